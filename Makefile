@@ -1,0 +1,57 @@
+# `make demo` and `make test` are all a newcomer needs; `make help` lists the rest.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+JOBS   ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types imports doctests tests study lock clean
+
+help: ## List the commands
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+
+# The stamp is newer than what it was made from exactly when the environment is up to date.
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Likewise needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one with: make PYTHON=python3.12 ...")'
+	@echo "Setting up $(VENV) (once; about half a minute)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(READY) ## Watch the learners side by side; writes likewise-demo.html
+	@$(BIN)/likewise demo
+
+test: lint types imports doctests tests ## Everything that should pass before a commit (under ten minutes)
+
+lint: $(READY) ## Style and common mistakes (ruff)
+	@$(BIN)/ruff format --check --quiet . || (echo "Run: $(BIN)/ruff format ." && false)
+	@$(BIN)/ruff check --quiet .
+
+types: $(READY) ## Types, strictly (mypy)
+	@$(BIN)/mypy
+
+imports: $(READY) ## Who may import whom (import-linter)
+	@$(BIN)/lint-imports --no-cache
+
+doctests: $(READY) ## The examples in the docstrings and in the documentation
+	@$(BIN)/pytest -q --doctest-modules src/likewise --doctest-glob='*.md' docs README.md
+
+tests: $(READY)
+	@$(BIN)/pytest -q -n $(JOBS) -m "not long"
+
+check: $(READY) ## The tests that take longer (under twenty minutes more)
+	@$(BIN)/pytest -q -n $(JOBS) -m long
+
+study: $(READY) ## Measure the README's table anew and write it there (about an hour)
+	@$(BIN)/likewise study --write
+
+lock: ## Choose the newest versions of the dependencies and lock them by hash
+	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet uv
+	@$(VENV)-lock/bin/uv pip compile pyproject.toml --group dev --universal --generate-hashes \
+	  --no-emit-index-url --python-version 3.11 --upgrade --quiet -o requirements.lock
+	@rm -rf $(VENV)-lock
+
+clean: ## Remove the environment and everything made by the commands above
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist likewise-demo.html

@@ -1,0 +1,63 @@
+"""Likewise: decisions about people that treat similar people alike.
+
+The learner is a fold over events (:mod:`likewise.learning`), the panel speaks through
+:mod:`likewise.auditing`, and they meet in :mod:`likewise.game`.
+
+>>> from likewise import Learner, State, deploy, learn
+>>> from likewise.worlds import Loans
+>>> world = Loans(seed=1)
+>>> learner = Learner(world.hypotheses(), k=8, alpha=0.3, eps=0.3, seed=7)
+>>> state = State.start(learner)
+>>> today = world.encounter(1)
+>>> state, round_ = deploy(state, today.people)
+>>> report = today.panel.audit(today.people, round_.scores, learner.sensitivity)
+>>> state = learn(state, round_, labels=today.labels.tolist(), report=report.pairs)
+>>> state.opened, state.audits
+(1, 1)
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from likewise.auditing import Objections, Panel, parse_rule, veto
+    from likewise.hypotheses import Pool, Segments
+    from likewise.learning import (
+        Learner,
+        Paper,
+        SelfTuned,
+        State,
+        apply,
+        decide,
+        deploy,
+        learn,
+        load_state,
+        save_state,
+    )
+    from likewise.schema import Feature, FeatureSchema
+
+# Names are looked up when they are first used, so that the command line starts at once.
+_HOMES = {
+    "auditing": ("Objections", "Panel", "parse_rule", "veto"),
+    "hypotheses": ("Pool", "Segments"),
+    "learning": (
+        "Learner", "Paper", "SelfTuned", "State", "apply", "decide", "deploy", "learn",
+        "load_state", "save_state",
+    ),
+    "schema": ("Feature", "FeatureSchema"),
+}  # fmt: skip
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Feature", "FeatureSchema", "Learner", "Objections", "Panel", "Paper", "Pool", "Segments",
+    "SelfTuned", "State", "apply", "decide", "deploy", "learn", "load_state", "parse_rule",
+    "save_state", "veto",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"likewise.{home}"), name)
+    raise AttributeError(f"module 'likewise' has no attribute {name!r}")

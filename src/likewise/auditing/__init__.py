@@ -1,0 +1,67 @@
+"""Auditing: who objects to what, which objections make a report, and the pivot of every pair."""
+
+from likewise.auditing.metric_auditor import MetricAuditor, distance_units
+from likewise.auditing.metrics import Distance, Mahalanobis, Masked, WeightedL1
+from likewise.auditing.objections import MemberObjections, Objections, Pair
+from likewise.auditing.opinions import FromFunction, Ratings
+from likewise.auditing.panel import Panel, Pivots, panel_name
+from likewise.auditing.parsing import as_rule, parse_rule
+from likewise.auditing.policies import AllPairs, FirstPair, LargestGap, Policy, RandomPair
+from likewise.auditing.reporting import Report, decisive, report
+from likewise.auditing.rules import And, Never, Objects, Or, Rule, never, objects, veto
+from likewise.auditing.shares import Share
+from likewise.auditing.thresholds import (
+    AtLeast,
+    Weighted,
+    all_of,
+    any_of,
+    at_least,
+    majority,
+    more_than,
+)
+from likewise.auditing.truth import from_function, from_truth_table
+
+__all__ = [
+    "AllPairs",
+    "And",
+    "AtLeast",
+    "Distance",
+    "FirstPair",
+    "FromFunction",
+    "LargestGap",
+    "Mahalanobis",
+    "Masked",
+    "MemberObjections",
+    "MetricAuditor",
+    "Never",
+    "Objections",
+    "Objects",
+    "Or",
+    "Pair",
+    "Panel",
+    "Pivots",
+    "Policy",
+    "RandomPair",
+    "Ratings",
+    "Report",
+    "Rule",
+    "Share",
+    "Weighted",
+    "WeightedL1",
+    "all_of",
+    "any_of",
+    "as_rule",
+    "at_least",
+    "decisive",
+    "distance_units",
+    "from_function",
+    "from_truth_table",
+    "majority",
+    "more_than",
+    "never",
+    "objects",
+    "panel_name",
+    "parse_rule",
+    "report",
+    "veto",
+]

@@ -1,0 +1,84 @@
+"""An auditor who measures: a name and a distance. Simulations use them; people need no distance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from likewise.auditing.metrics import Distance
+from likewise.auditing.names import checked_name
+from likewise.errors import AuditError, LikewiseError, ParameterError
+from likewise.schema import People
+from likewise.units import ONE, FloatArray, IntArray
+
+__all__ = ["MetricAuditor", "distance_units"]
+
+_ROUNDING = 1e-9
+
+
+def distance_units(d: FloatArray) -> IntArray:
+    """Distances on the grid, in units of 2^-20: rint(d·2^20).
+
+    >>> distance_units(np.array([0.0, 0.5, 1.0])).tolist()
+    [0, 524288, 1048576]
+    """
+    return np.rint(d * float(ONE)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class MetricAuditor:
+    """An auditor who objects to a pair when π(x_l) − π(x_r) > d(x_l, x_r) + alpha.
+
+    Definition "Auditor".
+
+    >>> from likewise.auditing import Ratings
+    >>> from likewise.schema import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("r"),)).people([[0.25], [0.75]])
+    >>> MetricAuditor("j1", Ratings("r")).distances(people).tolist()
+    [[0, 524288], [524288, 0]]
+    """
+
+    name: str
+    distance: Distance
+
+    def __post_init__(self) -> None:
+        checked_name(self.name, "MetricAuditor.name")
+        if not callable(self.distance):
+            raise ParameterError(
+                f"MetricAuditor({self.name!r}).distance",
+                "must be callable",
+                self.distance,
+                "Use WeightedL1, Mahalanobis, Ratings, or FromFunction for a function of two.",
+            )
+
+    def distances(self, people: People) -> IntArray:
+        """The distances of all pairs in units, checked; the diagonal is 0, as it plays no part."""
+        k = len(people)
+        try:
+            d = np.array(self.distance(people), dtype=np.float64)
+        except LikewiseError as error:
+            raise AuditError(f"Auditor {self.name!r}: {error}") from error
+        if d.shape != (k, k):
+            raise AuditError(
+                f"Auditor {self.name!r}: the distances of {k} people must be an array of shape "
+                f"({k}, {k}); got shape {d.shape}. A function of two people goes into FromFunction."
+            )
+        np.fill_diagonal(d, 0.0)
+        outside = ~((d >= 0.0) & (d <= 1.0))
+        if outside.any():
+            left, right = np.argwhere(outside)[0]
+            raise AuditError(
+                f"Auditor {self.name!r}: a distance must be within [0, 1]; got "
+                f"{float(d[left, right])!r} for ({people.ids[left]!r}, {people.ids[right]!r}). "
+                f"Scale it, or cut it off at 1."
+            )
+        uneven = np.abs(d - d.T) > _ROUNDING
+        if uneven.any():
+            left, right = np.argwhere(uneven)[0]
+            raise AuditError(
+                f"Auditor {self.name!r}: a distance must be symmetric; got "
+                f"{float(d[left, right])!r} for ({people.ids[left]!r}, {people.ids[right]!r}) and "
+                f"{float(d[right, left])!r} the other way round. Take their mean, or the larger."
+            )
+        return distance_units(np.maximum(d, d.T))

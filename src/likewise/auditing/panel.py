@@ -1,0 +1,167 @@
+"""A panel of auditors who measure: its pivots, objections, violations and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.auditing.metric_auditor import MetricAuditor
+from likewise.auditing.names import seated, written
+from likewise.auditing.objections import MemberObjections, Objections
+from likewise.auditing.parsing import as_rule
+from likewise.auditing.policies import LargestGap, Policy
+from likewise.auditing.reporting import Report, checked_scores, choose_report
+from likewise.auditing.rules import BoolArray, Rule
+from likewise.errors import AuditError, ParameterError
+from likewise.schema import People
+from likewise.units import IntArray
+
+__all__ = ["Panel", "Pivots", "panel_name"]
+
+
+def panel_name(members: Sequence[str], rule: Rule | str) -> str:
+    """What identifies a panel: its members and the text of its rule; for people as for metrics.
+
+    >>> panel_name(["j1", "j2"], "veto( j2 )")
+    'j1, j2: veto(j2)'
+    """
+    read = as_rule(rule)
+    read.check(members)
+    return f"{', '.join(map(written, members))}: {read}"
+
+
+@dataclass(frozen=True, eq=False)
+class Pivots:
+    """The one auditor each pair is judged by: their distance in units, and their place.
+
+    The lemma in "Characterizing Monotone Individual Fairness Auditing Schemes". Both arrays are
+    (k, k) and symmetric. The place −1 is the dummy who never objects, of distance 1.
+    """
+
+    distance: IntArray
+    auditor: IntArray
+    members: tuple[str, ...]
+
+    def who(self, left: int, right: int) -> str | None:
+        """The name of a pair's pivot; None where the panel can never report."""
+        place = int(self.auditor[left, right])
+        return None if place < 0 else self.members[place]
+
+
+@dataclass(frozen=True, init=False)
+class Panel:
+    """Auditors with distances, and the rule that joins them; another one may sit every round.
+
+    Definition "Monotone auditing scheme". Scores and the sensitivity alpha are whole numbers of
+    2^-20, so that every comparison is exact.
+
+    >>> from likewise.auditing import Ratings
+    >>> from likewise.schema import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("r", high=9), Feature("s", high=9))).people(
+    ...     [[1, 2], [2, 6]], ids=["ann", "bo"])
+    >>> panel = Panel([MetricAuditor("j1", Ratings("r", 0, 8)),
+    ...                MetricAuditor("j2", Ratings("s", 0, 8))], "any")
+    >>> panel.name, panel.pivots(people).who(0, 1), panel.pivots(people).distance[0, 1] / 2**20
+    ('j1, j2: any', 'j1', np.float64(0.125))
+    >>> panel.audit(people, [2**20, 2**19], 0)
+    Report(pairs=(('ann', 'bo'),))
+    """
+
+    auditors: tuple[MetricAuditor, ...]
+    rule: Rule
+
+    def __init__(self, auditors: Iterable[MetricAuditor], rule: Rule | str) -> None:
+        object.__setattr__(self, "auditors", tuple(auditors))
+        object.__setattr__(self, "rule", as_rule(rule))
+        for auditor in self.auditors:
+            _check_auditor(auditor)
+        seated(self.members, self.rule.names, str(self.rule))
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The auditors' names, in order."""
+        return tuple(auditor.name for auditor in self.auditors)
+
+    @property
+    def name(self) -> str:
+        """The members and the rule: what identifies the panel."""
+        return panel_name(self.members, self.rule)
+
+    def distances(self, people: People) -> IntArray:
+        """Every auditor's distances in units: shape (m, k, k), symmetric, within [0, 2^20]."""
+        return np.stack([auditor.distances(people) for auditor in self.auditors])
+
+    def pivots(self, people: People) -> Pivots:
+        """The pivot of every pair."""
+        distance, auditor = self.rule.pivot(self.distances(people), self.members)
+        return Pivots(distance, auditor, self.members)
+
+    def objections(self, people: People, scores: npt.ArrayLike, sensitivity: int) -> Objections:
+        """Who objects to what: j objects to {l, r} if |s_l − s_r| > d_j(l, r) + alpha.
+
+        Definition "Auditor", both directions at once.
+        """
+        s = checked_scores(scores, people.ids)
+        gaps = np.abs(s[:, None] - s[None, :])
+        against = gaps > self.distances(people) + _checked_sensitivity(sensitivity)
+        said = {
+            name: MemberObjections(
+                pairs=[
+                    (people.ids[left], people.ids[right])
+                    for left, right in np.argwhere(np.triu(votes, 1)).tolist()
+                ]
+            )
+            for name, votes in zip(self.members, against, strict=True)
+        }
+        return Objections(people.ids, said)
+
+    def violations(self, people: People, scores: npt.ArrayLike, sensitivity: int) -> BoolArray:
+        """What the panel objects to, (k, k): [l, r] where s_l − s_r > d_pivot(l, r) + alpha.
+
+        Definition "Fairness violation", with respect to the pivots.
+        """
+        s = checked_scores(scores, people.ids)
+        allowed = self.pivots(people).distance + _checked_sensitivity(sensitivity)
+        return np.asarray(s[:, None] - s[None, :] > allowed)
+
+    def audit(
+        self,
+        people: People,
+        scores: npt.ArrayLike,
+        sensitivity: int,
+        policy: Policy | None = None,
+        round: int | None = None,
+    ) -> Report:
+        """The panel's report: of its violations, those that the policy chooses."""
+        found = self.violations(people, scores, sensitivity)
+        whole = checked_scores(scores, people.ids)
+        return choose_report(found, whole, people.ids, policy or LargestGap(), round)
+
+
+def _check_auditor(auditor: object) -> None:
+    if not isinstance(auditor, MetricAuditor):
+        raise ParameterError(
+            "Panel.auditors",
+            "must be metric auditors",
+            auditor,
+            "Give a distance a name, MetricAuditor('j1', …); people need only report(…).",
+        )
+
+
+def _checked_sensitivity(sensitivity: int) -> int:
+    if isinstance(sensitivity, bool) or not isinstance(sensitivity, int | np.integer):
+        raise AuditError(
+            f"The sensitivity must be a whole number of 2^-20; got {sensitivity!r}. Use "
+            f"likewise.units.to_units(alpha)."
+        )
+    if sensitivity < 0:
+        raise ParameterError(
+            "sensitivity",
+            "must be at least 0",
+            sensitivity,
+            "Below 0 a pair with equal scores would be a violation.",
+        )
+    return int(sensitivity)

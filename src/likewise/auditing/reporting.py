@@ -1,0 +1,138 @@
+"""From objections to a report, and who was decisive for it. This is the way for human auditors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.auditing.objections import Objections, Pair
+from likewise.auditing.parsing import as_rule
+from likewise.auditing.policies import LargestGap, Policy
+from likewise.auditing.rules import BoolArray, Rule
+from likewise.errors import AuditError
+from likewise.units import ONE, IntArray
+
+__all__ = ["Report", "checked_scores", "choose_report", "decisive", "report"]
+
+
+@dataclass(frozen=True)
+class Report:
+    """The pairs a panel reports, each (over, under): the first was favoured. Empty if quiet.
+
+    Definition "Auditing scheme": the pair, or Null.
+
+    >>> Report((("ann", "bo"),)).quiet, Report().quiet
+    (False, True)
+    """
+
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if len({Pair.of(pair) for pair in self.pairs}) != len(self.pairs):
+            raise AuditError(
+                f"A report must have no pair twice, in either direction; got {self.pairs}. "
+                f"One of the two scores is higher: keep that direction."
+            )
+        object.__setattr__(self, "pairs", tuple((over, under) for over, under in self.pairs))
+
+    @property
+    def quiet(self) -> bool:
+        """Whether nothing is reported. Quiet is not unaudited."""
+        return not self.pairs
+
+
+def checked_scores(scores: npt.ArrayLike, ids: Sequence[str]) -> IntArray:
+    """Scores of some people as whole numbers of 2^-20 within [0, 1].
+
+    >>> checked_scores([0.5, 0.25], ["ann", "bo"])
+    Traceback (most recent call last):
+    likewise.errors.AuditError: Scores must be 2 whole numbers of 2^-20, one for each person; got \
+float64 of shape (2,). Round them: np.rint(score * 2**20).astype(np.int64).
+    """
+    given = np.asarray(scores)
+    if given.dtype.kind not in "iu" or given.shape != (len(ids),):
+        raise AuditError(
+            f"Scores must be {len(ids)} whole numbers of 2^-20, one for each person; got "
+            f"{given.dtype} of shape {given.shape}. Round them: "
+            f"np.rint(score * 2**20).astype(np.int64)."
+        )
+    whole = given.astype(np.int64)
+    for place in np.flatnonzero((whole < 0) | (whole > ONE)).tolist():
+        raise AuditError(
+            f"A score must be within [0, 2^20], from 0 to 1 in units; got {int(whole[place])} for "
+            f"{ids[place]!r}. It is the probability of a favourable decision."
+        )
+    return whole
+
+
+def choose_report(
+    violations: BoolArray,
+    scores: IntArray,
+    ids: Sequence[str],
+    policy: Policy,
+    round: int | None,
+) -> Report:
+    """The report a policy makes of the ordered violations (k, k) of some people."""
+    over, under = np.nonzero(violations)
+    if not len(over):
+        return Report()
+    chosen = policy.choose(scores[over] - scores[under], round)
+    return Report(tuple((ids[over[n]], ids[under[n]]) for n in chosen))
+
+
+def report(
+    rule: Rule | str,
+    objections: Objections,
+    scores: npt.ArrayLike,
+    policy: Policy | None = None,
+    round: int | None = None,
+) -> Report:
+    """What a panel reports: the rule over its members' objections, then the policy.
+
+    S_(l,r) = f(j¹_(l,r), …, jᵐ_(l,r)), definition "Auditing scheme". The person with the higher
+    score is over. A pair with equal scores has no direction and is not reported. The
+    panel is the members of the objections; scores are in the order of their people.
+
+    >>> from likewise.auditing import MemberObjections
+    >>> said = Objections(("ann", "bo"), {"j1": MemberObjections(pairs=[("ann", "bo")]),
+    ...                                   "j2": MemberObjections()})
+    >>> report("any", said, [100, 900]).pairs, report("all", said, [100, 900]).pairs
+    ((('bo', 'ann'),), ())
+    """
+    whole = checked_scores(scores, objections.people)
+    fired = as_rule(rule).fires(objections.votes(), tuple(objections.members))
+    violations = fired & (whole[:, None] > whole[None, :])
+    return choose_report(violations, whole, objections.people, policy or LargestGap(), round)
+
+
+def decisive(
+    rule: Rule | str, objections: Objections, pair: Pair | Iterable[str]
+) -> tuple[str, ...]:
+    """The members whose withdrawal alone would take the report of a pair back.
+
+    Members i with f(v) = 1 and f(v without i) = 0; nobody where the rule does not fire. For
+    people, who have no distance, this is what can be known of the pivot.
+
+    >>> from likewise.auditing import MemberObjections
+    >>> both = MemberObjections(pairs=[("ann", "bo")])
+    >>> said = Objections(("ann", "bo"), {"j1": both, "j2": both, "j3": MemberObjections()})
+    >>> decisive("at_least(2)", said, ("bo", "ann")), decisive("any", said, ("bo", "ann"))
+    (('j1', 'j2'), ())
+    """
+    asked, members = Pair.of(pair), tuple(objections.members)
+    for person in asked:
+        if person not in objections.people:
+            raise AuditError(
+                f"{person!r} is not among the people of the round "
+                f"({', '.join(objections.people)}). Correct the id."
+            )
+    votes = np.array([asked in objections.members[name].pairs for name in members], dtype=np.bool_)
+    rules = as_rule(rule)
+    if not rules.fires(votes, members):
+        return ()
+    without = votes[:, None] & ~np.eye(len(members), dtype=np.bool_)
+    flips = ~rules.fires(without, members)
+    return tuple(name for name, flip in zip(members, flips.tolist(), strict=True) if flip)

@@ -1,0 +1,18 @@
+"""Accuracy only: the same primal player, deaf to the panel."""
+
+from __future__ import annotations
+
+from likewise.hypotheses import HypothesisClass
+from likewise.learning import Learner, SelfTuned
+
+__all__ = ["accuracy_only"]
+
+
+def accuracy_only(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int
+) -> Learner:
+    """A no-regret learner on the misclassification loss alone (section "On Achieving Simultaneous
+    No-Regret Guarantees"): accurate, and unfair in almost every round.
+    """
+    schedule = SelfTuned(eta=1.0)
+    return Learner(hypotheses, k, alpha, eps, seed, schedule=schedule, heeds_reports=False)

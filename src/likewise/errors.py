@@ -1,0 +1,72 @@
+"""What Likewise refuses, and how it says so.
+
+Every message names the thing, the rule it breaks, the value, and why or what to do:
+    AtLeast.votes must be at least 1; got 0. With 0 votes a pair that nobody objected to would be
+    reported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "AuditError",
+    "EventRefused",
+    "HypothesisError",
+    "LikewiseError",
+    "MergedHypotheses",
+    "ParameterError",
+    "PeopleError",
+    "RuleError",
+    "StateFileError",
+]
+
+_LONGEST_VALUE = 120
+
+
+class LikewiseError(Exception):
+    """Anything that Likewise refuses; the state is as it was before."""
+
+
+class ParameterError(LikewiseError, ValueError):
+    """A parameter is outside its range.
+
+    >>> raise ParameterError("AtLeast.votes", "must be at least 1", 0, "Use 1 for any member.")
+    Traceback (most recent call last):
+    likewise.errors.ParameterError: AtLeast.votes must be at least 1; got 0. Use 1 for any member.
+    """
+
+    def __init__(self, name: str, rule: str, value: Any, remedy: str) -> None:
+        shown = repr(value)
+        if len(shown) > _LONGEST_VALUE:
+            shown = shown[:_LONGEST_VALUE] + "…"
+        super().__init__(f"{name} {rule}; got {shown}. {remedy}")
+        self.parameter = name
+
+
+class PeopleError(LikewiseError, ValueError):
+    """People, their features or their labels are not as the schema says."""
+
+
+class HypothesisError(LikewiseError, ValueError):
+    """A hypothesis class cannot be used, such as one without a constant."""
+
+
+class RuleError(LikewiseError, ValueError):
+    """A rule is not monotone, always fires, or names somebody who is not on the panel."""
+
+
+class AuditError(LikewiseError, ValueError):
+    """Objections, distances or a panel are not as an audit needs them."""
+
+
+class EventRefused(LikewiseError):  # noqa: N818 - the sentence reads better
+    """An event does not fit the state; the state is unchanged."""
+
+
+class StateFileError(LikewiseError):
+    """A state file is of another version, cut short, or not a state file at all."""
+
+
+class MergedHypotheses(UserWarning):
+    """Members of a pool that agree on all reference data were merged into one."""

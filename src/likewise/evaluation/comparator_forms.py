@@ -1,0 +1,182 @@
+"""Two ways to write ΔH in few variables: a probability a cell, or a weight a member."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from likewise.hypotheses import Bits
+from likewise.units import FloatArray, IntArray
+
+__all__ = ["Cells", "Form", "Members", "Rows"]
+
+Rows = Any  # scipy.sparse.csr_array of floats; its stubs are generic where it is not
+
+_CHUNK = 4096
+
+
+class Form(Protocol):
+    """Variables v with scores that are linear in them, and the constraints that make them ΔH."""
+
+    @property
+    def points(self) -> int:
+        """How many points have a score."""
+
+    @property
+    def variables(self) -> int:
+        """How many variables there are."""
+
+    def scores(self, policy: FloatArray) -> FloatArray:
+        """The score of every point."""
+
+    def objective(self, costs: FloatArray) -> FloatArray:
+        """Costs of points as costs of variables."""
+
+    def differences(self, left: IntArray, right: IntArray) -> Rows:
+        """A row for every pair: score of the left less score of the right."""
+
+    def order(self) -> Rows:
+        """Rows of which each must be at most 0."""
+
+    def total(self) -> Rows | None:
+        """A row that must be 1, if there is one."""
+
+    def settle(self, policy: FloatArray) -> FloatArray:
+        """The nearby policy that is in ΔH exactly, not only up to the solver's tolerance."""
+
+    def least(self, costs: FloatArray) -> float:
+        """The least cost over all of H, with costs on variables: min_h Σ_v c_v·v(h)."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A probability for every cell, in [0, 1] and non-decreasing in the bin within a segment.
+
+    >>> Cells(segments=1, bins=3).settle(np.array([-1e-12, 0.5, 0.4])).tolist()
+    [0.0, 0.5, 0.5]
+    >>> Cells(segments=2, bins=2).least(np.array([-1.0, 3.0, 4.0, -2.0]))
+    -2.0
+    """
+
+    segments: int
+    bins: int
+
+    @property
+    def points(self) -> int:
+        """Every cell is a point."""
+        return self.segments * self.bins
+
+    @property
+    def variables(self) -> int:
+        """Every cell is a variable."""
+        return self.segments * self.bins
+
+    def scores(self, policy: FloatArray) -> FloatArray:
+        """The variables themselves."""
+        return policy
+
+    def objective(self, costs: FloatArray) -> FloatArray:
+        """The costs themselves."""
+        return costs
+
+    def differences(self, left: IntArray, right: IntArray) -> Rows:
+        """Two entries a row."""
+        row = np.arange(len(left))
+        return sp.csr_array(
+            (np.repeat([1.0, -1.0], len(left)), (np.r_[row, row], np.r_[left, right])),
+            shape=(len(left), self.variables),
+        )
+
+    def order(self) -> Rows:
+        """v_b − v_{b+1} ≤ 0 within every segment."""
+        cells = np.arange(self.variables).reshape(self.segments, self.bins)
+        return self.differences(cells[:, :-1].ravel(), cells[:, 1:].ravel())
+
+    def total(self) -> Rows | None:
+        """None: segments are independent."""
+        return None
+
+    def settle(self, policy: FloatArray) -> FloatArray:
+        """Clip to [0, 1], and take the largest so far in every segment."""
+        table = np.clip(policy, 0.0, 1.0).reshape(self.segments, self.bins)
+        return np.asarray(np.maximum.accumulate(table, axis=1).ravel() + 0.0)  # no −0.0
+
+    def least(self, costs: FloatArray) -> float:
+        """The best threshold of every segment: Σ_g min_j Σ_{b ≥ j} c_gb."""
+        table = costs.reshape(self.segments, self.bins)
+        above = np.cumsum(table[:, ::-1], axis=1)
+        return float(np.minimum(above.min(axis=1), 0.0).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """A weight for every member of a pool, in [0, 1] and of total 1.
+
+    ``bits`` are the members' predictions on the points that differ, (points, members).
+
+    >>> form, place = Members.of(np.array([[0, 1], [1, 1], [0, 1]], dtype=np.uint8))
+    >>> form.bits.tolist(), place.tolist()
+    ([[0, 1], [1, 1]], [0, 1, 0])
+    """
+
+    bits: Bits
+
+    @classmethod
+    def of(cls, people: Bits) -> tuple[Members, IntArray]:
+        """Merge people on whom all members agree; and which of the points everybody is."""
+        bits = np.ascontiguousarray(people, dtype=np.uint8)
+        packed = np.ascontiguousarray(np.packbits(bits, axis=1))
+        keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        return cls(bits[first]), place.astype(np.int64)
+
+    @property
+    def points(self) -> int:
+        """The points that differ."""
+        return len(self.bits)
+
+    @property
+    def variables(self) -> int:
+        """One for every member."""
+        return int(self.bits.shape[1])
+
+    def scores(self, policy: FloatArray) -> FloatArray:
+        """Σ_h w_h·h(x), over the members that have a weight."""
+        used = np.flatnonzero(policy)
+        parts = [
+            self.bits[start : start + _CHUNK, used] @ policy[used]
+            for start in range(0, self.points, _CHUNK)
+        ]
+        return np.concatenate(parts)
+
+    def objective(self, costs: FloatArray) -> FloatArray:
+        """The cost of every member: Σ_x c_x·h(x)."""
+        total = np.zeros(self.variables)
+        for start in range(0, self.points, _CHUNK):
+            total += costs[start : start + _CHUNK] @ self.bits[start : start + _CHUNK]
+        return total
+
+    def differences(self, left: IntArray, right: IntArray) -> Rows:
+        """h(x_l) − h(x_r), for every member."""
+        gap = self.bits[left].view(np.int8) - self.bits[right].view(np.int8)
+        return sp.csr_array(gap).astype(np.float64)
+
+    def order(self) -> Rows:
+        """None: weights have no order."""
+        return sp.csr_array((0, self.variables))
+
+    def total(self) -> Rows | None:
+        """Σ_h w_h = 1."""
+        return sp.csr_array(np.ones((1, self.variables)))
+
+    def settle(self, policy: FloatArray) -> FloatArray:
+        """Clip to at least 0, and divide by the sum."""
+        weights = np.maximum(policy, 0.0) + 0.0  # no −0.0
+        return np.asarray(weights / weights.sum())
+
+    def least(self, costs: FloatArray) -> float:
+        """The best member's."""
+        return float(costs.min())

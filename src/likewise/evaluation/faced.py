@@ -1,0 +1,19 @@
+"""What a world asked of any policy at all: points, labels and pivot distances, round by round."""
+
+from __future__ import annotations
+
+from likewise.evaluation.comparator import Faced
+from likewise.hypotheses import HypothesisClass
+from likewise.worlds import World
+
+__all__ = ["faced_rounds"]
+
+
+def faced_rounds(world: World, hypotheses: HypothesisClass, rounds: int) -> list[Faced]:
+    """The first rounds of a world that does not react to the learner."""
+    faced = []
+    for t in range(1, rounds + 1):
+        encounter = world.encounter(t)
+        pivots = encounter.panel.pivots(encounter.people).distance
+        faced.append(Faced(hypotheses.locate(encounter.people), encounter.labels, pivots))
+    return faced

@@ -1,0 +1,148 @@
+"""What happens to a round, in the order in which it may happen.
+
+    Arrived ─▶ Decided ─▶ Sealed ─▶ Audited (a report | quiet | unaudited) ─▶ Labelled … ─▶ Closed
+
+People may arrive and be decided on in several batches before the round is sealed. Labels come one
+by one. Every event is a value that can be written as JSON and read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from likewise.errors import EventRefused
+
+__all__ = [
+    "Arrived",
+    "Audited",
+    "Closed",
+    "Decided",
+    "Decision",
+    "Event",
+    "Labelled",
+    "Person",
+    "Sealed",
+    "event_from_json",
+    "event_to_json",
+]
+
+Outcome = Literal["report", "quiet", "unaudited"]
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who arrived: an id and the encoded features, in the order of the schema."""
+
+    id: str
+    features: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What was decided about a person, and the published score in units of 2^-20."""
+
+    person: str
+    approved: bool
+    score: int
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """A batch of people arrives; the first batch opens the round and freezes its policy."""
+
+    round: str
+    people: tuple[Person, ...]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """The last batch that arrived has been decided on, with one draw of h for the batch."""
+
+    round: str
+    decisions: tuple[Decision, ...]
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """Nobody else will arrive; the panel (its members and the text of its rule) is fixed."""
+
+    round: str
+    panel: str
+
+
+@dataclass(frozen=True)
+class Audited:
+    """The panel has spoken: pairs (over, under) that were reported, none of them, or no audit."""
+
+    round: str
+    outcome: Outcome
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.outcome not in ("report", "quiet", "unaudited"):
+            raise EventRefused(
+                f"Audited.outcome must be 'report', 'quiet' or 'unaudited'; got {self.outcome!r}."
+            )
+        if (self.outcome == "report") != bool(self.pairs):
+            raise EventRefused(
+                f"Audited.pairs must be given for a report, and only for one; the outcome is "
+                f"{self.outcome!r} with {len(self.pairs)} pairs."
+            )
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A person's label has become known."""
+
+    round: str
+    person: str
+    label: int
+
+
+@dataclass(frozen=True)
+class Closed:
+    """Nothing more will be heard of the round; labels that are missing stay missing."""
+
+    round: str
+
+
+Event = Arrived | Decided | Sealed | Audited | Labelled | Closed
+
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__.lower(): kind for kind in (Arrived, Decided, Sealed, Audited, Labelled, Closed)
+}
+
+
+def event_to_json(event: Event) -> dict[str, Any]:
+    """Write an event as JSON.
+
+    >>> event_to_json(Labelled("r1", "ann", 1))
+    {'event': 'labelled', 'round': 'r1', 'person': 'ann', 'label': 1}
+    """
+    return {"event": type(event).__name__.lower(), **asdict(event)}
+
+
+def event_from_json(data: Mapping[str, Any]) -> Event:
+    """Read an event back.
+
+    >>> event_from_json({"event": "closed", "round": "r1"})
+    Closed(round='r1')
+    """
+    fields = dict(data)
+    kind = fields.pop("event", None)
+    if kind not in _KINDS:
+        raise EventRefused(f"An event must be one of {', '.join(_KINDS)}; got {kind!r}.")
+    try:
+        if kind == "arrived":
+            people = fields.pop("people")
+            fields["people"] = tuple(Person(p["id"], tuple(p["features"])) for p in people)
+        if kind == "decided":
+            fields["decisions"] = tuple(Decision(**d) for d in fields.pop("decisions"))
+        if kind == "audited":
+            fields["pairs"] = tuple((over, under) for over, under in fields.pop("pairs", ()))
+        event: Event = _KINDS[kind](**fields)
+    except (KeyError, TypeError, ValueError) as error:
+        raise EventRefused(f"This is not a complete {kind!r} event: {error}.") from error
+    return event

@@ -1,0 +1,1 @@
+"""Experiments: the learners by name, games side by side, figures and reports."""

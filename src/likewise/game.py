@@ -1,0 +1,154 @@
+"""The game (Algorithm "Online Learning with Individual Fairness"): a learner meets a world.
+
+The learner never sees an auditor, the auditors never see labels, lam or H: they meet here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.auditing import LargestGap, Policy
+from likewise.auditing.reporting import choose_report
+from likewise.errors import ParameterError
+from likewise.learning import Deployment, Learner, State, deploy, learn
+from likewise.learning.fold import located
+from likewise.randomness import Purpose
+from likewise.units import ONE, FloatArray, IntArray, to_units
+from likewise.worlds import Encounter, World
+
+__all__ = ["Moment", "Transcript", "play"]
+
+EVALUATION_DRAWS = 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """One round as it was played, with what only the game knows: π^t, distances and labels."""
+
+    t: int
+    encounter: Encounter
+    deployment: Deployment
+    policy: IntArray
+    pivots: IntArray
+    pivot_auditors: IntArray
+    report: tuple[tuple[str, str], ...]
+    lam: float
+    draws: int
+    calls: int
+
+    @property
+    def error(self) -> float:
+        """Error^t(π^t): the expected number of wrong decisions."""
+        return float(np.abs(self.policy / ONE - self.encounter.labels).sum())
+
+    def violated(self, alpha: int) -> bool:
+        """Unfair^t_alpha(π^t): whether some gap under π^t exceeds d_pivot + alpha."""
+        gaps = self.policy[:, None] - self.policy[None, :]
+        return bool((gaps > self.pivots + alpha).any())
+
+
+@dataclass(frozen=True, eq=False)
+class Transcript:
+    """A whole game: what happened in every round, and the state at the end."""
+
+    world: World
+    learner: Learner
+    error: FloatArray
+    wrong: IntArray
+    people: IntArray
+    violation: npt.NDArray[np.bool_]
+    reported: npt.NDArray[np.bool_]
+    lam: FloatArray
+    calls: IntArray
+    state: State
+    moments: tuple[Moment, ...] = field(default=())
+
+    @property
+    def rounds(self) -> int:
+        """T."""
+        return len(self.error)
+
+    def first(self, rounds: int) -> Transcript:
+        """The game's first rounds, for learners that do not know how long it will last."""
+        columns = ("error", "wrong", "people", "violation", "reported", "lam", "calls")
+        cut = {name: getattr(self, name)[:rounds] for name in columns}
+        moments = self.moments[:rounds]
+        return Transcript(self.world, self.learner, state=self.state, moments=moments, **cut)
+
+
+def play(
+    world: World,
+    learner: Learner,
+    rounds: int,
+    *,
+    policy: Policy | None = None,
+    evaluation_draws: int = EVALUATION_DRAWS,
+    keep: Callable[[int], bool] = lambda t: False,  # noqa: ARG005
+    progress: Callable[[Moment], None] = lambda moment: None,  # noqa: ARG005
+) -> Transcript:
+    """Play some rounds. ``keep`` says which moments to keep whole; ``progress`` sees each of them.
+
+    Where the player knows π^t, violations are counted on it exactly; otherwise from
+    ``evaluation_draws`` draws a round, which have a random purpose of their own and are not oracle
+    calls of the learner.
+    """
+    if rounds < 1:
+        raise ParameterError("rounds", "must be at least 1", rounds, "Play at least one round.")
+    state, alpha = State.start(learner), to_units(learner.alpha)
+    rows: list[tuple[float, int, int, bool, bool, float, int]] = []
+    kept: list[Moment] = []
+    for t in range(1, rounds + 1):
+        state, moment = _round(state, world, t, policy or LargestGap(), evaluation_draws)
+        labels, approved = moment.encounter.labels, moment.deployment.approved
+        rows.append(
+            (
+                moment.error,
+                int((approved != labels).sum()),
+                len(labels),
+                moment.violated(alpha),
+                bool(moment.report),
+                moment.lam,
+                moment.calls,
+            )
+        )
+        if keep(t):
+            kept.append(moment)
+        progress(moment)
+    columns = (np.array(column) for column in zip(*rows, strict=True))
+    error, wrong, people, violation, reported, lam, calls = columns
+    return Transcript(
+        world, learner, error, wrong, people, violation, reported, lam, calls, state, tuple(kept)
+    )
+
+
+def _round(
+    state: State, world: World, t: int, policy: Policy, evaluation_draws: int
+) -> tuple[State, Moment]:
+    """Everything that happens in round t."""
+    learner, lam = state.learner, state.lam
+    encounter = world.encounter(t)
+    people, panel = encounter.people, encounter.panel
+    state, deployment = deploy(state, people, panel=panel.name)
+    pivots = panel.pivots(people)
+    scores = deployment.scores
+    found = scores[:, None] - scores[None, :] > pivots.distance + learner.sensitivity
+    report = choose_report(found, scores, people.ids, policy, t)
+    round_ = state.open[deployment.round]
+    exact = scores
+    if not learner.primal.exact:
+        points = located(state, round_.people)
+        exact = np.array(
+            learner.primal.scores(
+                learner.hypotheses, round_.frozen, points, evaluation_draws, 0, Purpose.EVALUATE
+            )
+        )
+    state = learn(state, deployment, labels=encounter.labels.tolist(), report=report.pairs)
+    moment = Moment(
+        t, encounter, deployment, exact, pivots.distance, pivots.auditor, report.pairs, lam,
+        round_.draws, state.calls,
+    )  # fmt: skip
+    return state, moment

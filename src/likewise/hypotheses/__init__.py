@@ -1,0 +1,38 @@
+"""H: what can be decided, and the points on which it can be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from likewise.errors import HypothesisError
+from likewise.hypotheses.base import Bits, ExactWeights, HypothesisClass, Points
+from likewise.hypotheses.pool import Cut, Pool
+from likewise.hypotheses.segments import Segments
+from likewise.hypotheses.separating import greedy_separating_set, verify_separating_set
+
+__all__ = [
+    "CLASSES",
+    "Bits",
+    "Cut",
+    "ExactWeights",
+    "HypothesisClass",
+    "Points",
+    "Pool",
+    "Segments",
+    "class_from_spec",
+    "greedy_separating_set",
+    "verify_separating_set",
+]
+
+CLASSES: dict[str, type[HypothesisClass]] = {"pool": Pool, "segments": Segments}
+
+
+def class_from_spec(spec: Mapping[str, Any]) -> HypothesisClass:
+    """Read any hypothesis class from its JSON."""
+    name = spec.get("class")
+    if name not in CLASSES:
+        raise HypothesisError(
+            f"A hypothesis class must be one of {', '.join(CLASSES)}; got {name!r}."
+        )
+    return CLASSES[name].from_spec(spec)

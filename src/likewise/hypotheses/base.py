@@ -1,0 +1,117 @@
+"""What every hypothesis class offers: people become points, costs add up, the least is found.
+
+A round's loss is a short list of signed costs on points: a cost c at x means that predicting 1
+at x costs c. A class keeps the sum of all of them in one array of whole numbers whose meaning is
+its own (a cost for every hypothesis, or for every cell), and whose size does not grow with time.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.portable import log
+from likewise.randomness import Stream
+from likewise.schema import FeatureSchema, People
+from likewise.units import IntArray
+
+__all__ = ["Bits", "ExactWeights", "HypothesisClass", "Points"]
+
+Bits = npt.NDArray[np.uint8]
+# What a class makes of people: cells (k,), or the predictions of all its members (k, N).
+Points = npt.NDArray[Any]
+
+
+class HypothesisClass(ABC):
+    """A finite class H of binary predictors, with a constant inside and a separating set Q.
+
+    A hypothesis is written as a short array of whole numbers, its code. Ties are broken towards
+    the smallest code, the same way every time.
+    """
+
+    schema: FeatureSchema
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """|H|, exactly."""
+
+    @property
+    def log_size(self) -> float:
+        """log |H|."""
+        return log(self.size)
+
+    @property
+    @abstractmethod
+    def separators(self) -> int:
+        """s = |Q|, the size of the separating set."""
+
+    @property
+    def noise_gain(self) -> float:
+        """A bound on A = E max_h Σ_q z_q·h(q) for unit Laplace z: min(s/2, sqrt(8·s·log|H|))."""
+        return min(self.separators / 2, math.sqrt(8.0 * self.separators * self.log_size))
+
+    @abstractmethod
+    def separating_points(self) -> Points:
+        """Q: for any two hypotheses there is a point in it on which they differ."""
+
+    @abstractmethod
+    def locate(self, people: People) -> Points:
+        """Turn people into points of this class."""
+
+    @abstractmethod
+    def no_costs(self) -> IntArray:
+        """The sum of no costs at all."""
+
+    @abstractmethod
+    def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
+        """The costs with one more on every point, as a new array."""
+
+    @abstractmethod
+    def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
+        """The oracle: argmin_h Σ_j c_j·h(x_j) + Σ_q noise_q·h(q), a code for each row of noise."""
+
+    @abstractmethod
+    def predict(self, codes: IntArray, points: Points) -> Bits:
+        """h(x) for every code and every point, shape (codes, points)."""
+
+    @abstractmethod
+    def codes(self) -> IntArray:
+        """All hypotheses, for classes small enough to list; in order of their codes."""
+
+    @abstractmethod
+    def describe(self, code: IntArray) -> str:
+        """A hypothesis in words."""
+
+    @abstractmethod
+    def spec(self) -> dict[str, Any]:
+        """The class as JSON."""
+
+    @classmethod
+    @abstractmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> HypothesisClass:
+        """Read the class from its JSON."""
+
+
+class ExactWeights(ABC):
+    """A class over which exponential weights can be computed exactly.
+
+    π(h) ∝ exp(−cost(h)/temperature), as whole weights (see :mod:`likewise.hypotheses.policy`).
+    """
+
+    @abstractmethod
+    def approval(
+        self, costs: IntArray, temperature: float, points: Points
+    ) -> list[tuple[int, int]]:
+        """π(x) of every point as a fraction of whole numbers; the temperature is in units."""
+
+    @abstractmethod
+    def draw(
+        self, costs: IntArray, temperature: float, points: Points, stream: Stream, draw: int
+    ) -> Bits:
+        """The predictions of one h ~ π on the points."""

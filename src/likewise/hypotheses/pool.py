@@ -1,0 +1,225 @@
+"""A pool: a list of predictors to choose among, as a 0/1 table or as score columns with cuts.
+
+A user's own models enter here: each is a column of scores (or of decisions) that the client
+computes, and a member of the pool is such a column with a cut.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import HypothesisError, MergedHypotheses, ParameterError
+from likewise.hypotheses.base import Bits, ExactWeights, HypothesisClass, Points
+from likewise.hypotheses.policy import WEIGHT_BITS, gibbs_weights, pick
+from likewise.hypotheses.separating import greedy_separating_set
+from likewise.randomness import Stream
+from likewise.schema import Feature, FeatureSchema, People
+from likewise.units import IntArray
+
+__all__ = ["Cut", "Pool"]
+
+LARGEST_POOL = 1 << (63 - WEIGHT_BITS)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Approve whoever has at least ``at`` in a column. At −inf everybody, at +inf nobody."""
+
+    column: str
+    at: float
+
+    def __str__(self) -> str:
+        if np.isinf(self.at):
+            return "approve everybody" if self.at < 0 else "approve nobody"
+        return f"approve if {self.column} ≥ {self.at:.6g}"
+
+
+class Pool(HypothesisClass, ExactWeights):
+    """A finite list of predictors: cuts on columns, told apart on reference data.
+
+    Members that agree on all reference data are merged into the first of them, with a warning
+    (:class:`~likewise.errors.MergedHypotheses`): the guarantee is then against the ones that
+    remain. One member must be constant on the reference data.
+
+    >>> pool = Pool.from_table([[0, 0, 0], [0, 1, 1], [1, 1, 1]])
+    >>> pool.size, pool.separators
+    (3, 2)
+    >>> costs = pool.charge(pool.no_costs(), np.array([[0, 0, 1]]), np.array([-5]))
+    >>> pool.describe(pool.minimise(costs, np.zeros((1, 2), dtype=np.int64))[0])
+    'approve if h3 ≥ 0.5'
+    """
+
+    def __init__(
+        self, schema: FeatureSchema, cuts: Sequence[Cut], reference: npt.NDArray[np.float64]
+    ) -> None:
+        self.schema = schema
+        reference = np.asarray(reference, dtype=np.float64)
+        if not 0 < len(cuts) <= LARGEST_POOL:
+            raise HypothesisError(
+                f"A pool must have between 1 and {LARGEST_POOL} members; got {len(cuts)}."
+            )
+        if reference.ndim != 2 or reference.shape[1] != len(schema) or len(reference) == 0:
+            raise ParameterError(
+                "Pool.reference",
+                f"must be rows of the schema's {len(schema)} features, at least one",
+                reference.shape,
+                "It is the data on which members are told apart.",
+            )
+        for cut in cuts:
+            if schema[cut.column].missing is not None:
+                raise HypothesisError(
+                    f"A pool cannot cut a column that may be missing; {cut.column!r} may. Fill "
+                    f"missing scores before they come here."
+                )
+            if np.isnan(cut.at):
+                raise ParameterError(
+                    "Cut.at", "must be a number", cut.at, "Use ±inf for constants."
+                )
+        columns = np.array([schema.place(cut.column) for cut in cuts], dtype=np.int64)
+        levels = np.array([cut.at for cut in cuts], dtype=np.float64)
+        bits = np.ascontiguousarray((reference[:, columns] >= levels).T.astype(np.uint8))
+        kept = np.sort(np.unique(bits, axis=0, return_index=True)[1])
+        self.merged = len(cuts) - len(kept)
+        self.cuts = tuple(cuts[i] for i in kept)
+        self._columns, self._levels, bits = columns[kept], levels[kept], bits[kept]
+        self._check_constant(bits)
+        chosen = greedy_separating_set(bits)
+        # A single member needs no point to be told apart, but the JSON needs one to be read back.
+        self._reference = reference[chosen] if len(chosen) else reference[:1]
+        self._on_set = np.ascontiguousarray(bits[:, chosen])
+        self.set_table = self._on_set.astype(np.float64)
+        if self.merged:
+            warnings.warn(
+                f"{self.merged} of {len(cuts)} members of the pool agree with another one on all "
+                f"{len(reference)} rows of reference data and were merged; "
+                f"{len(kept)} remain, and guarantees are against these.",
+                MergedHypotheses,
+                stacklevel=2,
+            )
+
+    @staticmethod
+    def _check_constant(bits: Bits) -> None:
+        if not (bits.all(axis=1) | ~bits.any(axis=1)).any():
+            raise HypothesisError(
+                f"The pool must contain a constant classifier; none of its {len(bits)} members is "
+                f"constant on the reference data. Without one there may be no fair policy at all. "
+                f"Add Cut(column, float('-inf')), which approves everybody."
+            )
+
+    @classmethod
+    def from_table(cls, table: npt.ArrayLike) -> Pool:
+        """A pool from a 0/1 table, a row for every member and a column for every kind of person.
+
+        A person is then the column of the members' decisions, features ``h1``, ``h2``, ….
+        """
+        bits = np.asarray(table)
+        if bits.ndim != 2 or not bits.size or not np.isin(bits, (0, 1)).all():
+            raise ParameterError(
+                "Pool.from_table.table",
+                "must be a table of 0s and 1s, a row for every member",
+                bits.shape if bits.ndim != 2 or not bits.size else bits[~np.isin(bits, (0, 1))][0],
+                "Turn scores into decisions first, or use Pool.from_scores.",
+            )
+        names = [f"h{i + 1}" for i in range(len(bits))]
+        schema = FeatureSchema(tuple(Feature(name, "flag") for name in names))
+        return cls(schema, [Cut(name, 0.5) for name in names], bits.T.astype(np.float64))
+
+    @classmethod
+    def from_scores(
+        cls,
+        schema: FeatureSchema,
+        columns: Sequence[str],
+        cuts: Sequence[float],
+        reference: npt.NDArray[np.float64],
+    ) -> Pool:
+        """Every column with every cut, and both constants."""
+        if not columns:
+            raise ParameterError("Pool.from_scores.columns", "must not be empty", columns, "")
+        members = [Cut(columns[0], -np.inf)]
+        members += [Cut(column, float(at)) for column in columns for at in cuts]
+        return cls(schema, [*members, Cut(columns[0], np.inf)], reference)
+
+    @property
+    def size(self) -> int:
+        """The number of members that differ."""
+        return len(self.cuts)
+
+    @property
+    def separators(self) -> int:
+        """The size of the greedy separating set."""
+        return int(self._on_set.shape[1])
+
+    def separating_points(self) -> Points:
+        """The chosen rows of reference data, as predictions of all members."""
+        return np.ascontiguousarray(self._on_set.T)
+
+    def locate(self, people: People) -> Points:
+        """The predictions of all members, shape (k, N)."""
+        return (people.x[:, self._columns] >= self._levels).astype(np.uint8)
+
+    def no_costs(self) -> IntArray:
+        """One cost for every member."""
+        return np.zeros(self.size, dtype=np.int64)
+
+    def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
+        """Add each amount to the members that predict 1 on its point."""
+        charged = costs.copy()
+        for bits, amount in zip(points, amounts, strict=True):
+            charged += bits * amount
+        return charged
+
+    def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
+        """The first member of least cost, shape (draws, 1)."""
+        totals = costs + noise @ self._on_set.T.astype(np.int64)
+        return np.argmin(totals, axis=1).astype(np.int64)[:, None]
+
+    def predict(self, codes: IntArray, points: Points) -> Bits:
+        """Look up the members' predictions."""
+        return np.ascontiguousarray(points[:, codes[:, 0]].T).astype(np.uint8)
+
+    def codes(self) -> IntArray:
+        """The places of the members."""
+        return np.arange(self.size)[:, None]
+
+    def describe(self, code: IntArray) -> str:
+        """The member's cut."""
+        return str(self.cuts[int(code[0])])
+
+    def approval(
+        self, costs: IntArray, temperature: float, points: Points
+    ) -> list[tuple[int, int]]:
+        """Sum the weights of the members that approve."""
+        weights = gibbs_weights(costs, temperature)
+        total = int(weights.sum())
+        return [(int(weights[bits != 0].sum()), total) for bits in points]
+
+    def draw(
+        self, costs: IntArray, temperature: float, points: Points, stream: Stream, draw: int
+    ) -> Bits:
+        """Pick one member by weight."""
+        weights = gibbs_weights(costs, temperature)
+        member = pick(weights, stream.below(int(weights.sum()), draw))
+        return np.asarray(points[:, member], dtype=np.uint8)
+
+    def spec(self) -> dict[str, Any]:
+        """The cuts and the separating rows, which are all the reference data that is needed."""
+        return {
+            "class": "pool",
+            "schema": self.schema.spec(),
+            "cuts": [[c.column, c.at if np.isfinite(c.at) else str(c.at)] for c in self.cuts],
+            "reference": self._reference.tolist(),
+        }
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Pool:
+        """Read a pool from its JSON."""
+        reference = np.array(spec["reference"], dtype=np.float64)
+        schema = FeatureSchema.from_spec(spec["schema"])
+        cuts = [Cut(column, float(at)) for column, at in spec["cuts"]]
+        return cls(schema, cuts, reference.reshape(-1, len(schema)))

@@ -1,0 +1,38 @@
+"""One canonical form for every loss: signed costs on points, as whole numbers of 2^-20.
+
+| source            | point    | cost           |
+|-------------------|----------|----------------|
+| label y_i         | x_i      | eta·(1−2y_i)/k |
+| report (l, r)     | x_l, x_r | +lam, −lam     |
+
+What does not depend on the policy is left out. k is the largest number of people in a round, the
+same for all rounds, since dividing by the round's own number would break the regret statement.
+"""
+
+from __future__ import annotations
+
+from likewise.units import to_units
+
+__all__ = ["label_cost", "report_cost"]
+
+
+def label_cost(label: int, eta: float, k: int) -> int:
+    """What predicting 1 costs once the label is known: eta·(1−2y)/k, in units.
+
+    *Definition "Misclassification loss", as it enters the Lagrangian.*
+
+    >>> label_cost(1, eta=1.0, k=4) == -label_cost(0, eta=1.0, k=4) == -(2**18)
+    True
+    """
+    return to_units(eta / k) * (1 - 2 * label)
+
+
+def report_cost(lam: float, pairs: int) -> int:
+    """What one reported pair adds to its favoured member and takes from the other: lam/pairs.
+
+    Several pairs are averaged, not summed: the range of the loss stays what the bounds assume.
+
+    >>> report_cost(0.5, 1), report_cost(0.5, 2)
+    (524288, 262144)
+    """
+    return to_units(lam / pairs)

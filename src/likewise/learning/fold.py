@@ -1,0 +1,295 @@
+"""The fold: ``apply(state, event)``. Every driver of the learner goes through here.
+
+An event that does not fit is refused with :class:`~likewise.errors.EventRefused`; since states
+are values, the one the caller holds is then unchanged. An event that says again what is already
+known changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+from types import MappingProxyType
+
+import numpy as np
+
+from likewise.errors import EventRefused
+from likewise.events import (
+    Arrived,
+    Audited,
+    Closed,
+    Decided,
+    Decision,
+    Event,
+    Labelled,
+    Person,
+    Sealed,
+)
+from likewise.hypotheses import Points
+from likewise.learning.costs import label_cost, report_cost
+from likewise.learning.dual import dual_step
+from likewise.learning.primal import Frozen
+from likewise.learning.state import REMEMBERED, OpenRound, State
+from likewise.schema import People
+from likewise.units import ONE
+
+__all__ = ["apply", "decide", "located"]
+
+
+def apply(state: State, event: Event) -> State:
+    """The state after an event."""
+    return _apply(event, state)
+
+
+@singledispatch
+def _apply(event: object, state: State) -> State:  # noqa: ARG001
+    raise EventRefused(f"{event!r} is not an event.")
+
+
+def _open_round(state: State, round_id: str) -> OpenRound:
+    if round_id in state.open:
+        return state.open[round_id]
+    if round_id in state.closed:
+        raise EventRefused(
+            f"Round {round_id!r} is closed, and a closed round takes no more events. Corrections "
+            f"belong in a new round."
+        )
+    known = ", ".join(map(repr, list(state.open)[:5])) or "none"
+    raise EventRefused(
+        f"Round {round_id!r} is not open; open rounds are: {known}. It was never opened by an "
+        f"Arrived event, or was closed long ago."
+    )
+
+
+def _with_round(state: State, round_: OpenRound, **changes: object) -> State:
+    open_rounds = MappingProxyType({**state.open, round_.id: round_})
+    return replace(state, open=open_rounds, **changes)  # type: ignore[arg-type]
+
+
+def located(state: State, people: tuple[Person, ...]) -> Points:
+    """People of a round as points of the learner's class."""
+    schema = state.learner.hypotheses.schema
+    x = np.array([p.features for p in people], dtype=np.float64).reshape(len(people), len(schema))
+    return state.learner.hypotheses.locate(People(tuple(p.id for p in people), x, schema))
+
+
+@_apply.register
+def _arrived(event: Arrived, state: State) -> State:
+    if not event.people:
+        raise EventRefused(
+            f"Round {event.round!r}: nobody arrived (k = 0). Leave such rounds out altogether."
+        )
+    if event.round in state.closed:
+        raise EventRefused(
+            f"Round {event.round!r} is closed already. Use a new id for every round."
+        )
+    new = event.round not in state.open
+    state = _opened(state, event.round) if new else state
+    round_ = state.open[event.round]
+    if round_.panel is not None:
+        raise EventRefused(
+            f"Round {round_.id!r} is sealed; nobody can join it. Let them arrive in the next one."
+        )
+    if round_.undecided:
+        raise EventRefused(
+            f"Round {round_.id!r}: {len(round_.undecided)} people of the last batch are undecided. "
+            f"Apply their Decided event first."
+        )
+    _check_people(event, round_, state)
+    people, batches = round_.people + event.people, round_.batches + 1
+    return _with_round(state, replace(round_, people=people, batches=batches))
+
+
+def _check_people(event: Arrived, round_: OpenRound, state: State) -> None:
+    limit = state.learner.k
+    if len(round_.people) + len(event.people) > limit:
+        raise EventRefused(
+            f"Round {round_.id!r} would have {len(round_.people) + len(event.people)} people; this "
+            f"learner was made for at most k = {limit}. Split the batch into rounds."
+        )
+    ids = [p.id for p in round_.people + event.people]
+    if twice := sorted({p for p in ids if ids.count(p) > 1}):
+        raise EventRefused(f"Round {round_.id!r}: {', '.join(map(repr, twice))} arrived twice.")
+    schema = state.learner.hypotheses.schema
+    for person in event.people:
+        if len(person.features) != len(schema):
+            raise EventRefused(
+                f"Person {person.id!r} has {len(person.features)} features; the schema has "
+                f"{len(schema)}: {', '.join(schema.names)}."
+            )
+    schema.people(np.array([p.features for p in event.people]), [p.id for p in event.people])
+
+
+def _opened(state: State, round_id: str) -> State:
+    """Freeze the policy π^t: all costs so far, and the noise for them."""
+    learner = state.learner
+    tuning = state.tuning.opened(state.largest_cost)
+    number = state.opened + 1
+    frozen = Frozen(number, learner.seed, state.costs, state.scale(tuning), learner.copies)
+    exact = learner.primal.exact
+    draws = 0 if exact else learner.schedule.draws(learner.audit, learner.k, number)
+    round_ = OpenRound(round_id, frozen, state.lam, draws)
+    return _with_round(state, round_, tuning=tuning, opened=number)
+
+
+def decide(state: State, round_id: str) -> Decided:
+    """What the learner decides about the batch that arrived last; changes nothing.
+
+    Scores come from draws of the batch's own, and the decision from one more draw that none of
+    them has seen.
+    """
+    round_ = _open_round(state, round_id)
+    people = round_.undecided
+    if not people:
+        raise EventRefused(f"Round {round_id!r}: everybody who arrived has been decided on.")
+    learner, batch = state.learner, round_.batches - 1
+    points = located(state, people)
+    player = learner.primal
+    scores = player.scores(learner.hypotheses, round_.frozen, points, round_.draws, batch)
+    bits = player.decide(learner.hypotheses, round_.frozen, points, batch)
+    return Decided(
+        round_id,
+        tuple(
+            Decision(person.id, bool(bit), score)
+            for person, bit, score in zip(people, bits, scores, strict=True)
+        ),
+    )
+
+
+@_apply.register
+def _decided(event: Decided, state: State) -> State:
+    round_ = _open_round(state, event.round)
+    decided = [d.person for d in event.decisions]
+    if round_.decisions and all(round_.decisions.get(d.person) == d for d in event.decisions):
+        return state
+    expected = [p.id for p in round_.undecided]
+    if decided != expected:
+        raise EventRefused(
+            f"Round {round_.id!r}: decisions must be on {expected}, in that order; got {decided}."
+        )
+    for decision in event.decisions:
+        if not 0 <= decision.score <= ONE:
+            raise EventRefused(
+                f"Person {decision.person!r}: a score must be in [0, 2^20] units; got "
+                f"{decision.score}."
+            )
+    decisions = MappingProxyType({**round_.decisions, **{d.person: d for d in event.decisions}})
+    calls = state.calls + state.learner.primal.calls(round_.draws)
+    return _with_round(state, replace(round_, decisions=decisions), calls=calls)
+
+
+@_apply.register
+def _sealed(event: Sealed, state: State) -> State:
+    round_ = _open_round(state, event.round)
+    if round_.panel == event.panel:
+        return state
+    if round_.panel is not None:
+        raise EventRefused(
+            f"Round {round_.id!r} is sealed with the panel {round_.panel!r}; a panel is fixed then "
+            f"and cannot become {event.panel!r}."
+        )
+    if round_.undecided:
+        raise EventRefused(
+            f"Round {round_.id!r}: {len(round_.undecided)} people are undecided. Decide on them, "
+            f"then seal."
+        )
+    return _with_round(state, replace(round_, panel=event.panel))
+
+
+@_apply.register
+def _audited(event: Audited, state: State) -> State:
+    round_ = _open_round(state, event.round)
+    if round_.panel is None:
+        raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
+    if (round_.outcome, round_.pairs) == (event.outcome, event.pairs):
+        return state
+    if round_.outcome is not None:
+        raise EventRefused(
+            f"Round {round_.id!r} was audited already, with the outcome {round_.outcome!r}."
+        )
+    _check_pairs(event, round_)
+    round_ = replace(round_, outcome=event.outcome, pairs=event.pairs)
+    if event.outcome == "unaudited" or not state.learner.heeds_reports:
+        return _with_round(state, round_, reports=state.reports + (event.outcome == "report"))
+    return _charge_report(state, round_)
+
+
+def _check_pairs(event: Audited, round_: OpenRound) -> None:
+    for over, under in event.pairs:
+        for person in (over, under):
+            if person not in round_.decisions:
+                raise EventRefused(f"Round {round_.id!r} has no person {person!r} to report.")
+        if round_.decisions[over].score <= round_.decisions[under].score:
+            raise EventRefused(
+                f"Round {round_.id!r}: the report ({over!r}, {under!r}) says that the first was "
+                f"favoured, but the scores are {round_.decisions[over].score} and "
+                f"{round_.decisions[under].score}. Name the favoured person first."
+            )
+    if len({frozenset(pair) for pair in event.pairs}) != len(event.pairs):
+        raise EventRefused(f"Round {round_.id!r}: a pair was reported twice.")
+
+
+def _charge_report(state: State, round_: OpenRound) -> State:
+    """The report's cost, at the round's own lam, and the dual player's step."""
+    learner, reported = state.learner, round_.outcome == "report"
+    costs, tuning = state.costs, state.tuning
+    if reported:
+        amount = report_cost(round_.lam, len(round_.pairs))
+        named = {p.id: p for p in round_.people}
+        people = [named[person] for pair in round_.pairs for person in pair]
+        for start in range(0, len(people), 2):
+            points = located(state, tuple(people[start : start + 2]))
+            costs = learner.hypotheses.charge(costs, points, np.array([amount, -amount]))
+        tuning = tuning.charged(amount * len(people))
+    audits = state.audits + 1
+    mu = learner.schedule.mu(audits)
+    lam = dual_step(state.lam, reported=reported, beta=learner.audit.beta, mu=mu)
+    return _with_round(
+        state, round_, costs=costs, tuning=tuning, lam=lam, audits=audits,
+        reports=state.reports + reported,
+    )  # fmt: skip
+
+
+@_apply.register
+def _labelled(event: Labelled, state: State) -> State:
+    round_ = _open_round(state, event.round)
+    label = event.label
+    if label not in (0, 1):
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: a label must be 0 or 1; got {label!r}. "
+            f"Leave out labels that are not known."
+        )
+    if round_.panel is None:
+        raise EventRefused(f"Round {round_.id!r} must be sealed before labels come in.")
+    if event.person not in round_.decisions:
+        raise EventRefused(f"Round {round_.id!r} has no person {event.person!r} to label.")
+    label = int(label)
+    if event.person in round_.labels:
+        if round_.labels[event.person] == label:
+            return state
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: the label is recorded as "
+            f"{round_.labels[event.person]} and cannot become {label}."
+        )
+    learner = state.learner
+    amount = label_cost(label, learner.schedule.error_weight(), learner.k)
+    people = tuple(p for p in round_.people if p.id == event.person)
+    costs = learner.hypotheses.charge(state.costs, located(state, people), np.array([amount]))
+    labels = MappingProxyType({**round_.labels, event.person: label})
+    return _with_round(
+        state, replace(round_, labels=labels), costs=costs, tuning=state.tuning.charged(abs(amount))
+    )
+
+
+@_apply.register
+def _closed(event: Closed, state: State) -> State:
+    round_ = _open_round(state, event.round)
+    if round_.outcome is None:
+        raise EventRefused(
+            f"Round {round_.id!r} has no audit yet. If nobody audits it, say so: "
+            f"Audited({round_.id!r}, 'unaudited')."
+        )
+    rest = MappingProxyType({key: value for key, value in state.open.items() if key != round_.id})
+    missing = state.missing + len(round_.people) - len(round_.labels)
+    closed = (*state.closed, round_.id)[-REMEMBERED:]
+    return replace(state, open=rest, closed=closed, missing=missing)

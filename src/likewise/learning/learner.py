@@ -1,0 +1,140 @@
+"""The learner's settings: what it may choose among, what counts as a violation, who plays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from likewise.errors import ParameterError
+from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec
+from likewise.learning import primal
+from likewise.learning.schedules import Audit, Schedule, SelfTuned, schedule_from_spec
+from likewise.units import to_units
+
+__all__ = ["Learner", "player_named"]
+
+ALGORITHM = "likewise-algorithm/1"
+
+
+def player_named(name: str, hypotheses: HypothesisClass, engine: str) -> primal.Player:
+    """``context-ftpl``, ``exponential-weights``, or ``auto``: the exact one where there is one."""
+    if name == "auto":
+        name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "context-ftpl"
+    if name == "exponential-weights":
+        return primal.ExponentialWeights()
+    if name == "context-ftpl":
+        return primal.ContextFTPL(engine)
+    raise ParameterError(
+        "player", "must be auto, context-ftpl or exponential-weights", name, "Use auto if in doubt."
+    )
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Algorithm "Reduction to Context-FTPL + Online Gradient Descent", as settings.
+
+    Parameters
+    ----------
+    hypotheses: the class H.
+    k: the most people in a round. Rounds may have fewer.
+    alpha: the size of a fairness violation.
+    eps: the learner competes with policies that are fair at alpha − eps.
+    seed: of everything random, a whole number below 2^64.
+    schedule: :class:`SelfTuned`, or :class:`Paper` for the paper's constants.
+    player: ``auto``, ``context-ftpl`` or ``exponential-weights``.
+    engine: who makes the draws of Context-FTPL; every engine makes the same ones.
+    heeds_reports: if not, the panel is ignored and only accuracy counts (a baseline).
+    """
+
+    hypotheses: HypothesisClass
+    k: int
+    alpha: float
+    eps: float
+    seed: int
+    schedule: Schedule = field(default_factory=SelfTuned)
+    player: str = "auto"
+    engine: str = "compiled"
+    heeds_reports: bool = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.k, int) or self.k < 1:
+            raise ParameterError(
+                "k",
+                "must be a whole number of at least 1",
+                self.k,
+                "It is the most people a round.",
+            )
+        if not isinstance(self.seed, int) or not 0 <= self.seed < 1 << 64:
+            raise ParameterError(
+                "seed", "must be a whole number in [0, 2^64)", self.seed, "Take any such number."
+            )
+        if self.schedule.embedding == "repeated" and self.primal.exact:
+            raise ParameterError(
+                "player", "must be context-ftpl for the paper's schedule", self.player,
+                "Its noise has no counterpart in exponential weights.",
+            )  # fmt: skip
+        _ = self.audit  # checks alpha, eps, kappa and r
+
+    @cached_property
+    def primal(self) -> primal.Player:
+        """The primal player."""
+        return player_named(self.player, self.hypotheses, self.engine)
+
+    @cached_property
+    def audit(self) -> Audit:
+        """How violations are asked for."""
+        return self.schedule.audit(self.alpha, self.eps, exact=self.primal.exact)
+
+    @property
+    def sensitivity(self) -> int:
+        """What the panel is asked at, alpha − kappa, in units."""
+        return to_units(self.audit.alpha - self.audit.kappa)
+
+    @cached_property
+    def copies(self) -> int:
+        """How many Laplace variables each point of the separating set gets."""
+        return self.k if self.schedule.embedding == "repeated" else 1
+
+    @cached_property
+    def default_x(self) -> float:
+        """The player's noise (temperature) in units of sqrt(S), unless the schedule has its own."""
+        return self.primal.default_x(self.hypotheses)
+
+    def spec(self) -> dict[str, Any]:
+        """The settings as JSON."""
+        return {
+            "algorithm": ALGORITHM,
+            "hypotheses": self.hypotheses.spec(),
+            "schema": self.hypotheses.schema.digest,
+            "k": self.k,
+            "alpha": self.alpha,
+            "eps": self.eps,
+            "seed": self.seed,
+            "schedule": self.schedule.spec(),
+            "player": self.primal.name,
+            "engine": self.engine,
+            "heeds_reports": self.heeds_reports,
+        }
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Learner:
+        """Read the settings from their JSON."""
+        if spec.get("algorithm") != ALGORITHM:
+            raise ParameterError(
+                "algorithm", f"must be {ALGORITHM!r}", spec.get("algorithm"),
+                "Another version of Likewise wrote this; use that one.",
+            )  # fmt: skip
+        hypotheses = class_from_spec(spec["hypotheses"])
+        if hypotheses.schema.digest != spec["schema"]:
+            raise ParameterError(
+                "schema", "must have the hash that was recorded", hypotheses.schema.digest,
+                f"Recorded was {spec['schema']}; the features have been changed.",
+            )  # fmt: skip
+        plain = ("k", "alpha", "eps", "seed", "player", "engine", "heeds_reports")
+        return cls(
+            hypotheses=hypotheses,
+            schedule=schedule_from_spec(spec["schedule"]),
+            **{name: spec[name] for name in plain},
+        )

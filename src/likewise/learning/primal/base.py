@@ -1,0 +1,76 @@
+"""What the reduction asks of a primal player: a policy a round, and its bound's constants."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from likewise.hypotheses import Bits, HypothesisClass, Points
+from likewise.randomness import Purpose
+from likewise.units import IntArray
+
+__all__ = ["Frozen", "Player"]
+
+
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """All that a round's policy π^t is a function of, frozen when the round opens."""
+
+    number: int
+    seed: int
+    costs: IntArray
+    scale: float
+    copies: int
+
+
+class Player(ABC):
+    """A no-regret player on the Lagrangian; the learner is a reduction to any of them.
+
+    Its regret against the costs is at most C·sqrt(max S) with C = stability/x + gain·x, where x is
+    the noise (or temperature) in units of sqrt(S). The two constants are its own.
+    """
+
+    name: str
+    exact: bool
+    # Less noise than the bound's best learns faster; chosen by `likewise tune`, see docs.
+    share_of_best_x: float
+
+    @abstractmethod
+    def stability(self, hypotheses: HypothesisClass) -> float:
+        """What moving the policy costs."""
+
+    @abstractmethod
+    def gain(self, hypotheses: HypothesisClass) -> float:
+        """What randomising the policy costs."""
+
+    @abstractmethod
+    def scores(
+        self,
+        hypotheses: HypothesisClass,
+        frozen: Frozen,
+        points: Points,
+        draws: int,
+        batch: int,
+        purpose: Purpose = Purpose.ELICIT,
+    ) -> list[int]:
+        """π̃^t(x) of every point in units of 2^-20, from fresh draws for every batch."""
+
+    @abstractmethod
+    def decide(
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
+    ) -> Bits:
+        """What one more draw h ~ π^t predicts on the points."""
+
+    @abstractmethod
+    def calls(self, draws: int) -> int:
+        """How many oracle calls a batch takes."""
+
+    def best_x(self, hypotheses: HypothesisClass) -> float:
+        """The x that makes C smallest: sqrt(stability/gain); 1 where there is nothing to choose."""
+        gain = self.gain(hypotheses)
+        return math.sqrt(self.stability(hypotheses) / gain) if gain > 0 else 1.0
+
+    def default_x(self, hypotheses: HypothesisClass) -> float:
+        """What was found to work well: a fixed share of the bound's best x."""
+        return self.share_of_best_x * self.best_x(hypotheses)

@@ -1,0 +1,69 @@
+"""Exponential weights: π^t(h) ∝ exp(−cost(h)/temperature), computed exactly, no draws needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from likewise.errors import HypothesisError
+from likewise.hypotheses import Bits, ExactWeights, HypothesisClass, Points
+from likewise.hypotheses.policy import score
+from likewise.learning.primal.base import Frozen, Player
+from likewise.randomness import Purpose, Stream
+from likewise.units import ONE
+
+__all__ = ["ExponentialWeights"]
+
+
+@dataclass(frozen=True)
+class ExponentialWeights(Player):
+    """For classes that can be listed, or whose weights factorise (a threshold for each segment).
+
+    Regret (Hedge with a rate that never rises): Σ B_t²/(8·tau_t) + tau_T·log|H| for temperatures
+    tau_t = x·sqrt(max S), hence stability 1/4 and gain log|H|.
+    """
+
+    name = "exponential-weights"
+    exact = True
+    share_of_best_x = 2.0
+
+    def stability(self, hypotheses: HypothesisClass) -> float:  # noqa: ARG002
+        """1/4, since Σ B_t²/sqrt(S_t) ≤ 2·sqrt(S_T)."""
+        return 0.25
+
+    def gain(self, hypotheses: HypothesisClass) -> float:
+        """log|H|."""
+        return hypotheses.log_size
+
+    def scores(
+        self,
+        hypotheses: HypothesisClass,
+        frozen: Frozen,
+        points: Points,
+        draws: int,  # noqa: ARG002
+        batch: int,  # noqa: ARG002
+        purpose: Purpose = Purpose.ELICIT,  # noqa: ARG002
+    ) -> list[int]:
+        """π^t itself, rounded to units."""
+        weights = self._class(hypotheses).approval(frozen.costs, frozen.scale * ONE, points)
+        return [score(weight, total) for weight, total in weights]
+
+    def decide(
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
+    ) -> Bits:
+        """One draw h ~ π^t."""
+        stream = Stream(frozen.seed, Purpose.DECIDE, frozen.number)
+        exact = self._class(hypotheses)
+        return exact.draw(frozen.costs, frozen.scale * ONE, points, stream, batch)
+
+    def calls(self, draws: int) -> int:  # noqa: ARG002
+        """None."""
+        return 0
+
+    @staticmethod
+    def _class(hypotheses: HypothesisClass) -> ExactWeights:
+        if not isinstance(hypotheses, ExactWeights):
+            raise HypothesisError(
+                f"{type(hypotheses).__name__} has no exact weights. Use ContextFTPL, which only "
+                f"needs its oracle."
+            )
+        return hypotheses

@@ -1,0 +1,71 @@
+"""The oracle that the learner may call: signed costs in, hypotheses out, every call counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Protocol, cast
+
+import numpy as np
+
+from likewise.errors import ParameterError
+from likewise.hypotheses import Bits, HypothesisClass, Points
+from likewise.randomness import Noise
+from likewise.units import IntArray
+
+__all__ = ["ENGINES", "Engine", "Oracle"]
+
+ENGINES = ("compiled", "reference")
+
+
+class Engine(Protocol):
+    """A module that makes draws; see :mod:`likewise.oracles.engines.reference`."""
+
+    def approvals(
+        self,
+        hypotheses: HypothesisClass,
+        costs: IntArray,
+        noise: Noise,
+        points: Points,
+        first_draw: int,
+        draws: int,
+    ) -> Bits:
+        """What each of some draws of h predicts on each point."""
+
+
+@dataclass
+class Oracle:
+    """argmin_h Σ_j c_j·h(x_j): the only way in which Context-FTPL may search its class.
+
+    ``calls`` counts one for every hypothesis found.
+
+    >>> from likewise.hypotheses import Pool
+    >>> oracle = Oracle(Pool.from_table([[0, 0], [0, 1], [1, 1]]))
+    >>> costs = oracle.hypotheses.no_costs() + [0, -3, 2]
+    >>> oracle.minimise(costs).tolist(), oracle.calls
+    ([1], 1)
+    """
+
+    hypotheses: HypothesisClass
+    engine: str = "compiled"
+    calls: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise ParameterError(
+                "engine", f"must be one of {', '.join(ENGINES)}", self.engine, "They all agree."
+            )
+
+    def minimise(self, costs: IntArray) -> IntArray:
+        """The code of the best hypothesis, without any noise."""
+        self.calls += 1
+        no_noise = np.zeros((1, self.hypotheses.separators), dtype=np.int64)
+        return cast(IntArray, self.hypotheses.minimise(costs, no_noise)[0])
+
+    def approvals(
+        self, costs: IntArray, noise: Noise, points: Points, *, draws: int, first_draw: int = 0
+    ) -> Bits:
+        """What each of some draws of h predicts on each point, shape (draws, points)."""
+        self.calls += draws
+        engine = cast(Engine, import_module(f"likewise.oracles.engines.{self.engine}"))
+        return engine.approvals(self.hypotheses, costs, noise, points, first_draw, draws)

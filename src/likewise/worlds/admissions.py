@@ -1,0 +1,109 @@
+"""``admissions``: a college with twelve ranking models and a committee of five readers.
+
+Whether an applicant would graduate depends on four things that the file shows. Each model weighs
+them in its own way, and the class is every model with every cut. This world is one of those on
+which defaults were chosen; the README's figures come from others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from likewise.auditing import Masked, MetricAuditor, Panel, Ratings, Rule, WeightedL1
+from likewise.errors import ParameterError
+from likewise.hypotheses import Cut, HypothesisClass, Pool
+from likewise.randomness import Purpose, Stream
+from likewise.schema import Feature, FeatureSchema, People
+from likewise.units import FloatArray
+from likewise.worlds.base import Encounter, World
+
+__all__ = ["Admissions"]
+
+MODELS = 12
+CUTS = 33
+
+SCHEMA = FeatureSchema(
+    (
+        Feature("grades", "integer", 0, 100, label="School grades", unit="of 100"),
+        Feature("test", "integer", 0, 100, label="Admission test", unit="of 100"),
+        Feature("essay", "integer", 0, 10, label="Essay", unit="of 10"),
+        Feature("activities", "integer", 0, 10, label="Activities", unit="of 10"),
+        *(Feature(f"model{j + 1}", "integer", 0, 1000, visible=False) for j in range(MODELS)),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Admissions(World):
+    """k applicants a round, a pool of about four hundred cuts, five readers by majority."""
+
+    seed: int
+    k: int = 4
+    rule: Rule | str = "majority"
+    name = "admissions"
+    summary = "a college, twelve models with cuts, five readers; used for choosing defaults"
+    classes = ("pool",)
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ParameterError("k", "must be at least 1", self.k, "It is the people a round.")
+
+    @property
+    def schema(self) -> FeatureSchema:
+        """Four things that the file shows, and twelve scores."""
+        return SCHEMA
+
+    @cached_property
+    def _weights(self) -> FloatArray:
+        """How each model weighs the four things; a fixed choice, the same for every seed."""
+        weights = Stream(0, Purpose.WORLD, 0).uniforms(0, MODELS, 4)
+        return weights / (weights[:, 0] + weights[:, 1] + weights[:, 2] + weights[:, 3])[:, None]
+
+    @cached_property
+    def panel(self) -> Panel:
+        """Five readers."""
+        marks = {"grades": 1.3, "test": 1.0}
+        return Panel(
+            [
+                MetricAuditor("dean", WeightedL1({"grades": 1.2, "test": 1.2, "essay": 0.4})),
+                MetricAuditor("teacher", WeightedL1(marks)),
+                MetricAuditor("alumna", WeightedL1({"activities": 0.7, "essay": 0.7, "test": 0.4})),
+                MetricAuditor("examiner", Masked(WeightedL1({"test": 2.0}), ["test"])),
+                MetricAuditor("essayist", Ratings("essay", 0, 10)),
+            ],
+            self.rule,
+        )
+
+    def hypotheses(self, name: str | None = None) -> HypothesisClass:
+        """Every model with every cut, and both constants."""
+        if name not in (None, "pool"):
+            raise ParameterError("hypotheses", "must be pool", name, "This world has no other.")
+        x, _ = self._applicants(Stream(0, Purpose.PROBE, 0), 3000)
+        members = [Cut("model1", float("-inf")), Cut("model1", float("inf"))]
+        for j in range(MODELS):
+            seen = np.sort(x[:, 4 + j])
+            places = np.linspace(0, len(seen) - 1, CUTS + 2).astype(np.int64)[1:-1]
+            members += [Cut(f"model{j + 1}", float(at)) for at in np.unique(seen[places])]
+        return Pool(SCHEMA, members, x)
+
+    def _applicants(self, stream: Stream, k: int) -> tuple[FloatArray, FloatArray]:
+        u = stream.uniforms(0, k, 8)
+        talent = (u[:, 0] + u[:, 1]) / 2
+        parts = [0.6 * talent + 0.4 * u[:, 2 + f] for f in range(4)]
+        models = np.zeros((k, MODELS))
+        for f, part in enumerate(parts):
+            models += part[:, None] * self._weights[:, f]
+        shown = [np.rint(part * high) for part, high in zip(parts, (100, 100, 10, 10), strict=True)]
+        merit = 0.45 * parts[0] + 0.3 * parts[1] + 0.1 * parts[2] + 0.15 * parts[3]
+        chance = np.clip(4.0 * (merit - 0.5) + 0.5, 0.05, 0.95)
+        x = np.concatenate([np.stack(shown, axis=1), np.rint(1000 * models)], axis=1)
+        return x, (u[:, 6] < chance).astype(np.float64)
+
+    def encounter(self, t: int) -> Encounter:
+        """k applicants drawn alike, whether they would graduate, and the committee."""
+        x, labels = self._applicants(Stream(self.seed, Purpose.WORLD, t), self.k)
+        people = People(tuple(f"{t}-{i + 1}" for i in range(self.k)), x, SCHEMA)
+        return Encounter(people, labels.astype(np.int64), self.panel)

@@ -1,0 +1,186 @@
+"""``loans``: the paper's motivating example, a lender under the eyes of five auditors.
+
+Whether a loan is repaid depends on income, debt, missed payments and the length of the credit
+history. The bureau's score knows these, but is harsher than it should be on the self-employed,
+whose files are thin. The five auditors disagree on what makes two applicants similar: each has
+reasons, and none of them is the bureau's score.
+
+Everything is made from raw random words by basic operations, so that it is the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from likewise.auditing import Mahalanobis, Masked, MetricAuditor, Panel, Ratings, Rule, WeightedL1
+from likewise.errors import ParameterError
+from likewise.hypotheses import Cut, HypothesisClass, Pool, Segments
+from likewise.randomness import Purpose, Stream
+from likewise.schema import Feature, FeatureSchema, People
+from likewise.units import FloatArray, IntArray
+from likewise.worlds.base import Encounter, World
+
+__all__ = ["Loans"]
+
+PURPOSES = ("car", "home", "education", "business", "other")
+REGIONS = ("north", "east", "south", "west", "capital")
+JOBS = ("salaried", "self-employed")
+
+SCHEMA = FeatureSchema(
+    (
+        Feature("score", "integer", 300, 850, label="Bureau score"),
+        Feature("income", "integer", 10, 200, label="Yearly income", unit="k€"),
+        Feature("debt", "integer", 0, 100, label="Debt payments", unit="% of income"),
+        Feature("history", "integer", 0, 30, label="Credit history", unit="years"),
+        Feature("missed", "integer", 0, 6, label="Missed payments in two years"),
+        Feature("interview", "integer", 0, 10, label="Interview", unit="of 10"),
+        Feature("employment", "category", levels=JOBS),
+        Feature("purpose", "category", levels=PURPOSES, label="Purpose of the loan"),
+        Feature("region", "category", levels=REGIONS),
+    )
+)
+
+_WORDS = 16
+
+
+@dataclass(frozen=True)
+class Loans(World):
+    """k loan applications a round; five auditors; a majority of them makes a report.
+
+    ``luck`` is how much of repayment no feature explains, ``harshness`` how many points the bureau
+    takes from the self-employed, and ``leniency`` multiplies all the auditors' distances.
+    """
+
+    seed: int
+    k: int = 8
+    rule: Rule | str = "majority"
+    luck: float = 0.15
+    harshness: float = 60.0
+    leniency: float = 1.0
+    name = "loans"
+    summary = "a lender, five auditors who disagree, applicants drawn alike every round"
+    classes = ("segments", "segments-large", "pool")
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise ParameterError("k", "must be at least 1", self.k, "It is the people a round.")
+        for name, low, high in (("luck", 0, 1), ("harshness", 0, 200), ("leniency", 0.01, 10)):
+            if not low <= getattr(self, name) <= high:
+                raise ParameterError(
+                    name, f"must be in [{low}, {high}]", getattr(self, name), "See Loans."
+                )
+
+    @property
+    def schema(self) -> FeatureSchema:
+        """Nine features, one of them the bureau's score."""
+        return SCHEMA
+
+    @cached_property
+    def panel(self) -> Panel:
+        """Five auditors, each with a view of what makes two applicants similar."""
+        return Panel(five_auditors(self.leniency), self.rule)
+
+    def hypotheses(self, name: str | None = None) -> HypothesisClass:
+        """Thresholds by segment (11^10, or 21^50 as ``segments-large``), or a pool of cuts."""
+        kind = self.classes[0] if name is None else name
+        if kind == "segments":
+            return _segments(10, ["purpose", "employment"])
+        if kind == "segments-large":
+            return _segments(20, ["purpose", "region", "employment"])
+        if kind == "pool":
+            return _pool(self.seed)
+        raise ParameterError("hypotheses", f"must be one of {', '.join(self.classes)}", kind, "")
+
+    def encounter(self, t: int) -> Encounter:
+        """k applicants drawn alike, whether they will repay, and the panel."""
+        x, labels = applicants(
+            Stream(self.seed, Purpose.WORLD, t), self.k, self.luck, self.harshness
+        )
+        people = People(tuple(f"{t}-{i + 1}" for i in range(self.k)), x, SCHEMA)
+        return Encounter(people, labels, self.panel)
+
+
+def applicants(
+    stream: Stream, k: int, luck: float, harshness: float
+) -> tuple[FloatArray, IntArray]:
+    """Features and labels of k applicants."""
+    u = stream.uniforms(0, k, _WORDS)
+    wealth = (u[:, 0] + u[:, 1]) / 2
+    care = (u[:, 2] + u[:, 3]) / 2
+    selfemployed = u[:, 4] < 0.3
+    income = np.rint(12 + 110 * wealth * wealth + 40 * u[:, 5] * wealth)
+    debt = np.rint(np.clip(65 - 45 * care - 20 * wealth + 40 * (u[:, 6] - 0.5), 0, 100))
+    history = np.rint(np.where(selfemployed, 12, 28) * u[:, 7] * (0.4 + 0.6 * care))
+    missed = np.rint(np.clip(7 * (u[:, 8] - care) * u[:, 9] * 2, 0, 6))
+    soundness = soundness_of(income, debt, history, missed)
+    interview = np.rint(np.clip(10 * (1.9 * (soundness - 0.5) + 0.6 * u[:, 10] + 0.2), 0, 10))
+    score = 590 + 620 * (soundness - 0.57) + 80 * (u[:, 11] - 0.5) - harshness * selfemployed
+    purpose = np.floor(5 * u[:, 12])
+    region = np.floor(5 * u[:, 13])
+    chance = (1 - luck) * np.clip(3.5 * (soundness - 0.57) + 0.5, 0, 1) + luck * 0.5
+    labels = (u[:, 14] < chance).astype(np.int64)
+    columns = [
+        np.rint(np.clip(score, 300, 850)), np.clip(income, 10, 200), debt, history, missed,
+        interview, selfemployed.astype(np.float64), purpose, region,
+    ]  # fmt: skip
+    return np.stack(columns, axis=1), labels
+
+
+def soundness_of(
+    income: FloatArray, debt: FloatArray, history: FloatArray, missed: FloatArray
+) -> FloatArray:
+    """How sound an applicant's finances are, in [0, 1]; what repayment depends on."""
+    return np.clip(
+        0.20
+        + 0.30 * np.minimum(income, 100) / 100
+        + 0.30 * (1 - debt / 100)
+        + 0.20 * history / 28
+        - 0.30 * missed / 6,
+        0.0,
+        1.0,
+    )
+
+
+def five_auditors(leniency: float) -> Sequence[MetricAuditor]:
+    """Five views of similarity. Weights above 1 in all: enough differences are a full one."""
+    finances = {"income": 1.0, "debt": 0.9, "history": 0.5, "missed": 0.9}
+    conduct = {"missed": 1.6, "debt": 1.2, "history": 0.6}
+    rules = {"debt": 1.8, "missed": 1.3}
+
+    def scaled(weights: dict[str, float]) -> WeightedL1:
+        return WeightedL1({name: weight * leniency for name, weight in weights.items()})
+
+    return (
+        MetricAuditor("banker", scaled(finances)),
+        MetricAuditor("ethicist", scaled(conduct)),
+        MetricAuditor("regulator", Masked(scaled({**finances, **rules}), ["debt", "missed"])),
+        MetricAuditor(
+            "statistician",
+            Mahalanobis(
+                ("income", "debt", "history"),
+                [[2.0, -0.6, 0.0], [-0.6, 3.0, 0.0], [0.0, 0.0, 9.0]],
+                scale=140.0 / leniency,
+            ),
+        ),
+        MetricAuditor("neighbour", Ratings("interview", 0, 10)),
+    )
+
+
+def _segments(bins: int, by: Sequence[str]) -> Segments:
+    cuts = [380 + 420 * i / bins for i in range(1, bins)]
+    return Segments(SCHEMA, score="score", cuts=cuts, by=by)
+
+
+def _pool(seed: int) -> Pool:
+    """Up to forty cuts on each column a lender might rank by, told apart on 4,000 applicants."""
+    x, _ = applicants(Stream(seed, Purpose.PROBE, 0), 4000, luck=0.15, harshness=60.0)
+    members = [Cut("score", float("-inf")), Cut("score", float("inf"))]
+    for name in ("score", "income", "history", "interview"):
+        seen = np.unique(x[:, SCHEMA.place(name)])[1:]
+        chosen = np.unique(np.linspace(0, len(seen) - 1, 40).astype(np.int64))
+        members += [Cut(name, float(at)) for at in seen[chosen]]
+    return Pool(SCHEMA, members, x)

@@ -1,0 +1,85 @@
+"""Noise is a function of seed, purpose, round and draw, with the right distribution."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from likewise.errors import ParameterError
+from likewise.randomness import Noise, Purpose, Stream, laplace, philox
+from likewise.units import ONE
+
+# A statistical test here fails for a right program with this probability.
+FALSE_ALARM = 1e-6
+
+
+@pytest.mark.parametrize(
+    ("counter", "key", "answer"),
+    [
+        ([0] * 4, 0, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+        ([0xFFFFFFFF] * 4, 0xFFFFFFFFFFFFFFFF, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+        (
+            [0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344],
+            0x299F31D0A4093822,
+            "d16cfe09 94fdcceb 5001e420 24126ea1",
+        ),
+    ],
+)
+def test_the_generator_gives_its_authors_known_answers(
+    counter: list[int], key: int, answer: str
+) -> None:
+    words = philox(np.array(counter, dtype=np.uint64)[:, None], key)[:, 0]
+    assert " ".join(f"{int(word):08x}" for word in words) == answer
+
+
+def test_any_block_of_draws_and_positions_can_be_made_alone() -> None:
+    stream = Stream(123, Purpose.ELICIT, 9)
+    whole = stream.words(0, 20, 30)
+    positions = np.array([29, 3, 4, 17])
+    assert (stream.words_at(5, 7, positions) == whole[5:12][:, positions]).all()
+
+
+@pytest.mark.parametrize("other", [Stream(2, Purpose.ELICIT, 1), Stream(1, Purpose.DECIDE, 1)])
+def test_other_seeds_and_purposes_share_no_number(other: Stream) -> None:
+    words = Stream(1, Purpose.ELICIT, 1).words(0, 50, 40)
+    assert not np.intersect1d(words, other.words(0, 50, 40)).size
+
+
+def test_laplace_variables_have_the_laplace_distribution() -> None:
+    z = laplace(Stream(5, Purpose.PROBE, 1).words(0, 500, 400)).reshape(-1)
+    assert stats.kstest(z, "laplace").pvalue > FALSE_ALARM
+
+
+def test_repeated_noise_is_a_difference_of_gamma_variables() -> None:
+    copies, draws = 3, 200_000
+    noise = Noise(Stream(6, Purpose.PROBE, 2), scale=2.0, copies=copies)
+    sample = noise.sample(0, draws, np.array([0]))[:, 0] / ONE / 2.0
+    rng = np.random.default_rng(1)
+    twin = rng.gamma(copies, size=draws) - rng.gamma(copies, size=draws)
+    assert stats.ks_2samp(sample, twin).pvalue > FALSE_ALARM
+
+
+def test_noise_on_two_points_is_independent() -> None:
+    sample = Noise(Stream(7, Purpose.PROBE, 1), 1.0).sample(0, 100_000, np.array([0, 1]))
+    assert stats.spearmanr(sample[:, 0], sample[:, 1]).pvalue > FALSE_ALARM
+
+
+def test_numbers_below_a_limit_are_uniform() -> None:
+    stream = Stream(8, Purpose.REPORT, 1)
+    counts = np.bincount([stream.below(7, draw) for draw in range(7000)], minlength=7)
+    assert stats.chisquare(counts).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 64])
+def test_a_seed_out_of_range_is_refused(seed: int) -> None:
+    with pytest.raises(ParameterError, match="seed must be a whole number"):
+        Stream(seed, Purpose.WORLD, 0)
+
+
+@pytest.mark.parametrize("scale", [-1.0, math.inf, math.nan, 2.0**34])
+def test_noise_that_would_overflow_is_refused(scale: float) -> None:
+    with pytest.raises(ParameterError, match="noise scale"):
+        Noise(Stream(1, Purpose.ELICIT, 1), scale)
