@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -336,3 +337,38 @@ RULES = (
     ("veto(regulator)", "this member alone suffices"),
     ("weighted(banker: 2, ethicist: 1; 2)", "votes that weigh at least 2"),
 )
+
+
+@main.command()
+@click.option(
+    "--folder",
+    default="runs/study",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where runs are kept; what is there is not run again.",
+)
+@click.option("--jobs", default=2, show_default=True, help="Processes side by side.")
+@click.option("--seeds", default=5, show_default=True, help="How many seeds.")
+@click.option("--longest", default=8000, show_default=True, help="The longest horizon.")
+@click.option("--write", is_flag=True, help="Put the tables into README.md.")
+def study(folder: Path, jobs: int, seeds: int, longest: int, write: bool) -> None:
+    """Measure the README's tables: our learners beside the paper's, on `loans`."""
+    from likewise.experiments.study import StudySpec, run_study
+    from likewise.experiments.tables import points, study_markdown, write_between_marks
+
+    spec = StudySpec(
+        seeds=tuple(range(101, 101 + seeds)), horizons=(longest // 16, longest // 4, longest)
+    )
+    # The same, on a class too large for anything but an oracle or a factorisation.
+    large = replace(
+        spec, hypotheses="segments-large", eps=(0.3,), noise_divisors=(), seeds=spec.seeds[:2]
+    )
+    texts = []
+    for part in (spec, large):
+        with _progress(len(part.seeds) * len(part.eps)) as progress:
+            results = run_study(part, folder, jobs=jobs, progress=progress)
+        texts.append(study_markdown(part, points(part, results)))
+    text = "\n".join(texts)
+    click.echo(text)
+    if write:
+        write_between_marks(Path("README.md"), text)

@@ -133,7 +133,7 @@ def _round(
     encounter = world.encounter(t)
     people, panel = encounter.people, encounter.panel
     state, deployment = deploy(state, people, panel=panel.name)
-    pivots = panel.pivots(people)
+    pivots = encounter.pivots
     scores = deployment.scores
     found = scores[:, None] - scores[None, :] > pivots.distance + learner.sensitivity
     report = choose_report(found, scores, people.ids, policy, t)

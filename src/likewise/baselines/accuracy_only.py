@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Learner, SelfTuned
+from likewise.learning.learner import player_named
 
 __all__ = ["accuracy_only"]
 
@@ -14,5 +15,7 @@ def accuracy_only(
     """A no-regret learner on the misclassification loss alone (section "On Achieving Simultaneous
     No-Regret Guarantees"): accurate, and unfair in almost every round.
     """
-    schedule = SelfTuned(eta=1.0)
+    # A third of the bound's best temperature: nothing but accuracy is at stake, so learn fast.
+    player = player_named("auto", hypotheses, "compiled")
+    schedule = SelfTuned(eta=1.0, x=player.best_x(hypotheses) / 3)
     return Learner(hypotheses, k, alpha, eps, seed, schedule=schedule, heeds_reports=False)

@@ -14,6 +14,6 @@ def faced_rounds(world: World, hypotheses: HypothesisClass, rounds: int) -> list
     faced = []
     for t in range(1, rounds + 1):
         encounter = world.encounter(t)
-        pivots = encounter.panel.pivots(encounter.people).distance
-        faced.append(Faced(hypotheses.locate(encounter.people), encounter.labels, pivots))
+        points = hypotheses.locate(encounter.people)
+        faced.append(Faced(points, encounter.labels, encounter.pivots.distance))
     return faced

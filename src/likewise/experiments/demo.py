@@ -12,7 +12,7 @@ from likewise.evaluation.faced import faced_rounds
 from likewise.evaluation.summary import Summary, summarise
 from likewise.experiments.roster import Settings, make_learner
 from likewise.game import Moment, Transcript, play
-from likewise.worlds import Loans, World
+from likewise.worlds import Loans, Recorded, World
 
 __all__ = ["Demo", "FrontierPoint", "Shown", "run_demo"]
 
@@ -68,7 +68,7 @@ def run_demo(
     if rounds < 8:
         raise ParameterError("rounds", "must be at least 8 for a demo", rounds, "Try 2000.")
     began = time.perf_counter()
-    world = Loans(seed)
+    world = Recorded(Loans(seed), rounds)
     hypotheses = world.hypotheses()
     settings = Settings(hypotheses, world.schema, world.k, seed, rounds, alpha=alpha, eps=eps)
     best = best_fair_policy(hypotheses, faced_rounds(world, hypotheses, rounds), alpha - eps)

@@ -139,7 +139,7 @@ def _panel(moment: Moment, case: Case) -> tuple[str, ...]:
     count = sum(map(case.objects, case.distances))
     result = "so the pair was reported" if case.reported else "so nothing was reported"
     sentences.append(
-        f"The panel's rule is “{moment.encounter.panel.rule}”; {count} of {len(case.distances)} "
+        f"The panel’s rule is “{moment.encounter.panel.rule}”; {count} of {len(case.distances)} "
         f"object, {result}."
     )
     if not case.reported:
@@ -165,7 +165,7 @@ def _pivot(moment: Moment, case: Case, alpha: int) -> tuple[str, ...]:
     return (
         f"On this pair everything depends on {case.pivot}, its pivot: under this rule the panel "
         f"reports the pair exactly when {case.pivot} objects, whatever the chances are.",
-        f"A violation would need a gap of more than {points(bar)} points, the pivot's distance and "
+        f"A violation would need a gap of more than {points(bar)} points, the pivot’s distance and "
         f"alpha = {points(alpha)} points on top. The gap of {points(gap)} {counted}, {end}.",
     )
 
@@ -188,7 +188,7 @@ def _learner(moment: Moment, case: Case, learner: Learner) -> tuple[str, ...]:
     return (
         f"The price of a report, lam, stood at {moment.lam:.3f}. Approving applicants like {over} "
         f"now costs the learner {amount:.3f} more, approving applicants like {under} {amount:.3f} "
-        f"less: as much as {amount / label:.0f} known outcomes, which weigh eta/k = {label:.3f} each.",
+        f"less: as much as {amount / label:.0f} known outcomes weigh, at eta/k = {label:.3f} each.",
         f"This pulls the two chances towards each other, and with them those of everybody whom the "
         f"learner cannot tell from {over} or {under}.",
         f"Then lam {move} to {after:.3f}: a report pushes it up, and in quiet rounds it sinks.",

@@ -176,8 +176,8 @@ class Pool(HypothesisClass, ExactWeights):
 
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
         """The first member of least cost, shape (draws, 1)."""
-        totals = costs + noise @ self._on_set.T.astype(np.int64)
-        return np.argmin(totals, axis=1).astype(np.int64)[:, None]
+        totals: IntArray = costs + noise @ self._on_set.T.astype(np.int64)
+        return np.asarray(np.argmin(totals, axis=1), dtype=np.int64).reshape(-1, 1)
 
     def predict(self, codes: IntArray, points: Points) -> Bits:
         """Look up the members' predictions."""

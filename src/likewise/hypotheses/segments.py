@@ -115,7 +115,7 @@ class Segments(HypothesisClass, ExactWeights):
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
         """The lowest threshold of least cost in every segment, shape (draws, segments)."""
         cells = (costs + noise).reshape(len(noise), self.segments, self.bins)
-        return np.argmin(self.threshold_costs(cells), axis=-1).astype(np.int64)
+        return np.asarray(np.argmin(self.threshold_costs(cells), axis=-1), dtype=np.int64)
 
     def predict(self, codes: IntArray, points: Points) -> Bits:
         """Whether the bin is at least the threshold of its segment."""

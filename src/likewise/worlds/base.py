@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
-from likewise.auditing import Panel
+from likewise.auditing import Panel, Pivots
 from likewise.hypotheses import HypothesisClass
 from likewise.schema import FeatureSchema, People
 from likewise.units import IntArray
 
-__all__ = ["Encounter", "World"]
+__all__ = ["Encounter", "Recorded", "World"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +21,11 @@ class Encounter:
     people: People
     labels: IntArray
     panel: Panel
+
+    @cached_property
+    def pivots(self) -> Pivots:
+        """Whose distance decides on each pair; no learner ever sees it."""
+        return self.panel.pivots(self.people)
 
 
 class World(ABC):
@@ -45,3 +51,26 @@ class World(ABC):
     @abstractmethod
     def encounter(self, t: int) -> Encounter:
         """Round t."""
+
+
+class Recorded(World):
+    """The first rounds of a world that does not react to the learner, made once and kept."""
+
+    def __init__(self, world: World, rounds: int) -> None:
+        self.name, self.summary = world.name, world.summary
+        self.k, self.classes = world.k, world.classes
+        self.world = world
+        self._encounters = [world.encounter(t) for t in range(1, rounds + 1)]
+
+    @property
+    def schema(self) -> FeatureSchema:
+        """That of the world."""
+        return self.world.schema
+
+    def hypotheses(self, name: str | None = None) -> HypothesisClass:
+        """Those of the world."""
+        return self.world.hypotheses(name)
+
+    def encounter(self, t: int) -> Encounter:
+        """Round t, as it was recorded."""
+        return self._encounters[t - 1]

@@ -165,7 +165,7 @@ def _noise_rows(
     return out
 
 
-def _arguments(noise: Noise) -> tuple[Any, ...]:
+def _arguments(noise: Noise) -> tuple[Any, Any, Any, Any]:
     stream = noise.stream
     fixed = (np.uint64(int(stream.purpose)), np.uint64(stream.round))
     return np.uint64(stream.seed), fixed, noise.scale * ONE, noise.copies

@@ -1,0 +1,196 @@
+"""The study behind the README's table: our learners beside the paper's, on frontiers.
+
+Every run is kept in a folder as JSON, so that a study that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from likewise.evaluation.comparator import best_fair_policy
+from likewise.evaluation.faced import faced_rounds
+from likewise.evaluation.summary import summarise
+from likewise.game import play
+from likewise.hypotheses import HypothesisClass
+from likewise.learning import Learner, Paper, SelfTuned
+from likewise.worlds import Loans, Recorded, World
+
+__all__ = ["Contender", "Result", "StudySpec", "run_study"]
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One point of the study: a learner with its knob."""
+
+    learner: str
+    eta: float | None = None
+    noise_divisor: float | None = None
+
+    @property
+    def ours(self) -> bool:
+        """Whether it is one of our learners."""
+        return self.learner != "paper"
+
+    @property
+    def title(self) -> str:
+        """A name for the table."""
+        if self.ours:
+            return f"{self.learner}, eta = {_fraction(self.eta or 1.0)}"
+        power = len(str(round(self.noise_divisor or 1))) - 1
+        return f"paper, noise ÷ 10^{power}" if power else "paper, its own noise"
+
+    def make(
+        self, hypotheses: HypothesisClass, k: int, eps: float, seed: int, rounds: int
+    ) -> Learner:
+        """The learner, at alpha = 0.3."""
+        if self.ours:
+            player = {"self-tuned": "context-ftpl", "exact": "exponential-weights"}[self.learner]
+            schedule = SelfTuned(eta=self.eta or 1.0)
+            return Learner(hypotheses, k, ALPHA, eps, seed, schedule=schedule, player=player)
+        # Our fewer draws and one Laplace variable a point cost the paper's schedule nothing: the
+        # grid of scales covers what they change, and its run would otherwise take ten times longer.
+        paper = Paper(
+            rounds, noise_divisor=self.noise_divisor or 1.0, draws_rule="r", noise="per-point"
+        )
+        return Learner(hypotheses, k, ALPHA, eps, seed, schedule=paper, player="context-ftpl")
+
+
+def _fraction(value: float) -> str:
+    return f"{value:g}" if value >= 1 else f"1/{round(1 / value)}"
+
+
+ALPHA = 0.3
+
+
+@dataclass(frozen=True)
+class StudySpec:
+    """What is run: seeds, horizons, both values of eps, and the grids of knobs."""
+
+    seeds: tuple[int, ...] = (101, 102, 103, 104, 105)
+    horizons: tuple[int, ...] = (500, 2000, 8000)
+    eps: tuple[float, ...] = (0.3, 0.1)
+    etas: tuple[float, ...] = (1.0, 0.25, 0.0625)
+    noise_divisors: tuple[float, ...] = (1.0, 1e2, 1e3, 1e4, 1e5, 1e6)
+    hypotheses: str = "segments"
+
+    def contenders(self) -> tuple[Contender, ...]:
+        """All points, ours first."""
+        ours = [Contender(name, eta=eta) for name in ("self-tuned", "exact") for eta in self.etas]
+        paper = [Contender("paper", noise_divisor=d) for d in self.noise_divisors]
+        return (*ours, *paper)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one contender did with one seed by one horizon."""
+
+    learner: str
+    eta: float | None
+    noise_divisor: float | None
+    eps: float
+    seed: int
+    rounds: int
+    error_rate: float
+    violations: int
+    reports: int
+    last_quarter: float
+    oracle_calls: int
+    comparator_error_rate: float
+
+    @property
+    def contender(self) -> Contender:
+        """Whose it is."""
+        return Contender(self.learner, self.eta, self.noise_divisor)
+
+
+@dataclass(frozen=True)
+class _Job:
+    spec: StudySpec
+    eps: float
+    seed: int
+    folder: Path = field(compare=False)
+
+    def file(self, contender: Contender) -> Path:
+        """Where the result is kept. It does not name the code's version: remove old ones."""
+        key = json.dumps(
+            [asdict(contender), self.eps, self.seed, self.spec.hypotheses, self.spec.horizons]
+        )
+        name = hashlib.sha256(key.encode()).hexdigest()[:12]
+        return self.folder / f"{contender.learner}-{self.eps}-{self.seed}-{name}.json"
+
+
+def run_study(
+    spec: StudySpec,
+    folder: Path,
+    *,
+    jobs: int = 2,
+    progress: Callable[[str, int], None] = lambda what, done: None,  # noqa: ARG005
+) -> list[Result]:
+    """Run what is not in the folder yet, and read all of it."""
+    from joblib import Parallel, delayed
+
+    folder.mkdir(parents=True, exist_ok=True)
+    work = [_Job(spec, eps, seed, folder) for eps in spec.eps for seed in spec.seeds]
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    for done, job in enumerate(parallel(delayed(_run)(job) for job in work), start=1):
+        progress(f"eps {job.eps:g}, seed {job.seed}", done)
+    return list(_read(job for job in work))
+
+
+def _read(work: Iterable[_Job]) -> Iterable[Result]:
+    for job in work:
+        for contender in job.spec.contenders():
+            for row in json.loads(job.file(contender).read_text()):
+                yield Result(**row)
+
+
+def _run(job: _Job) -> _Job:
+    """All contenders on one stream, which is made once."""
+    wanting = [c for c in job.spec.contenders() if not job.file(c).exists()]
+    if not wanting:
+        return job
+    longest = max(job.spec.horizons)
+    world = Recorded(Loans(job.seed), longest)
+    hypotheses = world.hypotheses(job.spec.hypotheses)
+    faced = faced_rounds(world, hypotheses, longest)
+    slack = ALPHA - job.eps
+    best = {n: best_fair_policy(hypotheses, faced[:n], slack).error for n in job.spec.horizons}
+    for contender in wanting:
+        rows = _contend(job, contender, world, hypotheses, best)
+        part = job.file(contender).with_suffix(".part")
+        part.write_text(json.dumps(rows))
+        part.rename(job.file(contender))
+    return job
+
+
+def _contend(
+    job: _Job,
+    contender: Contender,
+    world: World,
+    hypotheses: HypothesisClass,
+    best: dict[int, float],
+) -> list[dict[str, Any]]:
+    longest = max(job.spec.horizons)
+    rows = []
+    whole = None
+    for rounds in sorted(job.spec.horizons, reverse=True):
+        # Ours do not know the horizon: the first rounds of a long game are a short game.
+        if whole is None or not contender.ours:
+            learner = contender.make(hypotheses, world.k, job.eps, job.seed, rounds)
+            whole = play(world, learner, longest if contender.ours else rounds)
+        summary = summarise(whole.first(rounds), best[rounds])
+        rows.append(
+            Result(
+                contender.learner, contender.eta, contender.noise_divisor, job.eps, job.seed,
+                rounds,
+                summary.error_rate, summary.violations, summary.reports,
+                summary.violations_per_1000_last_quarter, summary.oracle_calls,
+                best[rounds] / summary.people,
+            )
+        )  # fmt: skip
+    return [asdict(row) for row in rows]

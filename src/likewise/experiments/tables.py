@@ -1,0 +1,138 @@
+"""The study's results as Markdown tables, and the claim they must bear out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from likewise.errors import LikewiseError
+from likewise.evaluation.summary import growth_exponent
+from likewise.experiments.study import ALPHA, Contender, Result, StudySpec
+from likewise.worlds import Loans
+
+__all__ = ["Point", "beaten", "points", "study_markdown", "write_between_marks"]
+
+BEGIN, END = "<!-- study: begin -->", "<!-- study: end -->"
+
+
+@dataclass(frozen=True)
+class Point:
+    """One contender at one eps: means over the seeds, by horizon."""
+
+    contender: Contender
+    eps: float
+    rounds: tuple[int, ...]
+    error: tuple[float, ...]
+    violations: tuple[float, ...]
+    reports: tuple[float, ...]
+    last_quarter: float
+    comparator: float
+
+    def beats(self, other: Point) -> bool:
+        """At the longest horizon: nowhere worse, and somewhere better, on all three together."""
+        mine = (self.error[-1], self.violations[-1], self.reports[-1])
+        theirs = (other.error[-1], other.violations[-1], other.reports[-1])
+        return all(a <= b for a, b in zip(mine, theirs, strict=True)) and mine != theirs
+
+
+def points(spec: StudySpec, results: Sequence[Result]) -> list[Point]:
+    """Average over the seeds."""
+    found = []
+    for eps in spec.eps:
+        for contender in spec.contenders():
+            mine = [r for r in results if r.eps == eps and r.contender == contender]
+            by_rounds = [[r for r in mine if r.rounds == n] for n in spec.horizons]
+            found.append(
+                Point(
+                    contender,
+                    eps,
+                    spec.horizons,
+                    tuple(_mean([r.error_rate for r in rows]) for rows in by_rounds),
+                    tuple(_mean([r.violations for r in rows]) for rows in by_rounds),
+                    tuple(_mean([r.reports for r in rows]) for rows in by_rounds),
+                    _mean([r.last_quarter for r in by_rounds[-1]]),
+                    _mean([r.comparator_error_rate for r in by_rounds[-1]]),
+                )
+            )
+    return found
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def beaten(found: Sequence[Point]) -> list[tuple[Point, Point]]:
+    """Every pair (paper, ours) at the same eps in which the paper's point beats ours."""
+    return [
+        (paper, mine)
+        for paper in found
+        for mine in found
+        if not paper.contender.ours
+        and mine.contender.ours
+        and paper.eps == mine.eps
+        and paper.beats(mine)
+    ]
+
+
+def study_markdown(spec: StudySpec, found: Sequence[Point]) -> str:
+    """A table for each eps, and what follows from them."""
+    world = Loans(spec.seeds[0])
+    hypotheses = world.hypotheses(spec.hypotheses)
+    lines = [
+        f"World `loans`, class `{spec.hypotheses}`: |H| = {hypotheses.size:.1e}, separating set of "
+        f"{hypotheses.separators}, k = {world.k}; means of {len(spec.seeds)} seeds. Cells: error / "
+        f"rounds in violation / reports.",
+    ]
+    for eps in spec.eps:
+        at = [point for point in found if point.eps == eps]
+        lines += [
+            "",
+            f"**alpha = {ALPHA:g}, eps = {eps:g}**; best fair policy in hindsight at T = "
+            f"{spec.horizons[-1]}: error {at[0].comparator:.3f}",
+            "",
+            "| learner | "
+            + " | ".join(f"T = {n}" for n in spec.horizons)
+            + " | growth of violations, reports | violations per 1,000, last quarter |",
+            "|---|" + "---|" * (len(spec.horizons) + 2),
+            *(_row(point) for point in at),
+        ]
+    if spec.noise_divisors:
+        lines += ["", _verdict(found)]
+    return "\n".join(lines)
+
+
+def _row(point: Point) -> str:
+    cells = [
+        f"{error:.3f} / {violations:.0f} / {reports:.0f}"
+        for error, violations, reports in zip(
+            point.error, point.violations, point.reports, strict=True
+        )
+    ]
+    growth = [growth_exponent(point.rounds, counts) for counts in (point.violations, point.reports)]
+    shown = ", ".join("–" if math.isnan(g) else f"T^{g:.2f}" for g in growth)
+    return f"| {point.contender.title} | {' | '.join(cells)} | {shown} | {point.last_quarter:.1f} |"
+
+
+def _verdict(found: Sequence[Point]) -> str:
+    pairs = beaten(found)
+    if not pairs:
+        return (
+            "No point of the paper's schedule beats a point of ours on error, violations and "
+            "reports together."
+        )
+    said = "; ".join(
+        f"{p.contender.title} beats {o.contender.title} at eps = {p.eps:g}" for p, o in pairs
+    )
+    return f"Points of the paper's schedule that beat one of ours: {said}."
+
+
+def write_between_marks(path: Path, text: str) -> None:
+    """Replace what stands between the two marks in a document."""
+    document = path.read_text()
+    if document.count(BEGIN) != 1 or document.count(END) != 1:
+        raise LikewiseError(f"{path} must contain {BEGIN!r} and {END!r} once each.")
+    before, rest = document.split(BEGIN)
+    after = rest.split(END)[1]
+    path.write_text(f"{before}{BEGIN}\n{text.strip()}\n{END}{after}")

@@ -1,0 +1,206 @@
+"""The report keeps its promises: one file, no address, text as text, everything shown."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from likewise.experiments.demo import Demo, run_demo
+from likewise.experiments.explain import Part, case_of, explain, points
+from likewise.experiments.report import report_html, write_report
+from likewise.game import Moment
+from likewise.schema import Feature, FeatureSchema, People
+from likewise.units import ONE
+
+FIGURES = 6
+VOID = {"meta", "link"}
+
+
+@pytest.fixture(scope="module")
+def demo() -> Demo:
+    return run_demo(rounds=40, seed=1)
+
+
+@pytest.fixture(scope="module")
+def page(demo: Demo) -> str:
+    return report_html(demo)
+
+
+class Reader(HTMLParser):
+    """Notes ids, titles of pictures, visible text, and tags that are closed in the wrong order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.ids: Counter[str] = Counter()
+        self.tags: Counter[str] = Counter()
+        self.pictures: list[dict[str, str | None]] = []
+        self.text: list[str] = []
+        self.wrong: list[str] = []
+        self._open: list[str] = []
+        self.feed(page)
+        self.close()
+        self.wrong += self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] += 1
+        named = dict(attrs)
+        if name := named.get("id"):
+            self.ids[name] += 1
+        if tag == "svg":
+            self.pictures.append(named)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._open or self._open.pop() != tag:
+            self.wrong.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def text_of(parts: tuple[Part, ...]) -> str:
+    return " ".join(sentence for part in parts for sentence in part.sentences)
+
+
+def with_words(moment: Moment, feature: Feature, ids: tuple[str, ...]) -> Moment:
+    """The same round, where people have other ids and the first feature is another one."""
+    people = moment.encounter.people
+    schema = FeatureSchema((feature, *people.schema.features[1:]))
+    renamed = dict(zip(people.ids, ids, strict=True))
+    return replace(
+        moment,
+        encounter=replace(moment.encounter, people=People(ids, people.x, schema)),
+        deployment=replace(moment.deployment, ids=ids),
+        report=tuple((renamed[over], renamed[under]) for over, under in moment.report),
+    )
+
+
+def quiet_moment(demo: Demo) -> Moment:
+    return next(m for m in demo.shown[-1].transcript.moments if not m.report)
+
+
+def test_the_report_names_no_address(page: str) -> None:
+    assert "//" not in page
+    assert not re.search(r"xmlns|@import|<script|\bsrc=", page)
+
+
+def test_every_link_leads_to_an_id_in_the_page(page: str) -> None:
+    targets = set(re.findall(r'href="#([^"]+)"|url\(#([^)]+)\)', page))
+    assert targets
+    assert {a or b for a, b in targets} <= set(Reader(page).ids)
+
+
+def test_all_ids_are_unique(page: str) -> None:
+    assert [name for name, count in Reader(page).ids.items() if count > 1] == []
+
+
+def test_every_tag_is_closed_in_its_place(page: str) -> None:
+    assert Reader(page).wrong == []
+
+
+def test_every_figure_is_there_and_says_what_it_shows(page: str) -> None:
+    reader = Reader(page)
+    assert len(reader.pictures) == FIGURES
+    assert all(p["role"] == "img" and p["aria-label"] for p in reader.pictures)
+    assert reader.tags["title"] == FIGURES + 1
+
+
+def test_text_in_figures_is_text(page: str) -> None:
+    figures = re.findall(r"<svg .*?</svg>", page, flags=re.DOTALL)
+    assert all("<text" in figure for figure in figures)
+
+
+def test_every_learner_is_in_the_table(demo: Demo, page: str) -> None:
+    table = page[page.index("<table>") : page.index("</table>")]
+    for shown in demo.shown:
+        assert f'<th scope="row">{shown.name}<' in table
+        assert f"<td>{shown.summary.reports:,}</td>" in table
+
+
+def test_the_report_says_how_to_play_it_again(demo: Demo, page: str) -> None:
+    assert "likewise demo --rounds 40 --seed 1 --alpha 0.3 --eps 0.3" in page
+
+
+def test_the_same_demo_gives_the_same_file(demo: Demo, page: str, tmp_path: Path) -> None:
+    write_report(demo, tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_bytes() == page.encode()
+
+
+def test_how_long_the_demo_took_is_not_in_the_report(demo: Demo, page: str) -> None:
+    assert report_html(replace(demo, seconds=demo.seconds + 1000)) == page
+
+
+def test_markup_in_a_feature_or_an_id_is_shown_as_text(demo: Demo) -> None:
+    feature = Feature("score", "integer", label="<script>alert(1)</script>", unit="<b>&amp;")
+    ids = tuple(f'<i id="x">${i}$&' for i in range(demo.world.k))
+    page = report_html(replace(demo, moment=with_words(demo.moment, feature, ids)))
+    reader = Reader(page)
+    assert reader.tags["script"] == reader.tags["b"] == reader.tags["i"] == 0
+    assert reader.wrong == []
+    shown = "".join(reader.text)
+    assert "<script>alert(1)</script>" in shown
+    assert "<b>&amp;" in shown
+    assert ids[case_of(demo.moment, 0).over] in shown
+
+
+def test_a_reported_round_names_both_people_their_chances_and_the_pivot(demo: Demo) -> None:
+    learner, moment = demo.shown[-1].transcript.learner, demo.moment
+    case, text = case_of(moment, learner.sensitivity), text_of(explain(moment, learner))
+    assert case.reported
+    for i in (case.over, case.under):
+        assert moment.encounter.people.ids[i] in text
+        assert f"{points(int(moment.deployment.scores[i]))}\u00a0%" in text
+    assert f"everything depends on {case.pivot}" in text
+
+
+def test_the_explanation_tells_who_objects_as_the_panel_does(demo: Demo) -> None:
+    learner, moment = demo.shown[-1].transcript.learner, demo.moment
+    people, scores = moment.encounter.people, moment.deployment.scores
+    said = moment.encounter.panel.objections(people, scores, learner.sensitivity).members
+    text = text_of(explain(moment, learner))
+    for name, objections in said.items():
+        objects = {frozenset(pair) for pair in objections.pairs} & {frozenset(moment.report[0])}
+        verdict = "and objects" if objects else "and does not object"
+        assert re.search(rf"{name} sees [^;]*?, {verdict}\.", text)
+
+
+def test_the_explanation_ends_with_the_lam_that_the_next_round_had(demo: Demo) -> None:
+    played = demo.shown[-1].transcript
+    for moment in (demo.moment, quiet_moment(demo)):
+        if moment.t < demo.rounds:
+            text = text_of(explain(moment, played.learner))
+            assert f"to {played.lam[moment.t]:.3f}" in text
+
+
+def test_features_that_auditors_do_not_see_are_not_told(demo: Demo) -> None:
+    hidden = Feature("score", "integer", label="A secret", visible=False)
+    moment = with_words(demo.moment, hidden, demo.moment.encounter.people.ids)
+    assert "A secret" not in text_of(explain(moment, demo.shown[-1].transcript.learner))
+
+
+def test_a_quiet_round_can_be_explained_too(demo: Demo) -> None:
+    page = report_html(replace(demo, moment=quiet_moment(demo)))
+    assert "so nothing was reported" in page
+
+
+def test_a_learner_deaf_to_the_panel_does_nothing_about_a_report(demo: Demo) -> None:
+    played = demo.shown[0].transcript
+    moment = next(m for m in played.moments if m.report)
+    assert "does not listen" in text_of(explain(moment, played.learner))
+
+
+def test_a_pair_that_can_never_be_reported_has_no_pivot(demo: Demo) -> None:
+    quiet = quiet_moment(demo)
+    never = replace(quiet, pivots=quiet.pivots * 0 + ONE, pivot_auditors=quiet.pivots * 0 - 1)
+    text = text_of(explain(never, demo.shown[-1].transcript.learner))
+    assert "can never report" in text
+    assert "Pivot: nobody" in report_html(replace(demo, moment=never))

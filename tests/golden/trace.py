@@ -1,0 +1,62 @@
+"""Play three short games and print a hash of every score, decision and report, and the machine.
+
+Run as a program, in a process of its own, since BLAS and numpy choose their kernels at start-up.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+
+from likewise.game import Moment, play
+from likewise.learning import Learner, Paper, Schedule, SelfTuned
+from likewise.worlds import Admissions, Loans, World
+
+GAMES: dict[str, tuple[World, str, Schedule]] = {
+    "context-ftpl on segments": (Loans(3), "context-ftpl", SelfTuned()),
+    "context-ftpl on a pool": (Admissions(3), "context-ftpl", SelfTuned()),
+    "exponential weights on segments": (Loans(3), "exponential-weights", SelfTuned()),
+    "exponential weights on a pool": (Admissions(3), "exponential-weights", SelfTuned()),
+    "the paper's schedule": (Loans(3), "context-ftpl", Paper(40, b=0.1, noise_divisor=1e4)),
+}
+
+
+def trace(name: str) -> dict[str, object]:
+    """One game: the hash of its decisions, and its counts."""
+    world, player, schedule = GAMES[name]
+    learner = Learner(world.hypotheses(), world.k, 0.3, 0.3, 9, schedule=schedule, player=player)
+    digest = hashlib.sha256()
+
+    def note(moment: Moment) -> None:
+        said = moment.deployment
+        line = [said.scores.tolist(), said.approved.tolist(), moment.policy.tolist(), moment.report]
+        digest.update(json.dumps(line).encode())
+
+    played = play(world, learner, 40, evaluation_draws=500, progress=note)
+    return {
+        "digest": digest.hexdigest(),
+        "reports": int(played.reported.sum()),
+        "violations": int(played.violation.sum()),
+        "wrong": int(played.wrong.sum()),
+        "oracle_calls": int(played.calls[-1]),
+    }
+
+
+def machine() -> dict[str, object]:
+    """What the settings under test have changed: BLAS kernel, numpy's features, numba's target."""
+    from numba.core.config import CPU_NAME
+    from threadpoolctl import threadpool_info
+
+    features = np._core._multiarray_umath.__cpu_features__  # type: ignore[attr-defined]
+    return {
+        "blas": sorted({str(pool.get("architecture")) for pool in threadpool_info()}),
+        "threads": sorted({int(pool["num_threads"]) for pool in threadpool_info()}),
+        "features": sorted(name for name, there in features.items() if there),
+        "numba": CPU_NAME,
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps({"machine": machine(), "games": {name: trace(name) for name in GAMES}}))

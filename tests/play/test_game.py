@@ -1,0 +1,197 @@
+"""The game: what is played, what is counted, and that the learners do what they are for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+
+import numpy as np
+import pytest
+
+from likewise.auditing import AllPairs, FirstPair, LargestGap, Panel, RandomPair
+from likewise.baselines import accuracy_only, constant
+from likewise.errors import ParameterError
+from likewise.evaluation.comparator import best_fair_policy
+from likewise.evaluation.faced import faced_rounds
+from likewise.evaluation.summary import growth_exponent, summarise, trace_csv
+from likewise.game import play
+from likewise.learning import Learner, Paper, SelfTuned
+from likewise.units import ONE, to_units
+from likewise.worlds import Admissions, Encounter, Loans, Recorded, World
+
+ROUNDS = 400
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return Recorded(Loans(11), ROUNDS)
+
+
+def learner(world: World, player: str, **settings: object) -> Learner:
+    return Learner(world.hypotheses(), world.k, 0.3, 0.3, 1, SelfTuned(**settings), player)  # type: ignore[arg-type]
+
+
+def test_accuracy_alone_violates_fairness_almost_every_round(world: World) -> None:
+    played = play(world, accuracy_only(world.hypotheses(), world.k, 0.3, 0.3, 1), ROUNDS)
+    assert played.violation.mean() > 0.75
+    assert played.error.sum() / played.people.sum() < 0.33
+
+
+def test_a_constant_never_violates_fairness_and_learns_nothing(world: World) -> None:
+    played = play(world, constant(world.schema, world.k, 0.3, 0.3, 1), ROUNDS)
+    assert not played.violation.any()
+    assert not played.reported.any()
+    labels = np.concatenate([world.encounter(t).labels for t in range(1, ROUNDS + 1)])
+    assert played.error.sum() == (labels == 0).sum()
+
+
+@pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])
+def test_ours_learns_and_violations_become_rare(world: World, player: str) -> None:
+    played = play(world, learner(world, player), ROUNDS)
+    labels = np.concatenate([world.encounter(t).labels for t in range(1, ROUNDS + 1)])
+    useless = min(labels.mean(), 1 - labels.mean())
+    assert played.error[ROUNDS // 2 :].sum() / played.people[ROUNDS // 2 :].sum() < useless - 0.04
+    assert played.violation[ROUNDS // 2 :].mean() < 0.06
+
+
+@pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])
+def test_a_smaller_eta_means_fewer_reports_and_more_errors(world: World, player: str) -> None:
+    large, small = (play(world, learner(world, player, eta=eta), ROUNDS) for eta in (1.0, 0.0625))
+    assert small.reported.sum() < large.reported.sum()
+    assert small.error.sum() > large.error.sum()
+
+
+def test_every_violation_of_an_exact_player_is_reported(world: World) -> None:
+    """Asked at alpha − kappa, the panel sees whatever exceeds alpha (r = 0)."""
+    played = play(world, learner(world, "exponential-weights", eta=1.0), ROUNDS)
+    assert played.violation.any()
+    assert (played.reported | ~played.violation).all()
+
+
+def test_reports_are_what_the_panels_rule_says(world: World) -> None:
+    played = play(world, learner(world, "auto"), 30, keep=lambda t: True)
+    for moment in played.moments:
+        encounter = moment.encounter
+        sensitivity = played.learner.sensitivity
+        said = encounter.panel.audit(encounter.people, moment.deployment.scores, sensitivity)
+        assert said.pairs == moment.report
+
+
+def test_violations_are_counted_on_the_policy_by_the_definition(world: World) -> None:
+    played = play(world, learner(world, "context-ftpl", eta=1.0), 40, keep=lambda t: True)
+    for moment in played.moments:
+        panel, people = moment.encounter.panel, moment.encounter.people
+        by_panel = panel.violations(people, moment.policy, to_units(0.3)).any()
+        assert moment.violated(to_units(0.3)) == by_panel == played.violation[moment.t - 1]
+
+
+def test_scores_estimate_the_policy_within_r(world: World) -> None:
+    """Every gap within r = 0.4·eps, with probability 1 − delta over the whole game."""
+    played = play(world, learner(world, "context-ftpl"), 60, keep=lambda t: True)
+    off = [np.abs(m.deployment.scores - m.policy).max() / ONE for m in played.moments]
+    assert max(off) < 0.12 / 2 + 0.03  # 0.03 for the 5,000 evaluation draws
+
+
+@pytest.mark.parametrize("policy", [LargestGap(), FirstPair(), RandomPair(4), AllPairs()])
+def test_any_choice_of_the_reported_pair_can_be_played(world: World, policy: object) -> None:
+    played = play(world, learner(world, "auto", eta=1.0), 50, policy=policy)  # type: ignore[arg-type]
+    assert played.reported.any()
+
+
+def test_the_first_rounds_of_a_long_game_are_a_short_game(world: World) -> None:
+    long, short = (play(world, learner(world, "auto"), n) for n in (60, 25))
+    assert (long.first(25).error == short.error).all()
+    assert (long.first(25).lam == short.lam).all()
+
+
+def test_the_engines_play_the_same_game(world: World) -> None:
+    games = [
+        play(
+            world,
+            Learner(world.hypotheses(), 8, 0.3, 0.3, 1, player="context-ftpl", engine=engine),
+            12,
+            evaluation_draws=300,
+        )
+        for engine in ("compiled", "reference")
+    ]
+    assert trace_csv(games[0]) == trace_csv(games[1])
+
+
+class Shifting(World):
+    """Rounds of different sizes, panels and rules."""
+
+    name, summary, k, classes = "shifting", "", 8, ("segments",)
+
+    def __init__(self) -> None:
+        self.inner = Loans(4)
+        self.schema_ = self.inner.schema
+
+    @property
+    def schema(self):  # type: ignore[no-untyped-def]
+        return self.schema_
+
+    def hypotheses(self, name: str | None = None):  # type: ignore[no-untyped-def]
+        return self.inner.hypotheses()
+
+    def encounter(self, t: int) -> Encounter:
+        whole = self.inner.encounter(t)
+        size = 1 + t % 8
+        people = self.schema.people(whole.people.x[:size], whole.people.ids[:size])
+        auditors = self.inner.panel.auditors[: 1 + t % 5]
+        rule = ("any", "all", f"veto({auditors[0].name}) or at_least(80%)", "never")[t % 4]
+        return Encounter(people, whole.labels[:size], Panel(auditors, rule))
+
+
+@pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])
+def test_rounds_may_differ_in_size_members_and_rule(player: str) -> None:
+    world = Shifting()
+    played = play(world, Learner(world.hypotheses(), 8, 0.3, 0.3, 1, player=player), 40)
+    assert played.people.tolist() == [1 + t % 8 for t in range(1, 41)]
+
+
+def test_one_person_a_round_is_never_a_violation() -> None:
+    world = Loans(2, k=1)
+    played = play(world, Learner(world.hypotheses(), 1, 0.3, 0.3, 1), 30)
+    assert not played.violation.any()
+
+
+def test_regret_is_against_the_best_fair_policy(world: World) -> None:
+    hypotheses = world.hypotheses()
+    best = best_fair_policy(hypotheses, faced_rounds(world, hypotheses, 100), 0.0)
+    played = play(world, learner(world, "auto"), 100)
+    summary = summarise(played, best.error)
+    assert summary.regret == pytest.approx(played.error.sum() - best.error)
+    assert summary.comparator_error_rate == pytest.approx(best.error / 800)
+
+
+def test_oracle_calls_are_the_draws_and_one_decision_a_round(world: World) -> None:
+    played = play(world, learner(world, "context-ftpl"), 10, keep=lambda t: True)
+    assert played.calls[-1] == sum(moment.draws + 1 for moment in played.moments)
+    assert play(world, learner(world, "exponential-weights"), 10).calls[-1] == 0
+
+
+def test_the_papers_noise_drowns_the_data() -> None:
+    world = Admissions(1)
+    paper = Learner(world.hypotheses(), 4, 0.3, 0.3, 1, Paper(20), "context-ftpl")
+    played = play(world, paper, 20, evaluation_draws=2000)
+    assert abs(played.error.sum() / 80 - 0.5) < 0.05
+
+
+def test_a_trace_has_a_line_for_every_round(world: World) -> None:
+    rows = list(csv.DictReader(io.StringIO(trace_csv(play(world, learner(world, "auto"), 20)))))
+    assert [int(row["round"]) for row in rows] == list(range(1, 21))
+
+
+@pytest.mark.parametrize(("counts", "slope"), [([5, 10, 20], 0.5), ([7, 7, 7], 0.0)])
+def test_growth_exponents(counts: list[float], slope: float) -> None:
+    assert growth_exponent([500, 2000, 8000], counts) == pytest.approx(slope)
+
+
+def test_nothing_has_no_growth_exponent() -> None:
+    assert math.isnan(growth_exponent([500, 2000], [0, 3]))
+
+
+def test_no_rounds_are_refused(world: World) -> None:
+    with pytest.raises(ParameterError, match="rounds must be at least 1; got 0"):
+        play(world, learner(world, "auto"), 0)
