@@ -111,21 +111,14 @@ def _print_demo(result: Demo) -> None:
 
     hypotheses = result.shown[-1].transcript.learner.hypotheses
     table = Table(
-        title=f"{result.rounds} rounds of {result.world.k} loan applications, five auditors, a "
-        f"majority reports (alpha = {result.alpha:g}, eps = {result.eps:g})",
+        title=f"{result.rounds} rounds of {result.world.k} loan applications, five auditors",
         caption=f"Best fair policy in hindsight: error {result.best_fair.error_rate:.3f}. "
-        f"{hypotheses.size:.2e} hypotheses, separating set of {hypotheses.separators}.",
+        f"{hypotheses.size:.1e} hypotheses, alpha = {result.alpha:g}, eps = {result.eps:g}.\n"
+        f"unfair: rounds in violation; late: the same, per 1,000 in the last quarter.",
     )
-    table.add_column("learner")
-    for title in (
-        "error",
-        "regret",
-        "rounds in violation",
-        "of the last 1,000",
-        "reports",
-        "oracle calls",
-    ):
-        table.add_column(title, justify="right")
+    table.add_column("learner", no_wrap=True)
+    for title in ("error", "regret", "unfair", "late", "reports", "oracle calls"):
+        table.add_column(title, justify="right", no_wrap=True)
     for shown in result.shown:
         s = shown.summary
         table.add_row(

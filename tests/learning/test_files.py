@@ -54,7 +54,7 @@ def test_a_changed_byte_is_noticed(content: bytes, place: float, flip: int) -> N
 
 
 def test_another_version_is_refused_by_name(content: bytes) -> None:
-    with pytest.raises(StateFileError, match="likewise-state/2.*reads 'likewise-state/1'"):
+    with pytest.raises(StateFileError, match=r"likewise-state/2.*reads 'likewise-state/1'"):
         parse_state(content.replace(b"likewise-state/1", b"likewise-state/2", 1))
 
 

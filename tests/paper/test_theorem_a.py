@@ -30,7 +30,7 @@ Adversary = Callable[[np.random.Generator, FloatArray, int], FloatArray]
 
 
 def random_costs(rng: np.random.Generator, policy: FloatArray, t: int) -> FloatArray:
-    return rng.uniform(-1, 1, len(policy)) * rng.choice([0.1, 1.0, 3.0])
+    return rng.uniform(-1, 1, len(policy)) * float(rng.choice([0.1, 1.0, 3.0]))
 
 
 def against_the_policy(rng: np.random.Generator, policy: FloatArray, t: int) -> FloatArray:

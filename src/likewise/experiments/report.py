@@ -168,7 +168,7 @@ def _captions(demo: Demo) -> dict[str, str]:
         "frontier": "eta is the weight of accuracy against fairness. Each point is a whole game "
         "with another eta; left is more accurate, down is fairer. Squares are the other learners, "
         "a triangle one that is far above the picture.",
-        "lam": "Every report raises lam, the price at which the next report is charged; in quiet "
+        "lam": "A report pushes up lam, the price at which the next one is charged; in quiet "
         "rounds it sinks. It settles where reports are just dear enough.",
         "pivots": "Under a rule like this, the panel acts on each pair like one of its members, "
         "the pivot; who that is differs from pair to pair. Above: how often each auditor is the "

@@ -1,0 +1,148 @@
+"""The command line: what it prints, how fast it starts, and how it says no."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from likewise.cli import LEARNER_NAMES, RULES, WORLD_NAMES, main
+from likewise.experiments.roster import LEARNERS
+from likewise.learning import load_state
+from likewise.worlds import WORLDS, Loans
+
+KEYS = {
+    "rounds", "k", "hypotheses", "separators", "error_rate", "comparator_error_rate", "regret",
+    "violations", "reports", "oracle_calls", "bounds", "seconds",
+}  # fmt: skip
+
+
+def run(*args: str) -> Any:
+    return CliRunner().invoke(main, list(args))
+
+
+def simulate(*args: str) -> dict[str, Any]:
+    result = run("simulate", "--json", "-", "--rounds", "20", *args)
+    assert result.exit_code == 0, result.output
+    data: dict[str, Any] = json.loads(result.stdout)
+    return data
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_simulate_prints_one_json_object_for_every_learner(learner: str) -> None:
+    data = simulate("--learner", learner, "--seed", "3")
+    assert data.keys() >= KEYS
+    assert (data["rounds"], data["learner"]) == (20, learner)
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_every_world_can_be_simulated(world: str) -> None:
+    assert simulate("--world", world)["world"] == world
+
+
+@pytest.mark.parametrize("name", ["segments", "segments-large", "pool"])
+def test_every_class_of_loans_can_be_simulated(name: str) -> None:
+    assert simulate("--hypotheses", name)["hypotheses"] == Loans(1).hypotheses(name).size
+
+
+def test_the_same_seed_prints_the_same_counts() -> None:
+    one, two = (simulate("--learner", "self-tuned", "--seed", "5") for _ in range(2))
+    assert {k: v for k, v in one.items() if k != "seconds"} == {
+        k: v for k, v in two.items() if k != "seconds"
+    }
+
+
+def test_the_names_offered_are_the_names_there_are() -> None:
+    assert tuple(LEARNERS) == LEARNER_NAMES
+    assert tuple(WORLDS) == WORLD_NAMES
+
+
+@pytest.mark.parametrize("rule", [text for text, _ in RULES])
+def test_every_rule_that_is_listed_can_be_used(rule: str) -> None:
+    assert simulate("--rule", rule)["rounds"] == 20
+
+
+def test_a_trace_and_a_state_can_be_kept(tmp_path: Path) -> None:
+    simulate("--trace", str(tmp_path / "t.csv"), "--save-state", str(tmp_path / "s"))
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == 21
+    assert load_state(tmp_path / "s").opened == 20
+
+
+def test_json_can_go_to_a_file(tmp_path: Path) -> None:
+    result = run("simulate", "--rounds", "10", "--json", str(tmp_path / "o.json"))
+    assert result.exit_code == 0
+    assert json.loads((tmp_path / "o.json").read_text())["rounds"] == 10
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--alpha", "0"], "alpha must be in (0, 1]; got 0.0."),
+        (["--eps", "0.5"], "eps must be in (0, alpha]"),
+        (["--kappa", "0.4"], "kappa must be in [0, eps)"),
+        (["--learner", "self-tuned", "--r", "0.2"], "r must be in [0, eps − kappa)"),
+        (["--eta", "0"], "eta must be a positive number"),
+        (["--rounds", "0"], "rounds must be at least 1"),
+        (["--k", "0"], "k must be at least 1"),
+        (["--rule", "veto(nobody)"], "nobody"),
+        (["--rule", "at_least(0)"], "must be at least 1"),
+        (["--rule", "any or"], "expected"),
+        (["--hypotheses", "trees"], "hypotheses must be one of"),
+        (["--learner", "paper", "--b", "0.5"], "b must be in [0, 1/4]"),
+    ],
+)
+def test_bad_input_gets_a_sentence_and_no_traceback(args: list[str], message: str) -> None:
+    result = run("simulate", "--rounds", "10", *args)
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_list_names_everything() -> None:
+    listed = run("list").stdout
+    assert all(name in listed for name in (*LEARNERS, *WORLDS))
+
+
+def test_help_is_there_at_once() -> None:
+    """Start-up under 0.3 s: the best of five, since the machine is shared."""
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "likewise", "--help"],
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+        times.append(time.perf_counter() - began)
+    assert min(times) < 0.3
+
+
+def test_help_imports_no_heavy_library() -> None:
+    program = (
+        "import sys; import likewise.cli;"
+        "sys.exit(bool({'numpy', 'scipy', 'numba', 'matplotlib', 'rich'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False, timeout=60).returncode == 0
+
+
+def test_no_progress_bar_where_there_is_no_terminal() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "likewise", "simulate", "--rounds", "10", "--no-comparator"],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    assert done.stderr == ""
+
+
+def test_a_demo_prints_a_table_and_writes_one_file(tmp_path: Path) -> None:
+    out = tmp_path / "demo.html"
+    result = run("demo", "--rounds", "30", "--out", str(out))
+    assert result.exit_code == 0, result.output
+    assert all(name in result.stdout for name in ("accuracy-only", "constant", "exact"))
+    assert "//" not in out.read_text().replace("<!--", "")
