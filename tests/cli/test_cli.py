@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from likewise.cli import LEARNER_NAMES, RULES, WORLD_NAMES, main
+from likewise.cli import main
+from likewise.cli.listing import RULES
+from likewise.cli.simulate import LEARNER_NAMES, WORLD_NAMES
 from likewise.experiments.roster import LEARNERS
 from likewise.learning import load_state
 from likewise.worlds import WORLDS, Loans

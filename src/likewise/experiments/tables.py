@@ -14,8 +14,6 @@ from likewise.worlds import Loans
 
 __all__ = ["Point", "beaten", "points", "study_markdown", "write_between_marks"]
 
-BEGIN, END = "<!-- study: begin -->", "<!-- study: end -->"
-
 
 @dataclass(frozen=True)
 class Point:
@@ -128,11 +126,15 @@ def _verdict(found: Sequence[Point]) -> str:
     return f"Points of the paper's schedule that beat one of ours: {said}."
 
 
-def write_between_marks(path: Path, text: str) -> None:
-    """Replace what stands between the two marks in a document."""
-    document = path.read_text()
-    if document.count(BEGIN) != 1 or document.count(END) != 1:
-        raise LikewiseError(f"{path} must contain {BEGIN!r} and {END!r} once each.")
-    before, rest = document.split(BEGIN)
-    after = rest.split(END)[1]
-    path.write_text(f"{before}{BEGIN}\n{text.strip()}\n{END}{after}")
+def write_between_marks(path: Path, mark: str, text: str) -> None:
+    """Replace what stands between ``<!-- mark: begin -->`` and ``<!-- mark: end -->``."""
+    begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+    document = path.read_text() if path.exists() else ""
+    if document.count(begin) != 1 or document.count(end) != 1:
+        raise LikewiseError(
+            f"{path} must contain {begin!r} and {end!r} once each, for the tables to go between. "
+            f"Run this in the project's folder."
+        )
+    before, rest = document.split(begin)
+    after = rest.split(end)[1]
+    path.write_text(f"{before}{begin}\n{text.strip()}\n{end}{after}")

@@ -1,131 +1,28 @@
-"""The command line. Heavy libraries are imported inside the commands, so that help is instant."""
+"""``likewise simulate``: one game, counted."""
 
 from __future__ import annotations
 
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from likewise.cli.main import main, progress_bar
+
 if TYPE_CHECKING:
     from likewise.evaluation.comparator import BestFair
-    from likewise.experiments.demo import Demo
     from likewise.game import Transcript
     from likewise.learning import Learner
     from likewise.worlds import World
 
-__all__ = ["main"]
+__all__ = ["LEARNER_NAMES", "WORLD_NAMES", "simulate"]
 
 LEARNER_NAMES = ("auto", "self-tuned", "exact", "paper", "accuracy-only", "constant")
 WORLD_NAMES = ("loans", "admissions")
 REPORT_POLICIES = ("largest-gap", "first", "random", "all")
-
-
-class Group(click.Group):
-    """Says what Likewise refuses as a sentence, not as a traceback."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        from likewise.errors import LikewiseError
-
-        try:
-            return super().invoke(ctx)
-        except LikewiseError as error:
-            raise click.ClickException(str(error)) from error
-
-
-@click.group(
-    cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
-@click.version_option(package_name="likewise")
-def main() -> None:
-    """Decisions about people under the eyes of a panel: similar applicants, treated likewise.
-
-    \b
-    Begin with
-      likewise demo                  learners side by side, and a report to read
-      likewise simulate --help       one game, your way
-      likewise list                  worlds, learners, classes and rules
-    """
-
-
-@contextmanager
-def _progress(total: int, quiet: bool = False) -> Iterator[Callable[[str, int], None]]:
-    """A bar on standard error; none where that is not a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    if quiet or not console.is_terminal:
-        yield lambda _what, _done: None
-        return
-    columns = (
-        TextColumn("{task.description:<20}"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total}"),
-    )
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda what, done: bar.update(task, description=what, completed=done)
-
-
-@main.command()
-@click.option("--rounds", default=2000, show_default=True, help="Rounds to play with each learner.")
-@click.option("--seed", default=1, show_default=True, help="Of everything random.")
-@click.option("--alpha", default=0.3, show_default=True, help="Size of a violation.")
-@click.option(
-    "--eps", default=0.3, show_default=True, help="Compete with policies fair at alpha − eps."
-)
-@click.option(
-    "--out",
-    default="likewise-demo.html",
-    show_default=True,
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to write the report, one self-contained file.",
-)
-def demo(rounds: int, seed: int, alpha: float, eps: float, out: Path) -> None:
-    """Watch learners approve loans under the eyes of five auditors.
-
-    Deaf to the panel, a learner is accurate and unfair in almost every round; a constant one is
-    never unfair and learns nothing; ours learn, and violations become rare.
-    """
-    from likewise.experiments.demo import run_demo
-    from likewise.experiments.report import write_report
-
-    with _progress(rounds) as progress:
-        result = run_demo(rounds, seed, alpha=alpha, eps=eps, progress=progress)
-    _print_demo(result)
-    write_report(result, out)
-    click.echo(f"Report: {out}  ({result.seconds:.0f} s)")
-
-
-def _print_demo(result: Demo) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    hypotheses = result.shown[-1].transcript.learner.hypotheses
-    table = Table(
-        title=f"{result.rounds} rounds of {result.world.k} loan applications, five auditors",
-        caption=f"Best fair policy in hindsight: error {result.best_fair.error_rate:.3f}. "
-        f"{hypotheses.size:.1e} hypotheses, alpha = {result.alpha:g}, eps = {result.eps:g}.\n"
-        f"unfair: rounds in violation; late: the same, per 1,000 in the last quarter.",
-    )
-    table.add_column("learner", no_wrap=True)
-    for title in ("error", "regret", "unfair", "late", "reports", "oracle calls"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for shown in result.shown:
-        s = shown.summary
-        table.add_row(
-            shown.name, f"{s.error_rate:.3f}", f"{s.regret:,.0f}", f"{s.violations:,}",
-            f"{s.violations_per_1000_last_quarter:.0f}", f"{s.reports:,}", f"{s.oracle_calls:,}",
-        )  # fmt: skip
-    Console().print(table)
 
 
 @main.command()
@@ -257,7 +154,7 @@ def _play(
         "random": RandomPair(seed),
         "all": AllPairs(),
     }
-    with _progress(rounds, quiet) as progress:
+    with progress_bar(rounds, quiet) as progress:
         return play(
             world, learner, rounds, policy=policies[report_policy],
             progress=lambda moment: progress("rounds", moment.t),
@@ -301,67 +198,3 @@ def _print_game(
             f"{'bound':<{width}}  {bound['source']}: regret ≤ {bound['regret']:.3g}, "
             f"violations ≤ {bound['violations']:.3g}{note}"
         )
-
-
-@main.command("list")
-def list_() -> None:
-    """List the worlds, their classes, the learners and how rules are written."""
-    from likewise.experiments.roster import LEARNERS
-    from likewise.worlds import WORLDS
-
-    click.echo("Worlds (--world), with their classes (--hypotheses)")
-    for name, world in WORLDS.items():
-        click.echo(f"  {name:<14} {world.summary}\n  {'':<14} classes: {', '.join(world.classes)}")
-    click.echo("\nLearners (--learner)")
-    for name, (summary, _) in LEARNERS.items():
-        click.echo(f"  {name:<14} {summary}")
-    click.echo("\nRules (--rule), joined by `and`, `or` and parentheses")
-    for text, summary in RULES:
-        click.echo(f"  {text:<34} {summary}")
-
-
-RULES = (
-    ("any", "one objection is enough"),
-    ("all", "everybody must object"),
-    ("majority", "more than half of the panel"),
-    ("at_least(3)", "three objections"),
-    ("at_least(80%)", "four fifths of the panel"),
-    ("at_least(2 of banker, ethicist)", "two of these"),
-    ("veto(regulator)", "this member alone suffices"),
-    ("weighted(banker: 2, ethicist: 1; 2)", "votes that weigh at least 2"),
-)
-
-
-@main.command()
-@click.option(
-    "--folder",
-    default="runs/study",
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Where runs are kept; what is there is not run again.",
-)
-@click.option("--jobs", default=2, show_default=True, help="Processes side by side.")
-@click.option("--seeds", default=5, show_default=True, help="How many seeds.")
-@click.option("--longest", default=8000, show_default=True, help="The longest horizon.")
-@click.option("--write", is_flag=True, help="Put the tables into README.md.")
-def study(folder: Path, jobs: int, seeds: int, longest: int, write: bool) -> None:
-    """Measure the README's tables: our learners beside the paper's, on `loans`."""
-    from likewise.experiments.study import StudySpec, run_study
-    from likewise.experiments.tables import points, study_markdown, write_between_marks
-
-    spec = StudySpec(
-        seeds=tuple(range(101, 101 + seeds)), horizons=(longest // 16, longest // 4, longest)
-    )
-    # The same, on a class too large for anything but an oracle or a factorisation.
-    large = replace(
-        spec, hypotheses="segments-large", eps=(0.3,), noise_divisors=(), seeds=spec.seeds[:2]
-    )
-    texts = []
-    for part in (spec, large):
-        with _progress(len(part.seeds) * len(part.eps)) as progress:
-            results = run_study(part, folder, jobs=jobs, progress=progress)
-        texts.append(study_markdown(part, points(part, results)))
-    text = "\n".join(texts)
-    click.echo(text)
-    if write:
-        write_between_marks(Path("README.md"), text)

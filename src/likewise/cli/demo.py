@@ -1,0 +1,68 @@
+"""``likewise demo``: learners side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from likewise.cli.main import main, progress_bar
+
+if TYPE_CHECKING:
+    from likewise.experiments.demo import Demo
+
+__all__ = ["demo"]
+
+
+@main.command()
+@click.option("--rounds", default=2000, show_default=True, help="Rounds to play with each learner.")
+@click.option("--seed", default=1, show_default=True, help="Of everything random.")
+@click.option("--alpha", default=0.3, show_default=True, help="Size of a violation.")
+@click.option(
+    "--eps", default=0.3, show_default=True, help="Compete with policies fair at alpha − eps."
+)
+@click.option(
+    "--out",
+    default="likewise-demo.html",
+    show_default=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to write the report, one self-contained file.",
+)
+def demo(rounds: int, seed: int, alpha: float, eps: float, out: Path) -> None:
+    """Watch learners approve loans under the eyes of five auditors.
+
+    Deaf to the panel, a learner is accurate and unfair in almost every round; a constant one is
+    never unfair and learns nothing; ours learn, and violations become rare.
+    """
+    from likewise.experiments.demo import run_demo
+    from likewise.experiments.report import write_report
+
+    with progress_bar(rounds) as progress:
+        result = run_demo(rounds, seed, alpha=alpha, eps=eps, progress=progress)
+    _print_demo(result)
+    write_report(result, out)
+    click.echo(f"Report: {out}  ({result.seconds:.0f} s)")
+
+
+def _print_demo(result: Demo) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    hypotheses = result.shown[-1].transcript.learner.hypotheses
+    table = Table(
+        title=f"{result.rounds} rounds of {result.world.k} loan applications, five auditors",
+        caption=f"Best fair policy in hindsight: error {result.best_fair.error_rate:.3f}. "
+        f"{hypotheses.size:.1e} hypotheses, alpha = {result.alpha:g}, eps = {result.eps:g}.\n"
+        f"unfair: rounds in violation; late: the same, per 1,000 in the last quarter.",
+    )
+    table.add_column("learner", no_wrap=True)
+    for title in ("error", "regret", "unfair", "late", "reports", "oracle calls"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for shown in result.shown:
+        s = shown.summary
+        table.add_row(
+            shown.name, f"{s.error_rate:.3f}", f"{s.regret:,.0f}", f"{s.violations:,}",
+            f"{s.violations_per_1000_last_quarter:.0f}", f"{s.reports:,}", f"{s.oracle_calls:,}",
+        )  # fmt: skip
+    Console().print(table)

@@ -1,0 +1,67 @@
+"""``likewise study`` and ``likewise tune``: the figures in the documentation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from likewise.cli.main import main, progress_bar
+
+__all__ = ["study", "tune"]
+
+
+@main.command()
+@click.option(
+    "--folder",
+    default="runs/study",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where runs are kept; what is there is not run again.",
+)
+@click.option("--jobs", default=2, show_default=True, help="Processes side by side.")
+@click.option("--seeds", default=5, show_default=True, help="How many seeds.")
+@click.option("--longest", default=8000, show_default=True, help="The longest horizon.")
+@click.option("--write", is_flag=True, help="Put the tables into README.md.")
+def study(folder: Path, jobs: int, seeds: int, longest: int, write: bool) -> None:
+    """Measure the README's tables: our learners beside the paper's, on `loans`."""
+    from likewise.experiments.study import StudySpec, run_study
+    from likewise.experiments.tables import points, study_markdown, write_between_marks
+
+    spec = StudySpec(
+        seeds=tuple(range(101, 101 + seeds)), horizons=(longest // 16, longest // 4, longest)
+    )
+    # The same, on a class too large for anything but an oracle or a factorisation.
+    large = replace(
+        spec, hypotheses="segments-large", eps=(0.3,), noise_divisors=(), seeds=spec.seeds[:2]
+    )
+    texts = []
+    for part in (spec, large):
+        with progress_bar(len(part.seeds) * len(part.eps)) as progress:
+            results = run_study(part, folder, jobs=jobs, progress=progress)
+        texts.append(study_markdown(part, points(part, results)))
+    text = "\n".join(texts)
+    click.echo(text)
+    if write:
+        write_between_marks(Path("README.md"), "study", text)
+
+
+@main.command()
+@click.option("--rounds", default=1000, show_default=True, help="Rounds a game.")
+@click.option("--seeds", default=2, show_default=True, help="How many seeds.")
+@click.option("--jobs", default=2, show_default=True, help="Processes side by side.")
+@click.option("--write", is_flag=True, help="Put the tables into docs/defaults.md.")
+def tune(rounds: int, seeds: int, jobs: int, write: bool) -> None:
+    """Measure how noise and eta do on the worlds that defaults are chosen on."""
+    from likewise.experiments.tables import write_between_marks
+    from likewise.experiments.tuning import ETAS, PRACTICE, SHARES, trials, tuning_markdown
+
+    numbers = tuple(range(1, seeds + 1))
+    total = len(PRACTICE) * len(ETAS) * sum(map(len, SHARES.values()))
+    with progress_bar(total) as progress:
+        found = trials(rounds, numbers, jobs=jobs, progress=progress)
+    text = tuning_markdown(found, rounds, numbers)
+    click.echo(text)
+    if write:
+        write_between_marks(Path("docs/defaults.md"), "tune", text)
