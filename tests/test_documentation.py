@@ -43,5 +43,5 @@ def test_no_python_block_in_the_documentation_escapes_the_doctests(document: Pat
 
 def test_every_target_of_the_makefile_that_the_readme_names_exists() -> None:
     makefile = (ROOT / "Makefile").read_text()
-    for target in set(re.findall(r"make ([a-z]+)", (ROOT / "README.md").read_text())):
+    for target in set(re.findall(r"(?:`|^)make ([a-z]+)", (ROOT / "README.md").read_text(), re.M)):
         assert re.search(rf"^{target}:", makefile, flags=re.MULTILINE), target

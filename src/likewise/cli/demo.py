@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["demo"]
 
 
-@main.command()
+@main.command(short_help="Learners side by side, and a report to read.")
 @click.option("--rounds", default=2000, show_default=True, help="Rounds to play with each learner.")
 @click.option("--seed", default=1, show_default=True, help="Of everything random.")
 @click.option("--alpha", default=0.3, show_default=True, help="Size of a violation.")

@@ -9,7 +9,7 @@ from likewise.cli.main import main
 __all__ = ["RULES", "list_"]
 
 
-@main.command("list")
+@main.command("list", short_help="Worlds, learners, classes and rules.")
 def list_() -> None:
     """List the worlds, their classes, the learners and how rules are written."""
     from likewise.experiments.roster import LEARNERS

@@ -25,7 +25,7 @@ WORLD_NAMES = ("loans", "admissions")
 REPORT_POLICIES = ("largest-gap", "first", "random", "all")
 
 
-@main.command()
+@main.command(short_help="One game, your way, counted.")
 @click.option(
     "--world", "world_name", type=click.Choice(WORLD_NAMES), default="loans", show_default=True
 )
@@ -107,7 +107,9 @@ def simulate(
     world, learner = _set_up(world_name, learner_name, rounds, seed, options)
     began = time.perf_counter()
     transcript = _play(world, learner, rounds, report_policy, seed, quiet=json_path == "-")
-    best = None if no_comparator else _best_fair(world, options["hypotheses"], rounds, learner)
+    best = None
+    if not no_comparator:
+        best = _best_fair(world, options["hypotheses"], rounds, learner, quiet=json_path == "-")
     seconds = time.perf_counter() - began
     if trace is not None:
         from likewise.evaluation.summary import trace_csv
@@ -161,13 +163,16 @@ def _play(
         )  # fmt: skip
 
 
-def _best_fair(world: World, name: str | None, rounds: int, learner: Learner) -> BestFair:
+def _best_fair(
+    world: World, name: str | None, rounds: int, learner: Learner, *, quiet: bool
+) -> BestFair:
     from likewise.evaluation.comparator import best_fair_policy
     from likewise.evaluation.faced import faced_rounds
 
     hypotheses = world.hypotheses(name)
-    faced = faced_rounds(world, hypotheses, rounds)
-    return best_fair_policy(hypotheses, faced, learner.alpha - learner.eps)
+    with progress_bar(rounds, quiet) as progress:
+        faced = faced_rounds(world, hypotheses, rounds, lambda t: progress("best fair policy", t))
+        return best_fair_policy(hypotheses, faced, learner.alpha - learner.eps)
 
 
 def _print_game(

@@ -12,7 +12,7 @@ from likewise.cli.main import main, progress_bar
 __all__ = ["study", "tune"]
 
 
-@main.command()
+@main.command(short_help="Measure the tables in the README (long).")
 @click.option(
     "--folder",
     default="runs/study",
@@ -47,7 +47,7 @@ def study(folder: Path, jobs: int, seeds: int, longest: int, write: bool) -> Non
         write_between_marks(Path("README.md"), "study", text)
 
 
-@main.command()
+@main.command(short_help="Measure what the defaults were chosen by.")
 @click.option("--rounds", default=1000, show_default=True, help="Rounds a game.")
 @click.option("--seeds", default=2, show_default=True, help="How many seeds.")
 @click.option("--jobs", default=2, show_default=True, help="Processes side by side.")

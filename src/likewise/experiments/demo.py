@@ -71,7 +71,8 @@ def run_demo(
     world = Recorded(Loans(seed), rounds)
     hypotheses = world.hypotheses()
     settings = Settings(hypotheses, world.schema, world.k, seed, rounds, alpha=alpha, eps=eps)
-    best = best_fair_policy(hypotheses, faced_rounds(world, hypotheses, rounds), alpha - eps)
+    faced = faced_rounds(world, hypotheses, rounds, lambda t: progress("best fair policy", t))
+    best = best_fair_policy(hypotheses, faced, alpha - eps)
     shown = []
     for name in SHOWN:
         transcript = _play(world, name, settings, progress)
