@@ -18,7 +18,7 @@ import numpy as np
 from likewise.errors import AuditError, HypothesisError, ParameterError, PeopleError
 from likewise.evaluation.comparator_forms import Cells, Form, Members
 from likewise.evaluation.comparator_rows import ComparatorError, Demands, Solution, solve
-from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
+from likewise.hypotheses import HypothesisClass, Listed, Points, Segments
 from likewise.units import ONE, FloatArray, IntArray
 
 __all__ = ["FAIR_WITHIN", "BestFair", "Faced", "best_fair_policy"]
@@ -155,13 +155,13 @@ def _form(hypotheses: HypothesisClass, points: Sequence[Points]) -> tuple[Form, 
     if isinstance(hypotheses, Segments):
         _check_points(points, (), hypotheses.separators - 1)
         return Cells(hypotheses.segments, hypotheses.bins), np.concatenate(points)
-    if isinstance(hypotheses, Pool):
+    if isinstance(hypotheses, Listed):
         _check_points(points, (hypotheses.size,), 1)
         return Members.of(np.concatenate(points))
     raise HypothesisError(
-        f"The best fair policy is found for Segments and Pool; {type(hypotheses).__name__} is "
-        f"neither. For a class that only an oracle can search, columns would have to be generated "
-        f"too, which is not built. List its hypotheses as a Pool, if they can be listed."
+        f"The best fair policy is found for Segments and for classes that are listed; "
+        f"{type(hypotheses).__name__} is neither. For a class that only an oracle can search, "
+        f"columns would have to be generated too, which is not built."
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from likewise.errors import HypothesisError
 from likewise.hypotheses.base import Bits, ExactWeights, HypothesisClass, Points
+from likewise.hypotheses.listed import Listed
 from likewise.hypotheses.pool import Cut, Pool
 from likewise.hypotheses.segments import Segments
 from likewise.hypotheses.separating import greedy_separating_set, verify_separating_set
@@ -17,6 +18,7 @@ __all__ = [
     "Cut",
     "ExactWeights",
     "HypothesisClass",
+    "Listed",
     "Points",
     "Pool",
     "Segments",

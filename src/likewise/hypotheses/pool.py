@@ -15,16 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import HypothesisError, MergedHypotheses, ParameterError
-from likewise.hypotheses.base import Bits, ExactWeights, HypothesisClass, Points
-from likewise.hypotheses.policy import WEIGHT_BITS, gibbs_weights, pick
+from likewise.hypotheses.base import Bits, Points
+from likewise.hypotheses.listed import Listed
 from likewise.hypotheses.separating import greedy_separating_set
-from likewise.randomness import Stream
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.units import IntArray
 
 __all__ = ["Cut", "Pool"]
-
-LARGEST_POOL = 1 << (63 - WEIGHT_BITS)
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class Cut:
         return f"approve if {self.column} ≥ {self.at:.6g}"
 
 
-class Pool(HypothesisClass, ExactWeights):
+class Pool(Listed):
     """A finite list of predictors: cuts on columns, told apart on reference data.
 
     Members that agree on all reference data are merged into the first of them, with a warning
@@ -60,10 +57,8 @@ class Pool(HypothesisClass, ExactWeights):
     ) -> None:
         self.schema = schema
         reference = np.asarray(reference, dtype=np.float64)
-        if not 0 < len(cuts) <= LARGEST_POOL:
-            raise HypothesisError(
-                f"A pool must have between 1 and {LARGEST_POOL} members; got {len(cuts)}."
-            )
+        if not cuts:
+            raise HypothesisError("A pool must have a member; got none. Add a constant at least.")
         if reference.ndim != 2 or reference.shape[1] != len(schema) or len(reference) == 0:
             raise ParameterError(
                 "Pool.reference",
@@ -92,8 +87,7 @@ class Pool(HypothesisClass, ExactWeights):
         chosen = greedy_separating_set(bits)
         # A single member needs no point to be told apart, but the JSON needs one to be read back.
         self._reference = reference[chosen] if len(chosen) else reference[:1]
-        self._on_set = np.ascontiguousarray(bits[:, chosen])
-        self.set_table = self._on_set.astype(np.float64)
+        self._keep(bits[:, chosen])
         if self.merged:
             warnings.warn(
                 f"{self.merged} of {len(cuts)} members of the pool agree with another one on all "
@@ -145,67 +139,13 @@ class Pool(HypothesisClass, ExactWeights):
         members += [Cut(column, float(at)) for column in columns for at in cuts]
         return cls(schema, [*members, Cut(columns[0], np.inf)], reference)
 
-    @property
-    def size(self) -> int:
-        """The number of members that differ."""
-        return len(self.cuts)
-
-    @property
-    def separators(self) -> int:
-        """The size of the greedy separating set."""
-        return int(self._on_set.shape[1])
-
-    def separating_points(self) -> Points:
-        """The chosen rows of reference data, as predictions of all members."""
-        return np.ascontiguousarray(self._on_set.T)
-
     def locate(self, people: People) -> Points:
         """The predictions of all members, shape (k, N)."""
         return (people.x[:, self._columns] >= self._levels).astype(np.uint8)
 
-    def no_costs(self) -> IntArray:
-        """One cost for every member."""
-        return np.zeros(self.size, dtype=np.int64)
-
-    def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
-        """Add each amount to the members that predict 1 on its point."""
-        charged = costs.copy()
-        for bits, amount in zip(points, amounts, strict=True):
-            charged += bits * amount
-        return charged
-
-    def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
-        """The first member of least cost, shape (draws, 1)."""
-        totals: IntArray = costs + noise @ self._on_set.T.astype(np.int64)
-        return np.asarray(np.argmin(totals, axis=1), dtype=np.int64).reshape(-1, 1)
-
-    def predict(self, codes: IntArray, points: Points) -> Bits:
-        """Look up the members' predictions."""
-        return np.ascontiguousarray(points[:, codes[:, 0]].T).astype(np.uint8)
-
-    def codes(self) -> IntArray:
-        """The places of the members."""
-        return np.arange(self.size)[:, None]
-
     def describe(self, code: IntArray) -> str:
         """The member's cut."""
         return str(self.cuts[int(code[0])])
-
-    def approval(
-        self, costs: IntArray, temperature: float, points: Points
-    ) -> list[tuple[int, int]]:
-        """Sum the weights of the members that approve."""
-        weights = gibbs_weights(costs, temperature)
-        total = int(weights.sum())
-        return [(int(weights[bits != 0].sum()), total) for bits in points]
-
-    def draw(
-        self, costs: IntArray, temperature: float, points: Points, stream: Stream, draw: int
-    ) -> Bits:
-        """Pick one member by weight."""
-        weights = gibbs_weights(costs, temperature)
-        member = pick(weights, stream.below(int(weights.sum()), draw))
-        return np.asarray(points[:, member], dtype=np.uint8)
 
     def spec(self) -> dict[str, Any]:
         """The cuts and the separating rows, which are all the reference data that is needed."""

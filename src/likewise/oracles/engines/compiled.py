@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from likewise.hypotheses import Bits, HypothesisClass, Points, Pool, Segments
+from likewise.hypotheses import Bits, HypothesisClass, Listed, Points, Segments
 from likewise.oracles.engines import reference
 from likewise.portable import LN2
 from likewise.randomness import MULTIPLIERS, PHILOX_ROUNDS, WEYL, Noise
@@ -171,23 +171,25 @@ def _arguments(noise: Noise) -> tuple[Any, Any, Any, Any]:
     return np.uint64(stream.seed), fixed, noise.scale * ONE, noise.copies
 
 
-def _pool(
-    pool: Pool, costs: IntArray, noise: Noise, points: Points, first_draw: int, draws: int
+def _listed(
+    listed: Listed, costs: IntArray, noise: Noise, points: Points, first_draw: int, draws: int
 ) -> Bits:
     """A matrix product a block of draws: in float64, as long as every sum in it is exact."""
     approved = np.empty((draws, len(points)), dtype=np.uint8)
     by_member = np.ascontiguousarray(points.T)
-    block = max(LANES, (1 << 20) // pool.size)
+    block = max(LANES, (1 << 20) // listed.size)
     for start in range(0, draws, block):
         size = min(block, draws - start)
-        rows: IntArray = _noise_rows(pool.separators, *_arguments(noise), first_draw + start, size)
+        rows: IntArray = _noise_rows(
+            listed.separators, *_arguments(noise), first_draw + start, size
+        )
         largest = int(np.abs(rows).sum(axis=0).max(initial=0)) + int(np.abs(costs).max())
         totals: npt.NDArray[Any]
         if largest < EXACT_FLOAT:
-            totals = rows.T.astype(np.float64) @ pool.set_table.T
+            totals = rows.T.astype(np.float64) @ listed.set_table.T
             totals += costs
         else:
-            totals = rows.T @ pool.set_table.T.astype(np.int64) + costs
+            totals = rows.T @ listed.set_table.T.astype(np.int64) + costs
         approved[start : start + size] = by_member[np.argmin(totals, axis=1)]
     return approved
 
@@ -206,6 +208,6 @@ def approvals(
         cells = np.ascontiguousarray(points, dtype=np.int64)
         _segments(costs, hypotheses.bins, cells, *_arguments(noise), first_draw, approved)
         return approved
-    if isinstance(hypotheses, Pool):
-        return _pool(hypotheses, costs, noise, points, first_draw, draws)
+    if isinstance(hypotheses, Listed):
+        return _listed(hypotheses, costs, noise, points, first_draw, draws)
     return reference.approvals(hypotheses, costs, noise, points, first_draw, draws)
