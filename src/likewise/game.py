@@ -6,7 +6,7 @@ The learner never sees an auditor, the auditors never see labels, lam or H: they
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,34 @@ from likewise.auditing import LargestGap, Policy
 from likewise.auditing.reporting import choose_report
 from likewise.errors import ParameterError
 from likewise.learning import Deployment, Learner, State, deploy, learn
-from likewise.learning.fold import located
+from likewise.learning.fold import located, upcoming
 from likewise.randomness import Purpose
+from likewise.schema import People
 from likewise.units import ONE, FloatArray, IntArray, to_units
-from likewise.worlds import Encounter, World
+from likewise.worlds import Course, Encounter, World
 
-__all__ = ["Moment", "Transcript", "play"]
+__all__ = ["Moment", "PolicyView", "Transcript", "play"]
 
 EVALUATION_DRAWS = 5000
+
+
+VIEW_DRAWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyView:
+    """What the world sees of the policy that is about to be deployed (see worlds.base.View)."""
+
+    state: State
+
+    def chances(self, people: People) -> IntArray:
+        """π^t exactly where the player knows it, otherwise from draws that nobody else uses."""
+        learner = self.state.learner
+        points = learner.hypotheses.locate(people)
+        scores = learner.primal.scores(
+            learner.hypotheses, upcoming(self.state), points, VIEW_DRAWS, 0, Purpose.VIEW
+        )
+        return np.array(scores, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +85,8 @@ class Transcript:
     lam: FloatArray
     calls: IntArray
     state: State
-    moments: tuple[Moment, ...] = field(default=())
+    moments: tuple[Moment, ...] = ()
+    encounters: tuple[Encounter, ...] = ()
 
     @property
     def rounds(self) -> int:
@@ -76,8 +97,11 @@ class Transcript:
         """The game's first rounds, for learners that do not know how long it will last."""
         columns = ("error", "wrong", "people", "violation", "reported", "lam", "calls")
         cut = {name: getattr(self, name)[:rounds] for name in columns}
-        moments = self.moments[:rounds]
-        return Transcript(self.world, self.learner, state=self.state, moments=moments, **cut)
+        moments = tuple(moment for moment in self.moments if moment.t <= rounds)
+        return Transcript(
+            self.world, self.learner, state=self.state, moments=moments,
+            encounters=self.encounters[:rounds], **cut,
+        )  # fmt: skip
 
 
 def play(
@@ -87,10 +111,12 @@ def play(
     *,
     policy: Policy | None = None,
     evaluation_draws: int = EVALUATION_DRAWS,
+    record: bool = False,
     keep: Callable[[int], bool] = lambda t: False,  # noqa: ARG005
     progress: Callable[[Moment], None] = lambda moment: None,  # noqa: ARG005
 ) -> Transcript:
-    """Play some rounds. ``keep`` says which moments to keep whole; ``progress`` sees each of them.
+    """Play some rounds. ``keep`` says which moments to keep whole; ``progress`` sees each of them;
+    ``record`` keeps what the world did, for those who look for the best fair policy in hindsight.
 
     Where the player knows π^t, violations are counted on it exactly; otherwise from
     ``evaluation_draws`` draws a round, which have a random purpose of their own and are not oracle
@@ -99,10 +125,12 @@ def play(
     if rounds < 1:
         raise ParameterError("rounds", "must be at least 1", rounds, "Play at least one round.")
     state, alpha = State.start(learner), to_units(learner.alpha)
+    course = world.course()
     rows: list[tuple[float, int, int, bool, bool, float, int]] = []
     kept: list[Moment] = []
+    encounters: list[Encounter] = []
     for t in range(1, rounds + 1):
-        state, moment = _round(state, world, t, policy or LargestGap(), evaluation_draws)
+        state, moment = _round(state, course, t, policy or LargestGap(), evaluation_draws)
         labels, approved = moment.encounter.labels, moment.deployment.approved
         rows.append(
             (
@@ -117,20 +145,33 @@ def play(
         )
         if keep(t):
             kept.append(moment)
+        if record:
+            encounters.append(moment.encounter)
         progress(moment)
     columns = (np.array(column) for column in zip(*rows, strict=True))
     error, wrong, people, violation, reported, lam, calls = columns
     return Transcript(
-        world, learner, error, wrong, people, violation, reported, lam, calls, state, tuple(kept)
+        world,
+        learner,
+        error,
+        wrong,
+        people,
+        violation,
+        reported,
+        lam,
+        calls,
+        state,
+        tuple(kept),
+        tuple(encounters),
     )
 
 
 def _round(
-    state: State, world: World, t: int, policy: Policy, evaluation_draws: int
+    state: State, course: Course, t: int, policy: Policy, evaluation_draws: int
 ) -> tuple[State, Moment]:
     """Everything that happens in round t."""
     learner, lam = state.learner, state.lam
-    encounter = world.encounter(t)
+    encounter = course.meet(t, PolicyView(state))
     people, panel = encounter.people, encounter.panel
     state, deployment = deploy(state, people, panel=panel.name)
     pivots = encounter.pivots
@@ -146,6 +187,7 @@ def _round(
                 learner.hypotheses, round_.frozen, points, evaluation_draws, 0, Purpose.EVALUATE
             )
         )
+    course.hear(encounter, deployment.approved)
     state = learn(state, deployment, labels=encounter.labels.tolist(), report=report.pairs)
     moment = Moment(
         t, encounter, deployment, exact, pivots.distance, pivots.auditor, report.pairs, lam,

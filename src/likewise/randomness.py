@@ -42,6 +42,7 @@ class Purpose(IntEnum):
     REPORT = 4
     WORLD = 5
     PROBE = 6
+    VIEW = 7
 
 
 def philox(counter: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:

@@ -18,7 +18,7 @@ from likewise.evaluation.summary import growth_exponent, summarise, trace_csv
 from likewise.game import play
 from likewise.learning import Learner, Paper, SelfTuned
 from likewise.units import ONE, to_units
-from likewise.worlds import Encounter, Loans, Recorded, World
+from likewise.worlds import Encounter, Loans, Recorded, Steady
 
 ROUNDS = 400
 
@@ -28,21 +28,21 @@ def everything(t: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
+def world() -> Steady:
     return Recorded(Loans(11), ROUNDS)
 
 
-def learner(world: World, player: str, **settings: object) -> Learner:
+def learner(world: Steady, player: str, **settings: object) -> Learner:
     return Learner(world.hypotheses(), world.k, 0.3, 0.3, 1, SelfTuned(**settings), player)  # type: ignore[arg-type]
 
 
-def test_accuracy_alone_violates_fairness_almost_every_round(world: World) -> None:
+def test_accuracy_alone_violates_fairness_almost_every_round(world: Steady) -> None:
     played = play(world, accuracy_only(world.hypotheses(), world.k, 0.3, 0.3, 1), ROUNDS)
     assert played.violation.mean() > 0.75
     assert played.error.sum() / played.people.sum() < 0.33
 
 
-def test_a_constant_never_violates_fairness_and_learns_nothing(world: World) -> None:
+def test_a_constant_never_violates_fairness_and_learns_nothing(world: Steady) -> None:
     played = play(world, constant(world.schema, world.k, 0.3, 0.3, 1), ROUNDS)
     assert not played.violation.any()
     assert not played.reported.any()
@@ -51,7 +51,7 @@ def test_a_constant_never_violates_fairness_and_learns_nothing(world: World) -> 
 
 
 @pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])
-def test_ours_learns_and_violations_become_rare(world: World, player: str) -> None:
+def test_ours_learns_and_violations_become_rare(world: Steady, player: str) -> None:
     played = play(world, learner(world, player), ROUNDS)
     labels = np.concatenate([world.encounter(t).labels for t in range(1, ROUNDS + 1)])
     useless = min(labels.mean(), 1 - labels.mean())
@@ -60,20 +60,20 @@ def test_ours_learns_and_violations_become_rare(world: World, player: str) -> No
 
 
 @pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])
-def test_a_smaller_eta_means_fewer_reports_and_more_errors(world: World, player: str) -> None:
+def test_a_smaller_eta_means_fewer_reports_and_more_errors(world: Steady, player: str) -> None:
     large, small = (play(world, learner(world, player, eta=eta), ROUNDS) for eta in (1.0, 0.0625))
     assert small.reported.sum() < large.reported.sum()
     assert small.error.sum() > large.error.sum()
 
 
-def test_every_violation_of_an_exact_player_is_reported(world: World) -> None:
+def test_every_violation_of_an_exact_player_is_reported(world: Steady) -> None:
     """Asked at alpha − kappa, the panel sees whatever exceeds alpha (r = 0)."""
     played = play(world, learner(world, "exponential-weights", eta=1.0), ROUNDS)
     assert played.violation.any()
     assert (played.reported | ~played.violation).all()
 
 
-def test_reports_are_what_the_panels_rule_says(world: World) -> None:
+def test_reports_are_what_the_panels_rule_says(world: Steady) -> None:
     played = play(world, learner(world, "auto"), 30, keep=everything)
     for moment in played.moments:
         encounter = moment.encounter
@@ -82,7 +82,7 @@ def test_reports_are_what_the_panels_rule_says(world: World) -> None:
         assert said.pairs == moment.report
 
 
-def test_violations_are_counted_on_the_policy_by_the_definition(world: World) -> None:
+def test_violations_are_counted_on_the_policy_by_the_definition(world: Steady) -> None:
     played = play(world, learner(world, "context-ftpl", eta=1.0), 40, keep=everything)
     for moment in played.moments:
         panel, people = moment.encounter.panel, moment.encounter.people
@@ -90,7 +90,7 @@ def test_violations_are_counted_on_the_policy_by_the_definition(world: World) ->
         assert moment.violated(to_units(0.3)) == by_panel == played.violation[moment.t - 1]
 
 
-def test_scores_estimate_the_policy_within_r(world: World) -> None:
+def test_scores_estimate_the_policy_within_r(world: Steady) -> None:
     """Every gap within r = 0.4·eps, with probability 1 − delta over the whole game."""
     played = play(world, learner(world, "context-ftpl"), 60, keep=everything)
     off = [np.abs(m.deployment.scores - m.policy).max() / ONE for m in played.moments]
@@ -98,18 +98,18 @@ def test_scores_estimate_the_policy_within_r(world: World) -> None:
 
 
 @pytest.mark.parametrize("policy", [LargestGap(), FirstPair(), RandomPair(4), AllPairs()])
-def test_any_choice_of_the_reported_pair_can_be_played(world: World, policy: object) -> None:
+def test_any_choice_of_the_reported_pair_can_be_played(world: Steady, policy: object) -> None:
     played = play(world, learner(world, "auto", eta=1.0), 50, policy=policy)  # type: ignore[arg-type]
     assert played.reported.any()
 
 
-def test_the_first_rounds_of_a_long_game_are_a_short_game(world: World) -> None:
+def test_the_first_rounds_of_a_long_game_are_a_short_game(world: Steady) -> None:
     long, short = (play(world, learner(world, "auto"), n) for n in (60, 25))
     assert (long.first(25).error == short.error).all()
     assert (long.first(25).lam == short.lam).all()
 
 
-def test_the_engines_play_the_same_game(world: World) -> None:
+def test_the_engines_play_the_same_game(world: Steady) -> None:
     games = [
         play(
             world,
@@ -122,7 +122,7 @@ def test_the_engines_play_the_same_game(world: World) -> None:
     assert trace_csv(games[0]) == trace_csv(games[1])
 
 
-class Shifting(World):
+class Shifting(Steady):
     """Rounds of different sizes, panels and rules."""
 
     name, summary, k, classes = "shifting", "", 8, ("segments",)
@@ -160,16 +160,16 @@ def test_one_person_a_round_is_never_a_violation() -> None:
     assert not played.violation.any()
 
 
-def test_regret_is_against_the_best_fair_policy(world: World) -> None:
+def test_regret_is_against_the_best_fair_policy(world: Steady) -> None:
     hypotheses = world.hypotheses()
-    best = best_fair_policy(hypotheses, faced_rounds(world, hypotheses, 100), 0.0)
-    played = play(world, learner(world, "auto"), 100)
+    played = play(world, learner(world, "auto"), 100, record=True)
+    best = best_fair_policy(hypotheses, faced_rounds(played.encounters, hypotheses), 0.0)
     summary = summarise(played, best.error)
     assert summary.regret == pytest.approx(played.error.sum() - best.error)
     assert summary.comparator_error_rate == pytest.approx(best.error / 800)
 
 
-def test_oracle_calls_are_the_draws_and_one_decision_a_round(world: World) -> None:
+def test_oracle_calls_are_the_draws_and_one_decision_a_round(world: Steady) -> None:
     played = play(world, learner(world, "context-ftpl"), 10, keep=everything)
     assert played.calls[-1] == sum(moment.draws + 1 for moment in played.moments)
     assert play(world, learner(world, "exponential-weights"), 10).calls[-1] == 0
@@ -191,7 +191,7 @@ def test_the_papers_noise_drowns_the_data() -> None:
     assert moved < 0.05
 
 
-def test_a_trace_has_a_line_for_every_round(world: World) -> None:
+def test_a_trace_has_a_line_for_every_round(world: Steady) -> None:
     rows = list(csv.DictReader(io.StringIO(trace_csv(play(world, learner(world, "auto"), 20)))))
     assert [int(row["round"]) for row in rows] == list(range(1, 21))
 
@@ -205,6 +205,6 @@ def test_nothing_has_no_growth_exponent() -> None:
     assert math.isnan(growth_exponent([500, 2000], [0, 3]))
 
 
-def test_no_rounds_are_refused(world: World) -> None:
+def test_no_rounds_are_refused(world: Steady) -> None:
     with pytest.raises(ParameterError, match="rounds must be at least 1; got 0"):
         play(world, learner(world, "auto"), 0)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LEARNER_NAMES", "WORLD_NAMES", "simulate"]
 
 LEARNER_NAMES = ("auto", "self-tuned", "exact", "paper", "accuracy-only", "constant")
-WORLD_NAMES = ("loans", "admissions")
+WORLD_NAMES = ("loans", "admissions", "drift", "strategic", "adaptive", "adversarial")
 REPORT_POLICIES = ("largest-gap", "first", "random", "all")
 
 
@@ -106,10 +106,18 @@ def simulate(
     """
     world, learner = _set_up(world_name, learner_name, rounds, seed, options)
     began = time.perf_counter()
-    transcript = _play(world, learner, rounds, report_policy, seed, quiet=json_path == "-")
+    transcript = _play(
+        world,
+        learner,
+        rounds,
+        report_policy,
+        seed,
+        record=not no_comparator,
+        quiet=json_path == "-",
+    )
     best = None
     if not no_comparator:
-        best = _best_fair(world, options["hypotheses"], rounds, learner, quiet=json_path == "-")
+        best = _best_fair(transcript, options["hypotheses"], quiet=json_path == "-")
     seconds = time.perf_counter() - began
     if trace is not None:
         from likewise.evaluation.summary import trace_csv
@@ -145,7 +153,14 @@ def _set_up(
 
 
 def _play(
-    world: World, learner: Learner, rounds: int, report_policy: str, seed: int, *, quiet: bool
+    world: World,
+    learner: Learner,
+    rounds: int,
+    report_policy: str,
+    seed: int,
+    *,
+    record: bool,
+    quiet: bool,
 ) -> Transcript:
     from likewise.auditing import AllPairs, FirstPair, LargestGap, Policy, RandomPair
     from likewise.game import play
@@ -158,21 +173,22 @@ def _play(
     }
     with progress_bar(rounds, quiet) as progress:
         return play(
-            world, learner, rounds, policy=policies[report_policy],
+            world, learner, rounds, policy=policies[report_policy], record=record,
             progress=lambda moment: progress("rounds", moment.t),
         )  # fmt: skip
 
 
-def _best_fair(
-    world: World, name: str | None, rounds: int, learner: Learner, *, quiet: bool
-) -> BestFair:
+def _best_fair(transcript: Transcript, name: str | None, *, quiet: bool) -> BestFair:
     from likewise.evaluation.comparator import best_fair_policy
     from likewise.evaluation.faced import faced_rounds
 
-    hypotheses = world.hypotheses(name)
-    with progress_bar(rounds, quiet) as progress:
-        faced = faced_rounds(world, hypotheses, rounds, lambda t: progress("best fair policy", t))
-        return best_fair_policy(hypotheses, faced, learner.alpha - learner.eps)
+    hypotheses = transcript.world.hypotheses(name)
+    slack = transcript.learner.alpha - transcript.learner.eps
+    with progress_bar(transcript.rounds, quiet) as progress:
+        faced = faced_rounds(
+            transcript.encounters, hypotheses, lambda t: progress("best fair policy", t)
+        )
+        return best_fair_policy(hypotheses, faced, slack)
 
 
 def _print_game(

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from likewise.evaluation.comparator import Faced
 from likewise.hypotheses import HypothesisClass
-from likewise.worlds import World
+from likewise.worlds import Encounter
 
 __all__ = ["faced_rounds"]
 
 
 def faced_rounds(
-    world: World,
+    encounters: Iterable[Encounter],
     hypotheses: HypothesisClass,
-    rounds: int,
     progress: Callable[[int], None] = lambda t: None,  # noqa: ARG005
 ) -> list[Faced]:
-    """The first rounds of a world that does not react to the learner."""
+    """The rounds as they were played, as the comparator needs them."""
     faced = []
-    for t in range(1, rounds + 1):
-        encounter = world.encounter(t)
+    for t, encounter in enumerate(encounters, start=1):
         points = hypotheses.locate(encounter.people)
         faced.append(Faced(points, encounter.labels, encounter.pivots.distance))
         progress(t)

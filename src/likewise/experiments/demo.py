@@ -71,7 +71,8 @@ def run_demo(
     world = Recorded(Loans(seed), rounds)
     hypotheses = world.hypotheses()
     settings = Settings(hypotheses, world.schema, world.k, seed, rounds, alpha=alpha, eps=eps)
-    faced = faced_rounds(world, hypotheses, rounds, lambda t: progress("best fair policy", t))
+    encounters = (world.encounter(t) for t in range(1, rounds + 1))
+    faced = faced_rounds(encounters, hypotheses, lambda t: progress("best fair policy", t))
     best = best_fair_policy(hypotheses, faced, alpha - eps)
     shown = []
     for name in SHOWN:

@@ -157,7 +157,8 @@ def _run(job: _Job) -> _Job:
     longest = max(job.spec.horizons)
     world = Recorded(Loans(job.seed), longest)
     hypotheses = world.hypotheses(job.spec.hypotheses)
-    faced = faced_rounds(world, hypotheses, longest)
+    encounters = (world.encounter(t) for t in range(1, longest + 1))
+    faced = faced_rounds(encounters, hypotheses)
     slack = ALPHA - job.eps
     best = {n: best_fair_policy(hypotheses, faced[:n], slack).error for n in job.spec.horizons}
     for contender in wanting:

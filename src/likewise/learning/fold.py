@@ -33,7 +33,7 @@ from likewise.learning.state import REMEMBERED, OpenRound, State
 from likewise.schema import People
 from likewise.units import ONE
 
-__all__ = ["apply", "decide", "located"]
+__all__ = ["apply", "decide", "located", "upcoming"]
 
 
 def apply(state: State, event: Event) -> State:
@@ -122,14 +122,19 @@ def _check_people(event: Arrived, round_: OpenRound, state: State) -> None:
 
 def _opened(state: State, round_id: str) -> State:
     """Freeze the policy π^t: all costs so far, and the noise for them."""
-    learner = state.learner
-    tuning = state.tuning.opened(state.largest_cost)
-    number = state.opened + 1
-    frozen = Frozen(number, learner.seed, state.costs, state.scale(tuning), learner.copies)
+    learner, frozen = state.learner, upcoming(state)
     exact = learner.primal.exact
-    draws = 0 if exact else learner.schedule.draws(learner.audit, learner.k, number)
+    draws = 0 if exact else learner.schedule.draws(learner.audit, learner.k, frozen.number)
     round_ = OpenRound(round_id, frozen, state.lam, draws)
-    return _with_round(state, round_, tuning=tuning, opened=number)
+    tuning = state.tuning.opened(state.largest_cost)
+    return _with_round(state, round_, tuning=tuning, opened=frozen.number)
+
+
+def upcoming(state: State) -> Frozen:
+    """The policy that a round would have if it opened now."""
+    learner = state.learner
+    scale = state.scale(state.tuning.opened(state.largest_cost))
+    return Frozen(state.opened + 1, learner.seed, state.costs, scale, learner.copies)
 
 
 def decide(state: State, round_id: str) -> Decided:

@@ -1,9 +1,34 @@
-"""Worlds: streams of people, labels and panels."""
+"""Worlds: streams of people, labels and panels, each from a reason that the paper gives."""
 
+from likewise.worlds.adaptive import Adaptive
 from likewise.worlds.admissions import Admissions
-from likewise.worlds.base import Encounter, Recorded, World
-from likewise.worlds.loans import Loans
+from likewise.worlds.adversarial import Adversarial
+from likewise.worlds.base import Course, Encounter, Recorded, Steady, View, World
+from likewise.worlds.drift import Drift
+from likewise.worlds.loans import Loans, LoanSettings
+from likewise.worlds.strategic import Strategic
 
-__all__ = ["WORLDS", "Admissions", "Encounter", "Loans", "Recorded", "World"]
+__all__ = [
+    "WORLDS",
+    "Adaptive",
+    "Admissions",
+    "Adversarial",
+    "Course",
+    "Drift",
+    "Encounter",
+    "Loans",
+    "Recorded",
+    "Steady",
+    "Strategic",
+    "View",
+    "World",
+]
 
-WORLDS: dict[str, type[Loans] | type[Admissions]] = {"loans": Loans, "admissions": Admissions}
+WORLDS: dict[str, type[LoanSettings] | type[Admissions]] = {
+    "loans": Loans,
+    "admissions": Admissions,
+    "drift": Drift,
+    "strategic": Strategic,
+    "adaptive": Adaptive,
+    "adversarial": Adversarial,
+}

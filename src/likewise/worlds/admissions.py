@@ -18,7 +18,7 @@ from likewise.hypotheses import Cut, HypothesisClass, Pool
 from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.units import FloatArray
-from likewise.worlds.base import Encounter, World
+from likewise.worlds.base import Encounter, Steady
 
 __all__ = ["Admissions"]
 
@@ -37,7 +37,7 @@ SCHEMA = FeatureSchema(
 
 
 @dataclass(frozen=True)
-class Admissions(World):
+class Admissions(Steady):
     """k applicants a round, a pool of about four hundred cuts, five readers by majority."""
 
     seed: int

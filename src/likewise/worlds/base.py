@@ -5,13 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
 
 from likewise.auditing import Panel, Pivots
 from likewise.hypotheses import HypothesisClass
 from likewise.schema import FeatureSchema, People
 from likewise.units import IntArray
 
-__all__ = ["Encounter", "Recorded", "World"]
+__all__ = ["Course", "Encounter", "Recorded", "Steady", "View", "World"]
+
+Approved = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +34,32 @@ class Encounter:
         return self.panel.pivots(self.people)
 
 
-class World(ABC):
-    """A stream of rounds, the same for the same seed. Rounds are counted from 1.
+class View(Protocol):
+    """All that a world may see of the policy that is about to be deployed.
 
-    Definition "Online Learning with Individual Fairness", the adversary's part.
+    The adversary of the paper knows the policy but not its coins. A view has coins of its own: what
+    it shows is not what the panel will see, and tells nothing about the draws to come.
+    """
+
+    def chances(self, people: People) -> IntArray:
+        """Everybody's chance of approval, in units of 2^-20."""
+
+
+class Course(ABC):
+    """One run through a world, round after round, with what the world remembers of it."""
+
+    @abstractmethod
+    def meet(self, t: int, view: View) -> Encounter:
+        """Round t, counted from 1; called once for every round, in order."""
+
+    def hear(self, encounter: Encounter, approved: Approved) -> None:  # noqa: B027
+        """Learn what was decided. Most worlds do not care."""
+
+
+class World(ABC):
+    """A stream of rounds: the same for the same seed and the same decisions.
+
+    Algorithm "Online Learning with Individual Fairness", the adversary's part.
     """
 
     name: str
@@ -49,14 +77,34 @@ class World(ABC):
         """A class to choose from in this world: one of ``classes``, the first by default."""
 
     @abstractmethod
+    def course(self) -> Course:
+        """A run through the world, from its first round on."""
+
+
+class Steady(World):
+    """A world that does not react to the learner: every round is a function of its number."""
+
+    @abstractmethod
     def encounter(self, t: int) -> Encounter:
         """Round t."""
 
+    def course(self) -> Course:
+        """The rounds in order."""
+        return _SteadyCourse(self)
 
-class Recorded(World):
-    """The first rounds of a world that does not react to the learner, made once and kept."""
 
-    def __init__(self, world: World, rounds: int) -> None:
+class _SteadyCourse(Course):
+    def __init__(self, world: Steady) -> None:
+        self._world = world
+
+    def meet(self, t: int, view: View) -> Encounter:  # noqa: ARG002
+        return self._world.encounter(t)
+
+
+class Recorded(Steady):
+    """The first rounds of a steady world, made once and kept."""
+
+    def __init__(self, world: Steady, rounds: int) -> None:
         self.name, self.summary = world.name, world.summary
         self.k, self.classes = world.k, world.classes
         self.world = world

@@ -10,7 +10,7 @@ Everything is made from raw random words by basic operations, so that it is the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,9 +22,9 @@ from likewise.hypotheses import Cut, HypothesisClass, Pool, Segments
 from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.units import FloatArray, IntArray
-from likewise.worlds.base import Encounter, World
+from likewise.worlds.base import Encounter, Steady, World
 
-__all__ = ["Loans"]
+__all__ = ["REGIONS", "SCHEMA", "LoanSettings", "LoanWorld", "Loans", "applicants", "five_auditors"]
 
 PURPOSES = ("car", "home", "education", "business", "other")
 REGIONS = ("north", "east", "south", "west", "capital")
@@ -48,8 +48,8 @@ _WORDS = 16
 
 
 @dataclass(frozen=True)
-class Loans(World):
-    """k loan applications a round; five auditors; a majority of them makes a report.
+class LoanSettings(World):
+    """What all worlds of lending share: the market, the auditors, the classes.
 
     ``luck`` is how much of repayment no feature explains, ``harshness`` how many points the bureau
     takes from the self-employed, and ``leniency`` multiplies all the auditors' distances.
@@ -61,8 +61,6 @@ class Loans(World):
     luck: float = 0.15
     harshness: float = 60.0
     leniency: float = 1.0
-    name = "loans"
-    summary = "a lender, five auditors who disagree, applicants drawn alike every round"
     classes = ("segments", "segments-large", "pool")
 
     def __post_init__(self) -> None:
@@ -71,7 +69,7 @@ class Loans(World):
         for name, low, high in (("luck", 0, 1), ("harshness", 0, 200), ("leniency", 0.01, 10)):
             if not low <= getattr(self, name) <= high:
                 raise ParameterError(
-                    name, f"must be in [{low}, {high}]", getattr(self, name), "See Loans."
+                    name, f"must be in [{low}, {high}]", getattr(self, name), "See LoanSettings."
                 )
 
     @property
@@ -95,19 +93,37 @@ class Loans(World):
             return _pool(self.seed)
         raise ParameterError("hypotheses", f"must be one of {', '.join(self.classes)}", kind, "")
 
-    def encounter(self, t: int) -> Encounter:
-        """k applicants drawn alike, whether they will repay, and the panel."""
-        x, labels = applicants(
-            Stream(self.seed, Purpose.WORLD, t), self.k, self.luck, self.harshness
-        )
-        people = People(tuple(f"{t}-{i + 1}" for i in range(self.k)), x, SCHEMA)
+    def round_of(self, t: int, x: FloatArray, labels: IntArray) -> Encounter:
+        """Applicants of round t before the panel of five."""
+        people = People(tuple(f"{t}-{i + 1}" for i in range(len(x))), x, SCHEMA)
         return Encounter(people, labels, self.panel)
 
 
+class LoanWorld(LoanSettings, Steady):
+    """A world of lending that does not react to the lender."""
+
+
+@dataclass(frozen=True)
+class Loans(LoanWorld):
+    """k loan applications a round; five auditors; a majority of them makes a report."""
+
+    name = "loans"
+    summary = "a lender, five auditors who disagree, applicants drawn alike every round"
+
+    def encounter(self, t: int) -> Encounter:
+        """k applicants drawn alike, whether they will repay, and the panel."""
+        stream = Stream(self.seed, Purpose.WORLD, t)
+        return self.round_of(t, *applicants(stream, self.k, self.luck, self.harshness))
+
+
 def applicants(
-    stream: Stream, k: int, luck: float, harshness: float
+    stream: Stream,
+    k: int,
+    luck: float,
+    harshness: float,
+    bar: float | Callable[[IntArray], FloatArray] = 0.57,
 ) -> tuple[FloatArray, IntArray]:
-    """Features and labels of k applicants."""
+    """Features and labels of k applicants; at a soundness of ``bar`` half of them repay."""
     u = stream.uniforms(0, k, _WORDS)
     wealth = (u[:, 0] + u[:, 1]) / 2
     care = (u[:, 2] + u[:, 3]) / 2
@@ -121,7 +137,8 @@ def applicants(
     score = 590 + 620 * (soundness - 0.57) + 80 * (u[:, 11] - 0.5) - harshness * selfemployed
     purpose = np.floor(5 * u[:, 12])
     region = np.floor(5 * u[:, 13])
-    chance = (1 - luck) * np.clip(3.5 * (soundness - 0.57) + 0.5, 0, 1) + luck * 0.5
+    needed = bar(region.astype(np.int64)) if callable(bar) else bar
+    chance = (1 - luck) * np.clip(3.5 * (soundness - needed) + 0.5, 0, 1) + luck * 0.5
     labels = (u[:, 14] < chance).astype(np.int64)
     columns = [
         np.rint(np.clip(score, 300, 850)), np.clip(income, 10, 200), debt, history, missed,

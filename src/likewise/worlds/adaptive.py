@@ -1,0 +1,67 @@
+"""``adaptive``: approvals change later repayments.
+
+The paper's third reason for adversarial streams. Loans that are repaid help a region, and loans
+that fail hurt it: what is decided today changes who can repay tomorrow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from likewise.errors import ParameterError
+from likewise.randomness import Purpose, Stream
+from likewise.worlds.base import Approved, Course, Encounter, View
+from likewise.worlds.loans import REGIONS, LoanSettings, applicants
+
+__all__ = ["Adaptive"]
+
+
+@dataclass(frozen=True)
+class Adaptive(LoanSettings):
+    """``loans``, in regions that remember.
+
+    Every approved loan moves its region's fortune by ``pull`` up (repaid) or down (not), and every
+    round fortunes fade by ``fading``. Fortune shifts the soundness that repaying takes.
+    """
+
+    pull: float = 0.004
+    fading: float = 0.02
+    name = "adaptive"
+    summary = "loans, where approvals change who can repay later"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.pull <= 0.1 or not 0 < self.fading <= 1:
+            raise ParameterError(
+                "pull, fading", "must be in [0, 0.1] and (0, 1]", (self.pull, self.fading), ""
+            )
+
+    def course(self) -> Course:
+        """Regions begin with no fortune at all."""
+        return _Course(self)
+
+
+class _Course(Course):
+    def __init__(self, world: Adaptive) -> None:
+        self._world = world
+        self._fortune = np.zeros(len(REGIONS))
+
+    def meet(self, t: int, view: View) -> Encounter:  # noqa: ARG002
+        """Applicants repay according to the fortune of their region."""
+        world = self._world
+        stream = Stream(world.seed, Purpose.WORLD, t)
+        fortune = np.clip(self._fortune, -0.25, 0.25)
+        x, labels = applicants(
+            stream, world.k, world.luck, world.harshness, bar=lambda region: 0.57 - fortune[region]
+        )
+        return world.round_of(t, x, labels)
+
+    def hear(self, encounter: Encounter, approved: Approved) -> None:
+        """Loans that were made move the fortune of their region."""
+        region = encounter.people.column("region").astype(np.int64)
+        self._fortune *= 1.0 - self._world.fading
+        for place, label, yes in zip(region, encounter.labels, approved, strict=True):
+            if yes:
+                self._fortune[place] += self._world.pull * (2 * int(label) - 1)

@@ -1,0 +1,89 @@
+"""``adversarial``: people, labels, panel and rule are picked against the deployed policy.
+
+Out of many applicants the adversary takes those on whom the policy differs most between people that
+some panel finds similar; it chooses that panel and its rule; and it labels a share of the people
+against the policy. The other labels are honest, or nobody could learn anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from likewise.auditing import Panel
+from likewise.errors import ParameterError
+from likewise.randomness import Purpose, Stream
+from likewise.schema import People
+from likewise.units import ONE, IntArray
+from likewise.worlds.base import Course, Encounter, View
+from likewise.worlds.loans import SCHEMA, LoanSettings, applicants, five_auditors
+
+__all__ = ["Adversarial"]
+
+CANDIDATES = 32
+RULES = ("majority", "at_least(2)", "all", "veto({0})")
+
+
+@dataclass(frozen=True)
+class Adversarial(LoanSettings):
+    """The worst of ``loans``: rounds of 2 to k people, ``spite`` of them labelled against π^t."""
+
+    spite: float = 0.25
+    name = "adversarial"
+    summary = "people, labels, panel and rule picked against the deployed policy"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.spite <= 1:
+            raise ParameterError("spite", "must be in [0, 1]", self.spite, "It is a share.")
+
+    def course(self) -> Course:
+        """The adversary has no memory; it needs none."""
+        return _Course(self)
+
+
+class _Course(Course):
+    def __init__(self, world: Adversarial) -> None:
+        self._world = world
+        self._auditors = tuple(five_auditors(world.leniency))
+
+    def meet(self, t: int, view: View) -> Encounter:
+        """Look at the policy on many, and pick the round."""
+        world = self._world
+        stream = Stream(world.seed, Purpose.WORLD, t)
+        x, labels = applicants(stream, CANDIDATES, world.luck, world.harshness)
+        crowd = People(tuple(map(str, range(CANDIDATES))), x, SCHEMA)
+        chances = view.chances(crowd)
+        panel = self._panel(t)
+        size = min(world.k, 2 + stream.below(world.k - 1, draw=CANDIDATES)) if world.k > 1 else 1
+        chosen = self._worst(crowd, chances, panel, size)
+        coins = stream.uniforms(2 * CANDIDATES, 1, size)[0]
+        against = (chances[chosen] < ONE // 2).astype(np.int64)
+        picked = np.where(coins < world.spite, against, labels[chosen])
+        people = People(tuple(f"{t}-{i + 1}" for i in range(size)), x[chosen], SCHEMA)
+        return Encounter(people, picked, panel)
+
+    def _panel(self, t: int) -> Panel:
+        """Another panel and rule every round, in no order that would be easy to learn."""
+        stream = Stream(self._world.seed, Purpose.WORLD, t)
+        members = 2 + stream.below(len(self._auditors) - 1, draw=CANDIDATES + 1)
+        first = stream.below(len(self._auditors), draw=CANDIDATES + 2)
+        seated = [self._auditors[(first + i) % len(self._auditors)] for i in range(members)]
+        rule = RULES[stream.below(len(RULES), draw=CANDIDATES + 3)]
+        return Panel(seated, rule.format(seated[0].name))
+
+    @staticmethod
+    def _worst(crowd: People, chances: IntArray, panel: Panel, size: int) -> IntArray:
+        """The pair that comes closest to a violation (or goes furthest beyond), then the next."""
+        gaps = np.abs(chances[:, None] - chances[None, :])
+        excess = np.triu(gaps - panel.pivots(crowd).distance, 1)
+        excess[np.tril_indices(len(excess))] = -4 * ONE
+        chosen: list[int] = []
+        for place in np.argsort(-excess, axis=None, kind="stable").tolist():
+            for person in divmod(place, len(excess)):
+                if person not in chosen and len(chosen) < size:
+                    chosen.append(person)
+            if len(chosen) == size:
+                break
+        return np.array(sorted(chosen), dtype=np.int64)

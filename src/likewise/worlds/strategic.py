@@ -1,0 +1,75 @@
+"""``strategic``: applicants move towards approval, at a cost.
+
+The paper's first reason for adversarial streams. Whoever sees a better chance after polishing the
+file polishes it, if the gain is worth the trouble; what is polished is the bureau's score and the
+interview, not the ability to repay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from likewise.errors import ParameterError
+from likewise.randomness import Purpose, Stream
+from likewise.schema import People
+from likewise.units import ONE, FloatArray
+from likewise.worlds.base import Course, Encounter, View
+from likewise.worlds.loans import SCHEMA, LoanSettings, applicants
+
+__all__ = ["Strategic"]
+
+STEPS = 4
+
+
+@dataclass(frozen=True)
+class Strategic(LoanSettings):
+    """``loans``, whose applicants raise their score by up to ``reach`` points if it pays.
+
+    Moving by the whole reach costs ``price`` in chances of approval, smaller moves in proportion.
+    """
+
+    reach: int = 90
+    price: float = 0.15
+    name = "strategic"
+    summary = "loans, whose applicants see the policy and move towards approval at a cost"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.reach <= 500 or not 0 <= self.price <= 1:
+            raise ParameterError(
+                "reach, price", "must be in [0, 500] and [0, 1]", (self.reach, self.price), ""
+            )
+
+    def course(self) -> Course:
+        """Every round, applicants look at the policy that is about to be deployed."""
+        return _Course(self)
+
+
+class _Course(Course):
+    def __init__(self, world: Strategic) -> None:
+        self._world = world
+
+    def meet(self, t: int, view: View) -> Encounter:
+        """Everybody takes the best of a few ways to polish the file."""
+        world = self._world
+        stream = Stream(world.seed, Purpose.WORLD, t)
+        x, labels = applicants(stream, world.k, world.luck, world.harshness)
+        options = [_polished(x, step, world.reach) for step in range(STEPS + 1)]
+        worth = np.empty((STEPS + 1, world.k), dtype=np.int64)
+        for step, option in enumerate(options):
+            cost = round(world.price * ONE) * step // STEPS
+            ids = tuple(f"{t}-{i + 1}" for i in range(world.k))
+            worth[step] = view.chances(People(ids, option, SCHEMA)) - cost
+        chosen = worth.argmax(axis=0)
+        moved = np.stack([options[step][i] for i, step in enumerate(chosen.tolist())])
+        return world.round_of(t, moved, labels)
+
+
+def _polished(x: FloatArray, step: int, reach: int) -> FloatArray:
+    better = x.copy()
+    score, interview = SCHEMA.place("score"), SCHEMA.place("interview")
+    better[:, score] = np.minimum(850, x[:, score] + reach * step // STEPS)
+    better[:, interview] = np.minimum(10, x[:, interview] + step // 2)
+    return better
