@@ -8,11 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.hypotheses import (
+    Conjunctions,
+    DecisionLists,
+    Disjunctions,
     ExactWeights,
     HypothesisClass,
+    LinearByIntercepts,
+    Parities,
     Points,
     Pool,
     Segments,
+    Staircases,
+    Stumps,
     class_from_spec,
     verify_separating_set,
 )
@@ -28,6 +35,8 @@ SCHEMA = FeatureSchema(
         Feature("owner", "flag"),
     )
 )
+FLAGS = FeatureSchema(tuple(Feature(name, "flag") for name in "abcd"))
+GRID = FeatureSchema((Feature("income"), Feature("score"), Feature("owner", "flag")))
 TABLE = np.array([[0, 0, 0, 0], [1, 0, 0, 1], [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [1] * 4])
 CLASSES: dict[str, HypothesisClass] = {
     "table": Pool.from_table(TABLE),
@@ -39,6 +48,21 @@ CLASSES: dict[str, HypothesisClass] = {
     "two features": Segments(SCHEMA, score="score", cuts=[50], by=["purpose", "owner"]),
     "no cut": Segments(SCHEMA, score="score", cuts=[], by=["owner"]),
     "one hypothesis": Pool.from_table([[1, 1]]),
+    "staircases": Staircases(
+        GRID, first="income", first_cuts=[1, 2], second="score", second_cuts=[1, 2, 3]
+    ),
+    "two grids": Staircases(
+        GRID, first="income", first_cuts=[2], second="score", second_cuts=[1, 2], by=["owner"]
+    ),
+    "one row": Staircases(GRID, first="income", first_cuts=[], second="score", second_cuts=[1]),
+    "conjunctions": Conjunctions(FLAGS, FLAGS.names),
+    "disjunctions": Disjunctions(FLAGS, ["a", "c", "d"]),
+    "parities": Parities(FLAGS, FLAGS.names, complements=False),
+    "parities and complements": Parities(FLAGS, ["a", "b", "c"]),
+    "decision lists": DecisionLists(FLAGS, FLAGS.names, 3),
+    "stumps": Stumps(SCHEMA, {"score": [20, 40, 80], "owner": [1]}),
+    "linear": LinearByIntercepts(SCHEMA, ["score", "owner"], [-50, 0.5, 30, 60]),
+    "linear without flips": LinearByIntercepts(SCHEMA, ["score", "owner"], [-1, 40], flips=False),
 }
 BY_NAME = pytest.mark.parametrize("hypotheses", CLASSES.values(), ids=CLASSES.keys())
 
@@ -49,6 +73,8 @@ def some_points(hypotheses: HypothesisClass, seed: int, count: int) -> Points:
         x = np.stack(
             [rng.integers(0, 101, count), rng.integers(0, 3, count), rng.integers(0, 2, count)], 1
         )
+    elif hypotheses.schema is GRID:
+        x = rng.integers(0, [4, 5, 2], (count, 3))
     else:
         x = rng.integers(0, 2, (count, len(hypotheses.schema)))
     return hypotheses.locate(hypotheses.schema.people(x.astype(float)))
@@ -72,10 +98,10 @@ def test_the_separating_set_separates(hypotheses: HypothesisClass) -> None:
 
 
 @BY_NAME
-def test_no_point_of_a_separating_set_of_segments_can_be_left_out(
+def test_no_point_of_a_separating_set_of_cells_can_be_left_out(
     hypotheses: HypothesisClass,
 ) -> None:
-    if not isinstance(hypotheses, Segments):
+    if not isinstance(hypotheses, Segments | Staircases):
         pytest.skip("a greedy separating set need not be minimal")
     on_set = hypotheses.predict(hypotheses.codes(), hypotheses.separating_points())
     for point in range(hypotheses.separators):

@@ -2,5 +2,6 @@
 
 from likewise.baselines.accuracy_only import accuracy_only
 from likewise.baselines.constant import constant
+from likewise.baselines.untaught import untaught
 
-__all__ = ["accuracy_only", "constant"]
+__all__ = ["accuracy_only", "constant", "untaught"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LEARNER_NAMES", "WORLD_NAMES", "simulate"]
 
-LEARNER_NAMES = ("auto", "self-tuned", "exact", "paper", "accuracy-only", "constant")
+LEARNER_NAMES = ("auto", "self-tuned", "exact", "paper", "accuracy-only", "untaught", "constant")
 WORLD_NAMES = ("loans", "admissions", "drift", "strategic", "adaptive", "adversarial")
 REPORT_POLICIES = ("largest-gap", "first", "random", "all")
 

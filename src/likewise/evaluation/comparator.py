@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.errors import AuditError, HypothesisError, ParameterError, PeopleError
-from likewise.evaluation.comparator_forms import Cells, Form, Members
+from likewise.evaluation.comparator_forms import Cells, Form, Grids, Members
 from likewise.evaluation.comparator_rows import ComparatorError, Demands, Solution, solve
-from likewise.hypotheses import HypothesisClass, Listed, Points, Segments
+from likewise.hypotheses import HypothesisClass, Listed, Points, Segments, Staircases
 from likewise.units import ONE, FloatArray, IntArray
 
 __all__ = ["FAIR_WITHIN", "BestFair", "Faced", "best_fair_policy"]
@@ -73,10 +73,11 @@ class BestFair:
     ``error`` is Σ_t Error^t(π*), the expected number of mistakes over all ``people``. No fair
     policy makes fewer than ``bound`` (Lagrange duality, priced over all of H), which is the same
     number up to rounding. ``probabilities`` is the policy: the probability of approval of every
-    cell for :class:`Segments`, the weight of every member for a :class:`Pool`. ``violation`` is
-    the most by which a pair's constraint is broken, at most :data:`FAIR_WITHIN`. ``rows`` of the
-    ``pairs`` that ask anything were ever given to the solver, in ``iterations`` programs. Where
-    several policies are best, which one it is depends on the solver; the error does not.
+    cell for :class:`Segments` and :class:`Staircases`, the weight of every member for a
+    :class:`Pool`. ``violation`` is the most by which a pair's constraint is broken, at most
+    :data:`FAIR_WITHIN`. ``rows`` of the ``pairs`` that ask anything were ever given to the solver,
+    in ``iterations`` programs. Where several policies are best, which one it is depends on the
+    solver; the error does not.
 
     >>> half = BestFair(1.0, 1.0, 4, np.array([0.5, 0.5, 1.0]), 0.0, 1, 1, 2, 0.01)
     >>> half.error_rate, half.scores(np.array([2, 0])).tolist()
@@ -121,11 +122,13 @@ def best_fair_policy(
 
     For a :class:`Pool` the program is over the weights of its members. For :class:`Segments` it is
     over the probabilities of the cells, non-decreasing in the score within a segment: a mixture of
-    thresholds makes any such vector, and thresholds of segments can be drawn independently.
+    thresholds makes any such vector, and thresholds of segments can be drawn independently. So it
+    is for :class:`Staircases`, where it is non-decreasing in both features.
 
     Two people, one good and one bad, whom the panel holds 1/4 apart: the good one is approved
     with certainty and the bad one with 3/4, or any two scores as far apart.
 
+    >>> from likewise.hypotheses import Pool
     >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
     >>> apart = np.array([[0, ONE // 4], [ONE // 4, 0]])
     >>> faced = Faced(np.array([[0, 0, 1], [0, 1, 1]]), np.array([0, 1]), apart)
@@ -155,11 +158,15 @@ def _form(hypotheses: HypothesisClass, points: Sequence[Points]) -> tuple[Form, 
     if isinstance(hypotheses, Segments):
         _check_points(points, (), hypotheses.separators - 1)
         return Cells(hypotheses.segments, hypotheses.bins), np.concatenate(points)
+    if isinstance(hypotheses, Staircases):
+        _check_points(points, (), hypotheses.separators - 1)
+        grids = Grids(hypotheses.grids, hypotheses.cells, hypotheses.columns)
+        return grids, np.concatenate(points)
     if isinstance(hypotheses, Listed):
         _check_points(points, (hypotheses.size,), 1)
         return Members.of(np.concatenate(points))
     raise HypothesisError(
-        f"The best fair policy is found for Segments and for classes that are listed; "
+        f"The best fair policy is found for Segments, Staircases and classes that are listed; "
         f"{type(hypotheses).__name__} is neither. For a class that only an oracle can search, "
         f"columns would have to be generated too, which is not built."
     )

@@ -1,4 +1,4 @@
-"""Two ways to write ΔH in few variables: a probability a cell, or a weight a member."""
+"""Ways to write ΔH in few variables: a probability a cell, or a weight a member."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from likewise.hypotheses import Bits
 from likewise.units import FloatArray, IntArray
 
-__all__ = ["Cells", "Form", "Members", "Rows"]
+__all__ = ["Cells", "Form", "Grids", "Members", "Rows"]
 
 Rows = Any  # scipy.sparse.csr_array of floats; its stubs are generic where it is not
 
@@ -109,6 +109,51 @@ class Cells:
         table = costs.reshape(self.segments, self.bins)
         above = np.cumsum(table[:, ::-1], axis=1)
         return float(np.minimum(above.min(axis=1), 0.0).sum())
+
+
+@dataclass(frozen=True)
+class Grids(Cells):
+    """A probability for every cell of grids, in [0, 1] and non-decreasing in row and column.
+
+    ``segments`` is the number of grids and ``bins`` that of the cells of each, row after row of
+    ``columns``. These are exactly the mixtures of staircases: a mixture of monotone functions is
+    monotone; and a monotone v is the mixture, over a level u that is uniform in [0, 1], of the
+    cells {v ≥ u}, which is a staircase in every grid, since whoever is higher in both features
+    has at least as large a v.
+
+    >>> Grids(segments=1, bins=4, columns=2).settle(np.array([0.5, 0.4, 0.3, 0.6])).tolist()
+    [0.5, 0.5, 0.5, 0.6]
+    >>> Grids(segments=1, bins=4, columns=2).least(np.array([2.0, -1.0, -3.0, 1.0]))
+    -3.0
+    """
+
+    columns: int
+
+    def _tables(self, cells: FloatArray) -> FloatArray:
+        return cells.reshape(self.segments, -1, self.columns)
+
+    def order(self) -> Rows:
+        """v_ab − v_{a,b+1} ≤ 0 and v_ab − v_{a+1,b} ≤ 0 within every grid."""
+        cells = np.arange(self.variables).reshape(self.segments, -1, self.columns)
+        left = np.r_[cells[:, :, :-1].ravel(), cells[:, :-1].ravel()]
+        return self.differences(left, np.r_[cells[:, :, 1:].ravel(), cells[:, 1:].ravel()])
+
+    def settle(self, policy: FloatArray) -> FloatArray:
+        """Clip to [0, 1], and take the largest so far along both axes of every grid."""
+        tables = np.maximum.accumulate(self._tables(np.clip(policy, 0.0, 1.0)), axis=1)
+        return np.asarray(np.maximum.accumulate(tables, axis=2).ravel() + 0.0)  # no −0.0
+
+    def least(self, costs: FloatArray) -> float:
+        """The best staircase of every grid: least_a(m) = min_{j ≤ m} Σ_{b≥j} c_ab + least_{a+1}(j).
+
+        The program of :func:`likewise.hypotheses.staircases.costs_of_rows`, on real numbers.
+        """
+        tables = self._tables(costs)
+        least = np.zeros((self.segments, self.columns + 1))
+        for a in range(tables.shape[1] - 1, -1, -1):
+            least[:, :-1] += np.cumsum(tables[:, a, ::-1], axis=1)[:, ::-1]
+            least = np.minimum.accumulate(least, axis=1)
+        return float(least[:, -1].sum())
 
 
 @dataclass(frozen=True, eq=False)

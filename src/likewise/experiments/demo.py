@@ -16,7 +16,7 @@ from likewise.worlds import Loans, Recorded, World
 
 __all__ = ["Demo", "FrontierPoint", "Shown", "run_demo"]
 
-SHOWN = ("accuracy-only", "constant", "paper", "self-tuned", "exact")
+SHOWN = ("accuracy-only", "constant", "untaught", "paper", "self-tuned", "exact")
 FRONTIER_ETAS = (1.0, 0.5, 0.25, 0.125, 0.0625)
 
 

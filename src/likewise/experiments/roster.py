@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from likewise.baselines import accuracy_only, constant
+from likewise.baselines import accuracy_only, constant, untaught
 from likewise.errors import ParameterError
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Learner, Paper, SelfTuned
@@ -65,10 +65,17 @@ LEARNERS: dict[str, tuple[str, Callable[[Settings], Learner]]] = {
         "self-tuned, with exponential weights: exact, no draws",
         _self_tuned("exponential-weights"),
     ),
-    "paper": ("the paper's constants, with Context-FTPL; knows the horizon", _paper),
+    "paper": (
+        "the paper's constants: noise that drowns the data, at any horizon one can run",
+        _paper,
+    ),
     "accuracy-only": (
         "deaf to the panel: accurate, unfair in almost every round",
         lambda s: accuracy_only(s.hypotheses, s.k, s.alpha, s.eps, s.seed),
+    ),
+    "untaught": (
+        "all hypotheses alike, for ever: what ours begin with",
+        lambda s: untaught(s.hypotheses, s.k, s.alpha, s.eps, s.seed),
     ),
     "constant": (
         "approves everybody: never unfair, learns nothing",

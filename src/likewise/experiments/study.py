@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from likewise.baselines import untaught
 from likewise.evaluation.comparator import best_fair_policy
 from likewise.evaluation.faced import faced_rounds
 from likewise.evaluation.summary import summarise
@@ -34,20 +35,23 @@ class Contender:
     @property
     def ours(self) -> bool:
         """Whether it is one of our learners."""
-        return self.learner != "paper"
+        return self.learner in ("self-tuned", "exact")
 
     @property
     def title(self) -> str:
         """A name for the table."""
+        if self.learner == "untaught":
+            return "untaught: equal weights for ever"
         if self.ours:
             return f"{self.learner}, eta = {_fraction(self.eta or 1.0)}"
-        power = len(str(round(self.noise_divisor or 1))) - 1
-        return f"paper, noise ÷ 10^{power}" if power else "paper, its own noise"
+        return f"paper, noise ÷ {self.noise_divisor or 1:g}"
 
     def make(
         self, hypotheses: HypothesisClass, k: int, eps: float, seed: int, rounds: int
     ) -> Learner:
         """The learner, at alpha = 0.3."""
+        if self.learner == "untaught":
+            return untaught(hypotheses, k, ALPHA, eps, seed)
         if self.ours:
             player = {"self-tuned": "context-ftpl", "exact": "exponential-weights"}[self.learner]
             schedule = SelfTuned(eta=self.eta or 1.0)
@@ -75,14 +79,14 @@ class StudySpec:
     horizons: tuple[int, ...] = (500, 2000, 8000)
     eps: tuple[float, ...] = (0.3, 0.1)
     etas: tuple[float, ...] = (1.0, 0.25, 0.0625)
-    noise_divisors: tuple[float, ...] = (1.0, 1e2, 1e3, 1e4, 1e5, 1e6)
+    noise_divisors: tuple[float, ...] = (1.0, 1e3, 1e4, 1e5, 1e6)
     hypotheses: str = "segments"
 
     def contenders(self) -> tuple[Contender, ...]:
         """All points, ours first."""
         ours = [Contender(name, eta=eta) for name in ("self-tuned", "exact") for eta in self.etas]
         paper = [Contender("paper", noise_divisor=d) for d in self.noise_divisors]
-        return (*ours, *paper)
+        return (*ours, Contender("untaught"), *paper)
 
 
 @dataclass(frozen=True)
@@ -180,10 +184,12 @@ def _contend(
     rows = []
     whole = None
     for rounds in sorted(job.spec.horizons, reverse=True):
-        # Ours do not know the horizon: the first rounds of a long game are a short game.
-        if whole is None or not contender.ours:
+        # Only the paper's schedule knows the horizon: to the others, the first rounds of a long
+        # game are a short game.
+        anytime = contender.learner != "paper"
+        if whole is None or not anytime:
             learner = contender.make(hypotheses, world.k, job.eps, job.seed, rounds)
-            whole = play(world, learner, longest if contender.ours else rounds)
+            whole = play(world, learner, longest if anytime else rounds)
         summary = summarise(whole.first(rounds), best[rounds])
         rows.append(
             Result(

@@ -67,7 +67,7 @@ def beaten(found: Sequence[Point]) -> list[tuple[Point, Point]]:
         (paper, mine)
         for paper in found
         for mine in found
-        if not paper.contender.ours
+        if paper.contender.learner == "paper"
         and mine.contender.ours
         and paper.eps == mine.eps
         and paper.beats(mine)

@@ -30,9 +30,10 @@ def label_cost(label: int, eta: float, k: int) -> int:
 def report_cost(lam: float, pairs: int) -> int:
     """What one reported pair adds to its favoured member and takes from the other: lam/pairs.
 
-    Several pairs are averaged, not summed: the range of the loss stays what the bounds assume.
+    Several pairs are averaged, not summed, and rounded down: the range of the loss stays within
+    what the bounds assume.
 
-    >>> report_cost(0.5, 1), report_cost(0.5, 2)
-    (524288, 262144)
+    >>> report_cost(0.5, 1), report_cost(0.5, 3)
+    (524288, 174762)
     """
-    return to_units(lam / pairs)
+    return to_units(lam) // pairs

@@ -26,7 +26,7 @@ from likewise.events import (
     Sealed,
 )
 from likewise.hypotheses import Points
-from likewise.learning.costs import label_cost, report_cost
+from likewise.learning.costs import report_cost
 from likewise.learning.dual import dual_step
 from likewise.learning.primal import Frozen
 from likewise.learning.state import REMEMBERED, OpenRound, State
@@ -277,7 +277,7 @@ def _labelled(event: Labelled, state: State) -> State:
             f"{round_.labels[event.person]} and cannot become {label}."
         )
     learner = state.learner
-    amount = label_cost(label, learner.schedule.error_weight(), learner.k)
+    amount = learner.label_cost(label)
     people = tuple(p for p in round_.people if p.id == event.person)
     costs = learner.hypotheses.charge(state.costs, located(state, people), np.array([amount]))
     labels = MappingProxyType({**round_.labels, event.person: label})

@@ -10,12 +10,16 @@ from typing import Any
 from likewise.errors import ParameterError
 from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec
 from likewise.learning import primal
-from likewise.learning.schedules import Audit, Schedule, SelfTuned, schedule_from_spec
-from likewise.units import to_units
+from likewise.learning.costs import label_cost
+from likewise.learning.schedules import Audit, Paper, Schedule, SelfTuned, schedule_from_spec
+from likewise.units import ONE, to_units
 
 __all__ = ["Learner", "player_named"]
 
 ALGORITHM = "likewise-algorithm/1"
+
+# Below this many units rounding would change the weight of a label by more than 3 %.
+SMALLEST_LABEL_COST = 16
 
 
 def player_named(name: str, hypotheses: HypothesisClass, engine: str) -> primal.Player:
@@ -70,11 +74,18 @@ class Learner:
             raise ParameterError(
                 "seed", "must be a whole number in [0, 2^64)", self.seed, "Take any such number."
             )
-        if self.schedule.embedding == "repeated" and self.primal.exact:
+        if isinstance(self.schedule, Paper) and self.primal.exact:
             raise ParameterError(
                 "player", "must be context-ftpl for the paper's schedule", self.player,
                 "Its noise has no counterpart in exponential weights.",
             )  # fmt: skip
+        if abs(self.label_cost(1)) < SMALLEST_LABEL_COST:
+            raise ParameterError(
+                "eta",
+                f"must be at least {SMALLEST_LABEL_COST * self.k / ONE:g} for k = {self.k}",
+                self.schedule.error_weight(),
+                "Costs are whole numbers of 2^-20; labels would weigh next to nothing.",
+            )
         _ = self.audit  # checks alpha, eps, kappa and r
 
     @cached_property
@@ -86,6 +97,10 @@ class Learner:
     def audit(self) -> Audit:
         """How violations are asked for."""
         return self.schedule.audit(self.alpha, self.eps, exact=self.primal.exact)
+
+    def label_cost(self, label: int) -> int:
+        """What predicting 1 costs once the label is known, in units."""
+        return label_cost(label, self.schedule.error_weight(), self.k)
 
     @property
     def sensitivity(self) -> int:

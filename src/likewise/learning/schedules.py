@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -155,10 +155,13 @@ class SelfTuned(Schedule):
         return "per-point"
 
     def audit(self, alpha: float, eps: float, *, exact: bool) -> Audit:
-        """kappa = eps/2 and r = 0.4·eps unless given."""
+        """kappa = eps/2 and r = 0.4·eps (0.8·beta where that is less) unless given."""
         kappa = eps / 2 if self.kappa is None else self.kappa
-        audit = Audit(alpha, eps, kappa, 0.0 if exact else 0.4 * eps if self.r is None else self.r)
-        if not exact and (audit.r == 0 or kappa == 0):
+        asked = min(0.4 * eps, 0.8 * (eps - kappa)) if self.r is None else self.r
+        audit = Audit(alpha, eps, kappa, asked)
+        if exact:
+            return replace(audit, r=0.0)
+        if audit.r == 0 or kappa == 0:
             raise ParameterError(
                 "r" if audit.r == 0 else "kappa",
                 "must be above 0 for a player that estimates its scores from draws",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from likewise.events import Decision, Person
+from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
 from likewise.learning.primal import Frozen
 from likewise.units import IntArray, from_units
@@ -37,7 +38,8 @@ class Tuning:
 
     def opened(self, largest: float) -> Tuning:
         """A round opens; ``largest`` = eta + 2·lam bounds its cost."""
-        squares = self.squares + from_units(self.pending) ** 2
+        charged = from_units(self.pending)
+        squares = self.squares + charged * charged
         return Tuning(squares, 0, max(self.peak, largest * largest + squares))
 
 
@@ -91,8 +93,9 @@ class State:
 
     @property
     def largest_cost(self) -> float:
-        """B̄ = eta + 2·lam, which bounds the cost of a round that opens now."""
-        return self.learner.schedule.error_weight() + 2.0 * self.lam
+        """B̄ = eta + 2·lam, on the grid, which bounds the cost of a round that opens now."""
+        labels = self.learner.k * abs(self.learner.label_cost(1))
+        return from_units(labels + 2 * report_cost(self.lam, 1))
 
     def scale(self, tuning: Tuning) -> float:
         """The noise scale (temperature) of a round that opens now."""

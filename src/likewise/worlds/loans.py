@@ -58,7 +58,7 @@ class LoanSettings(World):
     seed: int
     k: int = 8
     rule: Rule | str = "majority"
-    luck: float = 0.15
+    luck: float = 0.05
     harshness: float = 60.0
     leniency: float = 1.0
     classes = ("segments", "segments-large", "pool")
@@ -83,10 +83,10 @@ class LoanSettings(World):
         return Panel(five_auditors(self.leniency), self.rule)
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
-        """Thresholds by segment (11^10, or 21^50 as ``segments-large``), or a pool of cuts."""
+        """Thresholds by segment (9^10, or 21^50 as ``segments-large``), or a pool of cuts."""
         kind = self.classes[0] if name is None else name
         if kind == "segments":
-            return _segments(10, ["purpose", "employment"])
+            return _segments(8, ["purpose", "employment"])
         if kind == "segments-large":
             return _segments(20, ["purpose", "region", "employment"])
         if kind == "pool":
@@ -164,9 +164,9 @@ def soundness_of(
 
 def five_auditors(leniency: float) -> Sequence[MetricAuditor]:
     """Five views of similarity. Weights above 1 in all: enough differences are a full one."""
-    finances = {"income": 1.0, "debt": 0.9, "history": 0.5, "missed": 0.9}
-    conduct = {"missed": 1.6, "debt": 1.2, "history": 0.6}
-    rules = {"debt": 1.8, "missed": 1.3}
+    finances = {"income": 1.25, "debt": 1.1, "history": 0.6, "missed": 1.1}
+    conduct = {"missed": 2.0, "debt": 1.5, "history": 0.75}
+    rules = {"debt": 2.25, "missed": 1.6}
 
     def scaled(weights: dict[str, float]) -> WeightedL1:
         return WeightedL1({name: weight * leniency for name, weight in weights.items()})
@@ -180,7 +180,7 @@ def five_auditors(leniency: float) -> Sequence[MetricAuditor]:
             Mahalanobis(
                 ("income", "debt", "history"),
                 [[2.0, -0.6, 0.0], [-0.6, 3.0, 0.0], [0.0, 0.0, 9.0]],
-                scale=140.0 / leniency,
+                scale=112.0 / leniency,
             ),
         ),
         MetricAuditor("neighbour", Ratings("interview", 0, 10)),
@@ -188,13 +188,13 @@ def five_auditors(leniency: float) -> Sequence[MetricAuditor]:
 
 
 def _segments(bins: int, by: Sequence[str]) -> Segments:
-    cuts = [380 + 420 * i / bins for i in range(1, bins)]
+    cuts = [300 + 550 * i / bins for i in range(1, bins)]
     return Segments(SCHEMA, score="score", cuts=cuts, by=by)
 
 
 def _pool(seed: int) -> Pool:
     """Up to forty cuts on each column a lender might rank by, told apart on 4,000 applicants."""
-    x, _ = applicants(Stream(seed, Purpose.PROBE, 0), 4000, luck=0.15, harshness=60.0)
+    x, _ = applicants(Stream(seed, Purpose.PROBE, 0), 4000, luck=0.05, harshness=60.0)
     members = [Cut("score", float("-inf")), Cut("score", float("inf"))]
     for name in ("score", "income", "history", "interview"):
         seen = np.unique(x[:, SCHEMA.place(name)])[1:]

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from likewise.hypotheses import Bits, HypothesisClass, Listed, Points, Segments
-from likewise.oracles.engines import reference
+from likewise.hypotheses import Bits, HypothesisClass, Listed, Points, Segments, Staircases
+from likewise.oracles.engines import compiled_staircases, reference
 from likewise.portable import LN2
 from likewise.randomness import MULTIPLIERS, PHILOX_ROUNDS, WEYL, Noise
 from likewise.units import ONE, IntArray
@@ -208,6 +208,14 @@ def approvals(
         cells = np.ascontiguousarray(points, dtype=np.int64)
         _segments(costs, hypotheses.bins, cells, *_arguments(noise), first_draw, approved)
         return approved
+    if isinstance(hypotheses, Staircases):
+        key, fixed, scale, copies = _arguments(noise)
+
+        def fill(cell: int, draw: int, out: IntArray) -> None:
+            _fill(key, fixed, scale, copies, cell, np.uint64(first_draw + draw), out)
+
+        cells = np.ascontiguousarray(points, dtype=np.int64)
+        return compiled_staircases.approvals(hypotheses, costs, fill, cells, draws, LANES)
     if isinstance(hypotheses, Listed):
         return _listed(hypotheses, costs, noise, points, first_draw, draws)
     return reference.approvals(hypotheses, costs, noise, points, first_draw, draws)
