@@ -34,7 +34,7 @@ class Feature:
     """One feature of a person, for the learner and for the people who look at it.
 
     ``missing`` is the text shown where the value is missing; without one a missing value is
-    refused. Auditors see a feature only if it is ``visible``.
+    refused. People who sit on a panel are shown a feature only if it is ``visible``.
 
     >>> Feature("income", "number", low=0, high=400, label="Yearly income", unit="k€").say(52.0)
     '52 k€'
@@ -106,7 +106,8 @@ class Feature:
             number = float(value)
         except (TypeError, ValueError):
             raise PeopleError(
-                f"Person {person!r}: feature {self.name!r} must be a {self.kind}; got {value!r}."
+                f"Person {person!r}: feature {self.name!r} must be of the kind {self.kind!r}; got "
+                f"{value!r}. Correct the value."
             ) from None
         self._check_number(number, value, person)
         return number
@@ -222,7 +223,10 @@ class FeatureSchema:
     def _ids(count: int, ids: Sequence[str] | None) -> tuple[str, ...]:
         names = tuple(f"p{i + 1}" for i in range(count)) if ids is None else tuple(ids)
         if len(names) != count:
-            raise PeopleError(f"There are {count} people but {len(names)} ids.")
+            raise PeopleError(f"There are {count} people but {len(names)} ids; give one each.")
+        for name in names:
+            if not isinstance(name, str):
+                raise PeopleError(f"An id must be text; got {name!r}. Use str(…).")
         return names
 
     def _plain(self, rows: npt.NDArray[Any]) -> bool:
@@ -286,7 +290,10 @@ class People:
     def __post_init__(self) -> None:
         if len(set(self.ids)) != len(self.ids):
             twice = sorted({p for p in self.ids if self.ids.count(p) > 1})
-            raise PeopleError(f"Ids must differ; {', '.join(map(repr, twice))} occur twice.")
+            raise PeopleError(
+                f"Everybody must have an id of their own; more than one person is called "
+                f"{', '.join(map(repr, twice))}."
+            )
         if self.x.shape != (len(self.ids), len(self.schema)):
             raise PeopleError(
                 f"{len(self.ids)} people with {len(self.schema)} features need an array of that "

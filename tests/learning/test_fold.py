@@ -162,7 +162,7 @@ def test_saving_and_loading_after_every_event_changes_nothing(player: str) -> No
         verdict = decide(straight, name)
         events: list[Event] = [Arrived(name, people), verdict, Sealed(name, "p")]
         high, low = sorted(verdict.decisions, key=lambda d: -d.score)
-        reported = high.score > low.score and number % 2
+        reported = high.score - low.score > straight.learner.sensitivity and number % 2
         pair = ((high.person, low.person),)
         events.append(Audited(name, "report", pair) if reported else Audited(name, "quiet"))
         events += [Labelled(name, p.id, int(rng.integers(0, 2))) for p in people]

@@ -18,4 +18,5 @@ def constant(
     Guarantees"): a class of one hypothesis.
     """
     cut = Cut(schema.names[0], -np.inf if approve else np.inf)
-    return Learner(Pool(schema, [cut], np.zeros((1, len(schema)))), k, alpha, eps, seed)
+    alone = Pool(schema, [cut], np.zeros((1, len(schema))))
+    return Learner(alone, k, alpha, eps, seed, heeds_reports=False)

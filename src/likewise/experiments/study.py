@@ -79,7 +79,7 @@ class StudySpec:
     horizons: tuple[int, ...] = (500, 2000, 8000)
     eps: tuple[float, ...] = (0.3, 0.1)
     etas: tuple[float, ...] = (1.0, 0.25, 0.0625)
-    noise_divisors: tuple[float, ...] = (1.0, 1e3, 1e4, 1e5, 1e6)
+    noise_divisors: tuple[float, ...] = (1.0, 1e4, 1e5, 1e6)
     hypotheses: str = "segments"
 
     def contenders(self) -> tuple[Contender, ...]:

@@ -28,11 +28,15 @@ class Point:
     last_quarter: float
     comparator: float
 
-    def beats(self, other: Point) -> bool:
-        """At the longest horizon: nowhere worse, and somewhere better, on all three together."""
-        mine = (self.error[-1], self.violations[-1], self.reports[-1])
-        theirs = (other.error[-1], other.violations[-1], other.reports[-1])
-        return all(a <= b for a, b in zip(mine, theirs, strict=True)) and mine != theirs
+    def beats(self, other: Point) -> tuple[int, ...]:
+        """The horizons at which it is nowhere worse and somewhere better, on all three together."""
+        found = []
+        for place, rounds in enumerate(self.rounds):
+            mine = (self.error[place], self.violations[place], self.reports[place])
+            theirs = (other.error[place], other.violations[place], other.reports[place])
+            if mine != theirs and all(a <= b for a, b in zip(mine, theirs, strict=True)):
+                found.append(rounds)
+        return tuple(found)
 
 
 def points(spec: StudySpec, results: Sequence[Result]) -> list[Point]:
@@ -118,10 +122,12 @@ def _verdict(found: Sequence[Point]) -> str:
     if not pairs:
         return (
             "No point of the paper's schedule beats a point of ours on error, violations and "
-            "reports together."
+            "reports together, at any of the horizons."
         )
     said = "; ".join(
-        f"{p.contender.title} beats {o.contender.title} at eps = {p.eps:g}" for p, o in pairs
+        f"{p.contender.title} beats {o.contender.title} at eps = {p.eps:g}, T = "
+        f"{', '.join(map(str, p.beats(o)))}"
+        for p, o in pairs
     )
     return f"Points of the paper's schedule that beat one of ours: {said}."
 

@@ -25,8 +25,8 @@ class DecisionLists(OverFlags):
     neighbours with the same answer are in order of their columns, no column occurs twice, and
     the last answer differs from d: then it is a sequence of disjoint sets of columns whose
     answers alternate, ending with 1 − d. There are a(l) sequences of sets of l columns, a = 1, 1,
-    3, 13, 75, … (ordered set partitions), so |H| = 2·Σ_{l ≤ length} C(n, l)·a(l). The form is the
-    shortest list for its function.
+    3, 13, 75, … (ordered set partitions), so |H| = 2·Σ_{l ≤ length} C(n, l)·a(l), which is
+    4·a(n) for length = n. The form is the shortest list for its function.
 
     Q = all vectors with at most two 1s, 1 + n + C(n, 2) points. *Proof* that different forms
     differ on it: h(0) = d. A column i with h(e_i) ≠ d is in the list, with the answer 1 − d. One
@@ -35,7 +35,7 @@ class DecisionLists(OverFlags):
     different answers comes first, which tells the sets and their order. If length = n, each of
     these points is the only one on which some two lists differ (put all other columns first), so
     no smaller set exists. For shorter lists smaller ones do: 6 points instead of 7 at n = 3,
-    length 2; 30 picked from 300 random ones instead of 1,276 at n = 50, length 2. For length 1 use
+    length 2; 27 picked from 300 random ones instead of 1,276 at n = 50, length 2. For length 1 use
     :class:`~likewise.hypotheses.stumps.Stumps` with the cut 1, the same class told apart by about
     log₂(n) points.
 

@@ -30,7 +30,7 @@ class Listed(HypothesisClass, ExactWeights):
 
     def _keep(self, on_set: Bits) -> None:
         """Remember what every hypothesis predicts on the separating set, shape (N, s)."""
-        if not 0 < len(on_set) <= LARGEST_LIST:
+        if not 0 < len(on_set) < LARGEST_LIST:
             raise HypothesisError(
                 f"A class that is listed must have between 1 and {LARGEST_LIST} hypotheses; this "
                 f"one has {len(on_set)}."
@@ -41,6 +41,9 @@ class Listed(HypothesisClass, ExactWeights):
     @abstractmethod
     def locate(self, people: People) -> Points:
         """The predictions of all hypotheses, shape (k, N)."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.size} hypotheses, {self.separators} separators)"
 
     @property
     def size(self) -> int:

@@ -42,14 +42,14 @@ class Pool(Listed):
 
     Members that agree on all reference data are merged into the first of them, with a warning
     (:class:`~likewise.errors.MergedHypotheses`): the guarantee is then against the ones that
-    remain. One member must be constant on the reference data.
+    remain. One member must be constant: the same for everybody whom the schema admits.
 
     >>> pool = Pool.from_table([[0, 0, 0], [0, 1, 1], [1, 1, 1]])
     >>> pool.size, pool.separators
     (3, 2)
     >>> costs = pool.charge(pool.no_costs(), np.array([[0, 0, 1]]), np.array([-5]))
     >>> pool.describe(pool.minimise(costs, np.zeros((1, 2), dtype=np.int64))[0])
-    'approve if h3 ≥ 0.5'
+    'approve everybody'
     """
 
     def __init__(
@@ -79,11 +79,12 @@ class Pool(Listed):
         columns = np.array([schema.place(cut.column) for cut in cuts], dtype=np.int64)
         levels = np.array([cut.at for cut in cuts], dtype=np.float64)
         bits = np.ascontiguousarray((reference[:, columns] >= levels).T.astype(np.uint8))
-        kept = np.sort(np.unique(bits, axis=0, return_index=True)[1])
+        constant = np.array([self._is_constant(cut) for cut in cuts])
+        kept = _representatives(bits, constant)
         self.merged = len(cuts) - len(kept)
         self.cuts = tuple(cuts[i] for i in kept)
         self._columns, self._levels, bits = columns[kept], levels[kept], bits[kept]
-        self._check_constant(bits)
+        self._check_constant(constant)
         chosen = greedy_separating_set(bits)
         # A single member needs no point to be told apart, but the JSON needs one to be read back.
         self._reference = reference[chosen] if len(chosen) else reference[:1]
@@ -97,13 +98,18 @@ class Pool(Listed):
                 stacklevel=2,
             )
 
+    def _is_constant(self, cut: Cut) -> bool:
+        """Whether the cut is the same for everybody the schema admits."""
+        low, high = self.schema[cut.column].limits
+        return cut.at <= low or cut.at > high
+
     @staticmethod
-    def _check_constant(bits: Bits) -> None:
-        if not (bits.all(axis=1) | ~bits.any(axis=1)).any():
+    def _check_constant(constant: npt.NDArray[np.bool_]) -> None:
+        if not constant.any():
             raise HypothesisError(
-                f"The pool must contain a constant classifier; none of its {len(bits)} members is "
-                f"constant on the reference data. Without one there may be no fair policy at all. "
-                f"Add Cut(column, float('-inf')), which approves everybody."
+                f"The pool must contain a constant classifier; none of its {len(constant)} members "
+                f"is the same for everybody. Without one there may be no fair policy at all. Add "
+                f"Cut(column, float('-inf')), which approves everybody."
             )
 
     @classmethod
@@ -122,7 +128,11 @@ class Pool(Listed):
             )
         names = [f"h{i + 1}" for i in range(len(bits))]
         schema = FeatureSchema(tuple(Feature(name, "flag") for name in names))
-        return cls(schema, [Cut(name, 0.5) for name in names], bits.T.astype(np.float64))
+        cuts = [
+            Cut(name, -np.inf if row.all() else 0.5 if row.any() else np.inf)
+            for name, row in zip(names, bits, strict=True)
+        ]
+        return cls(schema, cuts, bits.T.astype(np.float64))
 
     @classmethod
     def from_scores(
@@ -163,3 +173,13 @@ class Pool(Listed):
         schema = FeatureSchema.from_spec(spec["schema"])
         cuts = [Cut(column, float(at)) for column, at in spec["cuts"]]
         return cls(schema, cuts, reference.reshape(-1, len(schema)))
+
+
+def _representatives(bits: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:
+    """Of members that agree on all reference data the first, or a constant if one is among them."""
+    _, group = np.unique(bits, axis=0, return_inverse=True)
+    places = np.arange(len(bits))
+    order = np.lexsort((places, ~constant, group.reshape(-1)))
+    ordered = group.reshape(-1)[order]
+    first = np.r_[True, ordered[1:] != ordered[:-1]]
+    return np.sort(order[first])

@@ -6,6 +6,7 @@ separate over the segments, so nothing here ever lists them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -22,6 +23,7 @@ from likewise.units import IntArray
 __all__ = ["Segments"]
 
 LONGEST_LIST = 1 << 20
+LARGEST = 1 << 24
 
 
 class Segments(HypothesisClass, ExactWeights):
@@ -47,7 +49,11 @@ class Segments(HypothesisClass, ExactWeights):
     ) -> None:
         self.schema = schema
         self.score = score
-        self.by = tuple(by)
+        self.by = (by,) if isinstance(by, str) else tuple(by)
+        if len(set(self.by)) != len(self.by):
+            raise ParameterError(
+                "Segments.by", "must not name a feature twice", self.by, "Drop one."
+            )
         self.cuts = tuple(float(cut) for cut in cuts)
         if not all(a < b for a, b in zip(self.cuts, self.cuts[1:], strict=False)) or not np.all(
             np.isfinite(self.cuts)
@@ -62,7 +68,12 @@ class Segments(HypothesisClass, ExactWeights):
             )
         self._levels = [self._levels_of(name) for name in self.by]
         self.bins = len(self.cuts) + 1
-        self.segments = int(np.prod([len(levels) for levels in self._levels], dtype=np.int64))
+        self.segments = math.prod(len(levels) for levels in self._levels)
+        if self.segments * self.bins > LARGEST:
+            raise HypothesisError(
+                f"Segments must have at most {LARGEST} cells; {self.segments} segments of "
+                f"{self.bins} bins have {self.segments * self.bins}. Leave a feature out of `by`."
+            )
 
     def _levels_of(self, name: str) -> tuple[str, ...]:
         feature = self.schema[name]
@@ -72,6 +83,10 @@ class Segments(HypothesisClass, ExactWeights):
                 f"{name!r} is not. Give 'missing' a level of its own, or bands to a number."
             )
         return feature.levels or ("no", "yes")
+
+    def __repr__(self) -> str:
+        by = f", by={list(self.by)}" if self.by else ""
+        return f"Segments(score={self.score!r}, {self.bins} bins{by})"
 
     @property
     def size(self) -> int:

@@ -26,7 +26,7 @@ class Stumps(Listed):
     """Approve whoever has at least (or less than) a cut in one column: 1[x_c ≥ v], and flips.
 
     With M cuts in all, m_c of them in column c, and both constants, |H| = 2·M + 2. The class is
-    listed, so M is below 2^16.
+    listed, so M is below 2^16, and a single column can have 4,095 cuts.
 
     Q: a point has a value in every column, so one point tells stumps on all columns apart. Take
     the point that is below every cut, and p more. On these p, 1[x_c ≥ v] is a set of points, and
@@ -41,7 +41,7 @@ class Stumps(Listed):
 
     No set is smaller than max_c m_c + 1, as every bin of a column is the only place where some
     two hypotheses differ, or than log₂|H|: this Q is the smallest for one column and for columns
-    of one cut, and one point more than the bound in the middle case.
+    of one cut, and at most one point more for n ≤ m + 1 columns of m cuts.
 
     *Remark "Classes for which small separating sets are known" (discretised linear classifiers).*
 

@@ -21,8 +21,8 @@ __all__ = ["Bound", "bounds"]
 class Bound:
     """A guarantee on regret and on violations after T rounds, with its source.
 
-    ``reports`` bounds the reports as well, where the proof does; both hold with probability
-    1 − delta (with certainty over the draws that never fail, for players that know π^t).
+    The bound on violations is one on reports, which are at least as many. Both hold with
+    probability 1 − delta; surely for players that know π^t.
     """
 
     source: str
@@ -54,8 +54,8 @@ class Bound:
 def bounds(learner: Learner, rounds: int) -> tuple[Bound, ...]:
     """Every bound that covers the learner as it is set, after some rounds; maybe none.
 
-    A learner that ignores its panel has none. The paper's schedule has none beyond its horizon,
-    or with a noise that its proof does not cover.
+    A learner that ignores its panel has none, and neither has the paper's schedule at other
+    horizons than its own.
     """
     if not learner.heeds_reports:
         return ()
@@ -68,15 +68,18 @@ def bounds(learner: Learner, rounds: int) -> tuple[Bound, ...]:
 
 
 def _paper(learner: Learner, schedule: Paper, rounds: int) -> tuple[Bound, ...]:
-    """From the displays "regret" and "violation" in the proof of the main theorem, corrected.
+    """The inequalities in the proof of the main theorem, for the plug-in dual that we run.
 
-    With eta the weight of the error, c the number of Laplace variables a point and
-    a = 4·omega·s·c, what is left of the proof is, if 2a + mu³/2 ≤ mu/2,
+    With eta the weight of the error, c_0 the number of Laplace variables a point,
+    a = 4·omega·s·c_0 and c = (beta − r)/beta, for every lam ≥ 0 and N reports,
 
-        W = 2a·eta²·T + (10/omega)·sqrt(s·c)·log|H| + (mu/2)·Σ U²,   U ≤ 3·eps/4 on report rounds,
-        regret ≤ (k/eta)·W,   (Σ U)² ≤ 2·(mu·T + 1/mu)·(W + eta·T),   U ≥ beta − r on report rounds.
+        (eta/k)·ΔError + c·lam·beta·N  ≤  W + c·(mu·T + 1/mu)·lam²/2,
+        W = 2a·eta²·T + (10/omega)·sqrt(s·c_0)·log|H| + (c·mu/2)·beta²·T + rest,
 
-    Corrections: the errors differ by at most T (not T/k), and the square root is taken.
+    where the rest, max(0, 2a − c·(mu − mu³)/2)·T·beta²/mu², is what the regulariser leaves of the
+    lam_t² (lam_t ≤ beta/mu). So regret ≤ (k/eta)·W and
+    N ≤ sqrt(2·(mu·T + 1/mu)·(W + eta·T)/(beta·(beta − r))). Corrected on the way: the errors differ
+    by at most T (not T/k), and the square root is taken.
     """
     if rounds != schedule.horizon:
         return ()
@@ -84,14 +87,13 @@ def _paper(learner: Learner, schedule: Paper, rounds: int) -> tuple[Bound, ...]:
     eta, mu, k, s = schedule.error_weight(), schedule.mu(1), learner.k, hypotheses.separators
     omega = 1.0 / schedule.scale(0.0, k, s, 1.0)
     a = 4.0 * omega * s * learner.copies
-    if 2.0 * a + mu**3 / 2.0 > mu / 2.0:
-        return ()
-    largest = audit.beta + audit.r
+    beta, c = audit.beta, (audit.beta - audit.r) / audit.beta
     noise = 10.0 / omega * math.sqrt(s * learner.copies) * hypotheses.log_size
-    w = 2.0 * a * eta * eta * rounds + noise + mu / 2.0 * rounds * largest * largest
-    total = math.sqrt(2.0 * (mu * rounds + 1.0 / mu) * (w + eta * rounds))
-    violations = total / (audit.beta - audit.r)
-    return (Bound("paper, proof of the main theorem", rounds, k, k / eta * w, violations),)
+    rest = max(0.0, 2.0 * a - c * (mu - mu**3) / 2.0) * rounds * (beta / mu) ** 2
+    w = 2.0 * a * eta * eta * rounds + noise + c * mu / 2.0 * beta**2 * rounds + rest
+    spread = 2.0 * (mu * rounds + 1.0 / mu) * (w + eta * rounds)
+    reports = math.sqrt(spread / (beta * (beta - audit.r)))
+    return (Bound("the paper's proof, plug-in dual", rounds, k, k / eta * w, reports),)
 
 
 def _theorem_b(learner: Learner, schedule: SelfTuned, rounds: int) -> Bound:

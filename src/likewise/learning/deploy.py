@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import EventRefused
+from likewise.errors import EventRefused, PeopleError
 from likewise.events import Arrived, Audited, Closed, Labelled, Person, Sealed
 from likewise.learning.fold import apply, decide
 from likewise.learning.state import State
@@ -16,6 +17,14 @@ from likewise.schema import People
 from likewise.units import ONE, FloatArray, IntArray
 
 __all__ = ["Deployment", "deploy", "learn"]
+
+
+class Reported(Protocol):
+    """Whatever has pairs (over, under), such as a panel's report."""
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The pairs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +49,13 @@ def deploy(
 
     Without a ``round_id`` rounds are called r1, r2, ….
     """
+    wanted = state.learner.hypotheses.schema
+    if people.schema is not wanted and people.schema.digest != wanted.digest:
+        raise PeopleError(
+            f"These people have the features {', '.join(people.schema.names)}, as another schema "
+            f"defines them; the learner knows {', '.join(wanted.names)}. Make them with its own "
+            f"schema: learner.hypotheses.schema.people(…)."
+        )
     name = f"r{state.opened + 1}" if round_id is None else round_id
     rows = (tuple(row) for row in people.x.tolist())
     arrivals = tuple(Person(p, row) for p, row in zip(people.ids, rows, strict=True))
@@ -56,20 +72,15 @@ def learn(
     deployment: Deployment,
     *,
     labels: Mapping[str, int] | Sequence[int] | npt.NDArray[np.int64],
-    report: Sequence[tuple[str, str]] | None = (),
+    report: Sequence[tuple[str, str]] | Reported | None = (),
 ) -> State:
     """The panel's report and the labels come in, and the round is closed.
 
-    ``report`` lists pairs (over, under) by id; empty if the panel found nothing to report, None
-    if nobody audited the round. ``labels`` are by id, or for everybody in order.
+    ``report`` is the panel's, or lists pairs (over, under) by id; empty if the panel found nothing
+    to report, None if nobody audited the round. ``labels`` are by id, or for everybody in order.
     """
     name = deployment.round
-    if report is None:
-        audited = Audited(name, "unaudited")
-    else:
-        pairs = tuple((over, under) for over, under in report)
-        audited = Audited(name, "report" if pairs else "quiet", pairs)
-    state = apply(state, audited)
+    state = apply(state, _audited(name, report))
     if not isinstance(labels, Mapping):
         if len(labels) != len(deployment.ids):
             raise EventRefused(
@@ -80,3 +91,17 @@ def learn(
     for person, label in labels.items():
         state = apply(state, Labelled(name, person, label))
     return apply(state, Closed(name))
+
+
+def _audited(name: str, report: Sequence[tuple[str, str]] | Reported | None) -> Audited:
+    if report is None:
+        return Audited(name, "unaudited")
+    listed = report if isinstance(report, Sequence) else report.pairs
+    for pair in listed:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise EventRefused(
+                f"Round {name!r}: a report is a list of pairs (over, under) of ids; got "
+                f"{report!r}. For one pair write [(over, under)]."
+            )
+    pairs = tuple((over, under) for over, under in listed)
+    return Audited(name, "report" if pairs else "quiet", pairs)

@@ -13,6 +13,7 @@ import base64
 import binascii
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,7 +57,10 @@ def _round_to_json(round_: OpenRound, arrays: _Arrays) -> dict[str, Any]:
         "scale": round_.frozen.scale,
         "lam": round_.lam,
         "draws": round_.draws,
-        "people": [[p.id, list(p.features)] for p in round_.people],
+        # A missing value is NaN, which JSON does not know.
+        "people": [
+            [p.id, [None if math.isnan(v) else v for v in p.features]] for p in round_.people
+        ],
         "batches": round_.batches,
         "decisions": [[d.person, d.approved, d.score] for d in round_.decisions.values()],
         "panel": round_.panel,
@@ -76,7 +80,10 @@ def _round_from_json(
         frozen=frozen,
         lam=data["lam"],
         draws=data["draws"],
-        people=tuple(Person(name, tuple(features)) for name, features in data["people"]),
+        people=tuple(
+            Person(name, tuple(math.nan if v is None else v for v in features))
+            for name, features in data["people"]
+        ),
         batches=data["batches"],
         decisions=MappingProxyType({d[0]: Decision(*d) for d in data["decisions"]}),
         panel=data["panel"],
@@ -106,8 +113,9 @@ def dump_state(state: State) -> bytes:
 
 def parse_state(content: bytes, source: str = "state") -> State:
     """Read a state from the content of a file; ``source`` is named in errors."""
-    body = json.loads(_checked(content, source))
+    checked = _checked(content, source)
     try:
+        body = json.loads(checked)
         learner = Learner.from_spec(body["learner"])
         shape = learner.hypotheses.no_costs().shape
         arrays = [_array(text, shape) for text in body["arrays"]]

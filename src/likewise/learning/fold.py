@@ -1,8 +1,8 @@
 """The fold: ``apply(state, event)``. Every driver of the learner goes through here.
 
 An event that does not fit is refused with :class:`~likewise.errors.EventRefused`; since states
-are values, the one the caller holds is then unchanged. An event that says again what is already
-known changes nothing.
+are values, the one the caller holds is then unchanged. A decision, seal, audit or label that says
+again what is already known changes nothing.
 """
 
 from __future__ import annotations
@@ -37,8 +37,29 @@ __all__ = ["apply", "decide", "located", "upcoming"]
 
 
 def apply(state: State, event: Event) -> State:
-    """The state after an event."""
+    """The state after an event.
+
+    >>> from likewise.worlds import Loans
+    >>> from likewise.learning.learner import Learner
+    >>> state = State.start(Learner(Loans(1).hypotheses(), k=1, alpha=0.3, eps=0.3, seed=1))
+    >>> ann = Person("ann", (640.0, 52.0, 30.0, 7.0, 0.0, 6.0, 0.0, 2.0, 4.0))
+    >>> apply(state, Arrived("monday", (ann,))).opened
+    1
+    """
+    name = getattr(event, "round", None)
+    if name is not None:
+        _check_id(name, "A round's id")
     return _apply(event, state)
+
+
+def _check_id(name: object, what: str) -> None:
+    """Ids are text that can be written to a file; anything else would come back as another id."""
+    if not isinstance(name, str) or not name:
+        raise EventRefused(f"{what} must be text that is not empty; got {name!r}. Use str(…).")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise EventRefused(f"{what} must be text that can be written; got {name!r}.") from None
 
 
 @singledispatch
@@ -95,18 +116,20 @@ def _arrived(event: Arrived, state: State) -> State:
             f"Round {round_.id!r}: {len(round_.undecided)} people of the last batch are undecided. "
             f"Apply their Decided event first."
         )
-    _check_people(event, round_, state)
-    people, batches = round_.people + event.people, round_.batches + 1
+    people, batches = round_.people + _encoded(event, round_, state), round_.batches + 1
     return _with_round(state, replace(round_, people=people, batches=batches))
 
 
-def _check_people(event: Arrived, round_: OpenRound, state: State) -> None:
+def _encoded(event: Arrived, round_: OpenRound, state: State) -> tuple[Person, ...]:
+    """The people as plain numbers, once they have been checked."""
     limit = state.learner.k
     if len(round_.people) + len(event.people) > limit:
         raise EventRefused(
             f"Round {round_.id!r} would have {len(round_.people) + len(event.people)} people; this "
             f"learner was made for at most k = {limit}. Split the batch into rounds."
         )
+    for person in event.people:
+        _check_id(person.id, "A person's id")
     ids = [p.id for p in round_.people + event.people]
     if twice := sorted({p for p in ids if ids.count(p) > 1}):
         raise EventRefused(f"Round {round_.id!r}: {', '.join(map(repr, twice))} arrived twice.")
@@ -117,7 +140,9 @@ def _check_people(event: Arrived, round_: OpenRound, state: State) -> None:
                 f"Person {person.id!r} has {len(person.features)} features; the schema has "
                 f"{len(schema)}: {', '.join(schema.names)}."
             )
-    schema.people(np.array([p.features for p in event.people]), [p.id for p in event.people])
+    found = schema.people([p.features for p in event.people], [p.id for p in event.people])
+    rows = zip(found.ids, found.x.tolist(), strict=True)
+    return tuple(Person(name, tuple(row)) for name, row in rows)
 
 
 def _opened(state: State, round_id: str) -> State:
@@ -173,10 +198,16 @@ def _decided(event: Decided, state: State) -> State:
             f"Round {round_.id!r}: decisions must be on {expected}, in that order; got {decided}."
         )
     for decision in event.decisions:
-        if not 0 <= decision.score <= ONE:
+        score = decision.score
+        if isinstance(score, bool) or not isinstance(score, int) or not 0 <= score <= ONE:
             raise EventRefused(
-                f"Person {decision.person!r}: a score must be in [0, 2^20] units; got "
-                f"{decision.score}."
+                f"Person {decision.person!r}: a score must be a whole number in [0, 2^20]; got "
+                f"{score!r}. likewise.units.to_units turns a chance into one."
+            )
+        if not isinstance(decision.approved, bool):
+            raise EventRefused(
+                f"Person {decision.person!r}: approved must be True or False; got "
+                f"{decision.approved!r}."
             )
     decisions = MappingProxyType({**round_.decisions, **{d.person: d for d in event.decisions}})
     calls = state.calls + state.learner.primal.calls(round_.draws)
@@ -186,6 +217,7 @@ def _decided(event: Decided, state: State) -> State:
 @_apply.register
 def _sealed(event: Sealed, state: State) -> State:
     round_ = _open_round(state, event.round)
+    _check_id(event.panel, "A panel's name")
     if round_.panel == event.panel:
         return state
     if round_.panel is not None:
@@ -212,23 +244,32 @@ def _audited(event: Audited, state: State) -> State:
         raise EventRefused(
             f"Round {round_.id!r} was audited already, with the outcome {round_.outcome!r}."
         )
-    _check_pairs(event, round_)
+    _check_pairs(event, round_, state.learner.sensitivity)
     round_ = replace(round_, outcome=event.outcome, pairs=event.pairs)
     if event.outcome == "unaudited" or not state.learner.heeds_reports:
         return _with_round(state, round_, reports=state.reports + (event.outcome == "report"))
     return _charge_report(state, round_)
 
 
-def _check_pairs(event: Audited, round_: OpenRound) -> None:
+def _check_pairs(event: Audited, round_: OpenRound, sensitivity: int) -> None:
     for over, under in event.pairs:
         for person in (over, under):
             if person not in round_.decisions:
-                raise EventRefused(f"Round {round_.id!r} has no person {person!r} to report.")
-        if round_.decisions[over].score <= round_.decisions[under].score:
+                raise EventRefused(
+                    f"Round {round_.id!r} has no person {person!r} to report; it has "
+                    f"{', '.join(map(repr, round_.decisions))}."
+                )
+        high, low = round_.decisions[over].score, round_.decisions[under].score
+        if high <= low:
             raise EventRefused(
                 f"Round {round_.id!r}: the report ({over!r}, {under!r}) says that the first was "
-                f"favoured, but the scores are {round_.decisions[over].score} and "
-                f"{round_.decisions[under].score}. Name the favoured person first."
+                f"favoured, but the scores are {high} and {low}. Name the favoured person first."
+            )
+        if high - low <= sensitivity:
+            raise EventRefused(
+                f"Round {round_.id!r}: the gap of ({over!r}, {under!r}) is {high - low} units, and "
+                f"the panel was asked for gaps above {sensitivity} (alpha − kappa). No distance is "
+                f"below 0, so such a pair cannot be a violation; leave it out."
             )
     if len({frozenset(pair) for pair in event.pairs}) != len(event.pairs):
         raise EventRefused(f"Round {round_.id!r}: a pair was reported twice.")
@@ -267,7 +308,10 @@ def _labelled(event: Labelled, state: State) -> State:
     if round_.panel is None:
         raise EventRefused(f"Round {round_.id!r} must be sealed before labels come in.")
     if event.person not in round_.decisions:
-        raise EventRefused(f"Round {round_.id!r} has no person {event.person!r} to label.")
+        raise EventRefused(
+            f"Round {round_.id!r} has no person {event.person!r} to label; it has "
+            f"{', '.join(map(repr, round_.decisions))}."
+        )
     label = int(label)
     if event.person in round_.labels:
         if round_.labels[event.person] == label:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from likewise.checks import whole
 from likewise.errors import ParameterError
 from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec
 from likewise.learning import primal
 from likewise.learning.costs import label_cost
 from likewise.learning.schedules import Audit, Paper, Schedule, SelfTuned, schedule_from_spec
+from likewise.oracles import ENGINES
 from likewise.units import ONE, to_units
 
 __all__ = ["Learner", "player_named"]
@@ -63,16 +65,25 @@ class Learner:
     heeds_reports: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, int) or self.k < 1:
+        if not isinstance(self.hypotheses, HypothesisClass):
             raise ParameterError(
-                "k",
-                "must be a whole number of at least 1",
-                self.k,
-                "It is the most people a round.",
+                "hypotheses", "must be a hypothesis class", self.hypotheses,
+                "Make one: Pool(…), Segments(…), ….",
+            )  # fmt: skip
+        if not isinstance(self.schedule, Schedule):
+            raise ParameterError(
+                "schedule",
+                "must be a schedule",
+                self.schedule,
+                "Make one: SelfTuned() or Paper(T).",
             )
-        if not isinstance(self.seed, int) or not 0 <= self.seed < 1 << 64:
+        k = whole("k", self.k, 1, None, "It is the most people in a round.")
+        object.__setattr__(self, "k", k)
+        seed = whole("seed", self.seed, 0, 1 << 64, "Take any such number.")
+        object.__setattr__(self, "seed", seed)
+        if self.engine not in ENGINES:
             raise ParameterError(
-                "seed", "must be a whole number in [0, 2^64)", self.seed, "Take any such number."
+                "engine", f"must be one of {', '.join(ENGINES)}", self.engine, "They all agree."
             )
         if isinstance(self.schedule, Paper) and self.primal.exact:
             raise ParameterError(
@@ -86,7 +97,8 @@ class Learner:
                 self.schedule.error_weight(),
                 "Costs are whole numbers of 2^-20; labels would weigh next to nothing.",
             )
-        _ = self.audit  # checks alpha, eps, kappa and r
+        for name in ("alpha", "eps"):
+            object.__setattr__(self, name, getattr(self.audit, name))
 
     @cached_property
     def primal(self) -> primal.Player:
@@ -117,8 +129,19 @@ class Learner:
         """The player's noise (temperature) in units of sqrt(S), unless the schedule has its own."""
         return self.primal.default_x(self.hypotheses)
 
+    @property
+    def resolved_schedule(self) -> Schedule:
+        """The schedule with its defaults filled in, so that a file means the same for ever."""
+        schedule = self.schedule
+        if not isinstance(schedule, SelfTuned):
+            return schedule
+        x = self.default_x if schedule.x is None else schedule.x
+        asked = schedule.audit(self.alpha, self.eps, exact=self.primal.exact)
+        r = asked.r if schedule.r is None else schedule.r
+        return replace(schedule, x=x, kappa=asked.kappa, r=r)
+
     def spec(self) -> dict[str, Any]:
-        """The settings as JSON."""
+        """The settings as JSON, with all defaults filled in."""
         return {
             "algorithm": ALGORITHM,
             "hypotheses": self.hypotheses.spec(),
@@ -127,7 +150,7 @@ class Learner:
             "alpha": self.alpha,
             "eps": self.eps,
             "seed": self.seed,
-            "schedule": self.schedule.spec(),
+            "schedule": self.resolved_schedule.spec(),
             "player": self.primal.name,
             "engine": self.engine,
             "heeds_reports": self.heeds_reports,

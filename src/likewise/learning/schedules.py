@@ -14,10 +14,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from likewise.checks import real, whole
 from likewise.errors import ParameterError
 from likewise.portable import exp_negative, log
 
 __all__ = ["Audit", "Paper", "Schedule", "SelfTuned", "chernoff_draws", "schedule_from_spec"]
+
+
+# A round of this many draws takes minutes; more is surely a mistake.
+MOST_DRAWS = 10**9
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,9 @@ class Audit:
     r: float
 
     def __post_init__(self) -> None:
+        for name in ("alpha", "eps", "kappa", "r"):
+            plain = real(name, getattr(self, name), "Give a number such as 0.3.")
+            object.__setattr__(self, name, plain)
         if not 0 < self.alpha <= 1:
             raise ParameterError(
                 "alpha", "must be in (0, 1]", self.alpha, "It is the size of a violation."
@@ -71,17 +79,25 @@ class Audit:
 
 
 def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
-    """ceil(constant·log_term/accuracy²)."""
-    return math.ceil(constant * log_term / (accuracy * accuracy))
+    """ceil(constant·log_term/accuracy²), refused where nobody could wait for so many."""
+    draws = math.ceil(constant * log_term / (accuracy * accuracy))
+    if draws > MOST_DRAWS:
+        raise ParameterError(
+            "eps",
+            f"must allow for at most {MOST_DRAWS:,} draws a round",
+            f"{draws:,}",
+            "Take a larger eps (or r), or a player that needs no draws.",
+        )
+    return draws
 
 
 def _positive(name: str, value: float, why: str) -> None:
-    if not (math.isfinite(value) and value > 0):
+    if not (math.isfinite(real(name, value, why)) and value > 0):
         raise ParameterError(name, "must be a positive number", value, why)
 
 
 def _probability(name: str, value: float) -> None:
-    if not 0 < value < 1:
+    if not 0 < real(name, value, "0.05 is the default.") < 1:
         raise ParameterError(
             name, "must be in (0, 1)", value, "It is the probability that a guarantee may fail."
         )
@@ -133,7 +149,8 @@ class SelfTuned(Schedule):
     x: noise (temperature) in units of sqrt(S); without one, the player's default, which is a
         share of the value that makes its regret bound smallest.
     kappa: the panel is asked at alpha − kappa; eps/2 unless given.
-    r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws.
+    r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws, as long
+        as it is at most kappa, and enters the bound.
     delta: probability that some estimate is worse than that, ever.
     """
 
@@ -217,19 +234,20 @@ class Paper(Schedule):
     noise: Literal["per-point", "repeated"] = "repeated"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.horizon, int) or self.horizon < 2:
-            raise ParameterError(
-                "horizon", "must be a whole number of at least 2", self.horizon,
-                "The proof needs mu = T^(-1/2) ≤ 1/sqrt(2).",
-            )  # fmt: skip
-        if not 0 <= self.b <= 0.25:
+        why = "The proof needs mu = T^(-1/2) ≤ 1/sqrt(2)."
+        object.__setattr__(self, "horizon", whole("horizon", self.horizon, 2, None, why))
+        if not 0 <= real("b", self.b, "0 is the default.") <= 0.25:
             raise ParameterError(
                 "b", "must be in [0, 1/4]", self.b, "It moves regret against violations."
             )
         if self.draws_rule not in ("paper", "tight", "r"):
-            raise ParameterError("draws_rule", "must be paper, tight or r", self.draws_rule, "")
+            raise ParameterError(
+                "draws_rule", "must be paper, tight or r", self.draws_rule, "tight saves half."
+            )
         if self.noise not in ("per-point", "repeated"):
-            raise ParameterError("noise", "must be per-point or repeated", self.noise, "")
+            raise ParameterError(
+                "noise", "must be per-point or repeated", self.noise, "repeated is the paper's."
+            )
         _positive("noise_divisor", self.noise_divisor, "1 is the paper's noise.")
         _probability("delta", self.delta)
 
@@ -277,5 +295,7 @@ def schedule_from_spec(spec: Mapping[str, Any]) -> Schedule:
     fields = dict(spec)
     name = fields.pop("schedule", None)
     if name not in kinds:
-        raise ParameterError("schedule", f"must be one of {', '.join(kinds)}", name, "")
+        raise ParameterError(
+            "schedule", f"must be one of {', '.join(kinds)}", name, "The file is not one of ours."
+        )
     return kinds[name](**fields)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
+
+import numpy as np
 
 from likewise.events import Decision, Person
 from likewise.learning.costs import report_cost
@@ -43,7 +45,7 @@ class Tuning:
         return Tuning(squares, 0, max(self.peak, largest * largest + squares))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class OpenRound:
     """A round that is not closed yet, with the policy it was opened under."""
 
@@ -85,6 +87,18 @@ class State:
     tuning: Tuning = field(default_factory=Tuning)
     open: Mapping[str, OpenRound] = field(default_factory=lambda: MappingProxyType({}))
     closed: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        plain = [f.name for f in fields(self) if f.name not in ("learner", "costs")]
+        return (
+            self.learner.spec() == other.learner.spec()
+            and np.array_equal(self.costs, other.costs)
+            and all(getattr(self, name) == getattr(other, name) for name in plain)
+        )
+
+    __hash__ = None  # type: ignore[assignment] # it holds an array
 
     @classmethod
     def start(cls, learner: Learner) -> State:

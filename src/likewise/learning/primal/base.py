@@ -6,6 +6,8 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+import numpy as np
+
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Purpose
 from likewise.units import IntArray
@@ -22,6 +24,15 @@ class Frozen:
     costs: IntArray
     scale: float
     copies: int
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Frozen):
+            return NotImplemented
+        mine = (self.number, self.seed, self.scale, self.copies)
+        theirs = (other.number, other.seed, other.scale, other.copies)
+        return mine == theirs and np.array_equal(self.costs, other.costs)
+
+    __hash__ = None  # type: ignore[assignment] # it holds an array
 
 
 class Player(ABC):

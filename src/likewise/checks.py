@@ -1,0 +1,43 @@
+"""One way to check a number: what comes back is plain, what does not fit is named."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from likewise.errors import ParameterError
+
+__all__ = ["real", "whole"]
+
+
+def whole(name: str, value: Any, low: int, high: int | None, remedy: str) -> int:
+    """A whole number in [low, high), also from numpy; ``True`` is not one.
+
+    >>> import numpy as np
+    >>> whole("k", np.int64(3), 1, None, "")
+    3
+    """
+    rule = f"must be a whole number of at least {low}"
+    if high is not None:
+        rule = f"must be a whole number in [{low}, {high})"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ParameterError(name, rule, value, remedy) from None
+    if isinstance(value, bool) or number < low or (high is not None and number >= high):
+        raise ParameterError(name, rule, value, remedy)
+    return number
+
+
+def real(name: str, value: Any, remedy: str) -> float:
+    """A number, as a plain float; text is not one.
+
+    >>> real("alpha", 1, "")
+    1.0
+    """
+    if isinstance(value, str | bytes | bool) or value is None:
+        raise ParameterError(name, "must be a number", value, remedy)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ParameterError(name, "must be a number", value, remedy) from None
