@@ -20,7 +20,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from likewise.auditing import Objections, Panel, parse_rule, veto
+    from likewise.auditing import (
+        MetricAuditor,
+        Objections,
+        Panel,
+        Report,
+        at_least,
+        parse_rule,
+        report,
+        veto,
+    )
     from likewise.hypotheses import Pool, Segments
     from likewise.learning import (
         Learner,
@@ -34,24 +43,28 @@ if TYPE_CHECKING:
         load_state,
         save_state,
     )
-    from likewise.schema import Feature, FeatureSchema
+    from likewise.schema import Feature, FeatureSchema, People
 
 # Names are looked up when they are first used, so that the command line starts at once.
 _HOMES = {
-    "auditing": ("Objections", "Panel", "parse_rule", "veto"),
+    "auditing": (
+        "MetricAuditor", "Objections", "Panel", "Report", "at_least", "parse_rule", "report",
+        "veto",
+    ),
     "hypotheses": ("Pool", "Segments"),
     "learning": (
         "Learner", "Paper", "SelfTuned", "State", "apply", "decide", "deploy", "learn",
         "load_state", "save_state",
     ),
-    "schema": ("Feature", "FeatureSchema"),
+    "schema": ("Feature", "FeatureSchema", "People"),
 }  # fmt: skip
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Feature", "FeatureSchema", "Learner", "Objections", "Panel", "Paper", "Pool", "Segments",
-    "SelfTuned", "State", "apply", "decide", "deploy", "learn", "load_state", "parse_rule",
+    "Feature", "FeatureSchema", "Learner", "MetricAuditor", "Objections", "Panel",
+    "Paper", "People", "Pool", "Report", "Segments", "SelfTuned", "State", "apply",
+    "at_least", "decide", "deploy", "learn", "load_state", "parse_rule", "report",
     "save_state", "veto",
 ]  # fmt: skip
 
@@ -61,3 +74,7 @@ def __getattr__(name: str) -> Any:
         if name in names:
             return getattr(import_module(f"likewise.{home}"), name)
     raise AttributeError(f"module 'likewise' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
