@@ -15,7 +15,7 @@ from likewise.auditing import LargestGap, Policy
 from likewise.auditing.reporting import choose_report
 from likewise.errors import ParameterError
 from likewise.learning import Deployment, Learner, State, deploy, learn
-from likewise.learning.fold import located, upcoming
+from likewise.learning.deciding import located, upcoming
 from likewise.randomness import Purpose
 from likewise.schema import People
 from likewise.units import ONE, FloatArray, IntArray, to_units

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from likewise.errors import HypothesisError, ParameterError
 from likewise.hypotheses import Segments, Staircases
-from likewise.hypotheses.staircases import costs_of_rows, walk_of
+from likewise.hypotheses.stairs import costs_of_rows, walk_of
 from likewise.oracles.engines import compiled, reference
 from likewise.randomness import Noise, Purpose, Stream
 from likewise.schema import Feature, FeatureSchema

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from likewise.auditing import parse_rule
 from likewise.hypotheses import Segments
 from likewise.learning import Audit, Learner, State
-from likewise.learning.fold import upcoming
+from likewise.learning.deciding import upcoming
 from likewise.randomness import Purpose
 from likewise.schema import Feature, FeatureSchema
 from likewise.units import ONE, IntArray

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from likewise.errors import EventRefused, PeopleError
 from likewise.events import Arrived, Audited, Closed, Labelled, Person, Sealed
-from likewise.learning.fold import apply, decide
+from likewise.learning.deciding import decide
+from likewise.learning.fold import apply
 from likewise.learning.state import State
 from likewise.schema import People
 from likewise.units import ONE, FloatArray, IntArray

@@ -19,21 +19,18 @@ from likewise.events import (
     Audited,
     Closed,
     Decided,
-    Decision,
     Event,
     Labelled,
-    Person,
     Sealed,
 )
-from likewise.hypotheses import Points
 from likewise.learning.costs import report_cost
+from likewise.learning.deciding import located, upcoming
 from likewise.learning.dual import dual_step
-from likewise.learning.primal import Frozen
+from likewise.learning.refusals import check_id, check_pairs, checked_people, open_round
 from likewise.learning.state import REMEMBERED, OpenRound, State
-from likewise.schema import People
 from likewise.units import ONE
 
-__all__ = ["apply", "decide", "located", "upcoming"]
+__all__ = ["apply"]
 
 
 def apply(state: State, event: Event) -> State:
@@ -48,18 +45,8 @@ def apply(state: State, event: Event) -> State:
     """
     name = getattr(event, "round", None)
     if name is not None:
-        _check_id(name, "A round's id")
+        check_id(name, "A round's id")
     return _apply(event, state)
-
-
-def _check_id(name: object, what: str) -> None:
-    """Ids are text that can be written to a file; anything else would come back as another id."""
-    if not isinstance(name, str) or not name:
-        raise EventRefused(f"{what} must be text that is not empty; got {name!r}. Use str(…).")
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise EventRefused(f"{what} must be text that can be written; got {name!r}.") from None
 
 
 @singledispatch
@@ -67,31 +54,9 @@ def _apply(event: object, state: State) -> State:  # noqa: ARG001
     raise EventRefused(f"{event!r} is not an event.")
 
 
-def _open_round(state: State, round_id: str) -> OpenRound:
-    if round_id in state.open:
-        return state.open[round_id]
-    if round_id in state.closed:
-        raise EventRefused(
-            f"Round {round_id!r} is closed, and a closed round takes no more events. Corrections "
-            f"belong in a new round."
-        )
-    known = ", ".join(map(repr, list(state.open)[:5])) or "none"
-    raise EventRefused(
-        f"Round {round_id!r} is not open; open rounds are: {known}. It was never opened by an "
-        f"Arrived event, or was closed long ago."
-    )
-
-
 def _with_round(state: State, round_: OpenRound, **changes: object) -> State:
     open_rounds = MappingProxyType({**state.open, round_.id: round_})
     return replace(state, open=open_rounds, **changes)  # type: ignore[arg-type]
-
-
-def located(state: State, people: tuple[Person, ...]) -> Points:
-    """People of a round as points of the learner's class."""
-    schema = state.learner.hypotheses.schema
-    x = np.array([p.features for p in people], dtype=np.float64).reshape(len(people), len(schema))
-    return state.learner.hypotheses.locate(People(tuple(p.id for p in people), x, schema))
 
 
 @_apply.register
@@ -116,33 +81,8 @@ def _arrived(event: Arrived, state: State) -> State:
             f"Round {round_.id!r}: {len(round_.undecided)} people of the last batch are undecided. "
             f"Apply their Decided event first."
         )
-    people, batches = round_.people + _encoded(event, round_, state), round_.batches + 1
+    people, batches = round_.people + checked_people(event, round_, state), round_.batches + 1
     return _with_round(state, replace(round_, people=people, batches=batches))
-
-
-def _encoded(event: Arrived, round_: OpenRound, state: State) -> tuple[Person, ...]:
-    """The people as plain numbers, once they have been checked."""
-    limit = state.learner.k
-    if len(round_.people) + len(event.people) > limit:
-        raise EventRefused(
-            f"Round {round_.id!r} would have {len(round_.people) + len(event.people)} people; this "
-            f"learner was made for at most k = {limit}. Split the batch into rounds."
-        )
-    for person in event.people:
-        _check_id(person.id, "A person's id")
-    ids = [p.id for p in round_.people + event.people]
-    if twice := sorted({p for p in ids if ids.count(p) > 1}):
-        raise EventRefused(f"Round {round_.id!r}: {', '.join(map(repr, twice))} arrived twice.")
-    schema = state.learner.hypotheses.schema
-    for person in event.people:
-        if len(person.features) != len(schema):
-            raise EventRefused(
-                f"Person {person.id!r} has {len(person.features)} features; the schema has "
-                f"{len(schema)}: {', '.join(schema.names)}."
-            )
-    found = schema.people([p.features for p in event.people], [p.id for p in event.people])
-    rows = zip(found.ids, found.x.tolist(), strict=True)
-    return tuple(Person(name, tuple(row)) for name, row in rows)
 
 
 def _opened(state: State, round_id: str) -> State:
@@ -155,40 +95,9 @@ def _opened(state: State, round_id: str) -> State:
     return _with_round(state, round_, tuning=tuning, opened=frozen.number)
 
 
-def upcoming(state: State) -> Frozen:
-    """The policy that a round would have if it opened now."""
-    learner = state.learner
-    scale = state.scale(state.tuning.opened(state.largest_cost))
-    return Frozen(state.opened + 1, learner.seed, state.costs, scale, learner.copies)
-
-
-def decide(state: State, round_id: str) -> Decided:
-    """What the learner decides about the batch that arrived last; changes nothing.
-
-    Scores come from draws of the batch's own, and the decision from one more draw that none of
-    them has seen.
-    """
-    round_ = _open_round(state, round_id)
-    people = round_.undecided
-    if not people:
-        raise EventRefused(f"Round {round_id!r}: everybody who arrived has been decided on.")
-    learner, batch = state.learner, round_.batches - 1
-    points = located(state, people)
-    player = learner.primal
-    scores = player.scores(learner.hypotheses, round_.frozen, points, round_.draws, batch)
-    bits = player.decide(learner.hypotheses, round_.frozen, points, batch)
-    return Decided(
-        round_id,
-        tuple(
-            Decision(person.id, bool(bit), score)
-            for person, bit, score in zip(people, bits, scores, strict=True)
-        ),
-    )
-
-
 @_apply.register
 def _decided(event: Decided, state: State) -> State:
-    round_ = _open_round(state, event.round)
+    round_ = open_round(state, event.round)
     decided = [d.person for d in event.decisions]
     if round_.decisions and all(round_.decisions.get(d.person) == d for d in event.decisions):
         return state
@@ -216,8 +125,8 @@ def _decided(event: Decided, state: State) -> State:
 
 @_apply.register
 def _sealed(event: Sealed, state: State) -> State:
-    round_ = _open_round(state, event.round)
-    _check_id(event.panel, "A panel's name")
+    round_ = open_round(state, event.round)
+    check_id(event.panel, "A panel's name")
     if round_.panel == event.panel:
         return state
     if round_.panel is not None:
@@ -235,7 +144,7 @@ def _sealed(event: Sealed, state: State) -> State:
 
 @_apply.register
 def _audited(event: Audited, state: State) -> State:
-    round_ = _open_round(state, event.round)
+    round_ = open_round(state, event.round)
     if round_.panel is None:
         raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
     if (round_.outcome, round_.pairs) == (event.outcome, event.pairs):
@@ -244,35 +153,11 @@ def _audited(event: Audited, state: State) -> State:
         raise EventRefused(
             f"Round {round_.id!r} was audited already, with the outcome {round_.outcome!r}."
         )
-    _check_pairs(event, round_, state.learner.sensitivity)
+    check_pairs(event, round_, state.learner.sensitivity)
     round_ = replace(round_, outcome=event.outcome, pairs=event.pairs)
     if event.outcome == "unaudited" or not state.learner.heeds_reports:
         return _with_round(state, round_, reports=state.reports + (event.outcome == "report"))
     return _charge_report(state, round_)
-
-
-def _check_pairs(event: Audited, round_: OpenRound, sensitivity: int) -> None:
-    for over, under in event.pairs:
-        for person in (over, under):
-            if person not in round_.decisions:
-                raise EventRefused(
-                    f"Round {round_.id!r} has no person {person!r} to report; it has "
-                    f"{', '.join(map(repr, round_.decisions))}."
-                )
-        high, low = round_.decisions[over].score, round_.decisions[under].score
-        if high <= low:
-            raise EventRefused(
-                f"Round {round_.id!r}: the report ({over!r}, {under!r}) says that the first was "
-                f"favoured, but the scores are {high} and {low}. Name the favoured person first."
-            )
-        if high - low <= sensitivity:
-            raise EventRefused(
-                f"Round {round_.id!r}: the gap of ({over!r}, {under!r}) is {high - low} units, and "
-                f"the panel was asked for gaps above {sensitivity} (alpha − kappa). No distance is "
-                f"below 0, so such a pair cannot be a violation; leave it out."
-            )
-    if len({frozenset(pair) for pair in event.pairs}) != len(event.pairs):
-        raise EventRefused(f"Round {round_.id!r}: a pair was reported twice.")
 
 
 def _charge_report(state: State, round_: OpenRound) -> State:
@@ -298,7 +183,7 @@ def _charge_report(state: State, round_: OpenRound) -> State:
 
 @_apply.register
 def _labelled(event: Labelled, state: State) -> State:
-    round_ = _open_round(state, event.round)
+    round_ = open_round(state, event.round)
     label = event.label
     if label not in (0, 1):
         raise EventRefused(
@@ -332,7 +217,7 @@ def _labelled(event: Labelled, state: State) -> State:
 
 @_apply.register
 def _closed(event: Closed, state: State) -> State:
-    round_ = _open_round(state, event.round)
+    round_ = open_round(state, event.round)
     if round_.outcome is None:
         raise EventRefused(
             f"Round {round_.id!r} has no audit yet. If nobody audits it, say so: "

@@ -11,8 +11,9 @@ from likewise.checks import whole
 from likewise.errors import ParameterError
 from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec
 from likewise.learning import primal
+from likewise.learning.audit import Audit
 from likewise.learning.costs import label_cost
-from likewise.learning.schedules import Audit, Paper, Schedule, SelfTuned, schedule_from_spec
+from likewise.learning.schedules import Paper, Schedule, SelfTuned, schedule_from_spec
 from likewise.oracles import ENGINES
 from likewise.units import ONE, to_units
 
