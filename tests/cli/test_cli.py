@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
 import resource
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from likewise.cli import main
-from likewise.cli.listing import RULES
+from likewise.cli.listing import REPORT_POLICIES, RULES
 from likewise.cli.simulate import LEARNER_NAMES, WORLD_NAMES
+from likewise.experiments.demo import SHOWN
 from likewise.experiments.roster import LEARNERS
 from likewise.learning import load_state
 from likewise.worlds import WORLDS, Loans
@@ -90,8 +95,6 @@ def test_json_can_go_to_a_file(tmp_path: Path) -> None:
         (["--kappa", "0.4"], "kappa must be in [0, eps)"),
         (["--learner", "self-tuned", "--r", "0.2"], "r must be in [0, eps − kappa)"),
         (["--eta", "0"], "eta must be a positive number"),
-        (["--rounds", "0"], "rounds must be at least 1"),
-        (["--k", "0"], "k must be at least 1"),
         (["--rule", "veto(nobody)"], "nobody"),
         (["--rule", "at_least(0)"], "must be at least 1"),
         (["--rule", "any or"], "expected"),
@@ -106,9 +109,87 @@ def test_bad_input_gets_a_sentence_and_no_traceback(args: list[str], message: st
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ("simulate --rounds 0", "'--rounds': 0 is not in the range x>=1"),
+        ("simulate --k 0", "'--k': 0 is not in the range x>=1"),
+        ("demo --rounds 7", "'--rounds': 7 is not in the range x>=8"),
+        ("demo --jobs 0", "'--jobs': 0 is not in the range x>=1"),
+        ("study --seeds 0", "'--seeds': 0 is not in the range x>=1"),
+        ("study --jobs 0", "'--jobs': 0 is not in the range x>=1"),
+        ("study --longest 3", "'--longest': 3 is not in the range x>=32"),
+        ("tune --seeds 0", "'--seeds': 0 is not in the range x>=1"),
+        ("tune --jobs 0", "'--jobs': 0 is not in the range x>=1"),
+        ("tune --rounds 0", "'--rounds': 0 is not in the range x>=1"),
+        ("simulate --learner paper --eta 0.1", "--eta does not apply to the learner paper"),
+        ("simulate --learner constant --x 1", "--x does not apply to the learner constant"),
+        ("simulate --learner untaught --kappa 0.1", "--kappa does not apply to the learner unta"),
+        ("simulate --learner accuracy-only --r 0.1", "--r does not apply to the learner accuracy"),
+        ("simulate --learner exact --b 0.1", "--b does not apply to the learner exact; it is for"),
+        ("simulate --noise-divisor 2", "--noise-divisor does not apply to the learner auto"),
+        ("simulate --learner self-tuned --draws r", "--draws does not apply to the learner self"),
+        ("simulate --learner constant --engine reference", "--engine does not apply to the learn"),
+        ("simulate --r 0.1", "--r does not apply here: the learner auto makes no draws"),
+        ("simulate --world adversarial --rule any", "--rule does not apply here: the adversarial"),
+    ],
+)
+def test_what_does_not_fit_is_refused_at_once(args: str, message: str) -> None:
+    result = run(*args.split())
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_an_option_given_as_its_default_is_still_one_that_was_given() -> None:
+    assert run("simulate", "--learner", "exact", "--b", "0.0").exit_code == 2
+
+
+@pytest.mark.parametrize("option", ["--json", "--trace", "--save-state"])
+def test_a_file_in_a_missing_folder_is_refused_before_the_game(tmp_path: Path, option: str) -> None:
+    wanted = tmp_path / "missing" / "file"
+    result = run("simulate", "--rounds", "1000000000", option, str(wanted))
+    assert result.exit_code == 2
+    assert f"there is no folder {wanted.parent}" in result.stderr
+
+
+def test_a_report_in_a_missing_folder_is_refused_before_the_demo(tmp_path: Path) -> None:
+    result = run("demo", "--rounds", "1000000000", "--out", str(tmp_path / "missing" / "demo.html"))
+    assert result.exit_code == 2
+    assert "there is no folder" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["study", "tune"])
+def test_tables_are_not_measured_where_there_is_no_document_to_write_them_into(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run(command, "--write")
+    assert result.exit_code == 2
+    assert "Run this in the project's folder" in result.stderr
+
+
+@pytest.mark.parametrize(("rule", "said"), [("at_least(6)", True), ("at_least(5)", False)])
+def test_a_rule_that_can_never_fire_is_pointed_out(rule: str, said: bool) -> None:
+    result = run("simulate", "--rounds", "2", "--rule", rule, "--json", "-", "--no-comparator")
+    assert json.loads(result.stdout)["reports"] == 0
+    assert ("can never fire on a panel of 5" in result.stderr) == said
+
+
 def test_list_names_everything() -> None:
     listed = run("list").stdout
-    assert all(name in listed for name in (*LEARNERS, *WORLDS))
+    assert all(name in listed for name in (*LEARNERS, *WORLDS, *REPORT_POLICIES))
+    assert all(text in listed for text, _ in RULES)
+
+
+@pytest.mark.parametrize("policy", REPORT_POLICIES)
+def test_every_report_policy_that_is_listed_can_be_used(policy: str) -> None:
+    assert simulate("--report", policy, "--no-comparator")["rounds"] == 20
+
+
+def test_every_option_says_what_it_is_for() -> None:
+    for command in main.commands.values():
+        options = [p for p in command.params if isinstance(p, click.Option)]
+        assert [p.name for p in options if not p.help] == []
 
 
 def test_help_is_there_at_once() -> None:
@@ -139,9 +220,27 @@ def test_no_progress_bar_where_there_is_no_terminal() -> None:
     assert done.stderr == ""
 
 
+def test_a_progress_bar_on_a_terminal_even_when_json_goes_to_standard_output() -> None:
+    shown, other = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "likewise", "simulate", "--rounds", "100", "--json", "-"],
+        stdout=subprocess.PIPE, stderr=other, env={**os.environ, "TERM": "xterm"},
+    )  # fmt: skip
+    os.close(other)
+    seen = b""
+    with open(shown, "rb", buffering=0) as terminal, contextlib.suppress(OSError):
+        while chunk := terminal.read(4096):  # ends with an error once nobody writes any more
+            seen += chunk
+    assert json.loads(process.communicate(timeout=120)[0])["rounds"] == 100
+    assert b"/100" in seen
+
+
 def test_a_demo_prints_a_table_and_writes_one_file(tmp_path: Path) -> None:
     out = tmp_path / "demo.html"
-    result = run("demo", "--rounds", "30", "--out", str(out))
+    result = run("demo", "--rounds", "30", "--alpha", "0.2", "--jobs", "1", "--out", str(out))
     assert result.exit_code == 0, result.output
-    assert all(name in result.stdout for name in ("accuracy-only", "constant", "exact"))
+    assert all(name in result.stdout for name in SHOWN)
+    assert "alpha = 0.2, eps = 0.2." in result.stdout
+    table = result.stdout[: result.stdout.index("Report:")]
+    assert max(map(len, table.splitlines())) <= 80
     assert "//" not in out.read_text().replace("<!--", "")

@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from likewise.experiments.demo import Demo, run_demo
+from likewise.errors import ParameterError
+from likewise.experiments.canvas import colour_of
+from likewise.experiments.demo import DEFAULT_ETA, GAMES, SHOWN, Demo, Game, run_demo
 from likewise.experiments.explain import Part, case_of, explain, points
 from likewise.experiments.report import report_html, write_report
 from likewise.game import Moment
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.units import ONE
 
-FIGURES = 6
+FIGURES = 7
 VOID = {"meta", "link"}
 
 
@@ -126,8 +128,58 @@ def test_every_learner_is_in_the_table(demo: Demo, page: str) -> None:
         assert f"<td>{shown.summary.reports:,}</td>" in table
 
 
+def test_every_learner_has_a_colour_of_its_own() -> None:
+    assert len({colour_of(name) for name in (*SHOWN, "somebody else")}) == len(SHOWN) + 1
+
+
+def test_no_game_is_played_twice(demo: Demo) -> None:
+    assert len(set(GAMES)) == len(GAMES)
+    for name in ("self-tuned", "exact"):
+        assert Game(name, DEFAULT_ETA) in GAMES
+        shown = next(s.summary for s in demo.shown if s.name == name)
+        at = next(p for p in demo.frontier if (p.learner, p.eta) == (name, DEFAULT_ETA))
+        assert (at.error_rate, at.reports) == (shown.error_rate, shown.reports)
+
+
+def test_the_frontier_shows_both_our_players_from_end_to_end(demo: Demo) -> None:
+    etas = {name: {p.eta for p in demo.frontier if p.learner == name} for name in SHOWN}
+    assert etas["self-tuned"] >= {1.0, 0.0625}
+    assert etas["exact"] >= etas["self-tuned"]
+
+
+def test_the_report_says_whom_learners_must_beat_and_that_paper_does_not_learn(page: str) -> None:
+    text = " ".join("".join(Reader(page).text).split())
+    assert "who learns has less error than its" in text
+    assert "paper has not learnt anything by this horizon" in text
+
+
+def test_the_report_says_how_many_draws_paper_made(demo: Demo, page: str) -> None:
+    played = next(s.transcript for s in demo.shown if s.name == "paper")
+    draws = played.learner.schedule.draws(played.learner.audit, demo.world.k, 1)
+    assert demo.paper_draws == draws + 1  # the one that decides
+    assert f"{demo.paper_draws:,} draws a round" in page
+
+
+def test_eps_is_alpha_unless_given() -> None:
+    assert run_demo(rounds=8, seed=1, alpha=0.2).eps == 0.2
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"), [("alpha", {"alpha": 1.5}), ("eps", {"alpha": 0.2, "eps": 0.3})]
+)
+def test_a_demo_with_bad_settings_is_refused_before_anything_is_played(
+    name: str, settings: dict[str, float]
+) -> None:
+    with pytest.raises(ParameterError, match=rf"^{name} must be in"):
+        run_demo(rounds=10**9, seed=1, **settings)  # type: ignore[arg-type]
+
+
+def test_games_side_by_side_are_the_same_games(demo: Demo, page: str) -> None:
+    assert report_html(run_demo(rounds=40, seed=1, jobs=2)) == page
+
+
 def test_the_report_says_how_to_play_it_again(demo: Demo, page: str) -> None:
-    assert "likewise demo --rounds 40 --seed 1 --alpha 0.3 --eps 0.3" in page
+    assert ".venv/bin/likewise demo --rounds 40 --seed 1 --alpha 0.3 --eps 0.3" in page
 
 
 def test_the_same_demo_gives_the_same_file(demo: Demo, page: str, tmp_path: Path) -> None:

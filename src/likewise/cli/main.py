@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
 
-__all__ = ["main", "progress_bar"]
+__all__ = ["AT_LEAST_ONE", "OutputFile", "main", "progress_bar"]
+
+AT_LEAST_ONE = click.IntRange(min=1)
 
 
 class Group(click.Group):
@@ -39,14 +43,34 @@ def main() -> None:
     """
 
 
+class OutputFile(click.Path):
+    """A file to write, refused before anything is played if it could not be written after it."""
+
+    def __init__(self, *, allow_dash: bool = False) -> None:
+        super().__init__(
+            dir_okay=False, readable=False, writable=True, allow_dash=allow_dash, path_type=Path
+        )
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, in a folder that is there."""
+        path = Path(str(super().convert(value, param, ctx)))
+        if self.allow_dash and str(path) == "-":
+            return path
+        if not path.parent.is_dir():
+            self.fail(f"{path} cannot be written: there is no folder {path.parent}.", param, ctx)
+        if not os.access(path.parent, os.W_OK) and not path.exists():
+            self.fail(f"{path} cannot be written: no new file in {path.parent}.", param, ctx)
+        return path
+
+
 @contextmanager
-def progress_bar(total: int, quiet: bool = False) -> Iterator[Callable[[str, int], None]]:
+def progress_bar(total: int) -> Iterator[Callable[[str, int], None]]:
     """A bar on standard error; none where that is not a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    if quiet or not console.is_terminal:
+    if not console.is_terminal:
         yield lambda _what, _done: None
         return
     columns = (

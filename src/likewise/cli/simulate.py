@@ -5,36 +5,51 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from likewise.cli.main import main, progress_bar
+from likewise.cli.listing import REPORT_POLICIES
+from likewise.cli.main import AT_LEAST_ONE, OutputFile, main, progress_bar
 
 if TYPE_CHECKING:
     from likewise.evaluation.comparator import BestFair
     from likewise.game import Transcript
     from likewise.learning import Learner
-    from likewise.worlds import World
+    from likewise.worlds import Admissions, World
+    from likewise.worlds.loans import LoanSettings
 
 __all__ = ["LEARNER_NAMES", "WORLD_NAMES", "simulate"]
 
 LEARNER_NAMES = ("auto", "self-tuned", "exact", "paper", "accuracy-only", "untaught", "constant")
 WORLD_NAMES = ("loans", "admissions", "drift", "strategic", "adaptive", "adversarial")
-REPORT_POLICIES = ("largest-gap", "first", "random", "all")
+
+# Which learners an option is for; the others would ignore it.
+SELF_TUNED = ("auto", "self-tuned", "exact")
+MEANT_FOR = {
+    **dict.fromkeys(("eta", "x", "kappa", "r"), SELF_TUNED),
+    **dict.fromkeys(("b", "noise_divisor", "draws"), ("paper",)),
+    "engine": (*SELF_TUNED, "paper"),
+}
 
 
 @main.command(short_help="One game, your way, counted.")
 @click.option(
-    "--world", "world_name", type=click.Choice(WORLD_NAMES), default="loans", show_default=True
-)
+    "--world", "world_name", type=click.Choice(WORLD_NAMES), default="loans", show_default=True,
+    help="Who arrives, and who sits on the panel.",
+)  # fmt: skip
 @click.option(
-    "--learner", "learner_name", type=click.Choice(LEARNER_NAMES), default="auto", show_default=True
+    "--learner", "learner_name", type=click.Choice(LEARNER_NAMES), default="auto",
+    show_default=True, help="Who decides; `auto` is `exact` where the class allows it.",
+)  # fmt: skip
+@click.option(
+    "--rounds", type=AT_LEAST_ONE, default=1000, show_default=True, help="T, the number of rounds."
 )
-@click.option("--rounds", default=1000, show_default=True, help="T, the number of rounds.")
 @click.option("--seed", default=1, show_default=True, help="Of everything random.")
-@click.option("--k", type=int, help="People a round.  [default: the world's]")
+@click.option("--k", type=AT_LEAST_ONE, help="People a round.  [default: the world's]")
 @click.option(
     "--hypotheses", help="The class, by name; see `likewise list`.  [default: the world's first]"
 )
@@ -44,7 +59,7 @@ REPORT_POLICIES = ("largest-gap", "first", "random", "all")
 @click.option(
     "--report",
     "report_policy",
-    type=click.Choice(REPORT_POLICIES),
+    type=click.Choice(list(REPORT_POLICIES)),
     default="largest-gap",
     show_default=True,
     help="Which violating pair is reported; `all` are averaged.",
@@ -53,10 +68,16 @@ REPORT_POLICIES = ("largest-gap", "first", "random", "all")
 @click.option(
     "--eps", type=float, help="Compete with policies fair at alpha − eps.  [default: alpha]"
 )
-@click.option("--eta", type=float, help="Weight of the error: smaller means fewer violations.")
-@click.option("--x", type=float, help="Noise (temperature) in units of sqrt(S).")
+@click.option(
+    "--eta", type=float,
+    help="Weight of the error: smaller means fewer violations.  [default: 1/4]",
+)  # fmt: skip
+@click.option(
+    "--x", type=float,
+    help="Noise (temperature) in units of sqrt(S).  [default: the player's, by the class's size]",
+)  # fmt: skip
 @click.option("--kappa", type=float, help="The panel is asked at alpha − kappa.  [default: eps/2]")
-@click.option("--r", type=float, help="Accuracy of an estimated gap.  [default: 0.4·eps]")
+@click.option("--r", type=float, help="Accuracy of a gap estimated from draws.  [default: 0.4·eps]")
 @click.option(
     "--b", default=0.0, show_default=True, help="Learner `paper`: the frontier's parameter."
 )
@@ -76,22 +97,22 @@ REPORT_POLICIES = ("largest-gap", "first", "random", "all")
 )  # fmt: skip
 @click.option("--no-comparator", is_flag=True, help="Leave out the best fair policy in hindsight.")
 @click.option(
-    "--json", "json_path", metavar="FILE", help="Write one JSON object; - for standard output."
-)
-@click.option(
-    "--trace", type=click.Path(dir_okay=False, path_type=Path), help="Write every round as CSV."
-)
-@click.option(
-    "--save-state", type=click.Path(dir_okay=False, path_type=Path), help="Write the final state."
-)
+    "--json", "json_path", metavar="FILE", type=OutputFile(allow_dash=True),
+    help="Write one JSON object; - for standard output.",
+)  # fmt: skip
+@click.option("--trace", metavar="FILE", type=OutputFile(), help="Write every round as CSV.")
+@click.option("--save-state", metavar="FILE", type=OutputFile(), help="Write the final state.")
+@click.pass_context
 def simulate(
+    ctx: click.Context,
+    /,
     world_name: str,
     learner_name: str,
     rounds: int,
     seed: int,
     report_policy: str,
     no_comparator: bool,
-    json_path: str | None,
+    json_path: Path | None,
     trace: Path | None,
     save_state: Path | None,
     **options: Any,
@@ -104,20 +125,14 @@ def simulate(
       likewise simulate --learner self-tuned --rule "veto(regulator) or at_least(80%)"
       likewise simulate --learner paper --noise-divisor 1e4 --json - | jq .violations
     """
+    _refuse_what_does_not_apply(ctx, world_name, learner_name)
     world, learner = _set_up(world_name, learner_name, rounds, seed, options)
+    if learner.primal.exact:
+        _refuse(ctx, ("r", "engine"), f"here: the learner {learner_name} makes no draws")
+    _say_if_silent(world)
     began = time.perf_counter()
-    transcript = _play(
-        world,
-        learner,
-        rounds,
-        report_policy,
-        seed,
-        record=not no_comparator,
-        quiet=json_path == "-",
-    )
-    best = None
-    if not no_comparator:
-        best = _best_fair(transcript, options["hypotheses"], quiet=json_path == "-")
+    transcript = _play(world, learner, rounds, report_policy, seed, record=not no_comparator)
+    best = None if no_comparator else _best_fair(transcript, options["hypotheses"])
     seconds = time.perf_counter() - began
     if trace is not None:
         from likewise.evaluation.summary import trace_csv
@@ -130,9 +145,35 @@ def simulate(
     _print_game(learner_name, transcript, best, seconds, json_path)
 
 
+def _refuse_what_does_not_apply(ctx: click.Context, world: str, learner: str) -> None:
+    """An option that would be ignored is a misunderstanding; better to hear of it at once."""
+    for name, learners in MEANT_FOR.items():
+        if learner not in learners:
+            _refuse(ctx, (name,), f"to the learner {learner}; it is for {', '.join(learners)}")
+    if world == "adversarial":
+        _refuse(ctx, ("rule",), "here: the adversarial world picks another rule every round")
+
+
+def _refuse(ctx: click.Context, names: Sequence[str], why: str) -> None:
+    for name in names:
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            flag = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{flag} does not apply {why}. Leave it out.", ctx)
+
+
+def _say_if_silent(world: LoanSettings | Admissions) -> None:
+    members, rule = world.panel.members, world.panel.rule
+    if not rule.can_fire(members):
+        click.echo(
+            f"Note: the rule {rule} can never fire on a panel of {len(members)} "
+            f"({', '.join(members)}): nothing will be reported, and no round counts as unfair.",
+            err=True,
+        )
+
+
 def _set_up(
     world_name: str, learner_name: str, rounds: int, seed: int, options: dict[str, Any]
-) -> tuple[World, Learner]:
+) -> tuple[LoanSettings | Admissions, Learner]:
     from likewise.experiments.roster import Settings, make_learner
     from likewise.worlds import WORLDS
 
@@ -153,14 +194,7 @@ def _set_up(
 
 
 def _play(
-    world: World,
-    learner: Learner,
-    rounds: int,
-    report_policy: str,
-    seed: int,
-    *,
-    record: bool,
-    quiet: bool,
+    world: World, learner: Learner, rounds: int, report_policy: str, seed: int, *, record: bool
 ) -> Transcript:
     from likewise.auditing import AllPairs, FirstPair, LargestGap, Policy, RandomPair
     from likewise.game import play
@@ -171,20 +205,20 @@ def _play(
         "random": RandomPair(seed),
         "all": AllPairs(),
     }
-    with progress_bar(rounds, quiet) as progress:
+    with progress_bar(rounds) as progress:
         return play(
             world, learner, rounds, policy=policies[report_policy], record=record,
             progress=lambda moment: progress("rounds", moment.t),
         )  # fmt: skip
 
 
-def _best_fair(transcript: Transcript, name: str | None, *, quiet: bool) -> BestFair:
+def _best_fair(transcript: Transcript, name: str | None) -> BestFair:
     from likewise.evaluation.comparator import best_fair_policy
     from likewise.evaluation.faced import faced_rounds
 
     hypotheses = transcript.world.hypotheses(name)
     slack = transcript.learner.alpha - transcript.learner.eps
-    with progress_bar(transcript.rounds, quiet) as progress:
+    with progress_bar(transcript.rounds) as progress:
         faced = faced_rounds(
             transcript.encounters, hypotheses, lambda t: progress("best fair policy", t)
         )
@@ -192,7 +226,7 @@ def _best_fair(transcript: Transcript, name: str | None, *, quiet: bool) -> Best
 
 
 def _print_game(
-    name: str, transcript: Transcript, best: BestFair | None, seconds: float, json_path: str | None
+    name: str, transcript: Transcript, best: BestFair | None, seconds: float, json_path: Path | None
 ) -> None:
     from likewise.evaluation.summary import summarise, summary_json
 
@@ -200,10 +234,10 @@ def _print_game(
     data = {"learner": name, **summary_json(transcript, summary, seconds)}
     if json_path is not None:
         text = json.dumps(data, indent=2) + "\n"
-        if json_path == "-":
+        if str(json_path) == "-":
             sys.stdout.write(text)
             return
-        Path(json_path).write_text(text)
+        json_path.write_text(text)
     shown = {key: value for key, value in data.items() if key not in ("bounds", "schedule")}
     width = max(map(len, shown))
     for key, value in shown.items():

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
-from likewise.cli.main import main, progress_bar
+from likewise.cli.main import AT_LEAST_ONE, main, progress_bar
 
 __all__ = ["study", "tune"]
+
+README, DEFAULTS = Path("README.md"), Path("docs/defaults.md")
 
 
 @main.command(short_help="Measure the tables in the README (long).")
@@ -20,12 +22,21 @@ __all__ = ["study", "tune"]
     type=click.Path(file_okay=False, path_type=Path),
     help="Where runs are kept; what is there is not run again.",
 )
-@click.option("--jobs", default=2, show_default=True, help="Processes side by side.")
-@click.option("--seeds", default=5, show_default=True, help="How many seeds.")
-@click.option("--longest", default=8000, show_default=True, help="The longest horizon.")
+@click.option(
+    "--jobs", type=AT_LEAST_ONE, default=2, show_default=True, help="Processes side by side."
+)
+@click.option("--seeds", type=AT_LEAST_ONE, default=5, show_default=True, help="How many seeds.")
+@click.option(
+    "--longest",
+    type=click.IntRange(min=32),
+    default=8000,
+    show_default=True,
+    help="The longest horizon T; T/4 and T/16 are measured too.",
+)
 @click.option("--write", is_flag=True, help="Put the tables into README.md.")
 def study(folder: Path, jobs: int, seeds: int, longest: int, write: bool) -> None:
     """Measure the README's tables: our learners beside the paper's, on `loans`."""
+    _refuse_elsewhere(README, write)
     from likewise.experiments.study import StudySpec, run_study
     from likewise.experiments.tables import points, study_markdown, write_between_marks
 
@@ -44,16 +55,19 @@ def study(folder: Path, jobs: int, seeds: int, longest: int, write: bool) -> Non
     text = "\n".join(texts)
     click.echo(text)
     if write:
-        write_between_marks(Path("README.md"), "study", text)
+        write_between_marks(README, "study", text)
 
 
 @main.command(short_help="Measure what the defaults were chosen by.")
-@click.option("--rounds", default=1000, show_default=True, help="Rounds a game.")
-@click.option("--seeds", default=2, show_default=True, help="How many seeds.")
-@click.option("--jobs", default=2, show_default=True, help="Processes side by side.")
+@click.option("--rounds", type=AT_LEAST_ONE, default=1000, show_default=True, help="Rounds a game.")
+@click.option("--seeds", type=AT_LEAST_ONE, default=2, show_default=True, help="How many seeds.")
+@click.option(
+    "--jobs", type=AT_LEAST_ONE, default=2, show_default=True, help="Processes side by side."
+)
 @click.option("--write", is_flag=True, help="Put the tables into docs/defaults.md.")
 def tune(rounds: int, seeds: int, jobs: int, write: bool) -> None:
     """Measure how noise and eta do on the worlds that defaults are chosen on."""
+    _refuse_elsewhere(DEFAULTS, write)
     from likewise.experiments.tables import write_between_marks
     from likewise.experiments.tuning import ETAS, PRACTICE, SHARES, trials, tuning_markdown
 
@@ -64,4 +78,13 @@ def tune(rounds: int, seeds: int, jobs: int, write: bool) -> None:
     text = tuning_markdown(found, rounds, numbers)
     click.echo(text)
     if write:
-        write_between_marks(Path("docs/defaults.md"), "tune", text)
+        write_between_marks(DEFAULTS, "tune", text)
+
+
+def _refuse_elsewhere(document: Path, write: bool) -> None:
+    """Not after an hour, but before it: is there a document to write the tables into?"""
+    if write and not document.is_file():
+        raise click.UsageError(
+            f"--write puts the tables into {document}, which is not here. Run this in the "
+            f"project's folder, or leave --write out."
+        )

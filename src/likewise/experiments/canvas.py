@@ -24,7 +24,8 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 __all__ = [
     "BLUE", "DASHED", "INK", "PALE", "PERCENT", "SOFT", "STYLE", "VERMILION", "axes_on", "beside",
-    "canvas", "colour_of", "dark", "finish", "inline", "name_points", "named_lines", "spread",
+    "canvas", "colour_of", "dark", "finish", "inline", "name_points", "named_lines", "said",
+    "spread",
 ]  # fmt: skip
 
 INK, SOFT, PALE = "#222222", "#5f5f5f", "#dddddd"
@@ -32,6 +33,7 @@ BLUE, VERMILION = "#0072B2", "#D55E00"
 COLOURS: Mapping[str, str] = {
     "accuracy-only": VERMILION,
     "constant": "#777777",
+    "untaught": "#E69F00",
     "paper": "#CC79A7",
     "self-tuned": "#009E73",
     "exact": BLUE,
@@ -94,25 +96,36 @@ def named_lines(
     axes.yaxis.set_major_locator(MaxNLocator(5, integer=counts))
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     places = [float(axes.transData.transform((0, y))[1]) for y, _, _ in ends]
-    for moved, place, (y, text, colour) in zip(spread(places, 17), places, ends, strict=True):
+    moves = spread(places, 17, axes.bbox.y0 + 8)  # well above what the x axis says
+    for moved, place, (y, text, colour) in zip(moves, places, ends, strict=True):
         axes.annotate(
             text, (last, y), (8, moved - place), textcoords="offset points", va="center",
             color=dark(colour), annotation_clip=False,
         )  # fmt: skip
 
 
-def name_points(axes: Axes, labels: Sequence[Label], line: Sequence[tuple[float, float]]) -> None:
+def name_points(
+    axes: Axes, labels: Sequence[Label], lines: Sequence[Sequence[tuple[float, float]]]
+) -> None:
     """Write labels next to their points, where they cover no point, line or other label."""
     spots = [axes.transData.transform((x, y)) for x, y, _, _ in labels]
     taken: list[Box] = [(x - 5, y - 5, x + 5, y + 5) for x, y in spots]
-    for start, end in itertools.pairwise(axes.transData.transform(list(line))):
-        steps = [start + (end - start) * share for share in np.linspace(0, 1, 12)]
-        taken += [(x - 1, y - 1, x + 1, y + 1) for x, y in steps]
+    for line in lines:
+        for start, end in itertools.pairwise(axes.transData.transform(list(line))):
+            steps = [start + (end - start) * share for share in np.linspace(0, 1, 12)]
+            taken += [(x - 1, y - 1, x + 1, y + 1) for x, y in steps]
     for (x, y), (a, b, text, colour) in zip(spots, labels, strict=True):
-        size = (7.4 * len(text), 14.0)
+        size = (8.0 * len(text), 14.0)
         dx, dy = beside((x, y), size, taken, axes.bbox.extents)
         taken.append((x + dx, y + dy, x + dx + size[0], y + dy + size[1]))
-        axes.annotate(text, (a, b), (dx, dy + 3), textcoords="offset points", color=dark(colour))
+        # How wide a text is only the browser knows: it is tied where it is nearest to its point.
+        side, shift = ("right", 1.0) if dx < -0.6 * size[0] else ("left", 0.0)
+        if dx == -size[0] / 2:
+            side, shift = "center", 0.5
+        axes.annotate(
+            text, (a, b), (dx + shift * size[0], dy + 3), textcoords="offset points", ha=side,
+            color=dark(colour),
+        )  # fmt: skip
 
 
 def colour_of(learner: str) -> str:
@@ -126,6 +139,11 @@ def dark(colour: str) -> str:
     return str(to_hex((0.7 * red, 0.7 * green, 0.7 * blue)))
 
 
+def said(series: Mapping[str, npt.NDArray[Any]], form: str) -> str:
+    """The last values in words, for those who cannot see the picture."""
+    return ", ".join(f"{name} {form.format(values[-1])}" for name, values in series.items())
+
+
 def finish(fig: Figure, key: str, label: str) -> str:
     """The figure as SVG for a page; ``label`` says what it shows to those who cannot see it."""
     text = io.StringIO()
@@ -133,13 +151,13 @@ def finish(fig: Figure, key: str, label: str) -> str:
     return inline(text.getvalue(), key, label)
 
 
-def spread(places: Sequence[float], least: float) -> list[float]:
+def spread(places: Sequence[float], least: float, lowest: float = -math.inf) -> list[float]:
     """The places moved up as little as needed to be ``least`` apart, in the order they have.
 
-    >>> spread([10.0, 0.0, 1.0], 5.0)
-    [10.0, 0.0, 5.0]
+    >>> spread([10.0, 0.0, 1.0], 5.0), spread([10.0, 0.0], 5.0, 2.0)
+    ([10.0, 0.0, 5.0], [10.0, 2.0])
     """
-    moved, last = list(places), -math.inf
+    moved, last = list(places), lowest - least
     for i in sorted(range(len(places)), key=lambda i: (places[i], -i)):
         moved[i] = last = max(places[i], last + least)
     return moved
@@ -150,7 +168,8 @@ def beside(
 ) -> tuple[float, float]:
     """How far from a spot to begin a label of that size, so that it covers nothing that is taken.
 
-    Boxes are (left, bottom, right, top). To the right is best, then to the left, above, below.
+    Boxes are (left, bottom, right, top). To the right is best, then to the left, above, below;
+    outside the frame is worse than on top of another.
 
     >>> beside((50, 50), (20, 10), [(52, 40, 90, 60)], (0, 0, 100, 100))
     (-29, -5.0)
@@ -166,7 +185,7 @@ def beside(
         right, top = left + wide, bottom + high
         outside = max(0.0, frame[0] - left, right - frame[2], frame[1] - bottom, top - frame[3])
         hits = sum(left < t[2] and t[0] < right and bottom < t[3] and t[1] < top for t in taken)
-        return 5.0 * outside + 20.0 * hits
+        return 1000.0 * outside + 20.0 * hits
 
     return min(choices, key=cost)
 

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
@@ -29,20 +26,17 @@ from likewise.experiments.canvas import (
     finish,
     name_points,
     named_lines,
+    said,
 )  # fmt: skip
-from likewise.experiments.demo import Demo
+from likewise.experiments.demo import Demo, Shown, fraction
 from likewise.experiments.explain import Case, case_of, points
 from likewise.game import Moment
-from likewise.units import ONE, FloatArray
+from likewise.units import ONE, FloatArray, IntArray
 
 __all__ = [
-    "error_figure",
-    "frontier_figure",
-    "lam_figure",
-    "pivot_figure",
-    "round_figure",
-    "violation_figure",
-]
+    "distance_figure", "error_figure", "error_start", "frontier_figure", "lam_figure",
+    "pivot_figure", "round_figure", "violation_figure",
+]  # fmt: skip
 
 COUNT, SHARE = "{:,.0f}", "{:.1f}\u00a0%"
 
@@ -59,7 +53,12 @@ def violation_figure(demo: Demo) -> str:
     heeding = [s.name for s in demo.shown if s.transcript.learner.heeds_reports]
     named_lines(below, {name: every[name] for name in heeding}, COUNT)
     below.set_xlabel("round")
-    return finish(fig, "violations", f"Rounds in violation, by learner: {_said(every, COUNT)}.")
+    return finish(fig, "violations", f"Rounds in violation, by learner: {said(every, COUNT)}.")
+
+
+def error_start(rounds: int) -> int:
+    """The round at which the lines of the error begin: before, a few decisions move them far."""
+    return max(5, rounds // 20)
 
 
 @STYLE
@@ -74,57 +73,68 @@ def error_figure(demo: Demo) -> str:
     best = 100 * demo.best_fair.error_rate
     axes.axhline(best, color=INK, lw=1.4, ls=DASHED)
     end = (best, f"best fair {SHARE.format(best)}", INK)
-    named_lines(axes, rates, SHARE, [end], start=max(5, demo.rounds // 20))
+    named_lines(axes, rates, SHARE, [end], start=error_start(demo.rounds))
     axes.set_xlabel("round")
-    return finish(fig, "error", f"Error rate, by learner: {_said(rates, SHARE)}; {end[1]}.")
+    return finish(fig, "error", f"Error rate, by learner: {said(rates, SHARE)}; {end[1]}.")
 
 
 @STYLE
 def frontier_figure(demo: Demo) -> str:
     """What each eta brings: violations and reports against the error rate."""
-    fig = canvas(440)
+    fig = canvas(480)
     kinds = ("violations", "reports")
-    titles = ("Rounds in violation", "Rounds with a report")
-    for kind, title, bottom in zip(kinds, titles, (258, 38), strict=True):
-        axes = axes_on(fig, bottom, 150, title, right=14)
+    titles = ("Rounds in violation, by eta", "Rounds with a report, by eta")
+    for kind, title, bottom in zip(kinds, titles, (278, 38), strict=True):
+        axes = axes_on(fig, bottom, 170, title, right=14)
         _frontier(axes, demo, kind)
     axes.set_xlabel("error rate")
-    said = "; ".join(
-        f"eta {p.eta:g}: error {p.error_rate:.1%}, {p.violations} violations, {p.reports} reports"
+    told = "; ".join(
+        f"{p.learner}, eta {fraction(p.eta)}: error {p.error_rate:.1%}, {p.violations} violations, "
+        f"{p.reports} reports"
         for p in demo.frontier
     )
-    return finish(fig, "frontier", f"Violations and reports against the error rate. {said}")
+    return finish(fig, "frontier", f"Violations and reports against the error rate. {told}")
 
 
 def _frontier(axes: Axes, demo: Demo, kind: str) -> None:
-    """The frontier as a line, other learners as marks; who is far off, as an arrow at the top."""
-    name = demo.frontier[0].learner
-    line = [(100 * p.error_rate, float(getattr(p, kind))) for p in demo.frontier]
-    others = [s for s in demo.shown if s.name != name]
-    heeding = [s for s in others if s.transcript.learner.heeds_reports]
+    """A line for each player, other learners as marks; who is far above, as a mark at the top."""
+    players = list(dict.fromkeys(p.learner for p in demo.frontier))
+    others = [s for s in demo.shown if s.name not in players]
     best = 100 * demo.best_fair.error_rate
-    rates = [best, *(x for x, _ in line), *(100 * s.summary.error_rate for s in others)]
+    top = 1.35 * max(1, *(getattr(p, kind) for p in demo.frontier))
+    near = [100 * s.summary.error_rate for s in others if getattr(s.summary, kind) < top]
+    rates = [best, *near, *(100 * p.error_rate for p in demo.frontier)]
     pad = max(0.5, 0.06 * (max(rates) - min(rates)))
-    top = 1.35 * max(1, *(y for _, y in line), *(getattr(s.summary, kind) for s in heeding))
     axes.set(xlim=(min(rates) - pad, max(rates) + pad), ylim=(-0.12 * top, top))
     axes.xaxis.set_major_formatter(PERCENT)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
-    blue = colour_of(name)
-    axes.plot(*zip(*line, strict=True), color=blue, marker="o", ms=6)
+    labels, lines = [], []
+    for name in players:
+        mine = [p for p in demo.frontier if p.learner == name]
+        line = [(100 * p.error_rate, float(getattr(p, kind))) for p in mine]
+        axes.plot(*zip(*line, strict=True), color=colour_of(name), marker="o", ms=6, label=name)
+        labels += [
+            (*at, fraction(p.eta), colour_of(name)) for at, p in zip(line, mine, strict=True)
+        ]
+        lines.append(line)
+    axes.legend(loc="upper right", edgecolor="white", framealpha=1, labelcolor="linecolor")
     axes.plot([best], [0], "D", mfc="white", mec=INK, ms=7)
-    labels = [(x, y, _eta(p.eta), blue) for (x, y), p in zip(line, demo.frontier, strict=True)]
-    labels[0] = (*line[0], f"{name}, eta = {labels[0][2]}", blue)
     labels.append((best, 0.0, "best fair", INK))
-    for shown in others:
-        rate, count = 100 * shown.summary.error_rate, getattr(shown.summary, kind)
-        mark, at, text = "s", float(count), shown.name
-        if count > top:
-            mark, at, text = "^", 0.94 * top, f"{shown.name}: {count:,}"
-        colour = colour_of(shown.name)
-        axes.plot([rate], [at], mark, color=colour, ms=8)
-        labels.append((rate, at, text, colour))
-    name_points(axes, labels, line)
+    labels += [_mark(axes, s, kind) for s in others]
+    name_points(axes, labels, lines)
+
+
+def _mark(axes: Axes, shown: Shown, kind: str) -> tuple[float, float, str, str]:
+    """A square where a learner is; a triangle at the edge for one that is far above."""
+    rate, count, text = 100 * shown.summary.error_rate, getattr(shown.summary, kind), shown.name
+    (left, right), top = axes.get_xlim(), axes.get_ylim()[1]
+    x, y = min(max(rate, left + 0.03 * (right - left)), right), float(count)
+    if count > top:
+        y, text = 0.93 * top, f"{text}: {count:,}, error {SHARE.format(rate)}"
+    colour = colour_of(shown.name)
+    axes.plot([x], [y], "^" if count > top else "s", color=colour, ms=8)
+    return x, y, text, colour
 
 
 @STYLE
@@ -138,29 +148,41 @@ def lam_figure(demo: Demo) -> str:
     below = axes_on(fig, 38, 150, "lam, the price of a report")
     named_lines(below, lam, "{:.2f}")
     below.set_xlabel("round")
-    return finish(fig, "lam", f"Reports and lam over time; lam at the end: {_said(lam, '{:.2f}')}.")
+    return finish(fig, "lam", f"Reports and lam over time; lam at the end: {said(lam, '{:.2f}')}.")
 
 
 @STYLE
 def pivot_figure(moments: Sequence[Moment], sensitivity: int) -> str:
-    """How often each auditor is the pivot, and how far apart pivots see the pairs."""
+    """How often each auditor is the pivot: of all pairs, and of those that were reported."""
     every: Counter[str] = Counter()
     reported: Counter[str] = Counter()
-    distances: list[float] = []
     for moment in moments:
-        left, right = np.triu_indices(len(moment.encounter.people), 1)
         members = (*moment.encounter.panel.members, "nobody")
         every.update(dict.fromkeys(members[:-1], 0))
-        every.update(members[place] for place in moment.pivot_auditors[left, right].tolist())
-        distances += (moment.pivots[left, right] / ONE).tolist()
+        every.update(members[place] for place in _upper(moment.pivot_auditors).tolist())
         if moment.report:
             reported[str(case_of(moment, sensitivity).pivot)] += 1
-    fig = canvas(490)
-    _pivot_bars(axes_on(fig, 258, 200, "Who is the pivot", left=100, right=14), every, reported)
-    axes = axes_on(fig, 38, 150, "How far apart the pivots see the pairs", right=14)
-    _pivot_distances(axes, distances, 1 - sensitivity / ONE)
+    fig = canvas(270)
+    _pivot_bars(axes_on(fig, 14, 220, "Who is the pivot", left=100, right=14), every, reported)
     share = "; ".join(f"{n} {c / every.total():.0%}" for n, c in every.most_common())
     return finish(fig, "pivots", f"How often each auditor is the pivot of a pair: {share}")
+
+
+@STYLE
+def distance_figure(moments: Sequence[Moment], sensitivity: int) -> str:
+    """How far apart the pivots see the pairs."""
+    distances = np.concatenate([_upper(moment.pivots) for moment in moments]) / ONE
+    fig = canvas(270)
+    axes = axes_on(fig, 38, 196, "How far apart the pivots see the pairs", right=14)
+    _pivot_distances(axes, distances, 1 - sensitivity / ONE)
+    low, middle, high = (points(int(ONE * q)) for q in np.quantile(distances, (0.25, 0.5, 0.75)))
+    told = f"a quarter up to {low}, half up to {middle}, three quarters up to {high}"
+    return finish(fig, "distances", f"Distances of pairs in points, as their pivots see: {told}.")
+
+
+def _upper(square: IntArray) -> IntArray:
+    """Every pair once."""
+    return np.asarray(square[np.triu_indices(len(square), 1)])
 
 
 def _pivot_bars(axes: Axes, every: Counter[str], reported: Counter[str]) -> None:
@@ -179,19 +201,26 @@ def _pivot_bars(axes: Axes, every: Counter[str], reported: Counter[str]) -> None
     axes.grid(visible=False)
     axes.spines["bottom"].set_visible(False)
     for x, text, colour in ((0.56, "of all pairs", SOFT), (1, "of reported pairs", VERMILION)):
-        axes.text(x, 1.08, text, transform=axes.transAxes, ha="right", color=dark(colour))
+        y = 1 + 12 / axes.bbox.height  # as high as the title
+        axes.text(x, y, text, transform=axes.transAxes, ha="right", color=dark(colour))
 
 
-def _pivot_distances(axes: Axes, distances: Sequence[float], beyond: float) -> None:
+def _pivot_distances(axes: Axes, distances: FloatArray, beyond: float) -> None:
     """A histogram; pairs further apart than ``beyond`` cannot be reported, whatever the scores."""
     percent = np.full(len(distances), 100 / len(distances))
-    axes.axvspan(100 * beyond, 100, color="#eeeeee", zorder=0)
+    axes.axvspan(100 * beyond, 100, color="#e6e6e6", zorder=0)
     bins = np.linspace(0, 100, 21).tolist()
-    axes.hist(100 * np.array(distances), bins, weights=percent, color=SOFT, rwidth=0.9)
+    axes.hist(100 * distances, bins, weights=percent, color=SOFT, rwidth=0.9)
     axes.yaxis.set_major_formatter(PERCENT)
     axes.yaxis.set_major_locator(MaxNLocator(4))
-    axes.set(xlabel="distance in points", xlim=(0, 100), ylim=(0, 1.2 * axes.get_ylim()[1]))
-    axes.text(99, 0.99 * axes.get_ylim()[1], "never reported", ha="right", va="top", color=SOFT)
+    axes.set(xlabel="distance in points", xlim=(0, 100), ylim=(0, 1.25 * axes.get_ylim()[1]))
+    fits = beyond < 0.86  # the wider of the two words needs about an eighth of the width
+    x, side, text = (
+        (50 + 50 * beyond, "center", "never\nreported")
+        if fits
+        else (100 * beyond - 1, "right", "never reported \u2192")
+    )
+    axes.text(x, 0.98 * axes.get_ylim()[1], text, ha=side, va="top", color=SOFT, size=12)
 
 
 @STYLE
@@ -235,7 +264,8 @@ def _people(axes: Axes, case: Case, scores: FloatArray, ids: Sequence[str], y: f
         axes.text(scores[i], y + 0.5, text, ha=side, color=dark(colour), weight="bold")
     axes.annotate("", (low, y - 0.8), (high, y - 0.8), arrowprops={"arrowstyle": "<->"})
     gap = f"gap {points(case.gap)} points"
-    axes.text((low + high) / 2, y - 1, gap, ha="center", va="top")
+    white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+    axes.text((low + high) / 2, y - 1.1, gap, ha="center", va="top", bbox=white, zorder=4)
 
 
 def _tolerances(axes: Axes, case: Case, low: float) -> None:
@@ -253,7 +283,7 @@ def _tolerances(axes: Axes, case: Case, low: float) -> None:
         axes.text(-3, row, name, ha="right", va="center", weight=weight)
         axes.text(103, row, f"{verdict} (pivot)" if pivot else verdict, va="center", weight=weight)
     seen = Patch(color="#8a8a8a", label="distance seen")
-    more = Patch(color="#8a8a8a", alpha=0.4, label=f"{slack:g} points more")
+    more = Patch(color="#8a8a8a", alpha=0.4, label=f"{points(case.sensitivity)} points more")
     where = (0.5, (len(case.distances) + 0.45) / (len(case.distances) + 5.7))
     axes.legend(
         handles=[seen, more],
@@ -263,13 +293,3 @@ def _tolerances(axes: Axes, case: Case, low: float) -> None:
         loc="center",
         bbox_to_anchor=where,
     )
-
-
-def _eta(eta: float) -> str:
-    """A setting of eta as people say it: 1/4."""
-    return str(Fraction(eta).limit_denominator(1024))
-
-
-def _said(series: Mapping[str, npt.NDArray[Any]], form: str) -> str:
-    """The last values in words, for those who cannot see the picture."""
-    return ", ".join(f"{name} {form.format(values[-1])}" for name, values in series.items())

@@ -74,7 +74,7 @@ LEARNERS: dict[str, tuple[str, Callable[[Settings], Learner]]] = {
         lambda s: accuracy_only(s.hypotheses, s.k, s.alpha, s.eps, s.seed),
     ),
     "untaught": (
-        "all hypotheses alike, for ever: what ours begin with",
+        "all hypotheses alike, for ever: what exact begins with",
         lambda s: untaught(s.hypotheses, s.k, s.alpha, s.eps, s.seed),
     ),
     "constant": (

@@ -37,7 +37,9 @@ figcaption p { font-size: .95rem; margin: 0; color: var(--soft); }
 svg { display: block; width: 100%; max-width: 600px; height: auto; margin: 0 auto; }
 svg * { stroke-linejoin: round; stroke-linecap: butt; }
 svg text { font-family: inherit; }
-.wide, .round { grid-column: 1 / -1; display: grid; gap: 1rem 1.6rem; align-items: start;
+.wide { grid-column: 1 / -1; }
+.round { row-gap: 1rem; }
+.wide .plots, .round { display: grid; column-gap: 1.6rem; align-items: start;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 430px), 1fr)); }
 .round h3:not(:first-child) { margin-top: 1.2rem; }
 .round p { margin-bottom: .35rem; overflow-wrap: anywhere; }

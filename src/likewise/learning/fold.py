@@ -36,8 +36,9 @@ __all__ = ["apply"]
 def apply(state: State, event: Event) -> State:
     """The state after an event.
 
-    >>> from likewise.worlds import Loans
+    >>> from likewise.events import Person
     >>> from likewise.learning.learner import Learner
+    >>> from likewise.worlds import Loans
     >>> state = State.start(Learner(Loans(1).hypotheses(), k=1, alpha=0.3, eps=0.3, seed=1))
     >>> ann = Person("ann", (640.0, 52.0, 30.0, 7.0, 0.0, 6.0, 0.0, 2.0, 4.0))
     >>> apply(state, Arrived("monday", (ann,))).opened
