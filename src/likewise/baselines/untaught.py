@@ -1,4 +1,4 @@
-"""Untaught: the policy that ours begin with, deployed for ever."""
+"""Untaught: the policy that the exact learner begins with, deployed for ever."""
 
 from __future__ import annotations
 

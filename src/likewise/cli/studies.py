@@ -45,7 +45,12 @@ def study(folder: Path, jobs: int, seeds: int, longest: int, write: bool) -> Non
     )
     # The same, on a class too large for anything but an oracle or a factorisation.
     large = replace(
-        spec, hypotheses="segments-large", eps=(0.3,), noise_divisors=(), seeds=spec.seeds[:2]
+        spec,
+        hypotheses="segments-large",
+        eps=(0.3,),
+        noise_divisors=(),
+        seeds=spec.seeds[:2],
+        horizons=tuple(n // 4 for n in spec.horizons),
     )
     texts = []
     for part in (spec, large):
