@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from typing import Any
 
 import numpy as np
 
@@ -44,16 +45,18 @@ def trace(name: str) -> dict[str, object]:
     }
 
 
-def machine() -> dict[str, object]:
-    """What the settings under test have changed: BLAS kernel, numpy's features, numba's target."""
+def machine() -> dict[str, Any]:
+    """What the settings under test change: BLAS kernel and threads, numpy's features, numba."""
     from numba.core.config import CPU_NAME
     from threadpoolctl import threadpool_info
 
-    features = np._core._multiarray_umath.__cpu_features__  # type: ignore[attr-defined]
+    build = np._core._multiarray_umath  # type: ignore[attr-defined]
+    blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     return {
-        "blas": sorted({str(pool.get("architecture")) for pool in threadpool_info()}),
-        "threads": sorted({int(pool["num_threads"]) for pool in threadpool_info()}),
-        "features": sorted(name for name, there in features.items() if there),
+        "blas": sorted({str(pool["internal_api"]) for pool in blas}),
+        "kernels": sorted({str(pool.get("architecture")) for pool in blas}),
+        "threads": sorted({int(pool["num_threads"]) for pool in blas}),
+        "dispatch": [name for name in build.__cpu_dispatch__ if build.__cpu_features__[name]],
         "numba": CPU_NAME,
     }
 

@@ -137,7 +137,8 @@ class Run:
         s, schedule, rng = table.shape[1], SelfTuned(x=self.x), np.random.default_rng(3)
         costs, totals, loss = self.hypotheses.no_costs(), np.zeros(len(table)), 0.0
         for t in range(ROUNDS):
-            largest = s * 3.0 * math.sqrt(t + 1)  # known before the round, at least any B_t here
+            # known before the round, at least any B_t here, and sometimes less than before
+            largest = s * 3.0 * math.sqrt(t + 1) * (2.0 if t % 7 == 0 else 1.0)
             self.tuning = self.tuning.opened(largest)
             # k and the player's own x do not count where an x is given
             self.scales.append(schedule.scale(self.tuning.peak, 7, s, 99.0))

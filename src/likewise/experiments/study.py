@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -44,7 +45,8 @@ class Contender:
             return "untaught: equal weights for ever"
         if self.ours:
             return f"{self.learner}, eta = {_fraction(self.eta or 1.0)}"
-        return f"paper, noise ÷ {self.noise_divisor or 1:g}"
+        power = round(math.log10(self.noise_divisor or 1.0))
+        return f"paper, noise ÷ 10^{power}" if power else "paper, noise ÷ 1"
 
     def make(
         self, hypotheses: HypothesisClass, k: int, eps: float, seed: int, rounds: int
