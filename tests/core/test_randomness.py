@@ -12,7 +12,8 @@ from likewise.errors import ParameterError
 from likewise.randomness import Noise, Purpose, Stream, laplace, philox
 from likewise.units import ONE
 
-# A statistical test here fails for a right program with this probability.
+# A statistical test here fails for a right program with about this probability: p-values are those
+# of large samples.
 FALSE_ALARM = 1e-6
 
 
@@ -42,10 +43,24 @@ def test_any_block_of_draws_and_positions_can_be_made_alone() -> None:
     assert (stream.words_at(5, 7, positions) == whole[5:12][:, positions]).all()
 
 
-@pytest.mark.parametrize("other", [Stream(2, Purpose.ELICIT, 1), Stream(1, Purpose.DECIDE, 1)])
-def test_other_seeds_and_purposes_share_no_number(other: Stream) -> None:
-    words = Stream(1, Purpose.ELICIT, 1).words(0, 50, 40)
-    assert not np.intersect1d(words, other.words(0, 50, 40)).size
+def pairs_of_words(stream: Stream) -> set[int]:
+    """64-bit numbers, two words each: 50 draws of 20 numbers."""
+    high, low = stream.words(0, 50, 40).astype(np.uint64).reshape(-1, 2).T
+    return set(((high << np.uint64(32)) | low).tolist())
+
+
+def test_other_seeds_purposes_and_rounds_share_no_number() -> None:
+    """72 streams of 1,000 numbers of 64 bits: some two agree by chance once in 7·10^9 times."""
+    streams = [
+        Stream(seed, purpose, number)
+        for seed in (0, 1, 2, 1 << 32, (1 << 32) + 1, (1 << 64) - 1)
+        for purpose in (Purpose.ELICIT, Purpose.DECIDE, Purpose.EVALUATE)
+        for number in (0, 1, 2, (1 << 32) - 1)
+    ]
+    found: set[int] = set()
+    for stream in streams:
+        found |= pairs_of_words(stream)
+    assert len(found) == 1000 * len(streams)
 
 
 def test_laplace_variables_have_the_laplace_distribution() -> None:
