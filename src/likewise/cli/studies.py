@@ -57,7 +57,7 @@ def study(folder: Path, jobs: int, seeds: int, longest: int, write: bool) -> Non
         with progress_bar(len(part.seeds) * len(part.eps)) as progress:
             results = run_study(part, folder, jobs=jobs, progress=progress)
         texts.append(study_markdown(part, points(part, results)))
-    text = "\n".join(texts)
+    text = "\n\n".join(texts)
     click.echo(text)
     if write:
         write_between_marks(README, "study", text)
