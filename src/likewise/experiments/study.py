@@ -20,6 +20,7 @@ from likewise.evaluation.summary import summarise
 from likewise.game import play
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Learner, Paper, SelfTuned
+from likewise.learning.learner import ALGORITHM
 from likewise.worlds import Loans, Recorded, World
 
 __all__ = ["Contender", "Result", "StudySpec", "run_study"]
@@ -122,9 +123,10 @@ class _Job:
     folder: Path = field(compare=False)
 
     def file(self, contender: Contender) -> Path:
-        """Where the result is kept. It does not name the code's version: remove old ones."""
+        """Where the result is kept; another version of the algorithm has files of its own."""
+        spec = self.spec
         key = json.dumps(
-            [asdict(contender), self.eps, self.seed, self.spec.hypotheses, self.spec.horizons]
+            [ALGORITHM, asdict(contender), self.eps, self.seed, spec.hypotheses, spec.horizons]
         )
         name = hashlib.sha256(key.encode()).hexdigest()[:12]
         return self.folder / f"{contender.learner}-{self.eps}-{self.seed}-{name}.json"

@@ -1,0 +1,84 @@
+"""The study: it can be stopped and continued, and its tables say what was measured."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from likewise.errors import LikewiseError
+from likewise.experiments.study import Contender, StudySpec, run_study
+from likewise.experiments.tables import Point, beaten, points, study_markdown, write_between_marks
+from likewise.experiments.tuning import Trial, tuning_markdown
+
+TINY = StudySpec(
+    seeds=(1,), horizons=(4, 8, 16), eps=(0.3,), etas=(1.0, 0.25), noise_divisors=(1.0, 1e5)
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    run_study(TINY, folder, jobs=1)
+    return folder
+
+
+def test_every_contender_has_a_result_at_every_horizon(folder: Path) -> None:
+    results = run_study(TINY, folder, jobs=1)
+    assert len(results) == len(TINY.contenders()) * len(TINY.horizons)
+
+
+def test_a_study_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    gone = next(path for path in before if path.name.startswith("exact"))
+    gone.unlink()
+    run_study(TINY, folder, jobs=1)
+    after = {path: path.stat().st_mtime_ns for path in folder.iterdir()}
+    assert {path for path in after if after[path] != before[path]} == {gone}
+
+
+def test_the_table_has_a_row_for_every_contender(folder: Path) -> None:
+    text = study_markdown(TINY, points(TINY, run_study(TINY, folder, jobs=1)))
+    assert all(f"| {contender.title} |" in text for contender in TINY.contenders())
+    assert "beat" in text
+
+
+def point(learner: str, error: float, violations: float, reports: float) -> Point:
+    knobs = {"eta": 1.0} if learner == "exact" else {"noise_divisor": 1.0}
+    contender = Contender(learner, **knobs)
+    return Point(contender, 0.3, (8,), (error,), (violations,), (reports,), 0.0, 0.4)
+
+
+@pytest.mark.parametrize(
+    ("paper", "says"),
+    [((0.3, 5, 9), True), ((0.3, 5, 11), False), ((0.4, 1, 1), False), ((0.35, 6, 10), False)],
+)
+def test_a_point_beats_another_only_on_all_three(
+    paper: tuple[float, float, float], says: bool
+) -> None:
+    ours = point("exact", 0.35, 6, 10)
+    assert bool(beaten([ours, point("paper", *paper)])) == says
+
+
+def test_tables_go_between_their_marks(tmp_path: Path) -> None:
+    path = tmp_path / "doc.md"
+    path.write_text("a\n<!-- study: begin -->\nold\n<!-- study: end -->\nb\n")
+    write_between_marks(path, "study", "new")
+    assert path.read_text() == "a\n<!-- study: begin -->\nnew\n<!-- study: end -->\nb\n"
+
+
+def test_a_document_without_marks_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(LikewiseError, match="once each"):
+        write_between_marks(tmp_path / "none.md", "study", "new")
+
+
+def test_the_readme_holds_a_table_for_every_part_of_the_study() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    for contender in replace(TINY, noise_divisors=StudySpec().noise_divisors).contenders():
+        assert readme.count(f"| {contender.title} |") >= 2
+
+
+def test_tuning_shows_every_trial() -> None:
+    trial = Trial("admissions", "context-ftpl", 0.1, 1.0, 0.25, 3, 7)
+    assert "0.250 / 3 / 7" in tuning_markdown([trial], 10, (1,))
