@@ -78,7 +78,7 @@ def summary_json(transcript: Transcript, summary: Summary, seconds: float) -> di
         "log_hypotheses": learner.hypotheses.log_size,
         "separators": learner.hypotheses.separators,
         "player": learner.primal.name,
-        "schedule": learner.schedule.spec(),
+        "schedule": learner.resolved_schedule.spec(),
         "seed": learner.seed,
         "bounds": [bound.to_json() for bound in bounds(learner, transcript.rounds)],
         "seconds": seconds,
