@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -65,6 +66,13 @@ class Moment:
         """Error^t(π^t): the expected number of wrong decisions."""
         return float(np.abs(self.policy / ONE - self.encounter.labels).sum())
 
+    def counts(self, alpha: int) -> tuple[float, int, int, bool, bool, float, int]:
+        """The round in numbers, in the order of a transcript's columns."""
+        labels = self.encounter.labels
+        wrong = int((self.deployment.approved != labels).sum())
+        unfair, reported = self.violated(alpha), bool(self.report)
+        return self.error, wrong, len(labels), unfair, reported, self.lam, self.calls
+
     def violated(self, alpha: int) -> bool:
         """Unfair^t_alpha(π^t): whether some gap under π^t exceeds d_pivot + alpha."""
         gaps = self.policy[:, None] - self.policy[None, :]
@@ -74,6 +82,8 @@ class Moment:
 @dataclass(frozen=True, eq=False)
 class Transcript:
     """A whole game: what happened in every round, and the state at the end."""
+
+    COLUMNS: ClassVar = ("error", "wrong", "people", "violation", "reported", "lam", "calls")
 
     world: World
     learner: Learner
@@ -95,8 +105,7 @@ class Transcript:
 
     def first(self, rounds: int) -> Transcript:
         """The game's first rounds, for learners that do not know how long it will last."""
-        columns = ("error", "wrong", "people", "violation", "reported", "lam", "calls")
-        cut = {name: getattr(self, name)[:rounds] for name in columns}
+        cut = {name: getattr(self, name)[:rounds] for name in self.COLUMNS}
         moments = tuple(moment for moment in self.moments if moment.t <= rounds)
         return Transcript(
             self.world, self.learner, state=self.state, moments=moments,
@@ -131,38 +140,16 @@ def play(
     encounters: list[Encounter] = []
     for t in range(1, rounds + 1):
         state, moment = _round(state, course, t, policy or LargestGap(), evaluation_draws)
-        labels, approved = moment.encounter.labels, moment.deployment.approved
-        rows.append(
-            (
-                moment.error,
-                int((approved != labels).sum()),
-                len(labels),
-                moment.violated(alpha),
-                bool(moment.report),
-                moment.lam,
-                moment.calls,
-            )
-        )
+        rows.append(moment.counts(alpha))
         if keep(t):
             kept.append(moment)
         if record:
             encounters.append(moment.encounter)
         progress(moment)
     columns = (np.array(column) for column in zip(*rows, strict=True))
-    error, wrong, people, violation, reported, lam, calls = columns
+    counted = dict(zip(Transcript.COLUMNS, columns, strict=True))
     return Transcript(
-        world,
-        learner,
-        error,
-        wrong,
-        people,
-        violation,
-        reported,
-        lam,
-        calls,
-        state,
-        tuple(kept),
-        tuple(encounters),
+        world, learner, state=state, moments=tuple(kept), encounters=tuple(encounters), **counted
     )
 
 

@@ -347,7 +347,7 @@ def test_the_size_of_a_large_class_is_exact() -> None:
         ),
         ({"second": "purpose"}, r"Staircases\.second must be a number .*'purpose'.*into by"),
         ({"second": "income"}, r"must be different features; got \('income', 'income'\)"),
-        ({"by": ["owner", "owner"]}, "must be different features"),
+        ({"by": ["owner", "owner"]}, "must not name a feature twice"),
         ({"by": ["debt"]}, r"Staircases\.by must name categories .*'debt'"),
         ({"first_cuts": [2, 1]}, r"first_cuts must increase .*\(2\.0, 1\.0\)\. Sort"),
         ({"first_cuts": [1, 1]}, "first_cuts must increase"),

@@ -67,15 +67,7 @@ class Pool(Listed):
                 "It is the data on which members are told apart.",
             )
         for cut in cuts:
-            if schema[cut.column].missing is not None:
-                raise HypothesisError(
-                    f"A pool cannot cut a column that may be missing; {cut.column!r} may. Fill "
-                    f"missing scores before they come here."
-                )
-            if np.isnan(cut.at):
-                raise ParameterError(
-                    "Cut.at", "must be a number", cut.at, "Use ±inf for constants."
-                )
+            self._check_cut(cut)
         columns = np.array([schema.place(cut.column) for cut in cuts], dtype=np.int64)
         levels = np.array([cut.at for cut in cuts], dtype=np.float64)
         bits = np.ascontiguousarray((reference[:, columns] >= levels).T.astype(np.uint8))
@@ -97,6 +89,15 @@ class Pool(Listed):
                 MergedHypotheses,
                 stacklevel=2,
             )
+
+    def _check_cut(self, cut: Cut) -> None:
+        if self.schema[cut.column].missing is not None:
+            raise HypothesisError(
+                f"A pool cannot cut a column that may be missing; {cut.column!r} may. Fill "
+                f"missing scores before they come here."
+            )
+        if np.isnan(cut.at):
+            raise ParameterError("Cut.at", "must be a number", cut.at, "Use ±inf for constants.")
 
     def _is_constant(self, cut: Cut) -> bool:
         """Whether the cut is the same for everybody the schema admits."""

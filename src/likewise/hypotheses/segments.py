@@ -6,15 +6,15 @@ separate over the segments, so nothing here ever lists them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from likewise.errors import HypothesisError, ParameterError
+from likewise.errors import HypothesisError
 from likewise.hypotheses.base import Bits, ExactWeights, HypothesisClass, Points
+from likewise.hypotheses.groups import Groups, bands
 from likewise.hypotheses.policy import gibbs_weights, pick
 from likewise.randomness import Stream
 from likewise.schema import FeatureSchema, People
@@ -49,40 +49,16 @@ class Segments(HypothesisClass, ExactWeights):
     ) -> None:
         self.schema = schema
         self.score = score
-        self.by = (by,) if isinstance(by, str) else tuple(by)
-        if len(set(self.by)) != len(self.by):
-            raise ParameterError(
-                "Segments.by", "must not name a feature twice", self.by, "Drop one."
-            )
-        self.cuts = tuple(float(cut) for cut in cuts)
-        if not all(a < b for a, b in zip(self.cuts, self.cuts[1:], strict=False)) or not np.all(
-            np.isfinite(self.cuts)
-        ):
-            raise ParameterError(
-                "Segments.cuts", "must increase and be finite", self.cuts, "Sort them."
-            )
-        if schema[score].missing is not None or schema[score].kind == "category":
-            raise HypothesisError(
-                f"Segments.score must be a number that is never missing; feature {score!r} is not. "
-                f"Fill missing scores before they come here."
-            )
-        self._levels = [self._levels_of(name) for name in self.by]
+        self.groups = Groups(schema, (by,) if isinstance(by, str) else tuple(by), "Segments")
+        self.by = self.groups.by
+        self.cuts = bands(schema, score, cuts, ("Segments.score", "Segments.cuts"))
         self.bins = len(self.cuts) + 1
-        self.segments = math.prod(len(levels) for levels in self._levels)
+        self.segments = self.groups.count
         if self.segments * self.bins > LARGEST:
             raise HypothesisError(
                 f"Segments must have at most {LARGEST} cells; {self.segments} segments of "
                 f"{self.bins} bins have {self.segments * self.bins}. Leave a feature out of `by`."
             )
-
-    def _levels_of(self, name: str) -> tuple[str, ...]:
-        feature = self.schema[name]
-        if feature.missing is not None or feature.kind not in ("category", "flag"):
-            raise HypothesisError(
-                f"Segments.by must name categories or flags that are never missing; feature "
-                f"{name!r} is not. Give 'missing' a level of its own, or bands to a number."
-            )
-        return feature.levels or ("no", "yes")
 
     def __repr__(self) -> str:
         by = f", by={list(self.by)}" if self.by else ""
@@ -104,10 +80,7 @@ class Segments(HypothesisClass, ExactWeights):
 
     def locate(self, people: People) -> Points:
         """The cell of every person: segment·B + bin."""
-        segment = np.zeros(len(people), dtype=np.int64)
-        for name, levels in zip(self.by, self._levels, strict=True):
-            segment = segment * len(levels) + people.column(name).astype(np.int64)
-        return segment * self.bins + np.searchsorted(
+        return self.groups.of(people) * self.bins + np.searchsorted(
             np.array(self.cuts), people.column(self.score), side="right"
         )
 
@@ -148,7 +121,7 @@ class Segments(HypothesisClass, ExactWeights):
     def describe(self, code: IntArray) -> str:
         """The threshold of every segment."""
         lines = []
-        for segment, names in enumerate(product(*self._levels)):
+        for segment, names in enumerate(self.groups.names):
             threshold = int(code[segment])
             if threshold == 0:
                 says = "everybody"

@@ -16,6 +16,7 @@ import numpy as np
 
 from likewise.errors import HypothesisError, ParameterError
 from likewise.hypotheses.base import Bits, ExactWeights, HypothesisClass, Points
+from likewise.hypotheses.groups import Groups, bands
 from likewise.hypotheses.policy import WEIGHT_BITS
 from likewise.hypotheses.segments import LONGEST_LIST
 from likewise.hypotheses.stairs import CERTAIN, approvals_of, costs_of_rows, walk_of
@@ -64,14 +65,20 @@ class Staircases(HypothesisClass, ExactWeights):
         second_cuts: Sequence[float],
         by: Sequence[str] = (),
     ) -> None:
-        self.schema, self.first, self.second, self.by = schema, first, second, tuple(by)
+        self.schema, self.first, self.second = schema, first, second
+        self.groups = Groups(schema, (by,) if isinstance(by, str) else tuple(by), "Staircases")
+        self.by = self.groups.by
         names = (first, second, *self.by)
         if len(set(names)) != len(names):
             raise ParameterError(
                 "Staircases.first, second and by", "must be different features", names, "Drop one."
             )
-        self.first_cuts = self._bands("first", first, first_cuts)
-        self.second_cuts = self._bands("second", second, second_cuts)
+        self.first_cuts = bands(
+            schema, first, first_cuts, ("Staircases.first", "Staircases.first_cuts")
+        )
+        self.second_cuts = bands(
+            schema, second, second_cuts, ("Staircases.second", "Staircases.second_cuts")
+        )
         self.rows, self.columns = len(self.first_cuts) + 1, len(self.second_cuts) + 1
         if self.rows + self.columns > LARGEST_GRID:
             raise ParameterError(
@@ -80,35 +87,7 @@ class Staircases(HypothesisClass, ExactWeights):
                 self.rows + self.columns,
                 "Take fewer cuts.",
             )
-        self._levels = [self._levels_of(name) for name in self.by]
-        self.grids = math.prod(len(levels) for levels in self._levels)
-
-    def _bands(self, which: str, name: str, cuts: Sequence[float]) -> tuple[float, ...]:
-        feature = self.schema[name]
-        if feature.missing is not None or feature.kind == "category":
-            raise ParameterError(
-                f"Staircases.{which}",
-                "must be a number that is never missing",
-                name,
-                "Fill missing values before they come here, or put a category into by.",
-            )
-        bands = tuple(float(cut) for cut in cuts)
-        if not np.isfinite(bands).all() or sorted(set(bands)) != list(bands):
-            raise ParameterError(
-                f"Staircases.{which}_cuts", "must increase and be finite", bands, "Sort them."
-            )
-        return bands
-
-    def _levels_of(self, name: str) -> tuple[str, ...]:
-        feature = self.schema[name]
-        if feature.missing is not None or feature.kind not in ("category", "flag"):
-            raise ParameterError(
-                "Staircases.by",
-                "must name categories or flags that are never missing",
-                name,
-                "Give 'missing' a level of its own, or bands to a number.",
-            )
-        return feature.levels or ("no", "yes")
+        self.grids = self.groups.count
 
     @property
     def cells(self) -> int:
@@ -131,9 +110,7 @@ class Staircases(HypothesisClass, ExactWeights):
 
     def locate(self, people: People) -> Points:
         """The cell of every person: (grid·A + row)·B + column."""
-        grid = np.zeros(len(people), dtype=np.int64)
-        for name, levels in zip(self.by, self._levels, strict=True):
-            grid = grid * len(levels) + people.column(name).astype(np.int64)
+        grid = self.groups.of(people)
         row = np.searchsorted(np.array(self.first_cuts), people.column(self.first), side="right")
         column = np.searchsorted(
             np.array(self.second_cuts), people.column(self.second), side="right"
@@ -184,7 +161,7 @@ class Staircases(HypothesisClass, ExactWeights):
         """For every band of the first feature the least second one; bands alike are one."""
         lines = []
         for names, steps in zip(
-            product(*self._levels), code.reshape(self.grids, self.rows).tolist(), strict=True
+            self.groups.names, code.reshape(self.grids, self.rows).tolist(), strict=True
         ):
             parts = []
             for threshold, run in groupby(range(self.rows), steps.__getitem__):
