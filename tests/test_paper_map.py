@@ -15,7 +15,7 @@ ROWS = [
     if line.startswith("| ") and not line.startswith("| in the paper")
 ]
 
-# The numbered environments of sections 2 and 3, in order, as (kind, how many).
+# The titled environments of sections 2 and 3; those without a title are counted below.
 IN_THE_PAPER = {
     "Definition: Fairness violation", "Definition: Auditor", "Definition: Auditing scheme",
     "Definition: Independent aggregation functions", "Definition: Aggregation order",

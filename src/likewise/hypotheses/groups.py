@@ -1,4 +1,4 @@
-"""What classes over cells share: people in groups, and numbers in bands."""
+"""What classes over cells share: one cost a cell, people in groups, and numbers in bands."""
 
 from __future__ import annotations
 
@@ -11,10 +11,29 @@ from itertools import product
 import numpy as np
 
 from likewise.errors import ParameterError
+from likewise.hypotheses.base import ExactWeights, HypothesisClass, Points
 from likewise.schema import FeatureSchema, People
 from likewise.units import IntArray
 
-__all__ = ["Groups", "bands"]
+__all__ = ["Groups", "OverCells", "bands"]
+
+
+class OverCells(HypothesisClass, ExactWeights):
+    """A class over a finite domain of cells: a point is a cell, and every cell separates."""
+
+    def separating_points(self) -> Points:
+        """Every cell, in order."""
+        return np.arange(self.separators)
+
+    def no_costs(self) -> IntArray:
+        """One cost for every cell."""
+        return np.zeros(self.separators, dtype=np.int64)
+
+    def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
+        """Add each amount to its cell."""
+        charged = costs.copy()
+        np.add.at(charged, points, amounts)
+        return charged
 
 
 @dataclass(frozen=True)

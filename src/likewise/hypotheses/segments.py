@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from likewise.errors import HypothesisError
-from likewise.hypotheses.base import Bits, ExactWeights, HypothesisClass, Points
-from likewise.hypotheses.groups import Groups, bands
+from likewise.hypotheses.base import Bits, Points
+from likewise.hypotheses.groups import Groups, OverCells, bands
 from likewise.hypotheses.policy import gibbs_weights, pick
 from likewise.randomness import Stream
 from likewise.schema import FeatureSchema, People
@@ -26,7 +26,7 @@ LONGEST_LIST = 1 << 20
 LARGEST = 1 << 24
 
 
-class Segments(HypothesisClass, ExactWeights):
+class Segments(OverCells):
     """Approve whoever scores at least the threshold of his segment.
 
     The segments are all combinations of levels of the features ``by``; ``cuts`` divide the score
@@ -74,25 +74,11 @@ class Segments(HypothesisClass, ExactWeights):
         """Every cell."""
         return self.segments * self.bins
 
-    def separating_points(self) -> Points:
-        """Every cell, segment after segment."""
-        return np.arange(self.separators)
-
     def locate(self, people: People) -> Points:
         """The cell of every person: segment·B + bin."""
         return self.groups.of(people) * self.bins + np.searchsorted(
             np.array(self.cuts), people.column(self.score), side="right"
         )
-
-    def no_costs(self) -> IntArray:
-        """One cost for every cell."""
-        return np.zeros(self.separators, dtype=np.int64)
-
-    def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
-        """Add each amount to its cell."""
-        charged = costs.copy()
-        np.add.at(charged, points, amounts)
-        return charged
 
     def threshold_costs(self, cells: IntArray) -> IntArray:
         """Costs of the thresholds 0 … B from those of the bins (last axis): Σ_{b ≥ j} c_b."""

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from likewise.errors import HypothesisError, ParameterError
-from likewise.hypotheses.base import Bits, ExactWeights, HypothesisClass, Points
-from likewise.hypotheses.groups import Groups, bands
+from likewise.hypotheses.base import Bits, Points
+from likewise.hypotheses.groups import Groups, OverCells, bands
 from likewise.hypotheses.policy import WEIGHT_BITS
 from likewise.hypotheses.segments import LONGEST_LIST
 from likewise.hypotheses.stairs import CERTAIN, approvals_of, costs_of_rows, walk_of
@@ -30,7 +30,7 @@ __all__ = ["Staircases"]
 LARGEST_GRID = 1000
 
 
-class Staircases(HypothesisClass, ExactWeights):
+class Staircases(OverCells):
     """Approve a cell only together with all that are at least as high in both features.
 
     The cuts divide two numbers into A and B bands, so that each grid has C(A + B, A) staircases;
@@ -104,10 +104,6 @@ class Staircases(HypothesisClass, ExactWeights):
         """Every cell."""
         return self.grids * self.cells
 
-    def separating_points(self) -> Points:
-        """Every cell, grid after grid and row after row."""
-        return np.arange(self.separators)
-
     def locate(self, people: People) -> Points:
         """The cell of every person: (grid·A + row)·B + column."""
         grid = self.groups.of(people)
@@ -116,16 +112,6 @@ class Staircases(HypothesisClass, ExactWeights):
             np.array(self.second_cuts), people.column(self.second), side="right"
         )
         return (grid * self.rows + row) * self.columns + column
-
-    def no_costs(self) -> IntArray:
-        """One cost for every cell."""
-        return np.zeros(self.separators, dtype=np.int64)
-
-    def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
-        """Add each amount to its cell."""
-        charged = costs.copy()
-        np.add.at(charged, points, amounts)
-        return charged
 
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
         """The staircases of least cost, of the smallest code, shape (draws, grids·A).
