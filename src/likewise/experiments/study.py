@@ -59,8 +59,8 @@ class Contender:
             player = {"self-tuned": "context-ftpl", "exact": "exponential-weights"}[self.learner]
             schedule = SelfTuned(eta=self.eta or 1.0)
             return Learner(hypotheses, k, ALPHA, eps, seed, schedule=schedule, player=player)
-        # Our fewer draws and one Laplace variable a point cost the paper's schedule nothing: the
-        # grid of scales covers what they change, and its run would otherwise take ten times longer.
+        # The paper's own would be five times the draws, with k Laplace variables a point each. The
+        # grid of scales makes up for the second; the first only makes its scores more exact.
         paper = Paper(
             rounds, noise_divisor=self.noise_divisor or 1.0, draws_rule="r", noise="per-point"
         )
