@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,10 +10,15 @@ from likewise.cli.main import AT_LEAST_ONE, main, progress_bar
 
 __all__ = ["study", "tune"]
 
-README, DEFAULTS = Path("README.md"), Path("docs/defaults.md")
+PAGES = {"readme": Path("README.md"), "worlds": Path("docs/worlds.md")}
+DEFAULTS = Path("docs/defaults.md")
 
 
-@main.command(short_help="Measure the tables in the README (long).")
+@main.command(short_help="Measure the tables in the documentation (long).")
+@click.option(
+    "--page", type=click.Choice(list(PAGES)), default="readme", show_default=True,
+    help="Which tables: `loans` for the README, or all other worlds for docs/worlds.md.",
+)  # fmt: skip
 @click.option(
     "--folder",
     default="runs/study",
@@ -25,42 +29,33 @@ README, DEFAULTS = Path("README.md"), Path("docs/defaults.md")
 @click.option(
     "--jobs", type=AT_LEAST_ONE, default=2, show_default=True, help="Processes side by side."
 )
-@click.option("--seeds", type=AT_LEAST_ONE, default=5, show_default=True, help="How many seeds.")
+@click.option("--seeds", type=AT_LEAST_ONE, help="How many seeds.  [default: 5, or 3 for worlds]")
 @click.option(
     "--longest",
-    type=click.IntRange(min=32),
+    type=click.IntRange(min=128),
     default=8000,
     show_default=True,
     help="The longest horizon T; T/4 and T/16 are measured too.",
 )
-@click.option("--write", is_flag=True, help="Put the tables into README.md.")
-def study(folder: Path, jobs: int, seeds: int, longest: int, write: bool) -> None:
-    """Measure the README's tables: our learners beside the paper's, on `loans`."""
-    _refuse_elsewhere(README, write)
-    from likewise.experiments.study import StudySpec, run_study
+@click.option("--write", is_flag=True, help="Put the tables into the page.")
+def study(page: str, folder: Path, jobs: int, seeds: int | None, longest: int, write: bool) -> None:
+    """Measure our learners beside the paper's, with their frontiers over eta."""
+    document = PAGES[page]
+    _refuse_elsewhere(document, write)
+    from likewise.experiments.pages import PARTS
+    from likewise.experiments.study import run_study
     from likewise.experiments.tables import points, study_markdown, write_between_marks
 
-    spec = StudySpec(
-        seeds=tuple(range(101, 101 + seeds)), horizons=(longest // 16, longest // 4, longest)
-    )
-    # The same, on a class too large for anything but an oracle or a factorisation.
-    large = replace(
-        spec,
-        hypotheses="segments-large",
-        eps=(0.3,),
-        noise_divisors=(),
-        seeds=spec.seeds[:2],
-        horizons=tuple(n // 4 for n in spec.horizons),
-    )
-    texts = []
-    for part in (spec, large):
+    texts: dict[str, list[str]] = {}
+    for mark, part in PARTS[page](longest, seeds):
         with progress_bar(len(part.seeds) * len(part.eps)) as progress:
             results = run_study(part, folder, jobs=jobs, progress=progress)
-        texts.append(study_markdown(part, points(part, results)))
-    text = "\n\n".join(texts)
-    click.echo(text)
-    if write:
-        write_between_marks(README, "study", text)
+        texts.setdefault(mark, []).append(study_markdown(part, points(part, results)))
+    for mark, parts in texts.items():
+        text = "\n\n".join(parts)
+        click.echo(text)
+        if write:
+            write_between_marks(document, mark, text)
 
 
 @main.command(short_help="Measure what the defaults were chosen by.")
@@ -73,11 +68,12 @@ def study(folder: Path, jobs: int, seeds: int, longest: int, write: bool) -> Non
 def tune(rounds: int, seeds: int, jobs: int, write: bool) -> None:
     """Measure how noise and eta do on the worlds that defaults are chosen on."""
     _refuse_elsewhere(DEFAULTS, write)
+    from likewise.experiments.arenas import CHOOSING
     from likewise.experiments.tables import write_between_marks
-    from likewise.experiments.tuning import ETAS, PRACTICE, SHARES, trials, tuning_markdown
+    from likewise.experiments.tuning import ETAS, SHARES, trials, tuning_markdown
 
     numbers = tuple(range(1, seeds + 1))
-    total = len(PRACTICE) * len(ETAS) * sum(map(len, SHARES.values()))
+    total = len(CHOOSING) * len(ETAS) * sum(map(len, SHARES.values()))
     with progress_bar(total) as progress:
         found = trials(rounds, numbers, jobs=jobs, progress=progress)
     text = tuning_markdown(found, rounds, numbers)

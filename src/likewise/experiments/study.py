@@ -1,4 +1,4 @@
-"""The study behind the README's table: our learners beside the paper's, on frontiers.
+"""The studies behind the tables: our learners beside the paper's, on frontiers, in one world.
 
 Every run is kept in a folder as JSON, so that a study that was stopped goes on where it was.
 """
@@ -8,20 +8,20 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from likewise.baselines import untaught
 from likewise.evaluation.comparator import best_fair_policy
 from likewise.evaluation.faced import faced_rounds
 from likewise.evaluation.summary import summarise
-from likewise.game import play
+from likewise.experiments.arenas import ARENAS
+from likewise.game import Transcript, play
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Learner, Paper, SelfTuned
 from likewise.learning.learner import ALGORITHM
-from likewise.worlds import Loans, Recorded, World
+from likewise.worlds import Encounter, Recorded, Steady, World
 
 __all__ = ["Contender", "Result", "StudySpec", "run_study"]
 
@@ -76,14 +76,15 @@ ALPHA = 0.3
 
 @dataclass(frozen=True)
 class StudySpec:
-    """What is run: seeds, horizons, both values of eps, and the grids of knobs."""
+    """What is run: a world, seeds, horizons, both values of eps, and the grids of knobs."""
 
+    world: str = "loans"
+    hypotheses: str | None = None
     seeds: tuple[int, ...] = (101, 102, 103, 104, 105)
     horizons: tuple[int, ...] = (500, 2000, 8000)
     eps: tuple[float, ...] = (0.3, 0.1)
     etas: tuple[float, ...] = (1.0, 0.25, 0.0625)
     noise_divisors: tuple[float, ...] = (1.0, 1e4, 1e5, 1e6)
-    hypotheses: str = "segments"
 
     def contenders(self) -> tuple[Contender, ...]:
         """All points, ours first."""
@@ -125,10 +126,9 @@ class _Job:
     def file(self, contender: Contender) -> Path:
         """Where the result is kept; another version of the algorithm has files of its own."""
         spec = self.spec
-        key = json.dumps(
-            [ALGORITHM, asdict(contender), self.eps, self.seed, spec.hypotheses, spec.horizons]
-        )
-        name = hashlib.sha256(key.encode()).hexdigest()[:12]
+        key = [ALGORITHM, asdict(contender), self.eps, self.seed]
+        key += [spec.world, spec.hypotheses, spec.horizons]
+        name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:12]
         return self.folder / f"{contender.learner}-{self.eps}-{self.seed}-{name}.json"
 
 
@@ -158,50 +158,64 @@ def _read(work: Iterable[_Job]) -> Iterable[Result]:
 
 
 def _run(job: _Job) -> _Job:
-    """All contenders on one stream, which is made once."""
+    """All contenders in one world; what does not react to them is made once."""
     wanting = [c for c in job.spec.contenders() if not job.file(c).exists()]
     if not wanting:
         return job
-    longest = max(job.spec.horizons)
-    world = Recorded(Loans(job.seed), longest)
-    hypotheses = world.hypotheses(job.spec.hypotheses)
-    encounters = (world.encounter(t) for t in range(1, longest + 1))
-    faced = faced_rounds(encounters, hypotheses)
-    slack = ALPHA - job.eps
-    best = {n: best_fair_policy(hypotheses, faced[:n], slack).error for n in job.spec.horizons}
+    world = ARENAS[job.spec.world](job.seed)
+    arena = _Arena(job, world)
     for contender in wanting:
-        rows = _contend(job, contender, world, hypotheses, best)
+        rows = [asdict(row) for row in arena.contend(contender)]
         part = job.file(contender).with_suffix(".part")
         part.write_text(json.dumps(rows))
         part.rename(job.file(contender))
     return job
 
 
-def _contend(
-    job: _Job,
-    contender: Contender,
-    world: World,
-    hypotheses: HypothesisClass,
-    best: dict[int, float],
-) -> list[dict[str, Any]]:
-    longest = max(job.spec.horizons)
-    rows = []
-    whole = None
-    for rounds in sorted(job.spec.horizons, reverse=True):
+class _Arena:
+    """A world with the best fair policy for each horizon: known beforehand where it is steady."""
+
+    def __init__(self, job: _Job, world: World) -> None:
+        self._job, self._longest = job, max(job.spec.horizons)
+        self._world = Recorded(world, self._longest) if isinstance(world, Steady) else world
+        self._hypotheses = world.hypotheses(job.spec.hypotheses)
+        self._best: dict[int, float] = {}
+        if isinstance(self._world, Steady):
+            rounds = range(1, self._longest + 1)
+            self._best = self._best_fair([self._world.encounter(t) for t in rounds])
+
+    def _best_fair(self, encounters: Sequence[Encounter]) -> dict[int, float]:
+        """Its error by each horizon that these rounds reach."""
+        faced = faced_rounds(encounters, self._hypotheses)
+        slack = ALPHA - self._job.eps
+        reached = [n for n in self._job.spec.horizons if n <= len(faced)]
+        return {n: best_fair_policy(self._hypotheses, faced[:n], slack).error for n in reached}
+
+    def contend(self, contender: Contender) -> Iterable[Result]:
+        """What one contender does here, by every horizon."""
         # Only the paper's schedule knows the horizon: to the others, the first rounds of a long
         # game are a short game.
-        anytime = contender.learner != "paper"
-        if whole is None or not anytime:
-            learner = contender.make(hypotheses, world.k, job.eps, job.seed, rounds)
-            whole = play(world, learner, longest if anytime else rounds)
-        summary = summarise(whole.first(rounds), best[rounds])
-        rows.append(
-            Result(
-                contender.learner, contender.eta, contender.noise_divisor, job.eps, job.seed,
-                rounds,
-                summary.error_rate, summary.violations, summary.reports,
-                summary.violations_per_1000_last_quarter, summary.oracle_calls,
-                best[rounds] / summary.people,
-            )
+        if contender.learner == "paper":
+            for rounds in self._job.spec.horizons:
+                whole, best = self._play(contender, rounds)
+                yield self._result(contender, whole, best[rounds])
+        else:
+            whole, best = self._play(contender, self._longest)
+            for rounds in self._job.spec.horizons:
+                yield self._result(contender, whole.first(rounds), best[rounds])
+
+    def _play(self, contender: Contender, rounds: int) -> tuple[Transcript, dict[int, float]]:
+        job, reacts = self._job, not self._best
+        learner = contender.make(self._hypotheses, self._world.k, job.eps, job.seed, rounds)
+        whole = play(self._world, learner, rounds, record=reacts)
+        return whole, self._best_fair(whole.encounters) if reacts else self._best
+
+    def _result(self, contender: Contender, game: Transcript, best: float) -> Result:
+        summary = summarise(game, best)
+        return Result(
+            contender.learner, contender.eta, contender.noise_divisor, self._job.eps,
+            self._job.seed, game.rounds,
+            summary.error_rate, summary.violations, summary.reports,
+            summary.violations_per_1000_last_quarter, summary.oracle_calls,
+            best / summary.people,
         )  # fmt: skip
-    return [asdict(row) for row in rows]

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from likewise.errors import LikewiseError
 from likewise.evaluation.summary import growth_exponent
+from likewise.experiments.arenas import ARENAS
 from likewise.experiments.study import ALPHA, Contender, Result, StudySpec
-from likewise.worlds import Loans
+from likewise.worlds import Steady
 
 __all__ = ["Point", "beaten", "points", "study_markdown", "write_between_marks"]
 
@@ -80,32 +81,35 @@ def beaten(found: Sequence[Point]) -> list[tuple[Point, Point]]:
 
 def study_markdown(spec: StudySpec, found: Sequence[Point]) -> str:
     """A table for each eps, and what follows from them."""
-    world = Loans(spec.seeds[0])
+    world = ARENAS[spec.world](spec.seeds[0])
     hypotheses = world.hypotheses(spec.hypotheses)
+    reacts = not isinstance(world, Steady)
     lines = [
-        f"World `loans`, class `{spec.hypotheses}`: |H| = {hypotheses.size:.1e}, separating set of "
-        f"{hypotheses.separators}, k = {world.k}; means of {len(spec.seeds)} seeds. Cells: error / "
-        f"rounds in violation / reports.",
+        f"World `{spec.world}`, class `{spec.hypotheses or world.classes[0]}`: "
+        f"|H| = {hypotheses.size:.1e}, separating set of {hypotheses.separators}, k = {world.k}; "
+        f"means of {len(spec.seeds)} seeds. Cells: error / rounds in violation / reports."
+        + (" The world reacts, so each learner has a best fair policy of its own." * reacts),
     ]
     for eps in spec.eps:
         at = [point for point in found if point.eps == eps]
+        best = "" if reacts else f": error {at[0].comparator:.3f}"
+        heads = ["learner", *(f"T = {n}" for n in spec.horizons), "growth of violations, reports"]
+        heads += ["violations per 1,000, last quarter", *(["best fair policy"] * reacts)]
         lines += [
             "",
             f"**alpha = {ALPHA:g}, eps = {eps:g}**; best fair policy in hindsight at T = "
-            f"{spec.horizons[-1]}: error {at[0].comparator:.3f}",
+            f"{spec.horizons[-1]}{best or ' in the last column'}",
             "",
-            "| learner | "
-            + " | ".join(f"T = {n}" for n in spec.horizons)
-            + " | growth of violations, reports | violations per 1,000, last quarter |",
-            "|---|" + "---|" * (len(spec.horizons) + 2),
-            *(_row(point) for point in at),
+            f"| {' | '.join(heads)} |",
+            "|---" * len(heads) + "|",
+            *(_row(point, own_comparator=reacts) for point in at),
         ]
     if spec.noise_divisors:
         lines += ["", _verdict(found)]
     return "\n".join(lines)
 
 
-def _row(point: Point) -> str:
+def _row(point: Point, *, own_comparator: bool) -> str:
     cells = [
         f"{error:.3f} / {violations:.0f} / {reports:.0f}"
         for error, violations, reports in zip(
@@ -113,8 +117,11 @@ def _row(point: Point) -> str:
         )
     ]
     growth = [growth_exponent(point.rounds, counts) for counts in (point.violations, point.reports)]
-    shown = ", ".join("–" if math.isnan(g) else f"T^{g:.2f}" for g in growth)
-    return f"| {point.contender.title} | {' | '.join(cells)} | {shown} | {point.last_quarter:.1f} |"
+    cells.append(", ".join("–" if math.isnan(g) else f"T^{g:.2f}" for g in growth))
+    cells.append(f"{point.last_quarter:.1f}")
+    if own_comparator:
+        cells.append(f"{point.comparator:.3f}")
+    return f"| {point.contender.title} | {' | '.join(cells)} |"
 
 
 def _verdict(found: Sequence[Point]) -> str:

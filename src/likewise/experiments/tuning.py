@@ -1,8 +1,4 @@
-"""How the defaults were chosen: grids of noise and eta on practice worlds, never on `loans` itself.
-
-The README's figures come from other worlds (or other settings of the same one), so that what is
-judged was not chosen by what judges it.
-"""
+"""How the defaults were chosen: grids of noise and eta, on worlds that judge nothing."""
 
 from __future__ import annotations
 
@@ -10,19 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from likewise.evaluation.summary import summarise
+from likewise.experiments.arenas import CHOOSING
 from likewise.game import play
 from likewise.learning import Learner, SelfTuned
 from likewise.learning.learner import player_named
-from likewise.worlds import Admissions, Loans, World
 
-__all__ = ["PRACTICE", "SHARES", "Trial", "trials", "tuning_markdown"]
+__all__ = ["ETAS", "SHARES", "Trial", "trials", "tuning_markdown"]
 
 ALPHA = EPS = 0.3
 
-PRACTICE: dict[str, Callable[[int], World]] = {
-    "admissions": Admissions,
-    "loans, another market": lambda seed: Loans(seed, k=4, luck=0.35, harshness=0, leniency=0.7),
-}
 SHARES = {
     "context-ftpl": (0.05, 0.1, 0.2, 0.4, 0.8),
     "exponential-weights": (0.35, 0.7, 1.4, 2.0, 2.8),
@@ -32,7 +24,7 @@ ETAS = (1.0, 0.25, 0.0625)
 
 @dataclass(frozen=True)
 class Trial:
-    """One setting on one practice world: means over the seeds."""
+    """One setting on one world: means over the seeds."""
 
     world: str
     player: str
@@ -50,12 +42,12 @@ def trials(
     jobs: int = 2,
     progress: Callable[[str, int], None] = lambda what, done: None,  # noqa: ARG005
 ) -> list[Trial]:
-    """Every share of the bound's best x and every eta, for both players, on all practice worlds."""
+    """Every share of the bound's best x and every eta, for both players, on all of the worlds."""
     from joblib import Parallel, delayed
 
     settings = [
         (world, player, share, eta)
-        for world in PRACTICE
+        for world in CHOOSING
         for player, shares in SHARES.items()
         for share in shares
         for eta in ETAS
@@ -73,7 +65,7 @@ def _trial(
 ) -> Trial:
     summaries = []
     for seed in seeds:
-        world = PRACTICE[world_name](seed)
+        world = CHOOSING[world_name](seed)
         hypotheses = world.hypotheses()
         x = share * player_named(player, hypotheses, "compiled").best_x(hypotheses)
         schedule = SelfTuned(eta=eta, x=x)
@@ -91,10 +83,10 @@ def _trial(
 
 
 def tuning_markdown(found: list[Trial], rounds: int, seeds: tuple[int, ...]) -> str:
-    """A table for each player and practice world: error / violations / reports."""
+    """A table for each player and world: error / violations / reports."""
     lines = [f"T = {rounds}, alpha = eps = {ALPHA:g}, means of {len(seeds)} seeds."]
     for player, shares in SHARES.items():
-        for world in PRACTICE:
+        for world in CHOOSING:
             lines += [
                 "",
                 f"**{player}** on *{world}*: error / rounds in violation / reports",
