@@ -1,9 +1,11 @@
 """What happens to a round, in the order in which it may happen.
 
-    Arrived ─▶ Decided ─▶ Sealed ─▶ Audited (a report | quiet | unaudited) ─▶ Labelled … ─▶ Closed
+    Arrived ─▶ Decided ─▶ Sealed ─▶ Audited (a report | quiet | unaudited) ─▶ Closed
+                     └─▶ Overridden … └─▶ Labelled …
 
-People may arrive and be decided on in several batches before the round is sealed. Labels come one
-by one. Every event is a value that can be written as JSON and read back.
+People may arrive and be decided on in several batches before the round is sealed. After that the
+audit and the labels, one by one, come in any order and any number of rounds later, or never. Every
+event is a value that can be written as JSON and read back.
 """
 
 from __future__ import annotations
@@ -22,6 +24,8 @@ __all__ = [
     "Decision",
     "Event",
     "Labelled",
+    "Outcome",
+    "Overridden",
     "Person",
     "Sealed",
     "event_from_json",
@@ -41,11 +45,17 @@ class Person:
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided about a person, and the published score in units of 2^-20."""
+    """What was decided about a person, and the published score in units of 2^-20.
+
+    ``inverse_chance`` is J, one over the chance of approval, in the same units: exact, or estimated
+    from draws. It is fixed with the decision, for everybody who was approved by a learner with
+    one-sided labels; the policy will have moved on when the label comes.
+    """
 
     person: str
     approved: bool
     score: int
+    inverse_chance: int | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +72,15 @@ class Decided:
 
     round: str
     decisions: tuple[Decision, ...]
+
+
+@dataclass(frozen=True)
+class Overridden:
+    """Somebody decided otherwise than the learner: ``approved`` is what they decided."""
+
+    round: str
+    person: str
+    approved: bool
 
 
 @dataclass(frozen=True)
@@ -108,10 +127,11 @@ class Closed:
     round: str
 
 
-Event = Arrived | Decided | Sealed | Audited | Labelled | Closed
+Event = Arrived | Decided | Overridden | Sealed | Audited | Labelled | Closed
 
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__.lower(): kind for kind in (Arrived, Decided, Sealed, Audited, Labelled, Closed)
+    kind.__name__.lower(): kind
+    for kind in (Arrived, Decided, Overridden, Sealed, Audited, Labelled, Closed)
 }
 
 

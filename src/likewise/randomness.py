@@ -43,6 +43,8 @@ class Purpose(IntEnum):
     WORLD = 5
     PROBE = 6
     VIEW = 7
+    LOTTERY = 8
+    DELAY = 9
 
 
 def philox(counter: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:

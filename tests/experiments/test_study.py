@@ -16,6 +16,8 @@ TINY = StudySpec(
     seeds=(1,), horizons=(4, 8, 16), eps=(0.3,), etas=(1.0, 0.25), noise_divisors=(1.0, 1e5)
 )
 
+REACTING = replace(TINY, world="adversarial", etas=(1.0,), noise_divisors=(1e5,))
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -42,6 +44,22 @@ def test_the_table_has_a_row_for_every_contender(folder: Path) -> None:
     text = study_markdown(TINY, points(TINY, run_study(TINY, folder, jobs=1)))
     assert all(f"| {contender.title} |" in text for contender in TINY.contenders())
     assert "beat" in text
+
+
+def test_where_the_world_reacts_each_contender_has_a_comparator_of_its_own(tmp_path: Path) -> None:
+    found = points(REACTING, run_study(REACTING, tmp_path, jobs=1))
+    text = study_markdown(REACTING, found)
+    assert text.count("best fair policy |") == 1
+    for mine in found:
+        row = next(line for line in text.splitlines() if f"| {mine.contender.title} |" in line)
+        assert row.endswith(f" | {mine.comparator:.3f} |")
+    assert len({mine.comparator for mine in found}) > 1
+
+
+def test_where_the_world_is_steady_all_have_the_same_comparator(folder: Path) -> None:
+    found = points(TINY, run_study(TINY, folder, jobs=1))
+    assert len({mine.comparator for mine in found}) == 1
+    assert "best fair policy |" not in study_markdown(TINY, found)
 
 
 def point(learner: str, error: float, violations: float, reports: float) -> Point:

@@ -185,8 +185,16 @@ def test_deploy_and_learn_are_the_events_in_one_go() -> None:
 
 def test_what_comes_twice_changes_nothing() -> None:
     state = fold(uneven(start()), Audited("r1", "quiet"), Labelled("r1", "ann", 1))
-    for again in (Sealed("r1", "panel"), Audited("r1", "quiet"), Labelled("r1", "ann", 1)):
+    for again in (
+        Arrived("r1", (ANN, BO)),
+        Arrived("r1", (BO,)),
+        Sealed("r1", "panel"),
+        Audited("r1", "quiet"),
+        Labelled("r1", "ann", 1),
+    ):
         assert apply(state, again) is state
+    closed = apply(state, Closed("r1"))
+    assert apply(closed, Closed("r1")) is closed
 
 
 def test_labels_that_never_came_are_counted() -> None:
@@ -266,7 +274,7 @@ def test_what_contradicts_the_record_is_refused(event: Event, message: str) -> N
         apply(state, event)
 
 
-@pytest.mark.parametrize("event", [Arrived("r1", (ANN,)), Labelled("r1", "ann", 1), Closed("r1")])
+@pytest.mark.parametrize("event", [Arrived("r1", (ANN,)), Labelled("r1", "ann", 1)])
 def test_a_closed_round_takes_no_more_events(event: Event) -> None:
     state = fold(sealed(start()), Audited("r1", "quiet"), Closed("r1"))
     with pytest.raises(EventRefused, match="'r1' is closed"):

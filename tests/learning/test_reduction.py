@@ -18,6 +18,7 @@ from scipy import stats
 from likewise.events import Arrived, Audited, Closed, Decided, Decision, Labelled, Person, Sealed
 from likewise.hypotheses import Pool, Segments
 from likewise.learning import Learner, Paper, SelfTuned, State, apply, decide
+from likewise.learning.deciding import upcoming
 from likewise.oracles import Oracle
 from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema
@@ -99,10 +100,9 @@ def test_a_late_cost_enters_the_scale_when_it_is_charged() -> None:
     for name in ("r1", "r2"):
         state = apply(state, Labelled(name, "ann", 0))
     assert state.tuning.squares == 0.0
-    state = uneven(state, "r3")
-    assert state.open["r3"].frozen.scale == pytest.approx(math.sqrt(0.5**2 + (0.25 + 0.25) ** 2))
-    state = uneven(state, "r4")
-    assert state.open["r4"].frozen.scale == state.open["r3"].frozen.scale, "counted once"
+    third = upcoming(state)
+    assert third.scale == pytest.approx(math.sqrt(0.5**2 + (0.25 + 0.25) ** 2))
+    assert upcoming(uneven(state, "r3")).scale == third.scale, "counted once"
 
 
 # ── Every number of the schedule, over hundreds of random rounds ────────────────────────────────
@@ -227,10 +227,10 @@ def test_costs_lam_and_scale_are_what_the_definitions_say(
     for opening in random_game(learner, 300, all_pairs):
         state, referee = opening.state, opening.referee
         round_ = state.open[opening.name]
-        assert round_.frozen.number == opening.t
-        assert round_.frozen.costs.tolist() == state.costs.tolist() == referee.costs
+        assert round_.policy.number == opening.t
+        assert round_.policy.costs.tolist() == state.costs.tolist() == referee.costs
         assert round_.lam == state.lam == pytest.approx(referee.lam, rel=1e-12)
-        assert round_.frozen.scale == pytest.approx(x * math.sqrt(referee.peak), rel=1e-12)
+        assert round_.policy.scale == pytest.approx(x * math.sqrt(referee.peak), rel=1e-12)
         assert state.audits == referee.audits
         assert opening.b_before <= largest, "B_t ≤ B̄_t"
         before_the_peak += opening.s_t < referee.peak
@@ -253,7 +253,7 @@ def test_published_scores_are_gibbs_weights_at_the_frozen_temperature(
         costs = [c / 2**20 for c in opening.referee.costs]
         round_ = opening.state.open[opening.name]
         paid = [sum(costs[c] for c in range(6) if c % BINS >= rule[c // BINS]) for rule in rules]
-        weights = [math.exp(-(cost - min(paid)) / round_.frozen.scale) for cost in paid]
+        weights = [math.exp(-(cost - min(paid)) / round_.policy.scale) for cost in paid]
         decided = decide(opening.state, opening.name)
         for cell, decision in zip(opening.cells, decided.decisions, strict=True):
             approving = [

@@ -23,6 +23,7 @@ from likewise.evaluation.comparator import BestFair, Faced, best_fair_policy
 from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
 from likewise.learning import Learner, SelfTuned, State, deploy, learn
 from likewise.learning.bounds import bounds
+from likewise.learning.deciding import upcoming
 from likewise.learning.dual import dual_step
 from likewise.learning.primal import Frozen
 from likewise.schema import Feature, FeatureSchema
@@ -178,9 +179,9 @@ def hostile_game(learner: Learner, setting: Setting, against: str) -> Played:
         distances = distances + distances.T
         people = setting.hypotheses.schema.people(rows)
         points = setting.hypotheses.locate(people)
+        frozen, lam = upcoming(state), to_units(state.lam) / ONE
         state, deployment = deploy(state, people)
-        opened = state.open[deployment.round]
-        policy = exact_policy(learner, opened.frozen, points)
+        policy = exact_policy(learner, frozen, points)
         labels = (policy < 0.5 if against == "the policy" else kinds == 0).astype(np.int64)
         excess = deployment.scores[:, None] - deployment.scores[None, :]
         excess = excess - distances - learner.sensitivity
@@ -188,13 +189,12 @@ def hostile_game(learner: Learner, setting: Setting, against: str) -> Played:
         pair = (over, under) if excess[over, under] > 0 else None
         found = [(people.ids[over], people.ids[under])] if pair else []
         state = learn(state, deployment, labels=labels.tolist(), report=found)
-        lam = to_units(opened.lam) / ONE
         played.faced.append(Faced(points, labels, distances))
         played.policies.append(policy)
         played.scores.append(deployment.scores)
         played.reports.append(pair)
         played.lams.append(lam)
-        played.scales.append(opened.frozen.scale)
+        played.scales.append(frozen.scale)
         played.ranges.append(3 * played.label_weight + (2 * lam if pair else 0.0))
         played.errors += float(np.abs(policy - labels).sum())
         gaps = policy[:, None] - policy[None, :]

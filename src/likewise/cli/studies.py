@@ -12,6 +12,7 @@ __all__ = ["study", "tune"]
 
 PAGES = {"readme": Path("README.md"), "worlds": Path("docs/worlds.md")}
 DEFAULTS = Path("docs/defaults.md")
+FRONTIERS = Path("docs/figures/frontiers.svg")
 
 
 @main.command(short_help="Measure the tables in the documentation (long).")
@@ -32,30 +33,40 @@ DEFAULTS = Path("docs/defaults.md")
 @click.option("--seeds", type=AT_LEAST_ONE, help="How many seeds.  [default: 5, or 3 for worlds]")
 @click.option(
     "--longest",
-    type=click.IntRange(min=128),
+    type=click.IntRange(min=32),
     default=8000,
     show_default=True,
     help="The longest horizon T; T/4 and T/16 are measured too.",
 )
-@click.option("--write", is_flag=True, help="Put the tables into the page.")
+@click.option(
+    "--write", is_flag=True, help="Put the tables into the page; for worlds, draw their frontiers."
+)
 def study(page: str, folder: Path, jobs: int, seeds: int | None, longest: int, write: bool) -> None:
     """Measure our learners beside the paper's, with their frontiers over eta."""
     document = PAGES[page]
     _refuse_elsewhere(document, write)
     from likewise.experiments.pages import PARTS
     from likewise.experiments.study import run_study
-    from likewise.experiments.tables import points, study_markdown, write_between_marks
+    from likewise.experiments.tables import Point, points, study_markdown, write_between_marks
 
     texts: dict[str, list[str]] = {}
+    judged: dict[str, list[Point]] = {}
     for mark, part in PARTS[page](longest, seeds):
         with progress_bar(len(part.seeds) * len(part.eps)) as progress:
             results = run_study(part, folder, jobs=jobs, progress=progress)
-        texts.setdefault(mark, []).append(study_markdown(part, points(part, results)))
+        found = points(part, results)
+        texts.setdefault(mark, []).append(study_markdown(part, found))
+        if mark == "judging":
+            judged[part.world] = found
     for mark, parts in texts.items():
         text = "\n\n".join(parts)
         click.echo(text)
         if write:
             write_between_marks(document, mark, text)
+    if write and judged:
+        from likewise.experiments.frontiers import write_frontiers
+
+        write_frontiers(FRONTIERS, judged)
 
 
 @main.command(short_help="Measure what the defaults were chosen by.")

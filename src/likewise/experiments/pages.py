@@ -22,7 +22,7 @@ def _readme(longest: int, seeds: int | None) -> Parts:
     """`loans`, and the same on a class too large for anything but an oracle or a factorisation."""
     spec = _spec(longest, seeds or 5)
     yield "study", spec
-    large = _spec(longest // 4, min(2, seeds or 2))
+    large = _spec(max(32, longest // 4), min(2, seeds or 2))
     yield "study", replace(large, hypotheses="segments-large", eps=(0.3,), noise_divisors=())
 
 
@@ -32,7 +32,7 @@ def _worlds(longest: int, seeds: int | None) -> Parts:
     for world in JUDGING:
         if world != "loans":
             yield "judging", replace(judged, world=world)
-    chosen_on = replace(_spec(longest // 4, min(2, seeds or 2)), noise_divisors=(1e5, 1e6))
+    chosen_on = replace(_spec(max(32, longest // 4), min(2, seeds or 2)), noise_divisors=(1e5, 1e6))
     for world in CHOOSING:
         yield "choosing", replace(chosen_on, world=world)
 

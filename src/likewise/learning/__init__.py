@@ -1,12 +1,12 @@
 """The learner: two players on a Lagrangian, as a fold over events."""
 
 from likewise.learning.audit import Audit
-from likewise.learning.deciding import decide
+from likewise.learning.deciding import decide, drawn_for_audit
 from likewise.learning.deploy import Deployment, deploy, learn
 from likewise.learning.files import dump_state, load_state, parse_state, save_state
 from likewise.learning.fold import apply
 from likewise.learning.learner import Learner
-from likewise.learning.schedules import Paper, Schedule, SelfTuned
+from likewise.learning.schedules import Paper, PaperOneSided, Schedule, SelfTuned
 from likewise.learning.state import State
 
 __all__ = [
@@ -14,12 +14,14 @@ __all__ = [
     "Deployment",
     "Learner",
     "Paper",
+    "PaperOneSided",
     "Schedule",
     "SelfTuned",
     "State",
     "apply",
     "decide",
     "deploy",
+    "drawn_for_audit",
     "dump_state",
     "learn",
     "load_state",

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from likewise.errors import EventRefused
 from likewise.events import Decided, Decision, Person
 from likewise.hypotheses import Points
+from likewise.learning.pricing import Direct
 from likewise.learning.primal import Frozen
 from likewise.learning.refusals import open_round
 from likewise.learning.state import State
+from likewise.randomness import Purpose, Stream
 from likewise.schema import People
+from likewise.units import ONE, to_units
 
-__all__ = ["decide", "located", "upcoming"]
+__all__ = ["decide", "drawn_for_audit", "located", "upcoming"]
 
 
 def located(state: State, people: tuple[Person, ...]) -> Points:
@@ -25,7 +30,7 @@ def located(state: State, people: tuple[Person, ...]) -> Points:
 def upcoming(state: State) -> Frozen:
     """The policy that a round would have if it opened now."""
     learner = state.learner
-    scale = state.scale(state.tuning.opened(state.largest_cost))
+    scale = state.scale(state.tuning.opened(state.largest_square))
     return Frozen(state.opened + 1, learner.seed, state.costs, scale, learner.copies)
 
 
@@ -40,14 +45,32 @@ def decide(state: State, round_id: str) -> Decided:
     if not people:
         raise EventRefused(f"Round {round_id!r}: everybody who arrived has been decided on.")
     learner, batch = state.learner, round_.batches - 1
-    points = located(state, people)
-    player = learner.primal
-    scores = player.scores(learner.hypotheses, round_.frozen, points, round_.draws, batch)
-    bits = player.decide(learner.hypotheses, round_.frozen, points, batch)
+    points, frozen, one_sided = located(state, people), round_.policy, learner.pricing.one_sided
+    cap = learner.resamples(round_.number)
+    outlook = learner.primal.outlook(
+        learner.hypotheses, frozen, points, round_.draws, batch, cap=cap
+    )
+    bits = learner.primal.decide(learner.hypotheses, frozen, points, batch)
+    if isinstance(learner.pricing, Direct):
+        # Its estimate has no bound where J has none, so J is capped even where it is exact.
+        outlook = replace(outlook, inverses=[min(j, cap * ONE) for j in outlook.inverses])
     return Decided(
         round_id,
         tuple(
-            Decision(person.id, bool(bit), score)
-            for person, bit, score in zip(people, bits, scores, strict=True)
+            Decision(person.id, bool(bit), score, inverse if one_sided and bit else None)
+            for person, bit, score, inverse in zip(
+                people, bits, outlook.scores, outlook.inverses, strict=True
+            )
         ),
     )
+
+
+def drawn_for_audit(state: State, round_id: str) -> bool:
+    """Whether the lottery drew the round for audit, with the learner's ``audit_share``.
+
+    The lottery is held when the round opens, with random numbers of its own, so that neither the
+    policy nor the people have anything to do with it, and anybody who knows the seed can check it.
+    """
+    learner, number = state.learner, open_round(state, round_id).number
+    stream = Stream(learner.seed, Purpose.LOTTERY, number)
+    return stream.below(ONE) < to_units(learner.audit_share)

@@ -78,7 +78,9 @@ def learn(
     """The panel's report and the labels come in, and the round is closed.
 
     ``report`` is the panel's, or lists pairs (over, under) by id; empty if the panel found nothing
-    to report, None if nobody audited the round. ``labels`` are by id, or for everybody in order.
+    to report, None if nobody audited the round. ``labels`` are by id, or for everybody in order;
+    with one-sided labels, by id for those who were approved. Feedback that comes bit by bit is
+    for :func:`~likewise.learning.apply`.
     """
     name = deployment.round
     state = apply(state, _audited(name, report))

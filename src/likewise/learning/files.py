@@ -33,7 +33,7 @@ __all__ = ["VERSION", "dump_state", "load_state", "parse_state", "save_state"]
 
 VERSION = "likewise-state/1"
 
-_COUNTS = ("lam", "opened", "audits", "reports", "calls", "missing")
+_COUNTS = ("lam", "opened", "audits", "reports", "calls", "missing", "overridden")
 
 
 class _Arrays:
@@ -52,9 +52,10 @@ class _Arrays:
 def _round_to_json(round_: OpenRound, arrays: _Arrays) -> dict[str, Any]:
     return {
         "id": round_.id,
-        "number": round_.frozen.number,
-        "costs": arrays.number(round_.frozen.costs),
-        "scale": round_.frozen.scale,
+        "number": round_.number,
+        "policy": None
+        if round_.frozen is None
+        else [arrays.number(round_.frozen.costs), round_.frozen.scale],
         "lam": round_.lam,
         "draws": round_.draws,
         # A missing value is NaN, which JSON does not know.
@@ -62,21 +63,27 @@ def _round_to_json(round_: OpenRound, arrays: _Arrays) -> dict[str, Any]:
             [p.id, [None if math.isnan(v) else v for v in p.features]] for p in round_.people
         ],
         "batches": round_.batches,
-        "decisions": [[d.person, d.approved, d.score] for d in round_.decisions.values()],
+        "decisions": [
+            [d.person, d.approved, d.score, d.inverse_chance] for d in round_.decisions.values()
+        ],
         "panel": round_.panel,
         "outcome": round_.outcome,
         "pairs": [list(pair) for pair in round_.pairs],
         "labels": dict(sorted(round_.labels.items())),
+        "overrides": dict(sorted(round_.overrides.items())),
     }
 
 
 def _round_from_json(
     data: Mapping[str, Any], arrays: list[IntArray], learner: Learner
 ) -> OpenRound:
-    costs = arrays[data["costs"]]
-    frozen = Frozen(data["number"], learner.seed, costs, data["scale"], learner.copies)
+    frozen = None
+    if data["policy"] is not None:
+        place, scale = data["policy"]
+        frozen = Frozen(data["number"], learner.seed, arrays[place], scale, learner.copies)
     return OpenRound(
         id=data["id"],
+        number=data["number"],
         frozen=frozen,
         lam=data["lam"],
         draws=data["draws"],
@@ -90,6 +97,7 @@ def _round_from_json(
         outcome=data["outcome"],
         pairs=tuple((over, under) for over, under in data["pairs"]),
         labels=MappingProxyType(dict(data["labels"])),
+        overrides=MappingProxyType(dict(data["overrides"])),
     )
 
 

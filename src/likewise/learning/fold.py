@@ -1,8 +1,9 @@
 """The fold: ``apply(state, event)``. Every driver of the learner goes through here.
 
-An event that does not fit is refused with :class:`~likewise.errors.EventRefused`; since states
-are values, the one the caller holds is then unchanged. A decision, seal, audit or label that says
-again what is already known changes nothing.
+Once a round is sealed, its audit, its labels and the overriding of its decisions come in any order,
+any number of rounds later, or never. An event that does not fit, or that contradicts the record, is
+refused with :class:`~likewise.errors.EventRefused`; since states are values, the one the caller
+holds is then unchanged. An event that says again what is already known changes nothing.
 """
 
 from __future__ import annotations
@@ -21,14 +22,23 @@ from likewise.events import (
     Decided,
     Event,
     Labelled,
+    Overridden,
     Sealed,
 )
 from likewise.learning.costs import report_cost
-from likewise.learning.deciding import located, upcoming
+from likewise.learning.deciding import drawn_for_audit, located, upcoming
 from likewise.learning.dual import dual_step
-from likewise.learning.refusals import check_id, check_pairs, checked_people, open_round
+from likewise.learning.refusals import (
+    check_decision,
+    check_id,
+    check_override,
+    check_pairs,
+    check_seen,
+    checked_people,
+    open_round,
+    same_person,
+)
 from likewise.learning.state import REMEMBERED, OpenRound, State
-from likewise.units import ONE
 
 __all__ = ["apply"]
 
@@ -73,6 +83,9 @@ def _arrived(event: Arrived, state: State) -> State:
     new = event.round not in state.open
     state = _opened(state, event.round) if new else state
     round_ = state.open[event.round]
+    known = {p.id: p for p in round_.people}
+    if all(p.id in known and same_person(p, known[p.id]) for p in event.people):
+        return state
     if round_.panel is not None:
         raise EventRefused(
             f"Round {round_.id!r} is sealed; nobody can join it. Let them arrive in the next one."
@@ -88,11 +101,17 @@ def _arrived(event: Arrived, state: State) -> State:
 
 def _opened(state: State, round_id: str) -> State:
     """Freeze the policy π^t: all costs so far, and the noise for them."""
-    learner, frozen = state.learner, upcoming(state)
-    exact = learner.primal.exact
-    draws = 0 if exact else learner.schedule.draws(learner.audit, learner.k, frozen.number)
-    round_ = OpenRound(round_id, frozen, state.lam, draws)
-    tuning = state.tuning.opened(state.largest_cost)
+    limit = state.learner.open_limit
+    if len(state.open) >= limit:
+        raise EventRefused(
+            f"Round {round_id!r} cannot open: {limit} rounds are open, which is the learner's "
+            f"open_limit. Close those of which nothing more will be heard; the oldest is "
+            f"{next(iter(state.open))!r}."
+        )
+    frozen = upcoming(state)
+    draws = state.learner.draws(frozen.number)
+    round_ = OpenRound(round_id, frozen.number, frozen, state.lam, draws)
+    tuning = state.tuning.opened(state.largest_square)
     return _with_round(state, round_, tuning=tuning, opened=frozen.number)
 
 
@@ -108,17 +127,7 @@ def _decided(event: Decided, state: State) -> State:
             f"Round {round_.id!r}: decisions must be on {expected}, in that order; got {decided}."
         )
     for decision in event.decisions:
-        score = decision.score
-        if isinstance(score, bool) or not isinstance(score, int) or not 0 <= score <= ONE:
-            raise EventRefused(
-                f"Person {decision.person!r}: a score must be a whole number in [0, 2^20]; got "
-                f"{score!r}. likewise.units.to_units turns a chance into one."
-            )
-        if not isinstance(decision.approved, bool):
-            raise EventRefused(
-                f"Person {decision.person!r}: approved must be True or False; got "
-                f"{decision.approved!r}."
-            )
+        check_decision(decision, state.learner)
     decisions = MappingProxyType({**round_.decisions, **{d.person: d for d in event.decisions}})
     calls = state.calls + state.learner.primal.calls(round_.draws)
     return _with_round(state, replace(round_, decisions=decisions), calls=calls)
@@ -140,7 +149,40 @@ def _sealed(event: Sealed, state: State) -> State:
             f"Round {round_.id!r}: {len(round_.undecided)} people are undecided. Decide on them, "
             f"then seal."
         )
-    return _with_round(state, replace(round_, panel=event.panel))
+    state = _with_round(state, replace(round_, panel=event.panel, frozen=None))
+    for decision in round_.decisions.values():
+        if decision.person not in round_.overrides:
+            amount = state.learner.pricing.sealed(decision)
+            state = _charge_person(state, round_, decision.person, amount)
+    return state
+
+
+def _charge_person(state: State, round_: OpenRound, person: str, amount: int) -> State:
+    """One person's part of the error, in units, on their point."""
+    if amount == 0:
+        return state
+    people = tuple(p for p in round_.people if p.id == person)
+    points = located(state, people)
+    costs = state.learner.hypotheses.charge(state.costs, points, np.array([amount]))
+    tuning, square = state.tuning, state.learner.label_square
+    tuning = tuning.charged(abs(amount)) if square is None else tuning.estimated(square)
+    return replace(state, costs=costs, tuning=tuning)
+
+
+@_apply.register
+def _overridden(event: Overridden, state: State) -> State:
+    """The decision of somebody else: its propensity is not ours, so it carries no label cost."""
+    round_ = open_round(state, event.round)
+    if event.person in round_.overrides and round_.overrides[event.person] == event.approved:
+        return state
+    check_override(event, round_, one_sided=state.learner.pricing.one_sided)
+    decision = round_.decisions[event.person]
+    if round_.panel is not None:
+        # What was charged at sealing is taken back.
+        amount = -state.learner.pricing.sealed(decision)
+        state = _charge_person(state, round_, event.person, amount)
+    overrides = MappingProxyType({**round_.overrides, event.person: event.approved})
+    return _with_round(state, replace(round_, overrides=overrides), overridden=state.overridden + 1)
 
 
 @_apply.register
@@ -154,6 +196,12 @@ def _audited(event: Audited, state: State) -> State:
         raise EventRefused(
             f"Round {round_.id!r} was audited already, with the outcome {round_.outcome!r}."
         )
+    if event.outcome != "unaudited" and not drawn_for_audit(state, round_.id):
+        raise EventRefused(
+            f"Round {round_.id!r} was not drawn for audit; the lottery draws a share of "
+            f"{state.learner.audit_share:g}. An audit of other rounds would bias what is learned: "
+            f"say Audited({round_.id!r}, 'unaudited')."
+        )
     check_pairs(event, round_, state.learner.sensitivity)
     round_ = replace(round_, outcome=event.outcome, pairs=event.pairs)
     if event.outcome == "unaudited" or not state.learner.heeds_reports:
@@ -162,11 +210,15 @@ def _audited(event: Audited, state: State) -> State:
 
 
 def _charge_report(state: State, round_: OpenRound) -> State:
-    """The report's cost, at the round's own lam, and the dual player's step."""
+    """The report's cost, at the round's own lam, and the dual player's step.
+
+    Where only a share of the rounds is audited, both weigh one over the share, and steps become
+    smaller with audits rather than rounds.
+    """
     learner, reported = state.learner, round_.outcome == "report"
     costs, tuning = state.costs, state.tuning
     if reported:
-        amount = report_cost(round_.lam, len(round_.pairs))
+        amount = report_cost(round_.lam / learner.audit_share, len(round_.pairs))
         named = {p.id: p for p in round_.people}
         people = [named[person] for pair in round_.pairs for person in pair]
         for start in range(0, len(people), 2):
@@ -175,7 +227,8 @@ def _charge_report(state: State, round_: OpenRound) -> State:
         tuning = tuning.charged(amount * len(people))
     audits = state.audits + 1
     mu = learner.schedule.mu(audits)
-    lam = dual_step(state.lam, reported=reported, beta=learner.audit.beta, mu=mu)
+    share, beta = learner.audit_share, learner.audit.beta
+    lam = dual_step(state.lam, reported=reported, beta=beta, mu=mu, share=share)
     return _with_round(
         state, round_, costs=costs, tuning=tuning, lam=lam, audits=audits,
         reports=state.reports + reported,
@@ -206,18 +259,20 @@ def _labelled(event: Labelled, state: State) -> State:
             f"Round {round_.id!r}, person {event.person!r}: the label is recorded as "
             f"{round_.labels[event.person]} and cannot become {label}."
         )
-    learner = state.learner
-    amount = learner.label_cost(label)
-    people = tuple(p for p in round_.people if p.id == event.person)
-    costs = learner.hypotheses.charge(state.costs, located(state, people), np.array([amount]))
+    one_sided = state.learner.pricing.one_sided
+    check_seen(event, round_, one_sided=one_sided)
     labels = MappingProxyType({**round_.labels, event.person: label})
-    return _with_round(
-        state, replace(round_, labels=labels), costs=costs, tuning=state.tuning.charged(abs(amount))
-    )
+    state = _with_round(state, replace(round_, labels=labels))
+    if one_sided and event.person in round_.overrides:
+        return state
+    amount = state.learner.pricing.labelled(round_.decisions[event.person], label)
+    return _charge_person(state, round_, event.person, amount)
 
 
 @_apply.register
 def _closed(event: Closed, state: State) -> State:
+    if event.round in state.closed:
+        return state
     round_ = open_round(state, event.round)
     if round_.outcome is None:
         raise EventRefused(
@@ -225,6 +280,7 @@ def _closed(event: Closed, state: State) -> State:
             f"Audited({round_.id!r}, 'unaudited')."
         )
     rest = MappingProxyType({key: value for key, value in state.open.items() if key != round_.id})
-    missing = state.missing + len(round_.people) - len(round_.labels)
+    awaited = round_.awaited(one_sided=state.learner.pricing.one_sided)
+    missing = state.missing + len(awaited)
     closed = (*state.closed, round_.id)[-REMEMBERED:]
     return replace(state, open=rest, closed=closed, missing=missing)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
-from likewise.checks import whole
+from likewise.checks import real, whole
 from likewise.errors import ParameterError
 from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec
 from likewise.learning import primal
 from likewise.learning.audit import Audit
-from likewise.learning.costs import label_cost
+from likewise.learning.pricing import Lifted, Pricing, pricing_named
 from likewise.learning.schedules import Paper, Schedule, SelfTuned, schedule_from_spec
 from likewise.oracles import ENGINES
-from likewise.units import ONE, to_units
+from likewise.units import ONE, from_units, to_units
 
 __all__ = ["Learner", "player_named"]
 
@@ -23,6 +23,8 @@ ALGORITHM = "likewise-algorithm/1"
 
 # Below this many units rounding would change the weight of a label by more than 3 %.
 SMALLEST_LABEL_COST = 16
+# A report weighs one over the share; a panel seen less often than that teaches nothing.
+SMALLEST_SHARE = 0.001
 
 
 def player_named(name: str, hypotheses: HypothesisClass, engine: str) -> primal.Player:
@@ -40,7 +42,8 @@ def player_named(name: str, hypotheses: HypothesisClass, engine: str) -> primal.
 
 @dataclass(frozen=True)
 class Learner:
-    """Algorithm "Reduction to Context-FTPL + Online Gradient Descent", as settings.
+    """Algorithm "Reduction to Context-FTPL + Online Gradient Descent", as settings; with one-sided
+    feedback, Algorithm "Reduction to Context-Semi-Bandit-FTPL + Online Gradient Descent".
 
     Parameters
     ----------
@@ -53,6 +56,10 @@ class Learner:
     player: ``auto``, ``context-ftpl`` or ``exponential-weights``.
     engine: who makes the draws of Context-FTPL; every engine makes the same ones.
     heeds_reports: if not, the panel is ignored and only accuracy counts (a baseline).
+    feedback: ``full``, or ``one-sided``: labels become known only of those who were approved.
+    estimate: how unseen labels are made up for, ``lifted`` or ``direct``.
+    audit_share: the probability with which a round is drawn for audit; reports weigh 1/share.
+    open_limit: the most rounds that may wait for feedback at a time.
     """
 
     hypotheses: HypothesisClass
@@ -64,6 +71,12 @@ class Learner:
     player: str = "auto"
     engine: str = "compiled"
     heeds_reports: bool = True
+    feedback: str = "full"
+    estimate: str = "lifted"
+    audit_share: float = 1.0
+    open_limit: int = 10_000
+
+    _PLAIN: ClassVar = ("heeds_reports", "feedback", "estimate", "audit_share", "open_limit")
 
     def __post_init__(self) -> None:
         if not isinstance(self.hypotheses, HypothesisClass):
@@ -86,12 +99,33 @@ class Learner:
             raise ParameterError(
                 "engine", f"must be one of {', '.join(ENGINES)}", self.engine, "They all agree."
             )
+        limit = whole("open_limit", self.open_limit, 1, None, "It bounds the size of a state.")
+        object.__setattr__(self, "open_limit", limit)
+        share = real("audit_share", self.audit_share, "1 is the default.")
+        if not SMALLEST_SHARE <= share <= 1:
+            raise ParameterError(
+                "audit_share", f"must be in [{SMALLEST_SHARE}, 1]", self.audit_share,
+                "It is the probability with which a round is audited.",
+            )  # fmt: skip
+        object.__setattr__(self, "audit_share", share)
+        self._check_schedule()
+
+    def _check_schedule(self) -> None:
+        """The schedule must fit the player and the feedback."""
+        pricing = self.pricing
+        if self.feedback not in self.schedule.feedback:
+            raise ParameterError(
+                "schedule", f"must be one for {self.feedback} feedback",
+                type(self.schedule).__name__,
+                "Paper is for full information, PaperOneSided for one-sided labels, SelfTuned for "
+                "both.",
+            )  # fmt: skip
         if isinstance(self.schedule, Paper) and self.primal.exact:
             raise ParameterError(
                 "player", "must be context-ftpl for the paper's schedule", self.player,
                 "Its noise has no counterpart in exponential weights.",
             )  # fmt: skip
-        if abs(self.label_cost(1)) < SMALLEST_LABEL_COST:
+        if pricing.unit < SMALLEST_LABEL_COST:
             raise ParameterError(
                 "eta",
                 f"must be at least {SMALLEST_LABEL_COST * self.k / ONE:g} for k = {self.k}",
@@ -111,9 +145,33 @@ class Learner:
         """How violations are asked for."""
         return self.schedule.audit(self.alpha, self.eps, exact=self.primal.exact)
 
-    def label_cost(self, label: int) -> int:
-        """What predicting 1 costs once the label is known, in units."""
-        return label_cost(label, self.schedule.error_weight(), self.k)
+    @cached_property
+    def pricing(self) -> Pricing:
+        """What labels cost, and when."""
+        eta = self.schedule.error_weight()
+        return pricing_named(self.feedback, self.estimate, eta, self.k)
+
+    @cached_property
+    def label_square(self) -> float | None:
+        """What a person adds to S where the range of an estimate is not bounded, but its square is.
+
+        That is, where J = 1/π^t(x) is exact and the estimate never negative: 4·5·eta²/k (Theorem
+        C'). Otherwise None, and S is the sum of squared ranges.
+        """
+        if not (self.primal.exact and isinstance(self.pricing, Lifted)):
+            return None
+        unit = from_units(self.pricing.unit)
+        return 20.0 * self.k * unit * unit
+
+    def resamples(self, t: int) -> int:
+        """M_t, the largest J in round t; 1 where no label has to be made up for."""
+        return self.schedule.resamples(self.k, t) if self.pricing.one_sided else 1
+
+    def draws(self, t: int) -> int:
+        """How many draws of h a batch of round t takes: R, or M if that is more."""
+        if self.primal.exact:
+            return 0
+        return max(self.schedule.draws(self.audit, self.k, t), self.resamples(t))
 
     @property
     def sensitivity(self) -> int:
@@ -128,7 +186,7 @@ class Learner:
     @cached_property
     def default_x(self) -> float:
         """The player's noise (temperature) in units of sqrt(S), unless the schedule has its own."""
-        return self.primal.default_x(self.hypotheses)
+        return self.primal.default_x(self.hypotheses, one_sided=self.pricing.one_sided)
 
     @property
     def resolved_schedule(self) -> Schedule:
@@ -154,7 +212,7 @@ class Learner:
             "schedule": self.resolved_schedule.spec(),
             "player": self.primal.name,
             "engine": self.engine,
-            "heeds_reports": self.heeds_reports,
+            **{name: getattr(self, name) for name in self._PLAIN},
         }
 
     @classmethod
@@ -171,7 +229,7 @@ class Learner:
                 "schema", "must have the hash that was recorded", hypotheses.schema.digest,
                 f"Recorded was {spec['schema']}; the features have been changed.",
             )  # fmt: skip
-        plain = ("k", "alpha", "eps", "seed", "player", "engine", "heeds_reports")
+        plain = ("k", "alpha", "eps", "seed", "player", "engine", *cls._PLAIN)
         return cls(
             hypotheses=hypotheses,
             schedule=schedule_from_spec(spec["schedule"]),

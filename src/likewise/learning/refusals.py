@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from likewise.errors import EventRefused
-from likewise.events import Arrived, Audited, Person
-from likewise.learning.state import OpenRound, State
+import numpy as np
 
-__all__ = ["check_id", "check_pairs", "checked_people", "open_round"]
+from likewise.errors import EventRefused
+from likewise.events import Arrived, Audited, Decision, Labelled, Overridden, Person
+from likewise.learning.learner import Learner
+from likewise.learning.state import OpenRound, State
+from likewise.units import ONE
+
+__all__ = [
+    "check_decision",
+    "check_id",
+    "check_override",
+    "check_pairs",
+    "check_seen",
+    "checked_people",
+    "open_round",
+    "same_person",
+]
 
 
 def check_id(name: object, what: str) -> None:
@@ -83,3 +96,76 @@ def check_pairs(event: Audited, round_: OpenRound, sensitivity: int) -> None:
             )
     if len({frozenset(pair) for pair in event.pairs}) != len(event.pairs):
         raise EventRefused(f"Round {round_.id!r}: a pair was reported twice.")
+
+
+def same_person(one: Person, other: Person) -> bool:
+    """Whether id and features agree; a value that is missing agrees with one that is missing."""
+    return one.id == other.id and np.array_equal(one.features, other.features, equal_nan=True)
+
+
+def check_decision(decision: Decision, learner: Learner) -> None:
+    """A score, a decision, and J for those whose label will be weighted by it."""
+    score, inverse = decision.score, decision.inverse_chance
+    if isinstance(score, bool) or not isinstance(score, int) or not 0 <= score <= ONE:
+        raise EventRefused(
+            f"Person {decision.person!r}: a score must be a whole number in [0, 2^20]; got "
+            f"{score!r}. likewise.units.to_units turns a chance into one."
+        )
+    if not isinstance(decision.approved, bool):
+        raise EventRefused(
+            f"Person {decision.person!r}: approved must be True or False; got "
+            f"{decision.approved!r}."
+        )
+    if not (learner.pricing.one_sided and decision.approved):
+        if inverse is not None:
+            raise EventRefused(
+                f"Person {decision.person!r}: an inverse chance is for those whom a learner with "
+                f"one-sided labels approved; got {inverse!r}."
+            )
+    elif isinstance(inverse, bool) or not isinstance(inverse, int) or inverse < ONE:
+        raise EventRefused(
+            f"Person {decision.person!r} was approved, and labels are one-sided: the decision must "
+            f"come with its inverse chance, a whole number of at least 2^20; got {inverse!r}."
+        )
+
+
+def check_override(event: Overridden, round_: OpenRound, *, one_sided: bool) -> None:
+    """An override changes a decision, once, before its outcome is known."""
+    if event.person not in round_.decisions:
+        raise EventRefused(
+            f"Round {round_.id!r} has no decision on {event.person!r} to override; it has those on "
+            f"{', '.join(map(repr, round_.decisions)) or 'nobody'}."
+        )
+    if not isinstance(event.approved, bool):
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: approved must be True or False; got "
+            f"{event.approved!r}."
+        )
+    said = {True: "approved", False: "rejected"}
+    if event.person in round_.overrides:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: the override is recorded as "
+            f"{said[round_.overrides[event.person]]} and cannot become {said[event.approved]}."
+        )
+    if event.approved == round_.decisions[event.person].approved:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: the learner's decision was "
+            f"{said[event.approved]} too, so nothing was overridden. Leave the event out."
+        )
+    if one_sided and event.person in round_.labels:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: the label is known, so the decision "
+            f"was carried out and cannot be overridden any more."
+        )
+
+
+def check_seen(event: Labelled, round_: OpenRound, *, one_sided: bool) -> None:
+    """With one-sided labels, nobody knows what those who were rejected would have done."""
+    person = event.person
+    final = round_.overrides.get(person, round_.decisions[person].approved)
+    if one_sided and not final:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {person!r} was rejected, and this learner's labels are "
+            f"one-sided: nobody knows this label. If somebody approved them after all, record that "
+            f"first: Overridden({round_.id!r}, {person!r}, True)."
+        )

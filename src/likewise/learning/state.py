@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from likewise.errors import EventRefused
 from likewise.events import Decision, Person
 from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
@@ -27,7 +28,7 @@ class Tuning:
     """What the self-tuned schedule knows: the squared ranges of the losses so far.
 
     ``squares`` is Σ_{tau<t} B_tau², ``pending`` what was charged since the last round opened (in
-    units), and ``peak`` is max_{tau≤t} S_tau.
+    units), and ``peak`` is max_{tau≤t} S_tau. Late costs enter when they are charged.
     """
 
     squares: float = 0.0
@@ -38,19 +39,28 @@ class Tuning:
         """One more cost, of that absolute size in units."""
         return replace(self, pending=self.pending + amount)
 
-    def opened(self, largest: float) -> Tuning:
-        """A round opens; ``largest`` = eta + 2·lam bounds its cost."""
+    def estimated(self, square: float) -> Tuning:
+        """One more cost whose range has no bound, but whose square has."""
+        return replace(self, squares=self.squares + square)
+
+    def opened(self, largest_square: float) -> Tuning:
+        """A round opens; ``largest_square`` = (eta + 2·lam)² bounds its squared range."""
         charged = from_units(self.pending)
         squares = self.squares + charged * charged
-        return Tuning(squares, 0, max(self.peak, largest * largest + squares))
+        return Tuning(squares, 0, max(self.peak, largest_square + squares))
 
 
 @dataclass(frozen=True)
 class OpenRound:
-    """A round that is not closed yet, with the policy it was opened under."""
+    """A round that is not closed yet.
+
+    The policy that it was opened under is kept until it is sealed: nobody is decided on after that,
+    and rounds may wait long for their feedback.
+    """
 
     id: str
-    frozen: Frozen
+    number: int
+    frozen: Frozen | None
     lam: float
     draws: int
     people: tuple[Person, ...] = ()
@@ -60,11 +70,28 @@ class OpenRound:
     outcome: str | None = None
     pairs: tuple[tuple[str, str], ...] = ()
     labels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    overrides: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def policy(self) -> Frozen:
+        """The policy that it was opened under."""
+        if self.frozen is None:
+            raise EventRefused(f"Round {self.id!r} is sealed; nobody is decided on any more.")
+        return self.frozen
 
     @property
     def undecided(self) -> tuple[Person, ...]:
         """Who has arrived and has no decision yet."""
         return tuple(p for p in self.people if p.id not in self.decisions)
+
+    def awaited(self, *, one_sided: bool) -> tuple[str, ...]:
+        """Whose labels may still come and count: with one-sided labels, those of the approved."""
+        return tuple(
+            d.person
+            for d in self.decisions.values()
+            if d.person not in self.labels
+            and not (one_sided and (not d.approved or d.person in self.overrides))
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +100,7 @@ class State:
 
     ``lam`` is the multiplier; ``opened`` counts rounds, ``audits`` those that were audited,
     ``reports`` those in which a pair was reported, ``calls`` the calls of the oracle, ``missing``
-    the labels that never came.
+    the labels that never came, ``overridden`` the decisions that somebody changed.
     """
 
     learner: Learner
@@ -84,6 +111,7 @@ class State:
     reports: int = 0
     calls: int = 0
     missing: int = 0
+    overridden: int = 0
     tuning: Tuning = field(default_factory=Tuning)
     open: Mapping[str, OpenRound] = field(default_factory=lambda: MappingProxyType({}))
     closed: tuple[str, ...] = ()
@@ -106,10 +134,17 @@ class State:
         return cls(learner, learner.hypotheses.no_costs())
 
     @property
-    def largest_cost(self) -> float:
-        """B̄ = eta + 2·lam, on the grid, which bounds the cost of a round that opens now."""
-        labels = self.learner.k * abs(self.learner.label_cost(1))
-        return from_units(labels + 2 * report_cost(self.lam, 1))
+    def largest_square(self) -> float:
+        """B̄² = (eta + 2·lam)², on the grid, which bounds the cost of a round that opens now.
+
+        With one-sided labels (eta·(2M−1) + 2·lam)², or 20·eta² + 4·lam² where J is exact.
+        """
+        learner = self.learner
+        reports, labels = 2 * report_cost(self.lam / learner.audit_share, 1), 0
+        if learner.label_square is None:
+            labels = learner.k * learner.pricing.largest(learner.resamples(self.opened + 1))
+        largest = from_units(labels + reports)
+        return learner.k * (learner.label_square or 0.0) + largest * largest
 
     def scale(self, tuning: Tuning) -> float:
         """The noise scale (temperature) of a round that opens now."""

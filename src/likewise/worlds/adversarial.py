@@ -1,8 +1,8 @@
 """``adversarial``: people, labels, panel and rule are picked against the deployed policy.
 
-Out of many applicants the adversary takes those on whom the policy differs most between people that
-some panel finds similar; it chooses that panel and its rule; and it labels a share of the people
-against the policy. The other labels are honest, or nobody could learn anything.
+Out of many applicants and several panels the adversary takes the panel, its rule and the people on
+whom the policy differs most beyond what that panel finds similar; and it labels a share of the
+people against the policy. The other labels are honest, or nobody could learn anything.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from likewise.worlds.loans import SCHEMA, LoanSettings, applicants, five_auditor
 __all__ = ["Adversarial"]
 
 CANDIDATES = 32
+PROPOSALS = 4
 RULES = ("majority", "at_least(2)", "all", "veto({0})")
 
 
@@ -55,35 +56,41 @@ class _Course(Course):
         x, labels = applicants(stream, CANDIDATES, world.luck, world.harshness)
         crowd = People(tuple(map(str, range(CANDIDATES))), x, SCHEMA)
         chances = view.chances(crowd)
-        panel = self._panel(t)
         size = min(world.k, 2 + stream.below(world.k - 1, draw=CANDIDATES)) if world.k > 1 else 1
-        chosen = self._worst(crowd, chances, panel, size)
+        panels = [self._panel(stream, CANDIDATES + 1 + 3 * n) for n in range(PROPOSALS)]
+        excesses = [_excess(crowd, chances, panel) for panel in panels]
+        worst = max(range(PROPOSALS), key=lambda n: int(excesses[n].max()))
+        panel, chosen = panels[worst], _worst(excesses[worst], size)
         coins = stream.uniforms(2 * CANDIDATES, 1, size)[0]
         against = (chances[chosen] < ONE // 2).astype(np.int64)
         picked = np.where(coins < world.spite, against, labels[chosen])
         people = People(tuple(f"{t}-{i + 1}" for i in range(size)), x[chosen], SCHEMA)
         return Encounter(people, picked, panel)
 
-    def _panel(self, t: int) -> Panel:
-        """Another panel and rule every round, in no order that would be easy to learn."""
-        stream = Stream(self._world.seed, Purpose.WORLD, t)
-        members = 2 + stream.below(len(self._auditors) - 1, draw=CANDIDATES + 1)
-        first = stream.below(len(self._auditors), draw=CANDIDATES + 2)
+    def _panel(self, stream: Stream, draw: int) -> Panel:
+        """A proposal: some members, and a rule."""
+        members = 2 + stream.below(len(self._auditors) - 1, draw=draw)
+        first = stream.below(len(self._auditors), draw=draw + 1)
         seated = [self._auditors[(first + i) % len(self._auditors)] for i in range(members)]
-        rule = RULES[stream.below(len(RULES), draw=CANDIDATES + 3)]
+        rule = RULES[stream.below(len(RULES), draw=draw + 2)]
         return Panel(seated, rule.format(seated[0].name))
 
-    @staticmethod
-    def _worst(crowd: People, chances: IntArray, panel: Panel, size: int) -> IntArray:
-        """The pair that comes closest to a violation (or goes furthest beyond), then the next."""
-        gaps = np.abs(chances[:, None] - chances[None, :])
-        excess = np.triu(gaps - panel.pivots(crowd).distance, 1)
-        excess[np.tril_indices(len(excess))] = -4 * ONE
-        chosen: list[int] = []
-        for place in np.argsort(-excess, axis=None, kind="stable").tolist():
-            for person in divmod(place, len(excess)):
-                if person not in chosen and len(chosen) < size:
-                    chosen.append(person)
-            if len(chosen) == size:
-                break
-        return np.array(sorted(chosen), dtype=np.int64)
+
+def _excess(crowd: People, chances: IntArray, panel: Panel) -> IntArray:
+    """By how much each pair's gap exceeds the panel's distance; every pair once."""
+    gaps = np.abs(chances[:, None] - chances[None, :])
+    excess = gaps - panel.pivots(crowd).distance
+    excess[np.tril_indices(len(excess))] = -4 * ONE
+    return np.asarray(excess)
+
+
+def _worst(excess: IntArray, size: int) -> IntArray:
+    """The pair that comes closest to a violation (or goes furthest beyond), then the next."""
+    chosen: list[int] = []
+    for place in np.argsort(-excess, axis=None, kind="stable").tolist():
+        for person in divmod(place, len(excess)):
+            if person not in chosen and len(chosen) < size:
+                chosen.append(person)
+        if len(chosen) == size:
+            break
+    return np.array(sorted(chosen), dtype=np.int64)

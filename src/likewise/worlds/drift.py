@@ -1,7 +1,7 @@
 """``drift``: the economy changes, and with it who repays.
 
 The paper's second reason for adversarial streams. Good years and recessions take turns without
-warning; in a recession fewer repay, debts weigh more, and the bureau notices nothing.
+warning; in a recession fewer repay, and the bureau notices nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Primal players: who sets the policy."""
 
-from likewise.learning.primal.base import Frozen, Player
+from likewise.learning.primal.base import Frozen, Outlook, Player
 from likewise.learning.primal.context_ftpl import ContextFTPL
 from likewise.learning.primal.exponential_weights import ExponentialWeights
 
-__all__ = ["ContextFTPL", "ExponentialWeights", "Frozen", "Player"]
+__all__ = ["ContextFTPL", "ExponentialWeights", "Frozen", "Outlook", "Player"]

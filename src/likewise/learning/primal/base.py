@@ -12,7 +12,7 @@ from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Purpose
 from likewise.units import IntArray
 
-__all__ = ["Frozen", "Player"]
+__all__ = ["Frozen", "Outlook", "Player"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +35,19 @@ class Frozen:
     __hash__ = None  # type: ignore[assignment] # it holds an array
 
 
+@dataclass(frozen=True)
+class Outlook:
+    """What is known of a round's policy at some points, in units of 2^-20.
+
+    ``scores`` are π̃^t(x); ``inverses`` are J(x), one over the chance of approval. With draws, J is
+    the number of the first one that approves, at most M (geometric resampling), so that
+    E[J·1[approved]] = 1 − (1 − π^t(x))^M; a player that knows π^t knows J = 1/π^t(x).
+    """
+
+    scores: list[int]
+    inverses: list[int]
+
+
 class Player(ABC):
     """A no-regret player on the Lagrangian; the learner is a reduction to any of them.
 
@@ -44,11 +57,13 @@ class Player(ABC):
 
     name: str
     exact: bool
-    # Less noise than the bound's best learns faster; chosen by `likewise tune`, see docs.
+    # Less noise than the bound's best learns faster; chosen by `likewise tune`, see docs. The
+    # second is for one-sided labels.
     share_of_best_x: float
+    share_one_sided: float
 
     @abstractmethod
-    def stability(self, hypotheses: HypothesisClass) -> float:
+    def stability(self, hypotheses: HypothesisClass, *, one_sided: bool = False) -> float:
         """What moving the policy costs."""
 
     @abstractmethod
@@ -56,6 +71,19 @@ class Player(ABC):
         """What randomising the policy costs."""
 
     @abstractmethod
+    def outlook(
+        self,
+        hypotheses: HypothesisClass,
+        frozen: Frozen,
+        points: Points,
+        draws: int,
+        batch: int,
+        purpose: Purpose = Purpose.ELICIT,
+        *,
+        cap: int = 1,
+    ) -> Outlook:
+        """Scores and inverse chances from the same fresh draws, J from the first ``cap``."""
+
     def scores(
         self,
         hypotheses: HypothesisClass,
@@ -66,6 +94,7 @@ class Player(ABC):
         purpose: Purpose = Purpose.ELICIT,
     ) -> list[int]:
         """π̃^t(x) of every point in units of 2^-20, from fresh draws for every batch."""
+        return self.outlook(hypotheses, frozen, points, draws, batch, purpose).scores
 
     @abstractmethod
     def decide(
@@ -77,11 +106,13 @@ class Player(ABC):
     def calls(self, draws: int) -> int:
         """How many oracle calls a batch takes."""
 
-    def best_x(self, hypotheses: HypothesisClass) -> float:
+    def best_x(self, hypotheses: HypothesisClass, *, one_sided: bool = False) -> float:
         """The x that makes C smallest: sqrt(stability/gain); 1 where there is nothing to choose."""
         gain = self.gain(hypotheses)
-        return math.sqrt(self.stability(hypotheses) / gain) if gain > 0 else 1.0
+        stability = self.stability(hypotheses, one_sided=one_sided)
+        return math.sqrt(stability / gain) if gain > 0 else 1.0
 
-    def default_x(self, hypotheses: HypothesisClass) -> float:
+    def default_x(self, hypotheses: HypothesisClass, *, one_sided: bool = False) -> float:
         """What was found to work well: a fixed share of the bound's best x."""
-        return self.share_of_best_x * self.best_x(hypotheses)
+        share = self.share_one_sided if one_sided else self.share_of_best_x
+        return share * self.best_x(hypotheses, one_sided=one_sided)

@@ -6,6 +6,7 @@ separating set. The policy π^t is never written down; it is known through its d
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +14,15 @@ import numpy as np
 from likewise.errors import ParameterError
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.hypotheses.policy import score
-from likewise.learning.primal.base import Frozen, Player
+from likewise.learning.primal.base import Frozen, Outlook, Player
 from likewise.oracles import ENGINES, Oracle
 from likewise.randomness import Noise, Purpose, Stream
+from likewise.units import ONE
 
 __all__ = ["ContextFTPL"]
+
+# Only the paper's own constants ask for more noise than that.
+LARGEST_SCALE_BITS = 33
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,7 @@ class ContextFTPL(Player):
     name = "context-ftpl"
     exact = False
     share_of_best_x = 0.1
+    share_one_sided = 0.1
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -38,7 +44,7 @@ class ContextFTPL(Player):
                 "engine", f"must be one of {', '.join(ENGINES)}", self.engine, "They all agree."
             )
 
-    def stability(self, hypotheses: HypothesisClass) -> float:
+    def stability(self, hypotheses: HypothesisClass, *, one_sided: bool = False) -> float:  # noqa: ARG002
         """s, the size of the separating set."""
         return float(hypotheses.separators)
 
@@ -46,7 +52,7 @@ class ContextFTPL(Player):
         """A = E max_h Σ_q z_q·h(q)."""
         return hypotheses.noise_gain
 
-    def scores(
+    def outlook(
         self,
         hypotheses: HypothesisClass,
         frozen: Frozen,
@@ -54,10 +60,17 @@ class ContextFTPL(Player):
         draws: int,
         batch: int,
         purpose: Purpose = Purpose.ELICIT,
-    ) -> list[int]:
-        """The share of draws that approve; every batch has draws of its own."""
+        *,
+        cap: int = 1,
+    ) -> Outlook:
+        """The share of draws that approve, and which is the first; every batch has its own."""
         approved = self._approvals(hypotheses, frozen, points, purpose, batch * draws, draws)
-        return [score(int(count), draws) for count in approved.sum(axis=0, dtype=np.int64)]
+        counts = approved.sum(axis=0, dtype=np.int64)
+        # A row of approvals at the cap: J = cap where no draw before it approves.
+        tried = approved[:cap].astype(bool)
+        tried[-1] = True
+        first = tried.argmax(axis=0) + 1
+        return Outlook([score(int(n), draws) for n in counts], [int(j) * ONE for j in first])
 
     def decide(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
@@ -79,6 +92,11 @@ class ContextFTPL(Player):
         first_draw: int,
         draws: int,
     ) -> Bits:
-        noise = Noise(Stream(frozen.seed, purpose, frozen.number), frozen.scale, frozen.copies)
+        # Beside noise this large the last bits of a cost do not matter, and whole numbers have to
+        # stay below 2^63: so both are put on a coarser grid.
+        shift = max(0, math.frexp(frozen.scale * frozen.copies)[1] - LARGEST_SCALE_BITS)
+        stream = Stream(frozen.seed, purpose, frozen.number)
+        noise = Noise(stream, math.ldexp(frozen.scale, -shift), frozen.copies)
         oracle = Oracle(hypotheses, self.engine)
-        return oracle.approvals(frozen.costs, noise, points, draws=draws, first_draw=first_draw)
+        costs = frozen.costs >> shift
+        return oracle.approvals(costs, noise, points, draws=draws, first_draw=first_draw)

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from likewise.errors import HypothesisError
 from likewise.hypotheses import Bits, ExactWeights, HypothesisClass, Points
 from likewise.hypotheses.policy import score
-from likewise.learning.primal.base import Frozen, Player
+from likewise.learning.primal.base import Frozen, Outlook, Player
 from likewise.randomness import Purpose, Stream
 from likewise.units import ONE
 
 __all__ = ["ExponentialWeights"]
+
+# Keeps costs within whole numbers of 64 bits; chances below 2^-20 are approved once in a million
+# rounds, and J is cut off there.
+LARGEST_INVERSE = ONE << 20
 
 
 @dataclass(frozen=True)
@@ -25,16 +29,17 @@ class ExponentialWeights(Player):
     name = "exponential-weights"
     exact = True
     share_of_best_x = 2.0
+    share_one_sided = 0.7
 
-    def stability(self, hypotheses: HypothesisClass) -> float:  # noqa: ARG002
-        """1/4, since Σ B_t²/sqrt(S_t) ≤ 2·sqrt(S_T)."""
-        return 0.25
+    def stability(self, hypotheses: HypothesisClass, *, one_sided: bool = False) -> float:  # noqa: ARG002
+        """1/4, since Σ B_t²/sqrt(S_t) ≤ 2·sqrt(S_T); 1/2 for estimated costs (Theorem C')."""
+        return 0.5 if one_sided else 0.25
 
     def gain(self, hypotheses: HypothesisClass) -> float:
         """log|H|."""
         return hypotheses.log_size
 
-    def scores(
+    def outlook(
         self,
         hypotheses: HypothesisClass,
         frozen: Frozen,
@@ -42,10 +47,15 @@ class ExponentialWeights(Player):
         draws: int,  # noqa: ARG002
         batch: int,  # noqa: ARG002
         purpose: Purpose = Purpose.ELICIT,  # noqa: ARG002
-    ) -> list[int]:
-        """π^t itself, rounded to units."""
+        *,
+        cap: int = 1,  # noqa: ARG002
+    ) -> Outlook:
+        """π^t itself and one over it, rounded to units; no draws, and nothing to cap."""
         weights = self._class(hypotheses).approval(frozen.costs, frozen.scale * ONE, points)
-        return [score(weight, total) for weight, total in weights]
+        return Outlook(
+            [score(weight, total) for weight, total in weights],
+            [_inverse(weight, total) for weight, total in weights],
+        )
 
     def decide(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
@@ -67,3 +77,8 @@ class ExponentialWeights(Player):
                 f"needs its oracle."
             )
         return hypotheses
+
+
+def _inverse(weight: int, total: int) -> int:
+    """J = total/weight in units; where nobody can be approved, nobody will ask."""
+    return min(total * ONE // weight, LARGEST_INVERSE) if weight else LARGEST_INVERSE

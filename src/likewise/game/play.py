@@ -1,0 +1,154 @@
+"""The game (Algorithm "Online Learning with Individual Fairness"): a learner meets a world.
+
+The learner never sees an auditor, the auditors never see labels, lam or H: they meet here. With a
+learner whose labels are one-sided, it is Algorithm "Online Learning with Individual Fairness under
+Partial Information": the labels of those who were rejected exist, and count, but are not heard of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from likewise.auditing import LargestGap, Policy
+from likewise.auditing.reporting import choose_report
+from likewise.errors import ParameterError
+from likewise.events import Audited, Event, Labelled, Outcome
+from likewise.game.timing import AT_ONCE, Delay, Inbox
+from likewise.game.transcript import Moment, Transcript
+from likewise.learning import Deployment, Learner, State, apply, deploy, drawn_for_audit
+from likewise.learning.deciding import upcoming
+from likewise.learning.primal import Frozen
+from likewise.randomness import Purpose
+from likewise.schema import People
+from likewise.units import IntArray, to_units
+from likewise.worlds import Course, Encounter, World
+
+__all__ = ["PolicyView", "play"]
+
+EVALUATION_DRAWS = 5000
+VIEW_DRAWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyView:
+    """What the world sees of the policy that is about to be deployed (see worlds.base.View)."""
+
+    state: State
+
+    def chances(self, people: People) -> IntArray:
+        """π^t exactly where the player knows it, otherwise from draws that nobody else uses."""
+        learner = self.state.learner
+        points = learner.hypotheses.locate(people)
+        scores = learner.primal.scores(
+            learner.hypotheses, upcoming(self.state), points, VIEW_DRAWS, 0, Purpose.VIEW
+        )
+        return np.array(scores, dtype=np.int64)
+
+
+def play(
+    world: World,
+    learner: Learner,
+    rounds: int,
+    *,
+    policy: Policy | None = None,
+    delay: Delay = AT_ONCE,
+    evaluation_draws: int = EVALUATION_DRAWS,
+    record: bool = False,
+    keep: Callable[[int], bool] = lambda t: False,  # noqa: ARG005
+    progress: Callable[[Moment], None] = lambda moment: None,  # noqa: ARG005
+) -> Transcript:
+    """Play some rounds. ``delay`` says how late audits and labels come; ``keep`` which moments to
+    keep whole; ``progress`` sees each of them; ``record`` keeps what the world did, for those who
+    look for the best fair policy in hindsight.
+
+    Where the player knows π^t, violations are counted on it exactly; otherwise from
+    ``evaluation_draws`` draws a round, which have a random purpose of their own and are not oracle
+    calls of the learner. They are counted in every round, audited or not.
+    """
+    if rounds < 1:
+        raise ParameterError("rounds", "must be at least 1", rounds, "Play at least one round.")
+    state, alpha = State.start(learner), to_units(learner.alpha)
+    table = _Table(world.course(), policy or LargestGap(), Inbox(delay), evaluation_draws)
+    rows: list[tuple[float | int | bool, ...]] = []
+    kept: list[Moment] = []
+    encounters: list[Encounter] = []
+    for t in range(1, rounds + 1):
+        state, moment = table.round(state, t)
+        rows.append(moment.counts(alpha))
+        if keep(t):
+            kept.append(moment)
+        if record:
+            encounters.append(moment.encounter)
+        progress(moment)
+    columns = (np.array(column) for column in zip(*rows, strict=True))
+    counted = dict(zip(Transcript.COLUMNS, columns, strict=True))
+    return Transcript(
+        world, learner, state=state, moments=tuple(kept), encounters=tuple(encounters), **counted
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Where they meet: who arrives, which pair is reported, and when the learner hears of it."""
+
+    course: Course
+    policy: Policy
+    inbox: Inbox
+    evaluation_draws: int
+
+    def round(self, state: State, t: int) -> tuple[State, Moment]:
+        """Everything that happens in round t."""
+        learner, lam, frozen = state.learner, state.lam, upcoming(state)
+        encounter = self.course.meet(t, PolicyView(state))
+        people, pivots = encounter.people, encounter.pivots
+        state, deployment = deploy(state, people, panel=encounter.panel.name)
+        scores = deployment.scores
+        audited = drawn_for_audit(state, deployment.round)
+        found = scores[:, None] - scores[None, :] > pivots.distance + learner.sensitivity
+        report = choose_report(found & audited, scores, people.ids, self.policy, t)
+        draws, exact = (
+            state.open[deployment.round].draws,
+            self._policy(state, frozen, deployment, people),
+        )
+        self.course.hear(encounter, deployment.approved)
+        outcome: Outcome = "report" if report.pairs else "quiet"
+        self.inbox.add(
+            learner.seed, t, deployment.round,
+            Audited(deployment.round, outcome if audited else "unaudited", report.pairs),
+            _labels(learner, deployment, encounter),
+        )  # fmt: skip
+        for event in self.inbox.due(t):
+            state = apply(state, event)
+        moment = Moment(
+            t, encounter, deployment, exact, pivots.distance, pivots.auditor, audited,
+            report.pairs, lam, draws, state.calls,
+        )  # fmt: skip
+        return state, moment
+
+    def _policy(
+        self, state: State, frozen: Frozen, deployment: Deployment, people: People
+    ) -> IntArray:
+        """π^t on the people: what was published where that is exact, otherwise from other draws."""
+        learner = state.learner
+        if learner.primal.exact:
+            return deployment.scores
+        points = learner.hypotheses.locate(people)
+        scores = learner.primal.scores(
+            learner.hypotheses, frozen, points, self.evaluation_draws, 0, Purpose.EVALUATE
+        )
+        return np.array(scores, dtype=np.int64)
+
+
+def _labels(learner: Learner, deployment: Deployment, encounter: Encounter) -> list[Event]:
+    """The labels that the learner will hear of."""
+    everybody = zip(
+        encounter.people.ids, encounter.labels.tolist(), deployment.approved, strict=True
+    )
+    return [
+        Labelled(deployment.round, person, label)
+        for person, label, approved in everybody
+        if approved or not learner.pricing.one_sided
+    ]

@@ -1,0 +1,139 @@
+"""What a person's label costs a policy that approves them, and when it is charged.
+
+| labels            | rejected, at sealing | approved, when the label y comes |
+|-------------------|----------------------|----------------------------------|
+| full information  | –                    | eta·(1−2y)/k, whoever it is      |
+| one-sided, lifted | −eta/k               | eta·(2·J·(1−y) − 1)/k            |
+| one-sided, direct | –                    | eta·J·(1−2y)/k                   |
+
+With one-sided labels, J = ``Decision.inverse_chance`` makes up for those who were not approved:
+E[J·1[approved]] is 1, or nearly. *Lifted* rests on 1[h≠y] = 2(1−y)·h + (1−h) − 1 + y: an unseen
+label counts as 1, and a seen 0 corrects that, so that what is estimated is never negative. Reports
+need no estimate, and are never weighted by J.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from likewise.errors import ParameterError
+from likewise.events import Decision
+from likewise.learning.costs import label_cost
+from likewise.units import ONE
+
+__all__ = [
+    "ESTIMATES",
+    "FEEDBACK",
+    "Direct",
+    "FullInformation",
+    "Lifted",
+    "Pricing",
+    "pricing_named",
+]
+
+
+@dataclass(frozen=True)
+class Pricing(ABC):
+    """Costs of predicting 1, in units; ``unit`` is eta/k."""
+
+    unit: int
+    one_sided: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, eta: float, k: int) -> Pricing:
+        """For a weight of the error and the largest number of people in a round."""
+        return cls(label_cost(0, eta, k))
+
+    def sealed(self, decision: Decision) -> int:  # noqa: ARG002
+        """What is charged without waiting for a label."""
+        return 0
+
+    @abstractmethod
+    def labelled(self, decision: Decision, label: int) -> int:
+        """What is charged when the label comes."""
+
+    @abstractmethod
+    def largest(self, cap: int) -> int:
+        """The most that one person costs, in absolute terms, where J is at most ``cap``."""
+
+
+class FullInformation(Pricing):
+    """Every label becomes known.
+
+    >>> FullInformation(unit=100).labelled(Decision("ann", False, 0), 1)
+    -100
+    """
+
+    one_sided = False
+
+    def labelled(self, decision: Decision, label: int) -> int:  # noqa: ARG002
+        """eta·(1−2y)/k."""
+        return self.unit * (1 - 2 * label)
+
+    def largest(self, cap: int) -> int:  # noqa: ARG002
+        """eta/k."""
+        return self.unit
+
+
+class Lifted(Pricing):
+    """One-sided: an unseen label counts as 1; a seen 0 corrects that, J times over.
+
+    >>> lifted, ann = Lifted(unit=100), Decision("ann", True, ONE // 2, 2 * ONE)
+    >>> lifted.labelled(ann, 1), lifted.labelled(ann, 0), lifted.sealed(Decision("bo", False, 0))
+    (-100, 300, -100)
+    """
+
+    def sealed(self, decision: Decision) -> int:
+        """−eta/k for somebody who was rejected, whose label will never be known."""
+        return 0 if decision.approved else -self.unit
+
+    def labelled(self, decision: Decision, label: int) -> int:
+        """eta·(2·J·(1−y) − 1)/k."""
+        return (0 if label else 2 * self.unit * _inverse(decision) // ONE) - self.unit
+
+    def largest(self, cap: int) -> int:
+        """eta·(2·M − 1)/k."""
+        return self.unit * (2 * cap - 1)
+
+
+class Direct(Pricing):
+    """One-sided: an unseen label counts for nothing, a seen one J times over.
+
+    >>> direct, ann = Direct(unit=100), Decision("ann", True, ONE // 2, 2 * ONE)
+    >>> direct.labelled(ann, 1), direct.labelled(ann, 0)
+    (-200, 200)
+    """
+
+    def labelled(self, decision: Decision, label: int) -> int:
+        """eta·J·(1−2y)/k."""
+        return (self.unit * _inverse(decision) // ONE) * (1 - 2 * label)
+
+    def largest(self, cap: int) -> int:
+        """eta·M/k."""
+        return self.unit * cap
+
+
+def _inverse(decision: Decision) -> int:
+    if decision.inverse_chance is None:
+        raise ValueError(f"{decision} has no inverse chance; was it made with full information?")
+    return decision.inverse_chance
+
+
+FEEDBACK = ("full", "one-sided")
+ESTIMATES: dict[str, type[Pricing]] = {"lifted": Lifted, "direct": Direct}
+
+
+def pricing_named(feedback: str, estimate: str, eta: float, k: int) -> Pricing:
+    """How labels are priced with ``full`` or ``one-sided`` feedback."""
+    if feedback not in FEEDBACK:
+        raise ParameterError(
+            "feedback", f"must be one of {', '.join(FEEDBACK)}", feedback,
+            "one-sided means that labels are known of those who were approved.",
+        )  # fmt: skip
+    if estimate not in ESTIMATES:
+        raise ParameterError(
+            "estimate", f"must be one of {', '.join(ESTIMATES)}", estimate, "lifted is the default."
+        )
+    return (FullInformation if feedback == "full" else ESTIMATES[estimate]).of(eta, k)

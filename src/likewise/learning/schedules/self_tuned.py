@@ -1,0 +1,107 @@
+"""The default schedule: no horizon, and as much noise as the costs so far ask for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from itertools import count
+from typing import Any, Literal
+
+from likewise.errors import ParameterError
+from likewise.learning.audit import Audit
+from likewise.learning.schedules.base import (
+    Schedule,
+    check_positive,
+    check_probability,
+    chernoff_draws,
+)
+from likewise.portable import log
+
+__all__ = ["SelfTuned"]
+
+
+@dataclass(frozen=True)
+class SelfTuned(Schedule):
+    """No horizon: mu_t = t^{-1/2}, sigma_t = x·sqrt(max_tau S_tau), R_t from r alone.
+
+    S_t = (eta + 2·lam_t)² + Σ_{tau<t} B_tau², where B_tau is the sum of round tau's absolute costs.
+    With one-sided labels, M_t = ceil(t^{1/3}), and (2·M_t − 1)·eta in place of eta.
+
+    Parameters
+    ----------
+    eta: weight of the error against fairness. *The* knob: smaller means fewer violations and
+        reports, and more errors.
+    x: noise (temperature) in units of sqrt(S); without one, the player's default, which is a
+        share of the value that makes its regret bound smallest.
+    kappa: the panel is asked at alpha − kappa; eps/2 unless given.
+    r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws, as long
+        as it is at most kappa, and enters the bound.
+    delta: probability that some estimate is worse than that, ever.
+    """
+
+    eta: float = 0.25
+    x: float | None = None
+    kappa: float | None = None
+    r: float | None = None
+    delta: float = 0.05
+    feedback = ("full", "one-sided")
+
+    def __post_init__(self) -> None:
+        check_positive("eta", self.eta, "It is the weight of the error; 1 is the paper's.")
+        if self.x is not None:
+            check_positive("x", self.x, "Leave it out for the default.")
+        check_probability("delta", self.delta)
+
+    @property
+    def embedding(self) -> Literal["per-point", "repeated"]:
+        """One Laplace variable a point."""
+        return "per-point"
+
+    def audit(self, alpha: float, eps: float, *, exact: bool) -> Audit:
+        """kappa = eps/2 and r = 0.4·eps (0.8·beta where that is less) unless given."""
+        kappa = eps / 2 if self.kappa is None else self.kappa
+        asked = min(0.4 * eps, 0.8 * (eps - kappa)) if self.r is None else self.r
+        audit = Audit(alpha, eps, kappa, asked)
+        if exact:
+            return replace(audit, r=0.0)
+        if audit.r == 0 or kappa == 0:
+            raise ParameterError(
+                "r" if audit.r == 0 else "kappa",
+                "must be above 0 for a player that estimates its scores from draws",
+                0.0,
+                "No number of draws is exact; exponential weights need none.",
+            )
+        return audit
+
+    def error_weight(self) -> float:
+        """eta."""
+        return self.eta
+
+    def mu(self, audits: int) -> float:
+        """t^{-1/2}."""
+        return 1.0 / math.sqrt(audits)
+
+    def draws(self, audit: Audit, k: int, t: int) -> int:
+        """R(r) = ceil(2·ln(4k/delta_t)/r²), delta_t = 6·delta/(pi²·t²).
+
+        >>> SelfTuned().draws(Audit(0.3, 0.3, 0.15, 0.12), k=4, t=1)
+        871
+        """
+        log_term = log(4.0 * k * math.pi * math.pi * t * t / (6.0 * self.delta))
+        return chernoff_draws(2.0, log_term, min(audit.r, audit.kappa))
+
+    def resamples(self, k: int, t: int) -> int:  # noqa: ARG002
+        """M_t = ceil(t^{1/3}).
+
+        >>> [SelfTuned().resamples(k=4, t=t) for t in (1, 2, 8, 9, 8000, 8001)]
+        [1, 2, 2, 3, 20, 21]
+        """
+        return next(m for m in count(1) if m * m * m >= t)
+
+    def scale(self, peak: float, k: int, separators: int, default_x: float) -> float:  # noqa: ARG002
+        """x·sqrt(max S)."""
+        return (default_x if self.x is None else self.x) * math.sqrt(peak)
+
+    def spec(self) -> dict[str, Any]:
+        """The parameters, by name."""
+        return {"schedule": "self-tuned", **asdict(self)}
