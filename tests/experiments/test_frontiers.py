@@ -13,8 +13,9 @@ from likewise.cli import main
 from likewise.cli.studies import FRONTIERS, PAGES
 from likewise.experiments import pages
 from likewise.experiments.arenas import ARENAS, CHOOSING, JUDGING
+from likewise.experiments.contenders import Contender
 from likewise.experiments.frontiers import MARKERS, frontiers_svg, write_frontiers
-from likewise.experiments.study import Contender, StudySpec
+from likewise.experiments.study import StudySpec
 from likewise.experiments.tables import Point
 from likewise.worlds import WORLDS
 

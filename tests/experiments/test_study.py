@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from likewise.errors import LikewiseError
-from likewise.experiments.study import Contender, StudySpec, run_study
+from likewise.experiments.contenders import Contender
+from likewise.experiments.study import StudySpec, run_study
 from likewise.experiments.tables import Point, beaten, points, study_markdown, write_between_marks
 from likewise.experiments.tuning import Trial, tuning_markdown
 

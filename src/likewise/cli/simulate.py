@@ -95,6 +95,26 @@ MEANT_FOR = {
     "--engine", type=click.Choice(["compiled", "reference"]), default="compiled", show_default=True,
     help="Who makes the draws; both make the same.",
 )  # fmt: skip
+@click.option(
+    "--feedback", type=click.Choice(["full", "one-sided"]), default="full", show_default=True,
+    help="Whose labels become known; `one-sided`: those of the approved.",
+)  # fmt: skip
+@click.option(
+    "--estimate", type=click.Choice(["lifted", "direct"]), default="lifted", show_default=True,
+    help="One-sided labels: how unseen ones are made up for.",
+)  # fmt: skip
+@click.option(
+    "--delay", default="0", show_default=True, metavar="N|geometric:P",
+    help="How many rounds late audits and labels come; or at random, each with chance P a round.",
+)  # fmt: skip
+@click.option(
+    "--audit-share", default=1.0, show_default=True,
+    help="The share of rounds that a lottery draws for audit.",
+)  # fmt: skip
+@click.option(
+    "--open-limit", type=AT_LEAST_ONE, default=10_000, show_default=True,
+    help="The most rounds that may wait for feedback at a time.",
+)  # fmt: skip
 @click.option("--no-comparator", is_flag=True, help="Leave out the best fair policy in hindsight.")
 @click.option(
     "--json", "json_path", metavar="FILE", type=OutputFile(allow_dash=True),
@@ -111,6 +131,7 @@ def simulate(
     rounds: int,
     seed: int,
     report_policy: str,
+    delay: str,
     no_comparator: bool,
     json_path: Path | None,
     trace: Path | None,
@@ -124,6 +145,7 @@ def simulate(
       likewise simulate --learner exact --rounds 2000 --eta 0.0625
       likewise simulate --learner self-tuned --rule "veto(regulator) or at_least(80%)"
       likewise simulate --learner paper --noise-divisor 1e4 --json - | jq .violations
+      likewise simulate --feedback one-sided --delay 50 --audit-share 0.5
     """
     _refuse_what_does_not_apply(ctx, world_name, learner_name)
     world, learner = _set_up(world_name, learner_name, rounds, seed, options)
@@ -131,7 +153,7 @@ def simulate(
         _refuse(ctx, ("r", "engine"), f"here: the learner {learner_name} makes no draws")
     _say_if_silent(world)
     began = time.perf_counter()
-    transcript = _play(world, learner, rounds, report_policy, seed, record=not no_comparator)
+    transcript = _play(world, learner, rounds, report_policy, seed, delay, record=not no_comparator)
     best = None if no_comparator else _best_fair(transcript, options["hypotheses"])
     seconds = time.perf_counter() - began
     if trace is not None:
@@ -150,6 +172,8 @@ def _refuse_what_does_not_apply(ctx: click.Context, world: str, learner: str) ->
     for name, learners in MEANT_FOR.items():
         if learner not in learners:
             _refuse(ctx, (name,), f"to the learner {learner}; it is for {', '.join(learners)}")
+    if ctx.params["feedback"] == "full":
+        _refuse(ctx, ("estimate",), "to full information, where no label is unseen")
     if world == "adversarial":
         _refuse(ctx, ("rule",), "here: the adversarial world picks another rule every round")
 
@@ -180,7 +204,10 @@ def _set_up(
     k = {} if options["k"] is None else {"k": options["k"]}
     world = WORLDS[world_name](seed, rule=options["rule"], **k)
     hypotheses = world.hypotheses(options["hypotheses"])
-    names = ("alpha", "eta", "x", "kappa", "r", "b", "noise_divisor", "draws", "engine")
+    names = (
+        "alpha", "eta", "x", "kappa", "r", "b", "noise_divisor", "draws", "engine",
+        "feedback", "estimate", "audit_share", "open_limit",
+    )  # fmt: skip
     settings = Settings(
         hypotheses,
         world.schema,
@@ -194,10 +221,17 @@ def _set_up(
 
 
 def _play(
-    world: World, learner: Learner, rounds: int, report_policy: str, seed: int, *, record: bool
+    world: World,
+    learner: Learner,
+    rounds: int,
+    report_policy: str,
+    seed: int,
+    delay: str,
+    *,
+    record: bool,
 ) -> Transcript:
     from likewise.auditing import AllPairs, FirstPair, LargestGap, Policy, RandomPair
-    from likewise.game import play
+    from likewise.game import parse_delay, play
 
     policies: dict[str, Policy] = {
         "largest-gap": LargestGap(),
@@ -205,9 +239,11 @@ def _play(
         "random": RandomPair(seed),
         "all": AllPairs(),
     }
+    late = parse_delay(delay)
     with progress_bar(rounds) as progress:
         return play(
             world, learner, rounds, policy=policies[report_policy], record=record,
+            delay=late,
             progress=lambda moment: progress("rounds", moment.t),
         )  # fmt: skip
 
@@ -250,6 +286,6 @@ def _print_game(
         says = [part for part, informative in bound["informative"].items() if not informative]
         note = f" (no news: the trivial bound on {' and '.join(says)} is smaller)" if says else ""
         click.echo(
-            f"{'bound':<{width}}  {bound['source']}: regret ≤ {bound['regret']:.3g}, "
-            f"violations ≤ {bound['violations']:.3g}{note}"
+            f"{'bound':<{width}}  {bound['source']}, {bound['holds']}: regret ≤ "
+            f"{bound['regret']:.3g}, violations ≤ {bound['violations']:.3g}{note}"
         )

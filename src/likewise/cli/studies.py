@@ -10,7 +10,11 @@ from likewise.cli.main import AT_LEAST_ONE, main, progress_bar
 
 __all__ = ["study", "tune"]
 
-PAGES = {"readme": Path("README.md"), "worlds": Path("docs/worlds.md")}
+PAGES = {
+    "readme": Path("README.md"),
+    "worlds": Path("docs/worlds.md"),
+    "feedback": Path("docs/late-feedback.md"),
+}
 DEFAULTS = Path("docs/defaults.md")
 FRONTIERS = Path("docs/figures/frontiers.svg")
 
@@ -18,7 +22,7 @@ FRONTIERS = Path("docs/figures/frontiers.svg")
 @main.command(short_help="Measure the tables in the documentation (long).")
 @click.option(
     "--page", type=click.Choice(list(PAGES)), default="readme", show_default=True,
-    help="Which tables: `loans` for the README, or all other worlds for docs/worlds.md.",
+    help="`loans` for the README, the other worlds, or one-sided and late feedback.",
 )  # fmt: skip
 @click.option(
     "--folder",

@@ -24,7 +24,8 @@ class Summary:
     ``error_rate`` is that of the policies π^t, ``realised_error_rate`` that of the decisions.
     ``violations`` counts rounds in which some gap under π^t exceeds d_pivot + alpha; ``reports``
     those in which the panel, asked at alpha − kappa, reported a pair. ``regret`` is the number of
-    errors of π^1 … π^T less that of the best policy that is fair at alpha − eps in hindsight.
+    errors of π^1 … π^T less that of the best policy that is fair at alpha − eps in hindsight, on
+    all labels, also those that a learner with one-sided labels never saw.
     """
 
     rounds: int
@@ -35,6 +36,7 @@ class Summary:
     comparator_error_rate: float | None
     regret: float | None
     violations: int
+    audits: int
     reports: int
     violations_per_1000_last_quarter: float
     lam: float
@@ -59,6 +61,7 @@ def summarise(transcript: Transcript, comparator_error: float | None = None) -> 
         comparator_error_rate=None if comparator_error is None else comparator_error / people,
         regret=None if comparator_error is None else error - comparator_error,
         violations=int(transcript.violation.sum()),
+        audits=int(transcript.audited.sum()),
         reports=int(transcript.reported.sum()),
         violations_per_1000_last_quarter=1000.0 * float(transcript.violation[-quarter:].mean()),
         lam=float(transcript.lam[-1]),
@@ -69,6 +72,7 @@ def summarise(transcript: Transcript, comparator_error: float | None = None) -> 
 def summary_json(transcript: Transcript, summary: Summary, seconds: float) -> dict[str, Any]:
     """What ``likewise simulate --json`` prints."""
     learner = transcript.learner
+    found = bounds(learner, transcript.rounds, delay=transcript.delay.longest)
     return {
         **summary.to_json(),
         "world": transcript.world.name,
@@ -79,8 +83,13 @@ def summary_json(transcript: Transcript, summary: Summary, seconds: float) -> di
         "separators": learner.hypotheses.separators,
         "player": learner.primal.name,
         "schedule": learner.resolved_schedule.spec(),
+        "feedback": learner.feedback,
+        "estimate": learner.estimate if learner.pricing.one_sided else None,
+        "audit_share": learner.audit_share,
+        "delay": transcript.delay.text,
+        "open_rounds": len(transcript.state.open),
         "seed": learner.seed,
-        "bounds": [bound.to_json() for bound in bounds(learner, transcript.rounds)],
+        "bounds": [bound.to_json() for bound in found],
         "seconds": seconds,
     }
 
@@ -111,6 +120,7 @@ def trace_csv(transcript: Transcript) -> str:
             "expected_errors",
             "errors",
             "violation",
+            "audited",
             "report",
             "lam",
             "oracle_calls",
@@ -124,6 +134,7 @@ def trace_csv(transcript: Transcript) -> str:
                 f"{transcript.error[t]:.9f}",
                 int(transcript.wrong[t]),
                 int(transcript.violation[t]),
+                int(transcript.audited[t]),
                 int(transcript.reported[t]),
                 f"{transcript.lam[t]:.9f}",
                 int(transcript.calls[t]),

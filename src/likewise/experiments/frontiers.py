@@ -20,8 +20,8 @@ from likewise.experiments.canvas import (
     finish,
     name_points,
 )  # fmt: skip
+from likewise.experiments.contenders import ALPHA, Contender
 from likewise.experiments.demo import fraction
-from likewise.experiments.study import ALPHA, Contender
 from likewise.experiments.tables import Point
 
 __all__ = ["frontiers_svg", "write_frontiers"]

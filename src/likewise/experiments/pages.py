@@ -37,6 +37,25 @@ def _worlds(longest: int, seeds: int | None) -> Parts:
         yield "choosing", replace(chosen_on, world=world)
 
 
+HEARD = (
+    ("full", "0", 1.0),
+    ("one-sided", "0", 1.0),
+    ("full", "50", 0.5),
+    ("one-sided", "50", 0.5),
+    ("one-sided", "geometric:0.02", 1.0),
+)
+
+
+def _feedback(longest: int, seeds: int | None) -> Parts:
+    """Labels that are one-sided, feedback that is late, rounds that nobody audits."""
+    spec = _spec(longest, seeds or 5)
+    yield "feedback", replace(spec, eps=(0.3,), etas=(0.25,), noise_divisors=(), heard=HEARD)
+
+
 # By page: the mark under which each study's table stands, and the study. Without a number of
 # seeds, as many as the page shows.
-PARTS: dict[str, Callable[[int, int | None], Parts]] = {"readme": _readme, "worlds": _worlds}
+PARTS: dict[str, Callable[[int, int | None], Parts]] = {
+    "readme": _readme,
+    "worlds": _worlds,
+    "feedback": _feedback,
+}

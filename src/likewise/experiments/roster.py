@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from likewise.baselines import accuracy_only, constant, untaught
 from likewise.errors import ParameterError
 from likewise.hypotheses import HypothesisClass
-from likewise.learning import Learner, Paper, SelfTuned
+from likewise.learning import Learner, Paper, PaperOneSided, SelfTuned
 from likewise.schema import FeatureSchema
 
 __all__ = ["LEARNERS", "Settings", "make_learner"]
@@ -33,6 +33,10 @@ class Settings:
     noise_divisor: float = 1.0
     draws: str = "paper"
     engine: str = "compiled"
+    feedback: str = "full"
+    estimate: str = "lifted"
+    audit_share: float = 1.0
+    open_limit: int = 10_000
 
 
 def _self_tuned(player: str) -> Callable[[Settings], Learner]:
@@ -48,10 +52,11 @@ def _self_tuned(player: str) -> Callable[[Settings], Learner]:
 
 
 def _paper(s: Settings) -> Learner:
-    schedule = Paper(s.rounds, b=s.b, draws_rule=s.draws, noise_divisor=s.noise_divisor)  # type: ignore[arg-type]
+    constants = PaperOneSided if s.feedback == "one-sided" else Paper
+    schedule = constants(s.rounds, b=s.b, draws_rule=s.draws, noise_divisor=s.noise_divisor)  # type: ignore[arg-type]
     return Learner(
         s.hypotheses, s.k, s.alpha, s.eps, s.seed, schedule=schedule, player="context-ftpl",
-        engine=s.engine,
+        engine=s.engine, feedback=s.feedback,
     )  # fmt: skip
 
 
@@ -88,4 +93,6 @@ def make_learner(name: str, settings: Settings) -> Learner:
     """The learner of that name."""
     if name not in LEARNERS:
         raise ParameterError("learner", f"must be one of {', '.join(LEARNERS)}", name, "")
-    return LEARNERS[name][1](settings)
+    heard = ("feedback", "estimate", "audit_share", "open_limit")
+    learner = LEARNERS[name][1](settings)
+    return replace(learner, **{name: getattr(settings, name) for name in heard})

@@ -7,76 +7,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
-from likewise.baselines import untaught
 from likewise.evaluation.comparator import best_fair_policy
 from likewise.evaluation.faced import faced_rounds
 from likewise.evaluation.summary import summarise
 from likewise.experiments.arenas import ARENAS
-from likewise.game import Transcript, play
-from likewise.hypotheses import HypothesisClass
-from likewise.learning import Learner, Paper, SelfTuned
+from likewise.experiments.contenders import ALPHA, Contender
+from likewise.game import Transcript, parse_delay, play
 from likewise.learning.learner import ALGORITHM
 from likewise.worlds import Encounter, Recorded, Steady, World
 
-__all__ = ["Contender", "Result", "StudySpec", "run_study"]
-
-
-@dataclass(frozen=True)
-class Contender:
-    """One point of the study: a learner with its knob."""
-
-    learner: str
-    eta: float | None = None
-    noise_divisor: float | None = None
-
-    @property
-    def ours(self) -> bool:
-        """Whether it is one of our learners."""
-        return self.learner in ("self-tuned", "exact")
-
-    @property
-    def title(self) -> str:
-        """A name for the table."""
-        if self.learner == "untaught":
-            return "untaught: equal weights for ever"
-        if self.ours:
-            return f"{self.learner}, eta = {_fraction(self.eta or 1.0)}"
-        power = round(math.log10(self.noise_divisor or 1.0))
-        return f"paper, noise ÷ 10^{power}" if power else "paper, noise ÷ 1"
-
-    def make(
-        self, hypotheses: HypothesisClass, k: int, eps: float, seed: int, rounds: int
-    ) -> Learner:
-        """The learner, at alpha = 0.3."""
-        if self.learner == "untaught":
-            return untaught(hypotheses, k, ALPHA, eps, seed)
-        if self.ours:
-            player = {"self-tuned": "context-ftpl", "exact": "exponential-weights"}[self.learner]
-            schedule = SelfTuned(eta=self.eta or 1.0)
-            return Learner(hypotheses, k, ALPHA, eps, seed, schedule=schedule, player=player)
-        # The paper's own would be five times the draws, with k Laplace variables a point each. The
-        # grid of scales makes up for the second; the first only makes its scores more exact.
-        paper = Paper(
-            rounds, noise_divisor=self.noise_divisor or 1.0, draws_rule="r", noise="per-point"
-        )
-        return Learner(hypotheses, k, ALPHA, eps, seed, schedule=paper, player="context-ftpl")
-
-
-def _fraction(value: float) -> str:
-    return f"{value:g}" if value >= 1 else f"1/{round(1 / value)}"
-
-
-ALPHA = 0.3
+__all__ = ["Result", "StudySpec", "run_study"]
 
 
 @dataclass(frozen=True)
 class StudySpec:
-    """What is run: a world, seeds, horizons, both values of eps, and the grids of knobs."""
+    """What is run: a world, seeds, horizons, both values of eps, and the grids of knobs.
+
+    ``heard`` lists (feedback, delay, audit share) for our learners.
+    """
 
     world: str = "loans"
     hypotheses: str | None = None
@@ -85,10 +37,16 @@ class StudySpec:
     eps: tuple[float, ...] = (0.3, 0.1)
     etas: tuple[float, ...] = (1.0, 0.25, 0.0625)
     noise_divisors: tuple[float, ...] = (1.0, 1e4, 1e5, 1e6)
+    heard: tuple[tuple[str, str, float], ...] = (("full", "0", 1.0),)
 
     def contenders(self) -> tuple[Contender, ...]:
         """All points, ours first."""
-        ours = [Contender(name, eta=eta) for name in ("self-tuned", "exact") for eta in self.etas]
+        ours = [
+            Contender(name, eta, None, *heard)
+            for name in ("self-tuned", "exact")
+            for heard in self.heard
+            for eta in self.etas
+        ]
         paper = [Contender("paper", noise_divisor=d) for d in self.noise_divisors]
         return (*ours, Contender("untaught"), *paper)
 
@@ -109,11 +67,14 @@ class Result:
     last_quarter: float
     oracle_calls: int
     comparator_error_rate: float
+    feedback: str = "full"
+    delay: str = "0"
+    audit_share: float = 1.0
 
     @property
     def contender(self) -> Contender:
         """Whose it is."""
-        return Contender(self.learner, self.eta, self.noise_divisor)
+        return Contender(**{f.name: getattr(self, f.name) for f in fields(Contender)})
 
 
 @dataclass(frozen=True)
@@ -126,7 +87,7 @@ class _Job:
     def file(self, contender: Contender) -> Path:
         """Where the result is kept; another version of the algorithm has files of its own."""
         spec = self.spec
-        key = [ALGORITHM, asdict(contender), self.eps, self.seed]
+        key = [ALGORITHM, contender.key, self.eps, self.seed]
         key += [spec.world, spec.hypotheses, spec.horizons]
         name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:12]
         return self.folder / f"{contender.learner}-{self.eps}-{self.seed}-{name}.json"
@@ -207,7 +168,8 @@ class _Arena:
     def _play(self, contender: Contender, rounds: int) -> tuple[Transcript, dict[int, float]]:
         job, reacts = self._job, not self._best
         learner = contender.make(self._hypotheses, self._world.k, job.eps, job.seed, rounds)
-        whole = play(self._world, learner, rounds, record=reacts)
+        delay = parse_delay(contender.delay)
+        whole = play(self._world, learner, rounds, record=reacts, delay=delay)
         return whole, self._best_fair(whole.encounters) if reacts else self._best
 
     def _result(self, contender: Contender, game: Transcript, best: float) -> Result:
@@ -218,4 +180,5 @@ class _Arena:
             summary.error_rate, summary.violations, summary.reports,
             summary.violations_per_1000_last_quarter, summary.oracle_calls,
             best / summary.people,
+            contender.feedback, contender.delay, contender.audit_share,
         )  # fmt: skip

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from likewise.errors import LikewiseError
 from likewise.evaluation.summary import growth_exponent
 from likewise.experiments.arenas import ARENAS
-from likewise.experiments.study import ALPHA, Contender, Result, StudySpec
+from likewise.experiments.contenders import ALPHA, Contender
+from likewise.experiments.study import Result, StudySpec
 from likewise.worlds import Steady
 
 __all__ = ["Point", "beaten", "points", "study_markdown", "write_between_marks"]
@@ -106,6 +107,8 @@ def study_markdown(spec: StudySpec, found: Sequence[Point]) -> str:
         ]
     if spec.noise_divisors:
         lines += ["", _verdict(found)]
+    if len(spec.heard) > 1:
+        lines += ["", *_prices(found)]
     return "\n".join(lines)
 
 
@@ -137,6 +140,21 @@ def _verdict(found: Sequence[Point]) -> str:
         for p, o in pairs
     )
     return f"Points of the paper's schedule that beat one of ours: {said}."
+
+
+def _prices(found: Sequence[Point]) -> Iterator[str]:
+    """What it costs to hear less, or later: beside the same learner that hears all at once."""
+    for point in found:
+        mine = point.contender
+        if not mine.ours or mine == Contender(mine.learner, mine.eta):
+            continue
+        whole = Contender(mine.learner, mine.eta)
+        full = next(p for p in found if p.contender == whole and p.eps == point.eps)
+        ratio, more = point.violations[-1] / full.violations[-1], point.error[-1] - full.error[-1]
+        yield (
+            f"- {mine.title}: {ratio:.2f} times the violations and {more:+.3f} error, beside "
+            f"{whole.title}, at T = {point.rounds[-1]}."
+        )
 
 
 def write_between_marks(path: Path, mark: str, text: str) -> None:

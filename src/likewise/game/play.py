@@ -86,8 +86,9 @@ def play(
     columns = (np.array(column) for column in zip(*rows, strict=True))
     counted = dict(zip(Transcript.COLUMNS, columns, strict=True))
     return Transcript(
-        world, learner, state=state, moments=tuple(kept), encounters=tuple(encounters), **counted
-    )
+        world, learner, state=state, delay=delay, moments=tuple(kept),
+        encounters=tuple(encounters), **counted,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

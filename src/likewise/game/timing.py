@@ -34,12 +34,22 @@ class Delay:
         rounds = whole("delay", self.rounds, 0, LONGEST, "0 means that all comes at once.")
         object.__setattr__(self, "rounds", rounds)
         chance = real("delay", self.chance, "geometric:0.02 means 49 rounds in the mean.")
-        if not 0 < chance <= 1:
+        if not 1 / LONGEST <= chance <= 1:
             raise ParameterError(
-                "delay", "must have a chance in (0, 1]", chance,
+                "delay", f"must have a chance in [{1 / LONGEST:g}, 1]", chance,
                 "geometric:0.02 means 49 rounds in the mean.",
             )  # fmt: skip
         object.__setattr__(self, "chance", chance)
+
+    @property
+    def text(self) -> str:
+        """As :func:`parse_delay` reads it."""
+        return str(self.rounds) if self.chance == 1.0 else f"geometric:{self.chance!r}"
+
+    @property
+    def longest(self) -> int | None:
+        """The most rounds that anything is late by; None where there is no such number."""
+        return self.rounds if self.chance == 1.0 else None
 
     def draw(self, stream: Stream, item: int) -> int:
         """How many rounds later the item of that number comes.
@@ -66,6 +76,8 @@ def parse_delay(text: str) -> Delay:
     kind, _, value = text.partition(":")
     try:
         return Delay(chance=float(value)) if kind == "geometric" else Delay(rounds=int(text))
+    except ParameterError:
+        raise
     except ValueError:
         raise ParameterError(
             "delay", "must be a number of rounds or geometric:P", text,

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from likewise.game.timing import AT_ONCE, Delay
 from likewise.learning import Deployment, Learner, State
 from likewise.units import ONE, FloatArray, IntArray
 from likewise.worlds import Encounter, World
@@ -74,6 +75,7 @@ class Transcript:
     lam: FloatArray
     calls: IntArray
     state: State
+    delay: Delay = AT_ONCE
     moments: tuple[Moment, ...] = ()
     encounters: tuple[Encounter, ...] = ()
 
@@ -87,6 +89,6 @@ class Transcript:
         cut = {name: getattr(self, name)[:rounds] for name in self.COLUMNS}
         moments = tuple(moment for moment in self.moments if moment.t <= rounds)
         return Transcript(
-            self.world, self.learner, state=self.state, moments=moments,
+            self.world, self.learner, state=self.state, delay=self.delay, moments=moments,
             encounters=self.encounters[:rounds], **cut,
         )  # fmt: skip

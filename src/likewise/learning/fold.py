@@ -54,9 +54,9 @@ def apply(state: State, event: Event) -> State:
     >>> apply(state, Arrived("monday", (ann,))).opened
     1
     """
-    name = getattr(event, "round", None)
-    if name is not None:
-        check_id(name, "A round's id")
+    for field, what in (("round", "A round's id"), ("person", "A person's id")):
+        if hasattr(event, field):
+            check_id(getattr(event, field), what)
     return _apply(event, state)
 
 
@@ -127,7 +127,7 @@ def _decided(event: Decided, state: State) -> State:
             f"Round {round_.id!r}: decisions must be on {expected}, in that order; got {decided}."
         )
     for decision in event.decisions:
-        check_decision(decision, state.learner)
+        check_decision(decision, round_, state.learner)
     decisions = MappingProxyType({**round_.decisions, **{d.person: d for d in event.decisions}})
     calls = state.calls + state.learner.primal.calls(round_.draws)
     return _with_round(state, replace(round_, decisions=decisions), calls=calls)

@@ -7,6 +7,7 @@ import numpy as np
 from likewise.errors import EventRefused
 from likewise.events import Arrived, Audited, Decision, Labelled, Overridden, Person
 from likewise.learning.learner import Learner
+from likewise.learning.primal.exponential_weights import LARGEST_INVERSE
 from likewise.learning.state import OpenRound, State
 from likewise.units import ONE
 
@@ -77,6 +78,7 @@ def check_pairs(event: Audited, round_: OpenRound, sensitivity: int) -> None:
     """Reported pairs are of the round, name the favoured first, and could be violations at all."""
     for over, under in event.pairs:
         for person in (over, under):
+            check_id(person, "A person's id")
             if person not in round_.decisions:
                 raise EventRefused(
                     f"Round {round_.id!r} has no person {person!r} to report; it has "
@@ -103,7 +105,7 @@ def same_person(one: Person, other: Person) -> bool:
     return one.id == other.id and np.array_equal(one.features, other.features, equal_nan=True)
 
 
-def check_decision(decision: Decision, learner: Learner) -> None:
+def check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> None:
     """A score, a decision, and J for those whose label will be weighted by it."""
     score, inverse = decision.score, decision.inverse_chance
     if isinstance(score, bool) or not isinstance(score, int) or not 0 <= score <= ONE:
@@ -122,10 +124,14 @@ def check_decision(decision: Decision, learner: Learner) -> None:
                 f"Person {decision.person!r}: an inverse chance is for those whom a learner with "
                 f"one-sided labels approved; got {inverse!r}."
             )
-    elif isinstance(inverse, bool) or not isinstance(inverse, int) or inverse < ONE:
+        return
+    # Where S rests on the range of an estimate, J is at most M.
+    capped = learner.label_square is None
+    largest = learner.resamples(round_.number) * ONE if capped else LARGEST_INVERSE
+    if isinstance(inverse, bool) or not isinstance(inverse, int) or not ONE <= inverse <= largest:
         raise EventRefused(
             f"Person {decision.person!r} was approved, and labels are one-sided: the decision must "
-            f"come with its inverse chance, a whole number of at least 2^20; got {inverse!r}."
+            f"come with its inverse chance, a whole number in [2^20, {largest}]; got {inverse!r}."
         )
 
 
@@ -162,8 +168,14 @@ def check_override(event: Overridden, round_: OpenRound, *, one_sided: bool) -> 
 def check_seen(event: Labelled, round_: OpenRound, *, one_sided: bool) -> None:
     """With one-sided labels, nobody knows what those who were rejected would have done."""
     person = event.person
-    final = round_.overrides.get(person, round_.decisions[person].approved)
-    if one_sided and not final:
+    if not one_sided:
+        return
+    if round_.overrides.get(person) is False:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {person!r}: the override is recorded as rejected, and "
+            f"this learner's labels are one-sided: nobody knows this label. Leave it out."
+        )
+    if person not in round_.overrides and not round_.decisions[person].approved:
         raise EventRefused(
             f"Round {round_.id!r}, person {person!r} was rejected, and this learner's labels are "
             f"one-sided: nobody knows this label. If somebody approved them after all, record that "
