@@ -256,9 +256,7 @@ def test_exponential_weights_cap_the_direct_estimate_at_m(
     found = trial("exponential-weights", "direct", hypotheses, rounds)
     chances = weighted_chances(found.frozen, hypotheses)
     means = [min(1.0, q * m) for q in chances]
-    deviations = [
-        mean * math.sqrt((1 - q) / q) for mean, q in zip(means, chances, strict=True)
-    ]
+    deviations = [mean * math.sqrt((1 - q) / q) for mean, q in zip(means, chances, strict=True)]
     check_means(found, means, deviations, lifted=False)
 
 
@@ -604,9 +602,7 @@ def test_noise_of_the_papers_size_is_all_that_decides() -> None:
         for name, row in zip(encounter.people.ids, encounter.people.x.tolist(), strict=True)
     )
     blank = replace(state, costs=learner.hypotheses.no_costs())
-    with_costs, without = (
-        decide(apply(s, Arrived("now", people)), "now") for s in (state, blank)
-    )
+    with_costs, without = (decide(apply(s, Arrived("now", people)), "now") for s in (state, blank))
     assert with_costs == without
     assert all(0.05 * ONE < d.score < 0.95 * ONE for d in with_costs.decisions)
 

@@ -1,5 +1,12 @@
 """Auditing: who objects to what, which objections make a report, and the pivot of every pair."""
 
+from likewise.auditing.agreement import (
+    Agreement,
+    Consistency,
+    agreement,
+    consistency,
+    krippendorff_alpha,
+)
 from likewise.auditing.metric_auditor import MetricAuditor, distance_units
 from likewise.auditing.metrics import Distance, Mahalanobis, Masked, WeightedL1
 from likewise.auditing.objections import MemberObjections, Objections, Pair
@@ -22,9 +29,11 @@ from likewise.auditing.thresholds import (
 from likewise.auditing.truth import from_function, from_truth_table
 
 __all__ = [
+    "Agreement",
     "AllPairs",
     "And",
     "AtLeast",
+    "Consistency",
     "Distance",
     "FirstPair",
     "FromFunction",
@@ -48,14 +57,17 @@ __all__ = [
     "Share",
     "Weighted",
     "WeightedL1",
+    "agreement",
     "all_of",
     "any_of",
     "as_rule",
     "at_least",
+    "consistency",
     "decisive",
     "distance_units",
     "from_function",
     "from_truth_table",
+    "krippendorff_alpha",
     "majority",
     "more_than",
     "never",

@@ -1,0 +1,1 @@
+"""The live system: decisions, a console for human auditors, a ledger that can be replayed."""

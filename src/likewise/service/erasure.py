@@ -1,0 +1,42 @@
+"""Erasing a person, and publishing the seed."""
+
+from __future__ import annotations
+
+from likewise.service.desk import Desk
+from likewise.service.errors import ServiceError
+from likewise.service.personal import features_of, person_payload, stand_in
+from likewise.service.records import Receipt
+
+__all__ = ["erase", "reveal_seed"]
+
+
+def erase(desk: Desk, round_id: str, person: str) -> Receipt:
+    """Erase what is personal about somebody.
+
+    Features and reasons that name them are removed. What remains is a coarse stand-in whom the
+    class cannot tell from them, so that every decision can still be recomputed.
+    """
+    with desk.work() as bench:
+        round_ = bench.book.round(round_id)
+        if person not in round_.people:
+            raise ServiceError("no-person", 404, f"Round {round_id!r} has nobody named {person!r}.")
+        if person not in round_.erased:
+            digest = round_.people[person]
+            content = bench.writing.payloads([digest])[digest].content
+            plain = stand_in(bench.state.learner.hypotheses, features_of(content))
+            remains = bench.keep(person_payload(plain))
+            bench.add("erased", {"round": round_id, "person": person, "digest": remains})
+            bench.writing.erase(digest)
+            for said in round_.objections.values():
+                for pair, reason in said.items():
+                    if person in pair and reason is not None:
+                        bench.writing.erase(reason)
+    return desk.receipt()
+
+
+def reveal_seed(desk: Desk) -> Receipt:
+    """Publish the seed, once nothing is to be decided any more."""
+    with desk.work() as bench:
+        if bench.book.revealed is None:
+            bench.add("seed-revealed", {"seed": str(desk.seed), "salt": desk.salt.hex()})
+    return desk.receipt()

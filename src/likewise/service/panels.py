@@ -1,0 +1,143 @@
+"""The panel at work: objections, their withdrawal, reviews, and the end of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from likewise.auditing import Pair, report
+from likewise.service.book import Round, instant
+from likewise.service.desk import Bench, Desk
+from likewise.service.errors import ServiceError
+from likewise.service.personal import Payload
+from likewise.service.records import Receipt
+
+__all__ = ["object_to", "reopen", "repeat", "review", "tick", "withdraw"]
+
+LONGEST_REASON = 2000
+
+
+def object_to(
+    desk: Desk, round_id: str, member: str, pair: Iterable[str], reason: str | None = None
+) -> Receipt:
+    """A member objects to a pair; the direction follows from the scores."""
+    with desk.work() as bench:
+        round_ = _seated(bench, round_id, member)
+        asked = _askable(bench, round_, pair)
+        if reason is not None and len(reason) > LONGEST_REASON:
+            raise ServiceError(
+                "too-long", 422, f"A reason may have {LONGEST_REASON} characters; shorten it."
+            )
+        digest = bench.keep(Payload.fresh({"text": reason})) if reason else None
+        bench.add(
+            "objected",
+            {"round": round_id, "member": member, "pair": list(asked), "reason": digest},
+        )
+    return desk.receipt()
+
+
+def withdraw(desk: Desk, round_id: str, member: str, pair: Iterable[str]) -> Receipt:
+    """A member takes an objection back, before the panel closes."""
+    with desk.work() as bench:
+        round_ = _seated(bench, round_id, member)
+        asked = Pair.of(pair)
+        if asked in round_.objections.get(member, {}):
+            bench.add("withdrawn", {"round": round_id, "member": member, "pair": list(asked)})
+    return desk.receipt()
+
+
+def review(desk: Desk, round_id: str, member: str) -> Receipt:
+    """A member is done with a round; the last one closes the panel."""
+    with desk.work() as bench:
+        round_ = _seated(bench, round_id, member)
+        if round_.seats[member] == "asked":
+            bench.add("reviewed", {"round": round_id, "member": member})
+            rest = {m: s for m, s in round_.seats.items() if m != member}
+            if "asked" not in rest.values():
+                _conclude(bench, round_, {**rest, member: "reviewed"})
+    return desk.receipt()
+
+
+def reopen(desk: Desk, round_id: str, member: str) -> Receipt:
+    """A member takes a review back, before the panel closes."""
+    with desk.work() as bench:
+        if _seated(bench, round_id, member).seats[member] == "reviewed":
+            bench.add("reopened", {"round": round_id, "member": member})
+    return desk.receipt()
+
+
+def repeat(desk: Desk, round_id: str, member: str, pairs: Iterable[Iterable[str]]) -> Receipt:
+    """What a member said of an earlier round that was shown again; it changes nothing."""
+    with desk.work() as bench:
+        round_ = bench.book.round(round_id)
+        if round_.seats.get(member) != "reviewed" or round_.outcome is None:
+            raise ServiceError(
+                "not-repeatable", 409, f"{member!r} has not reviewed the round {round_id!r} before."
+            )
+        said = sorted(_askable(bench, round_, pair) for pair in pairs)
+        body = {"member": member, "round": round_id, "pairs": [list(pair) for pair in said]}
+        bench.add("repeated", body)
+    return desk.receipt()
+
+
+def tick(desk: Desk) -> Receipt | None:
+    """Close the panels whose deadline has passed; None where there was none."""
+    moment = instant(desk.clock())
+
+    def late(round_: Round) -> bool:
+        return round_.outcome is None and round_.due is not None and instant(round_.due) <= moment
+
+    if not any(late(round_) for round_ in desk.refresh().open_rounds()):
+        return None
+    with desk.work() as bench:
+        for round_ in [r for r in bench.book.open_rounds() if late(r)]:
+            seats = dict(round_.seats)
+            for member, seat in round_.seats.items():
+                if seat == "asked":
+                    bench.add("absent", {"round": round_.id, "member": member})
+                    seats[member] = "absent"
+            _conclude(bench, round_, seats)
+    return desk.receipt()
+
+
+def _conclude(bench: Bench, round_: Round, seats: dict[str, str]) -> None:
+    """The rule over what those present said; with too few of them, nobody audited the round."""
+    present = [member for member, seat in seats.items() if seat == "reviewed"]
+    outcome, pairs = "unaudited", []
+    if len(present) >= min(bench.book.settings.quorum, len(seats)):
+        spoken = round_.spoken(seats)
+        scores = [decision.score for decision in round_.decisions.values()]
+        pairs = [list(pair) for pair in report(round_.rule, spoken, scores).pairs]
+        outcome = "report" if pairs else "quiet"
+    bench.add("audited", {"round": round_.id, "outcome": outcome, "pairs": pairs})
+    bench.close_if_done(round_.id)
+
+
+def _seated(bench: Bench, round_id: str, member: str) -> Round:
+    round_ = bench.book.round(round_id)
+    if member not in round_.seats:
+        raise ServiceError(
+            "not-seated", 403, f"{member!r} does not sit on the panel of round {round_id!r}."
+        )
+    if round_.outcome is not None or round_.closed is not None:
+        raise ServiceError(
+            "panel-closed", 409,
+            f"The panel of round {round_id!r} has closed; nothing can be added or taken back.",
+        )  # fmt: skip
+    return round_
+
+
+def _askable(bench: Bench, round_: Round, pair: Iterable[str]) -> Pair:
+    asked = Pair.of(pair)
+    for person in asked:
+        if person not in round_.decisions:
+            raise ServiceError(
+                "no-person", 404, f"Round {round_.id!r} has nobody of the id {person!r}."
+            )
+    first, second = (round_.decisions[person].score for person in asked)
+    if abs(first - second) <= bench.state.learner.sensitivity:
+        raise ServiceError(
+            "gap-too-small", 422,
+            f"The chances of {asked.first!r} and {asked.second!r} are too close for a report; only "
+            f"the pairs that are listed with the round can be objected to.",
+        )  # fmt: skip
+    return asked

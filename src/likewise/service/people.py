@@ -1,0 +1,139 @@
+"""Dockets begin, people arrive and are decided on, rounds are sealed."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any
+
+from likewise.learning import decide, drawn_for_audit
+from likewise.learning.learner import ALGORITHM
+from likewise.service.book import Round, instant
+from likewise.service.desk import Bench, Desk
+from likewise.service.docket import DocketSpec, checked_docket_name
+from likewise.service.errors import ServiceError
+from likewise.service.personal import person_payload
+from likewise.service.records import FORMAT, Receipt, canonical
+from likewise.service.store import Store
+
+__all__ = ["Applicant", "add_people", "commitment", "open_docket", "open_round", "seal"]
+
+
+def commitment(seed: int, salt: bytes) -> str:
+    """What a docket's first record says of its seed: SHA-256(salt ‖ seed)."""
+    return hashlib.sha256(salt + str(seed).encode()).hexdigest()
+
+
+def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = None) -> Receipt:
+    """Begin a docket: its first record holds all settings, and commits to the seed."""
+    chosen = secrets.randbits(64) if seed is None else seed
+    salt = secrets.token_bytes(16)
+    with store.writing(checked_docket_name(name)) as writing:
+        if writing.head.seq:
+            raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
+        writing.keep_secret(chosen, salt)
+        writing.append(
+            "docket-opened",
+            {
+                "spec": spec.to_json(),
+                "seed_commitment": commitment(chosen, salt),
+                "algorithm": ALGORITHM,
+                "format": FORMAT,
+            },
+        )
+        return Receipt(name, writing.head)
+
+
+@dataclass(frozen=True)
+class Applicant:
+    """Somebody as a client sends them: an id, and features by name."""
+
+    id: str
+    features: Mapping[str, Any]
+
+
+def open_round(
+    desk: Desk,
+    people: Sequence[Applicant],
+    *,
+    round_id: str | None = None,
+    key: str | None = None,
+    seal: bool = True,
+) -> tuple[Round, Receipt]:
+    """People arrive and are decided on at once; unless told otherwise the round is sealed.
+
+    A request that is sent again with the same key and the same people gets the same answer.
+    """
+    asked = canonical([[[p.id, dict(p.features)] for p in people], round_id, seal])
+    with desk.work() as bench:
+        known = None if key is None else bench.writing.request(key)
+        fingerprint = hmac.new(desk.salt, asked, "sha256").hexdigest()
+        if known is not None:
+            if known[0] != fingerprint:
+                raise ServiceError(
+                    "key-reused", 409,
+                    f"The idempotency key {key!r} came with another request before. Use a new key "
+                    f"for every round.",
+                )  # fmt: skip
+            return desk.book.round(known[1]), desk.receipt()
+        name = f"r{len(bench.book.rounds) + 1}" if round_id is None else round_id
+        if name in bench.book.rounds:
+            raise ServiceError(
+                "round-exists", 409, f"There is a round {name!r} already; use another id."
+            )
+        if key is not None:
+            bench.writing.keep_request(key, fingerprint, name)
+        _arrive(bench, name, people)
+        if seal:
+            _seal(bench, name)
+    return desk.book.round(name), desk.receipt()
+
+
+def add_people(desk: Desk, round_id: str, people: Sequence[Applicant]) -> tuple[Round, Receipt]:
+    """More people join a round that is not sealed; they are decided on at once."""
+    with desk.work() as bench:
+        bench.book.round(round_id)
+        _arrive(bench, round_id, people)
+    return desk.book.round(round_id), desk.receipt()
+
+
+def seal(desk: Desk, round_id: str) -> tuple[Round, Receipt]:
+    """Nobody else will join; the panel is asked."""
+    with desk.work() as bench:
+        if bench.book.round(round_id).sealed is None:
+            _seal(bench, round_id)
+    return desk.book.round(round_id), desk.receipt()
+
+
+def _arrive(bench: Bench, round_id: str, people: Sequence[Applicant]) -> None:
+    """Record who arrived, and decide on them with one draw of h."""
+    schema = bench.state.learner.hypotheses.schema
+    encoded = schema.people([dict(p.features) for p in people], [p.id for p in people])
+    listed = [
+        {"id": name, "digest": bench.keep(person_payload(row))}
+        for name, row in zip(encoded.ids, encoded.x.tolist(), strict=True)
+    ]
+    bench.add("arrived", {"round": round_id, "people": listed})
+    decided = decide(bench.state, round_id)
+    bench.add("decided", {"round": round_id, "decisions": [asdict(d) for d in decided.decisions]})
+
+
+def _seal(bench: Bench, round_id: str) -> None:
+    """Fix the panel; if nobody is to look at the round, say so at once."""
+    settings = bench.book.settings
+    drawn = drawn_for_audit(bench.state, round_id)
+    due = None
+    if settings.deadline is not None:
+        moment = instant(bench.at) + timedelta(seconds=settings.deadline)
+        due = moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    asked = list(bench.book.members) if drawn else []
+    bench.add(
+        "sealed",
+        {"round": round_id, "members": asked, "rule": bench.book.rule, "drawn": drawn, "due": due},
+    )
+    if not asked:
+        bench.add("audited", {"round": round_id, "outcome": "unaudited", "pairs": []})

@@ -1,0 +1,176 @@
+"""The ledger: records that each carry the hash of the one before.
+
+    hash = SHA-256 of the canonical JSON of {docket, seq, at, kind, body, prev}
+
+Whoever holds an old head, as every client and auditor does, can tell whether anything up to it was
+rewritten, even by somebody who rehashed all that follows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from likewise.errors import LikewiseError
+from likewise.service.errors import LedgerBroken
+
+__all__ = [
+    "FORMAT",
+    "GENESIS",
+    "Head",
+    "Receipt",
+    "Record",
+    "canonical",
+    "chained",
+    "parse_lines",
+    "sha256",
+]
+
+FORMAT = "likewise-ledger/1"
+GENESIS = "0" * 64
+_HASH = re.compile(r"[0-9a-f]{64}\Z")
+
+
+def canonical(value: Any) -> bytes:
+    """JSON in one way only: sorted keys, no spaces, no NaN, UTF-8.
+
+    >>> canonical({"b": 1, "a": "é"}).decode()
+    '{"a":"é","b":1}'
+    """
+    text = json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return text.encode()
+
+
+def sha256(content: bytes) -> str:
+    """The hash in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass(frozen=True)
+class Head:
+    """The last record of a ledger, by number and hash; before the first, 0 and zeros."""
+
+    seq: int = 0
+    hash: str = GENESIS
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """A ledger's head as somebody was given it: proof of all that was recorded by then.
+
+    >>> str(Receipt("loans", Head(3, "ab" * 32)))[:24]
+    'likewise-receipt/1:loans'
+    """
+
+    docket: str
+    head: Head
+
+    def __str__(self) -> str:
+        return f"likewise-receipt/1:{self.docket}:{self.head.seq}:{self.head.hash}"
+
+    @classmethod
+    def parse(cls, text: str) -> Receipt:
+        """Read a receipt as it was printed."""
+        version, *rest = text.strip().split(":")
+        well_formed = version == "likewise-receipt/1" and len(rest) == 3
+        if not well_formed or not rest[1].isdecimal() or not _HASH.match(rest[2]):
+            raise LikewiseError(
+                f"{text!r} is not a receipt; one reads likewise-receipt/1:DOCKET:NUMBER:HASH. "
+                f"Copy the whole line."
+            )
+        return cls(rest[0], Head(int(rest[1]), rest[2]))
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of a docket's ledger."""
+
+    docket: str
+    seq: int
+    at: str
+    kind: str
+    body: Mapping[str, Any]
+    prev: str
+    hash: str
+
+    @classmethod
+    def following(
+        cls, docket: str, head: Head, at: str, kind: str, body: Mapping[str, Any]
+    ) -> Record:
+        """The record that comes after a head."""
+        plain = json.loads(canonical(body))
+        content = cls._content(docket, head.seq + 1, at, kind, plain, head.hash)
+        return cls(docket, head.seq + 1, at, kind, plain, head.hash, sha256(content))
+
+    @staticmethod
+    def _content(
+        docket: str, seq: int, at: str, kind: str, body: Mapping[str, Any], prev: str
+    ) -> bytes:
+        return canonical(
+            {"docket": docket, "seq": seq, "at": at, "kind": kind, "body": body, "prev": prev}
+        )
+
+    @property
+    def head(self) -> Head:
+        """The head of a ledger that ends here."""
+        return Head(self.seq, self.hash)
+
+    @property
+    def content_hash(self) -> str:
+        """What the hash should be."""
+        return sha256(
+            self._content(self.docket, self.seq, self.at, self.kind, self.body, self.prev)
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The record as a line of an export has it."""
+        return {
+            "docket": self.docket, "seq": self.seq, "at": self.at, "kind": self.kind,
+            "body": self.body, "prev": self.prev, "hash": self.hash,
+        }  # fmt: skip
+
+    def line(self) -> bytes:
+        """The line of an export, without its end."""
+        return canonical(self.to_json())
+
+
+def chained(
+    docket: str,
+    records: Iterable[Record],
+    after: Head = Head(),  # noqa: B008 - a frozen value
+) -> Iterator[Record]:
+    """The same records, each checked as it passes: number, docket, link and hash."""
+    head = after
+    for record in records:
+        place = head.seq + 1
+        if record.seq != place:
+            raise LedgerBroken(docket, place, f"the next record has the number {record.seq}.")
+        if record.docket != docket:
+            raise LedgerBroken(docket, place, f"it is a record of {record.docket!r}.")
+        if record.prev != head.hash:
+            raise LedgerBroken(docket, place, "it does not follow the record before it.")
+        if record.hash != record.content_hash:
+            raise LedgerBroken(docket, place, "its content does not have the hash it carries.")
+        head = record.head
+        yield record
+
+
+def parse_lines(docket: str, lines: Iterable[bytes]) -> Iterator[Record]:
+    """Records of an export, line by line; every byte has to be what was written."""
+    for number, line in enumerate(lines, start=1):
+        text = line.rstrip(b"\n")
+        try:
+            data = json.loads(text)
+            record = Record(**data)
+            exact = record.line() == text
+        except (ValueError, TypeError) as error:
+            raise LedgerBroken(docket, number, f"its line cannot be read ({error}).") from error
+        if not exact:
+            raise LedgerBroken(docket, number, "its line is not written as records are.")
+        yield record

@@ -1,0 +1,148 @@
+"""Audits of a share p of the rounds, in docs/theory.md: surely given the lottery, then on average.
+
+A report weighs lam_t/p and the dual steps beta/p, at audits only. Given the N audits that the
+lottery drew, the primal inequality and the dual lemma hold surely, the latter with N + 1 for T.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likewise.hypotheses import Pool
+from likewise.learning import Learner, SelfTuned, State, deploy, learn
+from likewise.learning.deciding import drawn_for_audit, upcoming
+from likewise.learning.dual import dual_step
+from likewise.units import ONE, FloatArray, IntArray, to_units
+
+
+def multipliers(reported: list[bool], beta: float, share: float) -> list[float]:
+    """At every audit, and the one that is left when the last of them is over."""
+    lams = [0.0]
+    for n, report in enumerate(reported, start=1):
+        mu = 1 / math.sqrt(n)
+        lams.append(dual_step(lams[-1], reported=report, beta=beta, mu=mu, share=share))
+    return lams
+
+
+@given(
+    reported=st.lists(st.booleans(), max_size=200),
+    beta=st.floats(0.01, 1.0),
+    share=st.floats(0.05, 1.0),
+    lam=st.floats(0, 50),
+)
+def test_the_dual_lemma_counts_audits_and_the_multiplier_that_is_left(
+    reported: list[bool], beta: float, share: float, lam: float
+) -> None:
+    lams, u = multipliers(reported, beta, share), [beta / share * report for report in reported]
+    root = math.sqrt(len(u) + 1)
+    earned = sum(a * b for a, b in zip(u, lams[:-1], strict=True))
+    squares = sum(value**2 for value in lams)  # all N + 1 of them
+    promised = lam * sum(u) - lam**2 * root + squares / (4 * root) - (beta / share) ** 2 * root
+    assert earned >= promised - 1e-9
+
+
+TABLE = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=np.int64)
+HYPOTHESES = Pool.from_table(TABLE)
+ROUNDS, X = 100, 0.3
+
+
+@dataclass
+class Shared:
+    """A game in which the lottery decides what is audited; labels are against the policy."""
+
+    learner: Learner
+    audits: int = 0
+    reports: int = 0
+    violations: int = 0
+    largest: float = 0.0  # of sqrt(S)
+    squares: float = 0.0  # of all multipliers at audits, and of the last
+    bound: float = 0.0
+    regret: FloatArray = field(default_factory=lambda: np.zeros(len(TABLE)))
+    errors: FloatArray = field(default_factory=lambda: np.zeros(len(TABLE)))
+
+    def play(self) -> Shared:
+        learner, rng, state = self.learner, np.random.default_rng(6), State.start(self.learner)
+        unit, share = to_units(learner.schedule.error_weight() / 2) / ONE, learner.audit_share
+        for _ in range(ROUNDS):
+            kinds: IntArray = rng.integers(0, 3, 2)
+            people = HYPOTHESES.schema.people(TABLE.T[kinds].astype(float))
+            frozen, lam = upcoming(state), to_units(state.lam / share) / ONE
+            state, deployment = deploy(state, people)
+            drawn = drawn_for_audit(state, deployment.round)
+            scores, predicted = deployment.scores / ONE, TABLE[:, kinds]
+            labels = (scores < 0.5).astype(np.int64)
+            over = int(scores[0] < scores[1])
+            gap = abs(int(deployment.scores[0] - deployment.scores[1]))
+            found = gap > learner.sensitivity
+            self.violations += gap > to_units(learner.alpha)
+            costs = unit * (1 - 2 * labels)
+            self.errors += (scores - predicted) @ (1 - 2 * labels)
+            if drawn:
+                self.audits += 1
+                self.reports += found
+                self.squares += state.lam**2
+                costs = costs + lam * np.array([1, -1]) * (1 - 2 * over) * found
+            size = 2 * unit + 2 * lam * (drawn and found)
+            self.bound += size**2 / (8 * frozen.scale)
+            self.regret += (scores - predicted) @ costs
+            pairs = [(people.ids[over], people.ids[1 - over])] if found else []
+            state = learn(state, deployment, labels=labels, report=pairs if drawn else None)
+            self.largest, last = frozen.scale / X, frozen.scale
+        self.bound += last * HYPOTHESES.log_size
+        self.squares += state.lam**2
+        return self
+
+
+def learner_of(seed: int, share: float, eta: float) -> Learner:
+    schedule = SelfTuned(eta=eta, x=X)
+    return Learner(
+        HYPOTHESES, 2, 0.3, 0.3, seed, schedule, "exponential-weights", audit_share=share
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("share", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("eta", [0.25, 1.0])
+def test_the_theorem_holds_surely_given_the_audits_that_were_drawn(
+    seed: int, share: float, eta: float
+) -> None:
+    game = Shared(learner_of(seed, share, eta)).play()
+    assert game.regret.max() <= game.bound + 2.0**-19 * ROUNDS * 10 / share
+    assert game.largest**2 <= 2 * eta**2 * ROUNDS + 8 * game.squares / share**2 + 1e-3
+    beta, c = 0.15, 1 / (4 * X) + X * math.log(4)
+    root = math.sqrt(game.audits + 1)
+    w = math.sqrt(2 * ROUNDS) * c * eta + (8 * c**2 + beta**2) * root / share**2
+    fair = [0, 3]  # the constants, which no panel objects to
+    assert game.errors[fair].max() <= 2 / eta * w
+    assert game.reports / share <= 2 * math.sqrt(root * (eta * ROUNDS + w)) / beta
+
+
+@pytest.mark.parametrize("share", [0.2, 0.7])
+def test_reports_over_the_share_are_what_a_full_audit_would_have_found_on_average(
+    share: float,
+) -> None:
+    """All lotteries of eight rounds, in a game that depends on them through the multiplier."""
+    found = paid = roots = total = 0.0
+    for lottery in product((False, True), repeat=8):
+        chance = math.prod(share if drawn else 1 - share for drawn in lottery)
+        lam, audits = 0.0, 0
+        for drawn in lottery:
+            report = lam < 0.3  # the policy is the fairer the larger lam is
+            found += chance * report
+            if drawn:
+                audits += 1
+                paid += chance * report / share
+                mu = 1 / math.sqrt(audits)
+                lam = dual_step(lam, reported=report, beta=0.15, mu=mu, share=share)
+        roots += chance * math.sqrt(audits + 1)
+        total += chance
+    assert total == pytest.approx(1)
+    assert found == pytest.approx(paid, rel=1e-12)
+    assert roots <= math.sqrt(share * 8 + 1)

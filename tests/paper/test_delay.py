@@ -1,0 +1,365 @@
+"""Feedback that comes late, in docs/theory.md: the lemmas, and Theorems A and A′ with delay.
+
+With D_t the size of the costs of earlier rounds that were not charged yet when round t opened,
+
+    Σ f_t(π^t) − min_h Σ f_t(h)  ≤  Σ s·B_t·(B_t + D_t)/(2·sigma_t) + A·sigma_T
+    Σ f_t(π^t) − min_h Σ f_t(h)  ≤  Σ B_t·(B_t + 2·D_t)/(8·tau_t) + tau_T·log|H|
+
+for Context-FTPL and for exponential weights, surely: π^t is computed, not sampled. If every cost is at most d rounds late, and a round's costs
+come in at most m pieces, both are at most C_d·sqrt(Σ B̄_t²).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likewise.events import Audited, Labelled
+from likewise.hypotheses import HypothesisClass, Pool
+from likewise.learning import Learner, SelfTuned, State, apply, deploy
+from likewise.learning.deciding import upcoming
+from likewise.learning.dual import dual_step
+from likewise.learning.state import Tuning
+from likewise.units import ONE, FloatArray, IntArray, to_units
+
+# ── The lemmas ──────────────────────────────────────────────────────────────────────────────────
+
+
+@given(
+    weights=st.lists(st.floats(0.001, 1), min_size=2, max_size=6),
+    seed=st.integers(0, 2**32),
+    late=st.floats(0, 20),
+)
+def test_exponential_weights_hardly_move_for_costs_that_are_late(
+    weights: list[float], seed: int, late: float
+) -> None:
+    law = np.array(weights) / sum(weights)
+    other = law * np.exp(np.random.default_rng(seed).uniform(0, late, len(law)))
+    distance = float(np.maximum(0, other / other.sum() - law).sum())
+    assert distance <= math.tanh(late / 4) + 1e-12
+    assert math.tanh(late / 4) <= late / 4
+
+
+@pytest.mark.parametrize("late", [0.1, 1.0, 5.0])
+def test_that_bound_is_attained(late: float) -> None:
+    p = 1 / (1 + math.exp(late / 2))
+    moved = p * math.exp(late) / (p * math.exp(late) + 1 - p)
+    assert moved - p == pytest.approx(math.tanh(late / 4), rel=1e-12)
+
+
+@dataclass
+class Dual:
+    """Multipliers under delay: ``opened`` holds lam_t, ``stepped`` the multiplier at each audit."""
+
+    opened: list[float] = field(default_factory=list)
+    stepped: list[float] = field(default_factory=list)
+    drift: float = 0.0  # Σ u·(multiplier at the audit − multiplier when the round opened)
+    earned: float = 0.0  # Σ u_t·lam_t
+
+
+def late_duals(
+    reported: list[bool], delays: list[int], beta: float, rng: np.random.Generator
+) -> Dual:
+    """Audits come before round t + delay + 1 opens; those of one gap in any order."""
+    dual, lam, waiting = Dual(), 0.0, list[tuple[int, int]]()
+    for t in range(len(reported)):
+        dual.opened.append(lam)
+        waiting.append((t, t + delays[t]))
+        due = [w for w in waiting if w[1] <= t or t + 1 == len(reported)]
+        waiting = [w for w in waiting if w not in due]
+        for i in rng.permutation(len(due)):
+            origin = due[i][0]
+            dual.stepped.append(lam)
+            u = beta * reported[origin]
+            dual.earned += u * dual.opened[origin]
+            dual.drift += u * (lam - dual.opened[origin])
+            mu = 1 / math.sqrt(len(dual.stepped))
+            lam = dual_step(lam, reported=reported[origin], beta=beta, mu=mu)
+    return dual
+
+
+def delays_of(kind: str, d: int, rounds: int, rng: np.random.Generator) -> list[int]:
+    """At any time, always the latest, or all at once every d + 1 rounds."""
+    return {
+        "random": [int(v) for v in rng.integers(0, d + 1, rounds)],
+        "constant": [d] * rounds,
+        "bunched": [d - t % (d + 1) for t in range(rounds)],
+    }[kind]
+
+
+@given(
+    reported=st.lists(st.booleans(), min_size=1, max_size=200),
+    always=st.booleans(),
+    kind=st.sampled_from(["random", "constant", "bunched"]),
+    d=st.integers(0, 30),
+    beta=st.floats(0.01, 1.0),
+    lam=st.floats(0, 50),
+    seed=st.integers(0, 2**32),
+)
+def test_the_dual_lemma_holds_for_audits_that_are_late(
+    reported: list[bool], always: bool, kind: str, d: int, beta: float, lam: float, seed: int
+) -> None:
+    rng, reported = np.random.default_rng(seed), [True] * len(reported) if always else reported
+    dual = late_duals(reported, delays_of(kind, d, len(reported), rng), beta, rng)
+    root, total = math.sqrt(len(reported)), beta * sum(reported)
+    assert dual.drift <= 2 * d * beta**2 * root + 1e-9
+    assert all(value <= beta * math.sqrt(t) + 1e-9 for t, value in enumerate(dual.opened))
+    squares = sum(value**2 for value in dual.opened)
+    for any_lam in (lam, total / (2 * root)):
+        promised = any_lam * total - any_lam**2 * root + squares / (4 * root)
+        assert dual.earned >= promised - (1 + 2.5 * d) * beta**2 * root - 1e-9
+
+
+@given(d=st.integers(0, 1000), more=st.integers(0, 10_000))
+def test_the_multiplier_of_a_late_round_is_close_to_that_of_its_place(d: int, more: int) -> None:
+    """½·(1 − 1/t)·((t−1−d)/(t−1))² ≥ ¼ from t = 4d + 2 on."""
+    t = 4 * d + 2 + more
+    assert 2 * (t - 1 - d) ** 2 >= t * (t - 1)
+
+
+# ── Theorems A and A′ with delay ────────────────────────────────────────────────────────────────
+
+ROUNDS = 60
+SLICES = 1000
+OFF = 3.0 / SLICES  # of the integral below, for a cost of 1, as in test_theorem_a.py
+
+Adversary = Callable[[np.random.Generator, FloatArray, int], FloatArray]
+
+
+def random_costs(rng: np.random.Generator, policy: FloatArray, t: int) -> FloatArray:
+    return rng.uniform(-1, 1, len(policy)) * float(rng.choice([0.1, 1.0, 3.0]))
+
+
+def against_the_policy(rng: np.random.Generator, policy: FloatArray, t: int) -> FloatArray:
+    return np.where(policy > 0.5, 1.0, -1.0)
+
+
+def rare(rng: np.random.Generator, policy: FloatArray, t: int) -> FloatArray:
+    """Nothing at all in most rounds, so that pieces of one round are never squared together."""
+    return np.where(policy > 0.5, 1.0, -1.0) * (2.0 if t % 5 == 0 else 0.0)
+
+
+TABLES: dict[str, list[list[int]]] = {
+    "one point": [[0], [1]],
+    "three on two points": [[0, 0], [1, 0], [1, 1]],
+    "all on two points": [[0, 0], [1, 0], [0, 1], [1, 1]],
+}
+
+
+def perturbed_leader(table: FloatArray, totals: FloatArray) -> FloatArray:
+    """The law of argmin_h totals(h) + Z(h) for unit Laplace noise on one or two points."""
+    u = (np.arange(SLICES) + 0.5) / SLICES
+    z = np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))
+    costs = totals[:, None] + (table[:, :1] if table.shape[1] == 2 else 0.0) * z
+    zero, one = (np.where(table[:, -1:] == side, costs, np.inf) for side in (0.0, 1.0))
+    d = zero.min(axis=0) - one.min(axis=0)  # 1 on the last point iff its noise is below d
+    chance = np.where(d < 0, 0.5 * np.exp(-np.abs(d)), 1 - 0.5 * np.exp(-np.abs(d)))
+    law = np.bincount(one.argmin(axis=0), chance, len(table))
+    law += np.bincount(zero.argmin(axis=0), 1 - chance, len(table))
+    return np.asarray(law / SLICES)
+
+
+def gibbs(_: FloatArray, totals: FloatArray) -> FloatArray:
+    weights = np.exp(totals.min() - totals)
+    return np.asarray(weights / weights.sum())
+
+
+@dataclass
+class LateRun:
+    """A player whose costs are charged late; every point's cost is a piece of its own."""
+
+    table: FloatArray
+    law: Callable[[FloatArray, FloatArray], FloatArray]
+    x: float
+    d: int
+    kind: str
+    scales: list[float] = field(default_factory=list)
+    ranges: list[float] = field(default_factory=list)
+    late: list[float] = field(default_factory=list)
+    largest: list[float] = field(default_factory=list)
+    most_pieces: int = 1
+    regret: float = 0.0
+    peak: float = 0.0
+
+    def against(self, adversary: Adversary) -> LateRun:
+        s, rng, tuning = self.table.shape[1], np.random.default_rng(4), Tuning()
+        charged, total, loss = np.zeros(s), np.zeros(s), 0.0
+        waiting: list[tuple[int, int, float]] = []  # after which opening, where, how much
+        for t in range(ROUNDS):
+            self.largest.append(s * 3.0)
+            tuning = tuning.opened(self.largest[-1] ** 2)
+            self.scales.append(SelfTuned(x=self.x).scale(tuning.peak, 7, s, 99.0))
+            policy = self.law(self.table, self.table @ charged / self.scales[-1]) @ self.table
+            self.late.append(sum(abs(amount) for _, _, amount in waiting))
+            costs = np.rint(adversary(rng, policy, t) * ONE) / ONE
+            self.ranges.append(float(np.abs(costs).sum()))
+            loss += float(policy @ costs)
+            total += costs
+            pieces = self.pieces(t, s, rng)
+            self.most_pieces = max(self.most_pieces, len(set(pieces)))
+            waiting += [(t + j, q, float(costs[q])) for q, j in enumerate(pieces)]
+            for _, q, amount in [w for w in waiting if w[0] <= t]:
+                charged[q] += amount
+                tuning = tuning.charged(round(abs(amount) * ONE))
+            waiting = [w for w in waiting if w[0] > t]
+        self.regret, self.peak = loss - float((self.table @ total).min()), tuning.peak
+        return self
+
+    def pieces(self, t: int, s: int, rng: np.random.Generator) -> list[int]:
+        if self.kind == "spread":
+            return [0 if q == 0 else self.d for q in range(s)]
+        return delays_of(self.kind, self.d, ROUNDS, rng)[t : t + 1] * s
+
+    def bound(self, constant: float, weight: float, gain: float) -> float:
+        """Σ constant·B_t·(B_t + weight·D_t)/scale_t + gain·scale_T."""
+        rounds = zip(self.ranges, self.late, self.scales, strict=True)
+        return (
+            sum(constant * b * (b + weight * d) / s for b, d, s in rounds) + gain * self.scales[-1]
+        )
+
+    def check(self, stability: float, gain: float) -> None:
+        """What the corollary rests on: D_t, S_t, and C_d."""
+        d, squares = self.d, np.cumsum(np.square(self.ranges))
+        for t, late in enumerate(self.late):
+            assert late <= sum(self.ranges[max(0, t - d) : t]) + 1e-9
+            known = squares[t - d - 1] if t > d else 0.0
+            needed = self.largest[t] ** 2 + known / self.most_pieces
+            assert (self.scales[t] / self.x) ** 2 >= needed - 1e-9
+        together = sum(b**2 for b in self.largest)
+        assert self.peak <= (1 + d) * together + 1e-9
+        root = math.sqrt(1 + d)
+        big_c = root * (stability * math.sqrt(self.most_pieces) / self.x + gain * self.x)
+        assert self.regret <= big_c * math.sqrt(together)
+
+
+LATE = pytest.mark.parametrize("d", [0, 1, 4])
+KINDS = pytest.mark.parametrize("kind", ["random", "constant", "bunched", "spread"])
+ADVERSARIES = pytest.mark.parametrize("adversary", [random_costs, against_the_policy, rare])
+SCALES = pytest.mark.parametrize("x", [0.05, 0.5])
+
+
+@pytest.mark.parametrize("name", TABLES)
+@LATE
+@KINDS
+@ADVERSARIES
+@SCALES
+def test_theorem_a_holds_with_delay_for_context_ftpl(
+    name: str, d: int, kind: str, adversary: Adversary, x: float
+) -> None:
+    table = np.array(TABLES[name], float)
+    s = table.shape[1]
+    run = LateRun(table, perturbed_leader, x, d, kind).against(adversary)
+    bound = run.bound(s / 2, 1.0, s / 2)  # A ≤ s/2
+    assert run.regret <= bound + (OFF * sum(run.ranges) if s == 2 else 1e-9)
+    run.check((1 + d) * s, s / 2)
+
+
+@pytest.mark.parametrize("name", TABLES)
+@LATE
+@KINDS
+@ADVERSARIES
+@SCALES
+def test_theorem_a_prime_holds_with_delay_for_exponential_weights(
+    name: str, d: int, kind: str, adversary: Adversary, x: float
+) -> None:
+    table = np.array(TABLES[name], float)
+    run = LateRun(table, gibbs, x, d, kind).against(adversary)
+    assert run.regret <= run.bound(1 / 8, 2.0, math.log(len(table))) + 1e-9
+    run.check((1 + 2 * d) / 4, math.log(len(table)))
+
+
+def test_delay_costs_something_in_these_runs() -> None:
+    """Else they would test nothing: the bounds of Theorems A and A′ as they are would be broken."""
+    table = np.array(TABLES["one point"], float)
+    drawn = LateRun(table, perturbed_leader, 0.5, 4, "constant").against(against_the_policy)
+    exact = LateRun(table, gibbs, 0.5, 4, "constant").against(against_the_policy)
+    assert drawn.regret > drawn.bound(1 / 2, 0.0, 1 / 2)
+    assert exact.regret > exact.bound(1 / 8, 0.0, math.log(2))
+
+
+def test_a_round_that_comes_in_pieces_adds_less_to_s_than_its_square() -> None:
+    """Why m is in C_d: half a round in time and half of it late are ¼ + ¼, not 1."""
+    tuning = Tuning().charged(ONE // 2).opened(0.0).charged(ONE // 2).opened(0.0)
+    assert tuning.squares == 0.5
+
+
+# ── The learner itself, with audits and labels that are late ────────────────────────────────────
+
+GAME = 120
+
+
+@dataclass
+class Late:
+    """Games of a learner whose audits and labels come at most d rounds late, each when it likes."""
+
+    learner: Learner
+    d: int
+    table: IntArray
+    regret: FloatArray = field(init=False)  # of the Lagrangian, against every hypothesis
+    bound: float = 0.0
+    reports: int = 0
+    errors: FloatArray = field(init=False)  # more than those of every hypothesis
+
+    def play(self) -> Late:
+        learner, rng, state = self.learner, np.random.default_rng(8), State.start(self.learner)
+        hypotheses: HypothesisClass = learner.hypotheses
+        unit = to_units(learner.schedule.error_weight() / 2) / ONE
+        self.regret, self.errors = np.zeros(len(self.table)), np.zeros(len(self.table))
+        waiting: list[tuple[int, float, Audited | Labelled]] = []
+        for t in range(GAME):
+            kinds = rng.integers(0, self.table.shape[1], 2)
+            people = hypotheses.schema.people(self.table.T[kinds].astype(float))
+            frozen, lam = upcoming(state), to_units(state.lam) / ONE
+            late = sum(size for _, size, _ in waiting)
+            state, deployment = deploy(state, people)
+            scores, predicted = deployment.scores / ONE, self.table[:, kinds]
+            labels = (scores < 0.5).astype(int)
+            over = int(scores[0] < scores[1])
+            found = abs(int(deployment.scores[0] - deployment.scores[1])) > learner.sensitivity
+            pairs = ((people.ids[over], people.ids[1 - over]),) if found else ()
+            audit = Audited(deployment.round, "report" if found else "quiet", pairs)
+            events: list[tuple[float, Audited | Labelled]] = [(2 * lam * found, audit)]
+            events += [
+                (unit, Labelled(deployment.round, person, int(label)))
+                for person, label in zip(people.ids, labels, strict=True)
+            ]
+            costs = unit * (1 - 2 * labels)
+            self.errors += (scores - predicted) @ (1 - 2 * labels)
+            if found:
+                costs = costs + lam * np.array([1, -1]) * (1 - 2 * over)
+                self.reports += 1
+            self.regret += (scores - predicted) @ costs
+            size = sum(amount for amount, _ in events)
+            self.bound += size * (size + 2 * late) / (8 * frozen.scale)
+            waiting += [(t + int(rng.integers(0, self.d + 1)), *event) for event in events]
+            for due, _, event in waiting:
+                state = apply(state, event) if due <= t else state
+            waiting = [w for w in waiting if w[0] > t]
+            last = frozen.scale
+        self.bound += last * hypotheses.log_size
+        return self
+
+
+@pytest.mark.parametrize("d", [0, 2, 10])
+@pytest.mark.parametrize("eta", [0.25, 1.0])
+def test_theorem_b_holds_with_delay_for_the_learner_as_it_is(d: int, eta: float) -> None:
+    """The primal inequality with the learner's own scales and costs, and the theorem's bounds."""
+    table = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=np.int64)
+    x, beta = 0.3, 0.15
+    learner = Learner(
+        Pool.from_table(table), 2, 0.3, 0.3, 1, SelfTuned(eta=eta, x=x), "exponential-weights"
+    )
+    late = Late(learner, d, table).play()
+    assert late.regret.max() <= late.bound + 2.0**-19 * GAME * 10
+    root, c = math.sqrt(GAME), math.sqrt(1 + d)
+    c *= (1 + 2 * d) * math.sqrt(min(d + 1, 3)) / (4 * x) + x * math.log(4)
+    w = (math.sqrt(2) * c * eta + 8 * c**2 + (1 + 2.5 * d) * beta**2) * root
+    fair = [0, 3]  # the constants, which no panel objects to
+    assert late.errors[fair].max() <= 2 / eta * w
+    assert late.reports <= 2 * math.sqrt(root * (eta * GAME + w)) / beta
