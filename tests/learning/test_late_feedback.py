@@ -718,3 +718,13 @@ def test_an_id_that_is_not_text_is_refused_and_no_crash(data: dict[str, Any]) ->
     state, event = sealed(start()), event_from_json(data)
     with pytest.raises(EventRefused, match="id must be text"):
         apply(state, event)
+
+
+@pytest.mark.parametrize("value", [None, math.nan])
+def test_somebody_with_a_missing_value_may_arrive_twice(value: Any) -> None:
+    income = Feature("income", low=0, high=9, missing="not stated")
+    schema = FeatureSchema((Feature("score", low=0, high=3), income))
+    hypotheses = Segments(schema, score="score", cuts=[1.0], by=[])
+    arrival = Arrived("r1", (Person("ann", (2.0, value)),))
+    state = apply(State.start(Learner(hypotheses, 2, 0.3, 0.3, 1)), arrival)
+    assert apply(state, arrival) is state

@@ -50,7 +50,7 @@ class Paper(Schedule):
     most_b = 0.25
 
     def __post_init__(self) -> None:
-        why = "The proof needs mu = T^(-1/2) ≤ 1/sqrt(2)."
+        why = "The proof needs a step mu below 1/sqrt(2)."
         object.__setattr__(self, "horizon", whole("horizon", self.horizon, 2, None, why))
         if not 0 <= real("b", self.b, "0 is the default.") <= self.most_b:
             raise ParameterError(
