@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from likewise.auditing import Pair, report
-from likewise.service.book import Round, instant
+from likewise.service.book import Book, Round, instant
 from likewise.service.desk import Bench, Desk
 from likewise.service.errors import ServiceError
 from likewise.service.personal import Payload
@@ -27,6 +27,8 @@ def object_to(
             raise ServiceError(
                 "too-long", 422, f"A reason may have {LONGEST_REASON} characters; shorten it."
             )
+        if not reason and asked in round_.objections.get(member, {}):
+            return desk.receipt()
         digest = bench.keep(Payload.fresh({"text": reason})) if reason else None
         bench.add(
             "objected",
@@ -81,15 +83,10 @@ def repeat(desk: Desk, round_id: str, member: str, pairs: Iterable[Iterable[str]
 
 def tick(desk: Desk) -> Receipt | None:
     """Close the panels whose deadline has passed; None where there was none."""
-    moment = instant(desk.clock())
-
-    def late(round_: Round) -> bool:
-        return round_.outcome is None and round_.due is not None and instant(round_.due) <= moment
-
-    if not any(late(round_) for round_ in desk.refresh().open_rounds()):
+    if not _late(desk.refresh(), desk.clock()):
         return None
     with desk.work() as bench:
-        for round_ in [r for r in bench.book.open_rounds() if late(r)]:
+        for round_ in _late(bench.book, bench.at):
             seats = dict(round_.seats)
             for member, seat in round_.seats.items():
                 if seat == "asked":
@@ -97,6 +94,13 @@ def tick(desk: Desk) -> Receipt | None:
                     seats[member] = "absent"
             _conclude(bench, round_, seats)
     return desk.receipt()
+
+
+def _late(book: Book, at: str) -> list[Round]:
+    """The rounds whose panel should have closed by now."""
+    moment = instant(at)
+    waiting = (r for r in book.open_rounds() if r.outcome is None and r.due is not None)
+    return [r for r in waiting if r.due is not None and instant(r.due) <= moment]
 
 
 def _conclude(bench: Bench, round_: Round, seats: dict[str, str]) -> None:

@@ -41,10 +41,16 @@ def canonical(value: Any) -> bytes:
     >>> canonical({"b": 1, "a": "é"}).decode()
     '{"a":"é","b":1}'
     """
-    text = json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
-    return text.encode()
+    try:
+        text = json.dumps(
+            value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+        )
+        return text.encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise LikewiseError(
+            f"What is to be recorded cannot be written as JSON ({error}). Numbers must be finite, "
+            f"and text must be text that can be written to a file."
+        ) from error
 
 
 def sha256(content: bytes) -> str:
@@ -169,7 +175,7 @@ def parse_lines(docket: str, lines: Iterable[bytes]) -> Iterator[Record]:
             data = json.loads(text)
             record = Record(**data)
             exact = record.line() == text
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError, LikewiseError) as error:
             raise LedgerBroken(docket, number, f"its line cannot be read ({error}).") from error
         if not exact:
             raise LedgerBroken(docket, number, "its line is not written as records are.")
