@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from likewise.auditing import Pair, report
+from likewise.events import Outcome
 from likewise.service.book import Book, Round, instant
 from likewise.service.desk import Bench, Desk
 from likewise.service.errors import ServiceError
 from likewise.service.personal import Payload
 from likewise.service.records import Receipt
 
-__all__ = ["object_to", "reopen", "repeat", "review", "tick", "withdraw"]
+__all__ = ["conclusion", "object_to", "reopen", "repeat", "review", "tick", "withdraw"]
 
 LONGEST_REASON = 2000
 
@@ -105,15 +106,21 @@ def _late(book: Book, at: str) -> list[Round]:
 
 def _conclude(bench: Bench, round_: Round, seats: dict[str, str]) -> None:
     """The rule over what those present said; with too few of them, nobody audited the round."""
-    present = [member for member, seat in seats.items() if seat == "reviewed"]
-    outcome, pairs = "unaudited", []
-    if len(present) >= min(bench.book.settings.quorum, len(seats)):
-        spoken = round_.spoken(seats)
-        scores = [decision.score for decision in round_.decisions.values()]
-        pairs = [list(pair) for pair in report(round_.rule, spoken, scores).pairs]
-        outcome = "report" if pairs else "quiet"
+    outcome, pairs = conclusion(round_, seats, bench.book.settings.quorum)
     bench.add("audited", {"round": round_.id, "outcome": outcome, "pairs": pairs})
     bench.close_if_done(round_.id)
+
+
+def conclusion(
+    round_: Round, seats: Mapping[str, str], quorum: int
+) -> tuple[Outcome, list[list[str]]]:
+    """How an audit ends, and the pairs that are reported: the Desk says so, replay checks it."""
+    present = [member for member, seat in seats.items() if seat == "reviewed"]
+    if not seats or len(present) < min(quorum, len(seats)):
+        return "unaudited", []
+    scores = [decision.score for decision in round_.decisions.values()]
+    found = report(round_.rule, round_.spoken(seats), scores).pairs
+    return ("report" if found else "quiet"), [list(pair) for pair in found]
 
 
 def _seated(bench: Bench, round_id: str, member: str) -> Round:

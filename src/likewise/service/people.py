@@ -20,7 +20,15 @@ from likewise.service.personal import person_payload
 from likewise.service.records import FORMAT, Receipt, canonical
 from likewise.service.store import Store, now
 
-__all__ = ["Applicant", "add_people", "commitment", "open_docket", "open_round", "seal"]
+__all__ = [
+    "Applicant",
+    "add_people",
+    "commitment",
+    "due_after",
+    "open_docket",
+    "open_round",
+    "seal",
+]
 
 
 def commitment(seed: int, salt: bytes) -> str:
@@ -156,14 +164,23 @@ def _arrive(bench: Bench, round_id: str, people: Sequence[Applicant]) -> None:
     bench.add("decided", {"round": round_id, "decisions": [asdict(d) for d in decided.decisions]})
 
 
+def due_after(at: str, deadline: float | None) -> str | None:
+    """When a panel that was asked at some time has to be done.
+
+    >>> due_after("2026-03-01T12:00:00.000000Z", 60)
+    '2026-03-01T12:01:00.000000Z'
+    """
+    if deadline is None:
+        return None
+    moment = instant(at) + timedelta(seconds=deadline)
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
 def _seal(bench: Bench, round_id: str) -> None:
     """Fix the panel; if nobody is to look at the round, say so at once."""
     settings = bench.book.settings
     drawn = drawn_for_audit(bench.state, round_id)
-    due = None
-    if settings.deadline is not None:
-        moment = instant(bench.at) + timedelta(seconds=settings.deadline)
-        due = moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    due = due_after(bench.at, settings.deadline)
     asked = list(bench.book.members) if drawn else []
     bench.add(
         "sealed",
