@@ -56,14 +56,19 @@ def evidence_of(store: Store, docket: str) -> Evidence:
 
 
 def walked(evidence: Evidence) -> Iterator[tuple[Record, Difference | None]]:
-    """Every record with what is wrong with its place in the chain; it goes on after a fault."""
+    """Every record with what is wrong with its place in the chain; it goes on after a fault.
+
+    A record that has been there already, by its number, is a fault and nothing else: what follows
+    it is compared with the record before it.
+    """
     head: Head = Head()
     for record in evidence.records:
         place, linked = head.seq + 1, True
         while place in evidence.unreadable:
             place, linked = place + 1, False
         yield record, _fault(evidence.docket, record, place, head.hash if linked else None)
-        head = record.head
+        if record.seq >= place:
+            head = record.head
 
 
 def _fault(docket: str, record: Record, place: int, prev: str | None) -> Difference | None:

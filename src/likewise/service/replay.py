@@ -68,13 +68,15 @@ class _Replay:
         for record, fault in walked(self.evidence):
             if fault is not None:
                 found.differences.append(fault)
-            self._take(record)
-            found.receipt = Receipt(self.evidence.docket, record.head)
+            if record.seq > found.receipt.head.seq:
+                self._take(record)
+                found.receipt = Receipt(self.evidence.docket, record.head)
         if not self.evidence.records:
             found.differences.append(Difference(1, "chain", "There is none.", "docket-opened."))
         self.recheck.finish()
         found.rounds, found.state = len(self.book.rounds), self.state
-        found.differences.sort(key=lambda difference: difference.seq)
+        # What was changed comes before what follows from it.
+        found.differences.sort(key=lambda d: (d.about != "chain", d.seq))
         return found
 
     def _check_payloads(self) -> None:

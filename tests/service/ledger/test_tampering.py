@@ -111,7 +111,7 @@ def test_a_changed_byte_anywhere_is_found_and_located(
     assert found.differences[0].seq == line
     evidence = read_export(ledger)
     receipt = _receipt(list(evidence.records), -1)
-    assert verify(read_export(copy), receipt).finding == "broken"
+    assert not verify(read_export(copy), receipt).holds
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -160,7 +160,7 @@ def test_records_that_are_removed_doubled_or_swapped_are_found(
 
 
 FORGERIES: dict[str, Callable[[dict[str, Any]], None]] = {
-    "docket-opened": lambda b: b["spec"].update(quorum=2),
+    "docket-opened": lambda b: b["spec"].update(members=["ada", "eve"]),
     "arrived": lambda b: b["people"][0].update(id="somebody else"),
     "decided": lambda b: b["decisions"][0].update(score=b["decisions"][0]["score"] + 1),
     "sealed": lambda b: b.update(drawn=not b["drawn"]),
@@ -195,7 +195,8 @@ def test_a_forger_who_rehashes_everything_is_found_by_an_old_receipt(
     assert verify(changed, _receipt(honest, place - 1)).holds or place == 0
     found = replay_evidence(changed)
     assert not found.holds, kind
-    if kind not in ("docket-opened", "arrived", "labelled"):
+    concerns_later_ones = ("docket-opened", "arrived", "labelled", "rule-changed", "member-joined")
+    if kind not in concerns_later_ones:
         assert found.differences[0].seq == place + 1
 
 
