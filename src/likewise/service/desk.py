@@ -8,7 +8,6 @@ refused leaves no trace.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +19,7 @@ from likewise.service.errors import LedgerBroken, ServiceError
 from likewise.service.personal import Payload
 from likewise.service.records import Receipt, Record, chained
 from likewise.service.store import Store, now
+from likewise.service.turns import FairLock
 from likewise.service.writing import Writing, head_of
 
 __all__ = ["Bench", "Desk"]
@@ -30,7 +30,7 @@ class Desk:
 
     def __init__(self, store: Store, docket: str, clock: Callable[[], str] = now) -> None:
         self.store, self.docket, self.clock = store, docket, clock
-        self._turn = threading.RLock()
+        self._turn = FairLock()
         self.book = Book(docket)
         secret = store.secret(docket)
         if secret is None:

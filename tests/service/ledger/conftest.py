@@ -40,9 +40,7 @@ class Clock:
 
 def a_spec(members: tuple[str, ...] = ("ada", "bob"), **more: Any) -> DocketSpec:
     """A docket of a tiny class."""
-    learner = {
-        name: more.pop(name) for name in ("feedback", "audit_share", "k") if name in more
-    }
+    learner = {name: more.pop(name) for name in ("feedback", "audit_share", "k") if name in more}
     made = Learner(LENDER, alpha=0.3, eps=0.3, seed=1, **{"k": 3, **learner})
     return DocketSpec.of("Small loans", made, members, **more)
 

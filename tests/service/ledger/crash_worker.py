@@ -1,11 +1,11 @@
 """Drives a docket under load until it is killed; started by test_crashes.py, which kills it.
 
-Each line on standard input, ``URL DOCKET FOLDER``, forks a worker, whose process id is printed; once
-it has ended, ``ended`` is. The libraries are imported once, so that 200 workers start quickly.
+Each line on standard input, ``URL DOCKET FOLDER``, forks a worker, whose process id is printed;
+once it has ended, ``ended`` is. The libraries are imported once, so that 200 workers start quickly.
 
 A worker's threads are clients: each notes what it is about to ask for, asks, and acknowledges the
-answer by appending the receipt to a file, with fsync. After a restart a client first asks again, with
-the same key, for what was never answered.
+answer by appending the receipt to a file, with fsync. After a restart a client first asks again,
+with the same key, for what was never answered.
 """
 
 from __future__ import annotations

@@ -38,11 +38,21 @@ class Harness:
         assert self.process.stdout is not None
         return self.process.stdin, self.process.stdout
 
-    def run_and_kill(self, url: str, docket: str, folder: Path, after: float) -> None:
+    def run_and_kill(
+        self, url: str, docket: str, folder: Path, after: float, *, at_work: bool = False
+    ) -> None:
+        """Kill it some time after its start, or after its first acknowledged answer."""
+        acks = folder / "acks"
+        before = acks.stat().st_size if acks.exists() else 0
         tell, hear = self.pipes
         tell.write(f"{url} {docket} {folder}\n")
         tell.flush()
         worker = int(hear.readline())
+        patience = time.monotonic() + 10
+        while at_work and time.monotonic() < patience:
+            if acks.exists() and acks.stat().st_size > before:
+                break
+            time.sleep(0.005)
         time.sleep(after)
         os.kill(worker, signal.SIGKILL)
         assert hear.readline() == "ended\n"
@@ -86,7 +96,9 @@ def _kill_often(url: str, tmp_path: Path, kills: int) -> None:
             docket = f"crash-{number // KILLS_A_DOCKET}"
             folder = tmp_path / docket
             folder.mkdir(exist_ok=True)
-            harness.run_and_kill(url, docket, folder, chance.uniform(0.0, 0.6))
+            at_work = chance.random() < 0.7
+            after = chance.uniform(0.0, 0.6)
+            harness.run_and_kill(url, docket, folder, after, at_work=at_work)
             acknowledged = _check(store, docket, folder)
             if (number + 1) % KILLS_A_DOCKET == 0 or number == kills - 1:
                 total += acknowledged

@@ -1,4 +1,4 @@
-"""A docket at work, on both databases: what was recorded is what memory holds, and replay agrees."""
+"""A docket at work, on both databases: memory holds what was recorded, and replay agrees."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from likewise.service.erasure import erase, reveal_seed
 from likewise.service.errors import ServiceError
 from likewise.service.people import Applicant, add_people, open_round, seal
 from likewise.service.replay import replay_store
+from likewise.service.store import Store
 
 Begin = Callable[..., Desk]
 People = Callable[..., list[Applicant]]
@@ -111,7 +112,15 @@ def test_what_is_refused_leaves_no_trace(begin: Begin, applicants: People) -> No
 def test_any_text_may_be_an_id(begin: Begin) -> None:
     desk = begin()
     features = {"score": 790, "debt": 1, "purpose": "car"}
-    for name in ("名前", "e\u0301", "é", "\u0000", "'; DROP TABLE events; --", "x" * 5000, "\u2028"):
+    for name in (
+        "名前",
+        "e\u0301",
+        "é",
+        "\u0000",
+        "'; DROP TABLE events; --",
+        "x" * 5000,
+        "\u2028",
+    ):
         open_round(desk, [Applicant(name, features)], round_id=name)
     _everything_agrees(desk)
 
@@ -194,9 +203,7 @@ def test_a_lottery_says_which_rounds_are_audited(begin: Begin, applicants: Peopl
     _everything_agrees(desk)
 
 
-def test_the_operator_may_end_an_audit_and_replay_says_so(
-    begin: Begin, applicants: People
-) -> None:
+def test_the_operator_may_end_an_audit_and_replay_says_so(begin: Begin, applicants: People) -> None:
     desk = begin()
     open_round(desk, applicants())
     feedback.close(desk, "r1", unaudited=True)
@@ -217,8 +224,8 @@ def test_one_sided_labels_and_overrides(begin: Begin, applicants: People) -> Non
                 feedback.override(desk, round_.id, person, not decision.approved)
             elif decision.approved:
                 feedback.label(desk, [(round_.id, person, 1), (round_.id, person, 1)])
-    kinds = [(r.kind, r.body.get("round"), r.body.get("person")) for r in desk.store.records("loans")]
-    said = [kind for kind in kinds if kind[0] in ("labelled", "overridden")]
+    records = [r for r in desk.store.records("loans") if r.kind in ("labelled", "overridden")]
+    said = [(r.kind, r.body["round"], r.body["person"]) for r in records]
     assert len(said) == len(set(said))
     assert all(round_.status == "closed" for round_ in desk.book.rounds.values())
     _everything_agrees(desk)
@@ -358,7 +365,7 @@ def test_who_is_erased_is_gone_and_every_decision_is_still_proved(
 
 
 def test_sqlites_files_forget_who_was_erased(sqlite_url: str, spec: Any, tmp_path: Path) -> None:
-    store = people.Store.open(sqlite_url)
+    store = Store.open(sqlite_url)
     people.open_docket(store, "loans", spec())
     desk = Desk(store, "loans")
     open_round(desk, [Applicant("ann", {"score": 781, "debt": 83, "purpose": "car"})])
@@ -372,7 +379,7 @@ def test_sqlites_files_forget_who_was_erased(sqlite_url: str, spec: Any, tmp_pat
 
 
 def test_postgresqls_table_forgets_who_was_erased(postgres_url: str, spec: Any) -> None:
-    store = people.Store.open(postgres_url)
+    store = Store.open(postgres_url)
     people.open_docket(store, "loans", spec())
     desk = Desk(store, "loans")
     open_round(desk, [Applicant("ann", {"score": 781, "debt": 83, "purpose": "car"})])

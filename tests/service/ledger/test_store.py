@@ -175,7 +175,8 @@ def test_dockets_do_not_wait_for_each_others_records(store: Store) -> None:
 def test_a_lost_commit_does_not_lead_memory_astray(begin: Begin, applicants: Any) -> None:
     """The connection dies as the transaction ends; whether it was recorded is not known."""
     desk = begin()
-    engine, lost = desk.store._writers, []
+    engine = desk.store._writers
+    lost: list[bool] = []
 
     def lose(connection: sa.Connection) -> None:
         if lost:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from likewise.service.verify import verify
 
 
 @pytest.fixture(scope="module")
-def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An export of a docket in which everything happened that can happen."""
     from likewise import Feature, FeatureSchema, Learner, Segments
     from likewise.service.people import Applicant
@@ -55,7 +55,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             if number % 2:
                 panels.object_to(desk, round_.id, "bob", pairs[0][:2])
                 panels.withdraw(desk, round_.id, "bob", pairs[0][:2])
-            for member in [m for m in round_.seats]:
+            for member in round_.seats:
                 panels.review(desk, round_.id, member)
         for person, decision in round_.decisions.items():
             if decision.approved:
@@ -66,7 +66,7 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     erase(desk, "r2", "é2-0")
     write_export(evidence_of(store, "loans"), folder / "export", personal=True, seed=True)
     store.close()
-    yield folder / "export"
+    return folder / "export"
 
 
 def _rehashed(records: list[Record], start: int) -> list[Record]:
