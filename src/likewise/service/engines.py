@@ -13,8 +13,9 @@ from likewise.service.errors import ServiceError, StoreError
 
 __all__ = ["advisory_lock", "engines", "translated"]
 
-# Seconds that a writer waits for its turn; and that one which fell silent may hold it.
+# Seconds that a writer waits for its turn; and, fewer, that one which fell silent may hold it.
 PATIENCE = 60
+SILENCE = 30
 
 
 def engines(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
@@ -42,12 +43,13 @@ def advisory_lock(connection: sa.Connection, name: str) -> None:
     if connection.dialect.name == "postgresql":
         digest = hashlib.sha256(f"likewise:{name}".encode()).digest()
         number = int.from_bytes(digest[:8], "big", signed=True)
-        connection.execute(_TURN, {"number": number, "patience": f"{PATIENCE}s"})
+        waits = {"patience": f"{PATIENCE}s", "silence": f"{SILENCE}s"}
+        connection.execute(_TURN, {"number": number, **waits})
 
 
 _TURN = sa.text(
     "SELECT set_config('lock_timeout', :patience, true), "
-    "set_config('idle_in_transaction_session_timeout', :patience, true), "
+    "set_config('idle_in_transaction_session_timeout', :silence, true), "
     "pg_advisory_xact_lock(:number)"
 )
 
@@ -57,12 +59,21 @@ def translated(where: str) -> Iterator[None]:
     """Say in a sentence that the database does not answer."""
     try:
         yield
-    except (sa.exc.OperationalError, sa.exc.TimeoutError, sa.exc.InterfaceError) as error:
+    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
+        if not _out_of_reach(error):
+            raise
         raise ServiceError(
             "store-unavailable", 503,
             f"The database {where} does not answer, or is busy ({_first_line(error)}). Whether the "
             f"request was recorded is not known: send it again, with the same idempotency key.",
         ) from error  # fmt: skip
+
+
+def _out_of_reach(error: Exception) -> bool:
+    """Whether it is the database that fails, rather than what was asked of it."""
+    lost = isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated
+    kinds = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
+    return lost or isinstance(error, kinds)
 
 
 def _first_line(error: Exception) -> str:

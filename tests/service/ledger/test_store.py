@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from likewise.service.people import open_docket, open_round
 from likewise.service.personal import Payload
 from likewise.service.records import chained
 from likewise.service.store import Store, now
+from likewise.service.turns import FairLock
 
 Begin = Callable[..., Desk]
 
@@ -32,6 +34,7 @@ def _append(store: Store, docket: str, times: int, body: dict[str, Any]) -> None
 WRITER = """
 import sys
 from likewise.service.store import Store, now
+from likewise.service.turns import FairLock
 store = Store.open(sys.argv[1])
 for _ in range(10):
     with store.writing("d") as writing:
@@ -225,3 +228,90 @@ def test_a_desk_does_not_work_on_a_ledger_that_was_changed(begin: Begin, applica
     with pytest.raises(LedgerBroken) as caught:
         Desk(desk.store, "loans")
     assert caught.value.seq == 4
+
+
+def test_a_writer_who_waits_too_long_is_told_so(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("likewise.service.engines.PATIENCE", 0.3)
+    store = Store.open(store_url)
+    _append(store, "d", 1, {})
+    other = Store.open(store_url)
+    with (
+        store.writing("d"),
+        pytest.raises(ServiceError, match="busy") as caught,
+        other.writing("d"),
+    ):
+        pass
+    assert (caught.value.code, caught.value.status) == ("store-unavailable", 503)
+    _append(other, "d", 1, {})
+    assert store.head("d").seq == 4
+    store.close()
+    other.close()
+
+
+def test_a_writer_who_fell_silent_does_not_keep_the_turn(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("likewise.service.engines.SILENCE", 1)
+    store, other = Store.open(postgres_url), Store.open(postgres_url)
+
+    def be_silent() -> None:
+        with store.writing("d") as writing:
+            time.sleep(1.6)
+            _append(other, "d", 1, {})
+            writing.append("late", {}, now())
+
+    with pytest.raises(ServiceError):
+        be_silent()
+    assert [record.kind for record in other.records("d")] == ["first", "second"]
+    _append(store, "d", 1, {})
+    store.close()
+    other.close()
+
+
+def test_a_desk_survives_the_loss_of_all_connections(
+    postgres_url: str, spec: Any, applicants: Any
+) -> None:
+    store, other = Store.open(postgres_url), Store.open(postgres_url)
+    open_docket(store, "loans", spec())
+    desk = Desk(store, "loans")
+    open_round(desk, applicants("a"))
+    lose = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+    with other.reading() as connection:
+        connection.exec_driver_sql(lose + "AND datname = current_database()")
+    open_round(desk, applicants("b"))
+
+    def lose_it_within() -> None:
+        with desk.work() as bench:
+            bench.add("member-joined", {"member": "cyd"})
+            with other.reading() as connection:
+                connection.exec_driver_sql(lose + "AND datname = current_database()")
+
+    head = desk.book.head
+    with pytest.raises(ServiceError, match="not known"):
+        lose_it_within()
+    assert desk.refresh().head == head
+    assert desk.book.members == ["ada", "bob"]
+    open_round(desk, applicants("c"))
+    assert Desk(other, "loans").state == desk.state
+    store.close()
+    other.close()
+
+
+def test_turns_are_taken_in_the_order_of_asking() -> None:
+    lock, order = FairLock(), list[int]()
+
+    def ask(number: int) -> None:
+        with lock:
+            order.append(number)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    with lock:
+        for number, thread in enumerate(threads):
+            thread.start()
+            while len(lock._waiting) <= number:
+                time.sleep(0.001)
+    for thread in threads:
+        thread.join()
+    assert order == list(range(8))
