@@ -90,6 +90,8 @@ def _sqlite(url: sa.URL, begin: str) -> sa.Engine:
     def _connected(connection: Any, _: Any) -> None:
         # The driver would begin transactions where it pleases; we say where.
         connection.isolation_level = None
+        # A damaged byte is to be found in its record, not to end the reading.
+        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         # What is deleted is overwritten, since it may be a person who wanted to be erased.
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}")

@@ -42,7 +42,8 @@ def evidence_of(store: Store, docket: str) -> Evidence:
                 try:
                     records.append(read_row(docket, row))
                 except LedgerBroken as error:
-                    unreadable[error.seq] = error.why
+                    place = error.seq if isinstance(error.seq, int) else len(records) + 1
+                    unreadable[place] = error.why
             payloads = payloads_of(connection, docket, None)
             secret = secret_of(connection, docket)
     except sa.exc.DatabaseError as error:

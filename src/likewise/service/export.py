@@ -94,8 +94,9 @@ def _payloads(path: Path) -> dict[str, Payload] | None:
         for line in lines:
             try:
                 data = json.loads(line)
+                canonical(data)
                 found[str(data["digest"])] = Payload(bytes.fromhex(data["salt"]), data["content"])
-            except (ValueError, TypeError, KeyError, RecursionError):
+            except (ValueError, TypeError, KeyError, RecursionError, LikewiseError):
                 continue
     return found
 

@@ -124,8 +124,9 @@ def read_row(docket: str, row: Any) -> Record:
     try:
         body = json.loads(row.body)
         exact = isinstance(body, dict) and canonical(body).decode() == row.body
+        "".join((row.docket, row.at, row.kind, row.prev, row.hash)).encode()
     except (ValueError, TypeError, RecursionError, LikewiseError) as error:
-        raise LedgerBroken(docket, row.seq, f"its body cannot be read ({error}).") from error
+        raise LedgerBroken(docket, row.seq, f"it cannot be read ({error}).") from error
     if not exact:
         raise LedgerBroken(docket, row.seq, "its body is not written as bodies are.")
     return Record(row.docket, row.seq, row.at, row.kind, body, row.prev, row.hash)
@@ -147,10 +148,13 @@ def payloads_of(
 
 
 def _payload(row: Any) -> Payload:
+    """A payload that cannot be read becomes one that does not have its digest."""
     try:
-        return Payload(bytes(row.salt), json.loads(row.content))
-    except ValueError:
-        return Payload(bytes(row.salt), {"unreadable": row.content})
+        content = json.loads(row.content)
+        canonical(content)
+        return Payload(bytes(row.salt), content)
+    except (ValueError, TypeError, RecursionError, LikewiseError):
+        return Payload(b"", {"unreadable": ascii(row.content)})
 
 
 def secret_of(connection: sa.Connection, docket: str) -> tuple[int, bytes] | None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from likewise.errors import LikewiseError
 from likewise.service import feedback, membership, panels
 from likewise.service.desk import Desk
 from likewise.service.docket import DocketSpec
@@ -67,6 +68,34 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_export(evidence_of(store, "loans"), folder / "export", personal=True, seed=True)
     store.close()
     return folder / "export"
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_changed_byte_in_the_database_file_is_found(
+    ledger: Path, tmp_path: Path, data: st.DataObject
+) -> None:
+    """Unless nothing that is read has changed: most of a file is indices and empty space."""
+    content = bytearray((ledger.parent / "ledger.db").read_bytes())
+    records = [place for place in range(len(content)) if content.startswith(b'"round":"', place)]
+    near = data.draw(st.sampled_from(records))
+    place = data.draw(st.integers(max(100, near - 200), min(len(content) - 1, near + 200)))
+    content[place] ^= data.draw(st.integers(1, 255))
+    path = tmp_path / "changed.db"
+    path.write_bytes(content)
+    honest = read_export(ledger)
+    try:
+        store = Store.open(f"sqlite:///{path}", create=False)
+    except LikewiseError:
+        return
+    try:
+        found = evidence_of(store, "loans")
+    except LikewiseError:
+        return
+    finally:
+        store.close()
+    same = (found.records, found.payloads) == (honest.records, honest.payloads)
+    assert replay_evidence(found).holds == (same and found.secret == honest.secret)
 
 
 def _rehashed(records: list[Record], start: int) -> list[Record]:
