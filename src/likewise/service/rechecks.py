@@ -33,6 +33,7 @@ class Recheck:
         self.learner: Learner | None = None
         self.changed: set[str] = set()
         self._owed: tuple[str, str] | None = None
+        self._reasons: dict[str, Record] = {}
         self._last = 0
 
     def differ(self, record: Record, about: str, recorded: object, expected: object) -> None:
@@ -53,7 +54,13 @@ class Recheck:
         self._owed, self._last = None, record.seq
 
     def finish(self) -> None:
-        """Nothing may be due at the end."""
+        """Nothing may be due at the end, and objections that stand have their reasons."""
+        for round_ in self.book.rounds.values():
+            for said in round_.objections.values():
+                for pair, reason in said.items():
+                    gone = any((round_.id, person) in self.replaced for person in pair)
+                    if reason is not None and not gone:
+                        self.payload(self._reasons[reason], reason, "The words of a reason")
         if self._owed is not None:
             kind, round_id = self._owed
             self.found.differences.append(
@@ -168,10 +175,8 @@ class Recheck:
         first, second = (round_.decisions[person].score for person in pair)
         if self.learner is not None and abs(first - second) <= self.learner.sensitivity:
             self.differ(record, "panel", f"An objection to {list(pair)}", "a pair to ask about")
-        reason = body.get("reason")
-        gone = any((round_.id, person) in self.replaced for person in pair)
-        if reason is not None and not gone:
-            self.payload(record, reason, "The words of a reason")
+        if body.get("reason") is not None:
+            self._reasons[body["reason"]] = record
 
     def seat(self, record: Record) -> None:
         """Reviews and absences; the last one ends the audit."""
