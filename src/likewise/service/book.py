@@ -152,12 +152,14 @@ class Book:
         copies = {name: getattr(old, name).copy() for name in _COPIED}
         said = {member: pairs.copy() for member, pairs in old.objections.items()}
         fresh = replace(old, **copies, objections=said)
-        self.rounds[round_id] = self._open[round_id] = fresh
+        self.rounds[round_id] = fresh
+        if fresh.closed is None:
+            self._open[round_id] = fresh
         return fresh
 
     def end(self, round_id: str) -> None:
         """A round is not open any more."""
-        del self._open[round_id]
+        self._open.pop(round_id, None)
 
 
 _COPIED = ("people", "decisions", "seats", "reasons", "labels", "overrides", "erased")
@@ -247,11 +249,8 @@ def _repeated(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa
 
 
 def _erased(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    was_open = book.rounds[body["round"]].closed is None
     round_ = book.edit(body["round"])
     round_.people[body["person"]] = body["digest"]
-    if not was_open:
-        book.end(body["round"])
     round_.erased.add(body["person"])
 
 

@@ -358,8 +358,11 @@ def test_who_is_erased_is_gone_and_every_decision_is_still_proved(
     _everything_agrees(desk)
     watching.refresh()
     assert watching.state == desk.state
+    erase(desk, "r1", "p0")
+    assert list(desk.book.open_rounds()) == []
+    _everything_agrees(desk)
     found = replay_store(desk.store, "loans")
-    assert found.erased == [("r1", "ann")]
+    assert found.erased == [("r1", "ann"), ("r1", "p0")]
     assert found.decisions == 3
     assert "stand-in" in found.text()
 
