@@ -45,13 +45,11 @@ class Writing:
 
     def flush(self) -> None:
         """Give to the database what has been gathered, in as few words as possible."""
-        rows = [
-            {**r.to_json(), "body": canonical(r.body).decode()} for r in self._records
-        ]  # fmt: skip
-        if rows:
-            self.connection.execute(_INSERT_EVENTS, rows)
-        if self._payloads:
-            self.connection.execute(_INSERT_PAYLOADS, self._payloads)
+        rows = [{**r.to_json(), "body": canonical(r.body).decode()} for r in self._records]
+        for statement, some in ((_INSERT_EVENTS, rows), (_INSERT_PAYLOADS, self._payloads)):
+            if some:
+                # One row alone takes one round trip; several take a pipeline.
+                self.connection.execute(statement, some if len(some) > 1 else some[0])
         self._records, self._payloads = [], []
 
     def records(self, after: int) -> list[Record]:
