@@ -36,6 +36,8 @@ class Desk:
             raise ServiceError("no-docket", 404, f"There is no docket {docket!r}.")
         self.seed, self.salt = secret
         self._state: State | None = None
+        # The multiplier that each round was opened with; the state forgets closed rounds.
+        self.lams: dict[str, float] = {}
         self.refresh()
 
     # ── Reading ──────────────────────────────────────────────────────────────────────────────────
@@ -50,10 +52,11 @@ class Desk:
     def refresh(self) -> Book:
         """Catch up with what others wrote, without taking the writer's turn."""
         with self._turn:
-            records = self.store.records(self.docket, after=self.book.head.seq)
-            if records:
-                with self.store.reading() as connection:
-                    reader = Writing(connection, self.docket, self.book.head)
+            # One look at both: somebody may be erased between two of them.
+            with self.store.reading() as connection:
+                reader = Writing(connection, self.docket, self.book.head)
+                records = reader.records(self.book.head.seq)
+                if records:
                     self._take(records, reader)
             return self.book
 
@@ -65,11 +68,13 @@ class Desk:
         replaced = stand_ins(records)
         found = writing.payloads(digests_needed(records, replaced))
         contents = {digest: payload.content for digest, payload in found.items()}
-        for record in records:
+        # All of them first: if somebody's features are missing, book and learner stay together.
+        events = [core_event(record, contents, replaced) for record in records]
+        for record, event in zip(records, events, strict=True):
             self.book.take(record)
-            event = core_event(record, contents, replaced)
             if event is not None:
                 self._state = apply(self.state, event)
+                self.lams.setdefault(event.round, self._state.lam)
 
     @contextmanager
     def work(self) -> Iterator[Bench]:
@@ -85,6 +90,7 @@ class Desk:
             for record in bench.records:
                 self.book.take(record)
             self._state = bench.state
+            self.lams.update(bench.lams)
 
 
 class Bench:
@@ -94,6 +100,7 @@ class Bench:
         self.desk, self.writing = desk, writing
         self.state = desk.state
         self.records: list[Record] = []
+        self.lams: dict[str, float] = {}
         self._contents: Mapping[str, Mapping[str, object]] = {}
         self._at = desk.clock()
 
@@ -103,6 +110,8 @@ class Bench:
         event = core_event(record, self._contents, {})
         if event is not None:
             self.state = apply(self.state, event)
+            if event.round not in self.desk.lams:
+                self.lams.setdefault(event.round, self.state.lam)
         written = self.writing.append(kind, body, self._at)
         self.records.append(written)
         return written

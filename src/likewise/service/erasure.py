@@ -27,7 +27,8 @@ def erase(desk: Desk, round_id: str, person: str) -> Receipt:
             remains = bench.keep(person_payload(plain))
             bench.add("erased", {"round": round_id, "person": person, "digest": remains})
             bench.writing.erase(digest)
-            for said in round_.objections.values():
+            again = [r.reasons for r in bench.book.repeats.values() if r.round == round_id]
+            for said in [*round_.objections.values(), *again]:
                 for pair, reason in said.items():
                     if person in pair and reason is not None:
                         bench.writing.erase(reason)

@@ -68,18 +68,10 @@ def open_round(
 
     A request that is sent again with the same key and the same people gets the same answer.
     """
-    asked = canonical([[[p.id, dict(p.features)] for p in people], round_id, seal])
     with desk.work() as bench:
-        known = None if key is None else bench.writing.request(key)
-        fingerprint = hmac.new(desk.salt, asked, "sha256").hexdigest()
+        fingerprint, known = _known(bench, key, people, [round_id, seal])
         if known is not None:
-            if known[0] != fingerprint:
-                raise ServiceError(
-                    "key-reused", 409,
-                    f"The idempotency key {key!r} came with another request before. Use a new key "
-                    f"for every round.",
-                )  # fmt: skip
-            return desk.book.round(known[1]), desk.receipt()
+            return known, desk.receipt()
         name = f"r{len(bench.book.rounds) + 1}" if round_id is None else round_id
         if name in bench.book.rounds:
             raise ServiceError(
@@ -93,10 +85,17 @@ def open_round(
     return desk.book.round(name), desk.receipt()
 
 
-def add_people(desk: Desk, round_id: str, people: Sequence[Applicant]) -> tuple[Round, Receipt]:
+def add_people(
+    desk: Desk, round_id: str, people: Sequence[Applicant], *, key: str | None = None
+) -> tuple[Round, Receipt]:
     """More people join a round that is not sealed; they are decided on at once."""
     with desk.work() as bench:
         bench.book.round(round_id)
+        fingerprint, known = _known(bench, key, people, ["add", round_id])
+        if known is not None:
+            return known, desk.receipt()
+        if key is not None:
+            bench.writing.keep_request(key, fingerprint, round_id)
         _arrive(bench, round_id, people)
     return desk.book.round(round_id), desk.receipt()
 
@@ -107,6 +106,24 @@ def seal(desk: Desk, round_id: str) -> tuple[Round, Receipt]:
         if bench.book.round(round_id).sealed is None:
             _seal(bench, round_id)
     return desk.book.round(round_id), desk.receipt()
+
+
+def _known(
+    bench: Bench, key: str | None, people: Sequence[Applicant], more: list[Any]
+) -> tuple[str, Round | None]:
+    """The fingerprint of a request, and the round that it made if it came before."""
+    asked = canonical([[[p.id, dict(p.features)] for p in people], *more])
+    fingerprint = hmac.new(bench.desk.salt, asked, "sha256").hexdigest()
+    known = None if key is None else bench.writing.request(key)
+    if known is None:
+        return fingerprint, None
+    if known[0] != fingerprint:
+        raise ServiceError(
+            "key-reused", 409,
+            f"The idempotency key {key!r} came with another request before. Use a new key for "
+            f"every request.",
+        )  # fmt: skip
+    return fingerprint, bench.book.round(known[1])
 
 
 def _arrive(bench: Bench, round_id: str, people: Sequence[Applicant]) -> None:

@@ -54,7 +54,8 @@ class Store:
             self._readers = _sqlite(self.url, "BEGIN")
             self._writers = _sqlite(self.url, "BEGIN IMMEDIATE")
         elif self.url.get_backend_name() == "postgresql":
-            self._readers = self._writers = _postgresql(self.url)
+            self._writers = _postgresql(self.url)
+            self._readers = self._writers.execution_options(isolation_level="REPEATABLE READ")
         else:
             raise StoreError(
                 f"{self.url.get_backend_name()!r} is not a database that Likewise keeps ledgers "
