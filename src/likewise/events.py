@@ -35,12 +35,29 @@ __all__ = [
 Outcome = Literal["report", "quiet", "unaudited"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Person:
-    """Somebody who arrived: an id and the encoded features, in the order of the schema."""
+    """Somebody who arrived: an id and the encoded features, in the order of the schema.
+
+    A value that is missing is NaN, and equal to another that is missing.
+
+    >>> Person("ann", (1.0, float("nan"))) == Person("ann", (1.0, float("nan")))
+    True
+    """
 
     id: str
     features: tuple[float, ...]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Person):
+            return NotImplemented
+        mine, theirs = self.features, other.features
+        return (self.id, len(mine)) == (other.id, len(theirs)) and all(
+            a == b or str(a) == str(b) == "nan" for a, b in zip(mine, theirs, strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.id)
 
 
 @dataclass(frozen=True)
@@ -100,6 +117,7 @@ class Audited:
     pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "pairs", tuple(tuple(pair) for pair in self.pairs))
         if self.outcome not in ("report", "quiet", "unaudited"):
             raise EventRefused(
                 f"Audited.outcome must be 'report', 'quiet' or 'unaudited'; got {self.outcome!r}."

@@ -11,7 +11,7 @@ from likewise.errors import LikewiseError
 from likewise.experiments.contenders import Contender
 from likewise.experiments.study import StudySpec, run_study
 from likewise.experiments.tables import Point, beaten, points, study_markdown, write_between_marks
-from likewise.experiments.tuning import Trial, tuning_markdown
+from likewise.experiments.tuning import GRIDS, Trial, tuning_markdown
 
 TINY = StudySpec(
     seeds=(1,), horizons=(4, 8, 16), eps=(0.3,), etas=(1.0, 0.25), noise_divisors=(1.0, 1e5)
@@ -64,8 +64,8 @@ def test_where_the_world_is_steady_all_have_the_same_comparator(folder: Path) ->
 
 
 def point(learner: str, error: float, violations: float, reports: float) -> Point:
-    knobs = {"eta": 1.0} if learner == "exact" else {"noise_divisor": 1.0}
-    contender = Contender(learner, **knobs)
+    ours = learner == "exact"
+    contender = Contender(learner, 1.0 if ours else None, None if ours else 1.0)
     return Point(contender, 0.3, (8,), (error,), (violations,), (reports,), 0.0, 0.4)
 
 
@@ -100,4 +100,4 @@ def test_the_readme_holds_a_table_for_every_part_of_the_study() -> None:
 
 def test_tuning_shows_every_trial() -> None:
     trial = Trial("admissions", "context-ftpl", 0.1, 1.0, 0.25, 3, 7)
-    assert "0.250 / 3 / 7" in tuning_markdown([trial], 10, (1,))
+    assert "0.250 / 3 / 7" in tuning_markdown(GRIDS["full"], [trial], 10, (1,))

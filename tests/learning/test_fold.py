@@ -16,6 +16,7 @@ from likewise.events import (
     Decision,
     Event,
     Labelled,
+    Overridden,
     Person,
     Sealed,
     event_from_json,
@@ -310,3 +311,36 @@ def test_as_many_labels_as_people_are_needed_without_ids() -> None:
     state, deployment = deploy(start(), SCHEMA.people([ANN.features, BO.features]))
     with pytest.raises(EventRefused, match="2 people but 1 labels"):
         learn(state, deployment, labels=[1])
+
+
+def test_a_missing_value_comes_back_from_a_file_as_the_same_person() -> None:
+    income = Feature("income", low=0, high=9, missing="not stated")
+    schema = FeatureSchema((Feature("score", low=0, high=100), income))
+    learner = Learner(Segments(schema, score="score", cuts=[50]), k=1, alpha=0.3, eps=0.3, seed=1)
+    state = apply(State.start(learner), Arrived("r1", (Person("ann", (7.0, float("nan"))),)))
+    assert parse_state(dump_state(state)) == state
+
+
+@pytest.mark.parametrize(
+    ("event", "message"),
+    [
+        (Decided("r1", ()), "must decide on somebody"),
+        (Overridden("r1", "ann", 0), "must be True or False"),  # type: ignore[arg-type]
+    ],
+)
+def test_an_event_that_says_nothing_is_refused(event: Event, message: str) -> None:
+    state = apply(uneven(start()), Overridden("r1", "ann", False))
+    with pytest.raises(EventRefused, match=message):
+        apply(state, event)
+
+
+def test_pairs_may_be_listed_in_any_container() -> None:
+    pair = favoured(uneven(start()))
+    listed = Audited("r1", "report", [list(pair)])  # type: ignore[arg-type]
+    state = apply(uneven(start()), listed)
+    assert apply(state, Audited("r1", "report", (pair,))) is state
+
+
+def test_an_eta_that_could_overflow_is_refused() -> None:
+    with pytest.raises(ValueError, match="eta must be at most 64"):
+        SelfTuned(eta=1e6)

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from likewise.errors import EventRefused, ParameterError
@@ -104,9 +101,10 @@ class Chaos:
 
     def event(self) -> Event:
         """Something that may happen next."""
-        possible = [self._arrival()] if len(self.state.open) < 6 else []
-        for name in self.state.open:
-            possible += self._possible(name)
+        names = list(self.state.open)
+        if not names or (len(names) < 6 and self.rng.random() < 0.15):
+            return self._arrival()
+        possible = self._possible(names[int(self.rng.integers(len(names)))])
         return possible[int(self.rng.integers(len(possible)))]
 
     def happen(self, event: Event) -> None:
@@ -134,11 +132,12 @@ class Chaos:
     def _possible(self, name: str) -> list[Event]:
         state, round_ = self.state, self.state.open[name]
         if round_.undecided:
-            return [decide(state, name)] + self._overrides(name)
+            return [decide(state, name), *self._overrides(name)]
         if round_.panel is None:
-            room = len(round_.people) < state.learner.k
-            more: list[Event] = [Arrived(name, self._people(name, len(round_.people)))]
-            return [Sealed(name, "panel"), *(more if room else []), *self._overrides(name)]
+            found: list[Event] = [Sealed(name, "panel"), *self._overrides(name)]
+            if len(round_.people) < state.learner.k:
+                found.append(Arrived(name, self._people(name, len(round_.people))))
+            return found
         events = self._overrides(name) + self._labels(name)
         return events + ([Closed(name)] if round_.outcome else self._audits(name))
 
@@ -170,24 +169,27 @@ class Chaos:
             for d, e in product(decisions, decisions)
             if d.score - e.score > self.state.learner.sensitivity
         )
-        reports = [Audited(name, "report", pairs), Audited(name, "report", pairs[:1])]
-        return [*events, Audited(name, "quiet"), *(reports if pairs else [])]
+        events.append(Audited(name, "quiet"))
+        if pairs:
+            events += [Audited(name, "report", pairs), Audited(name, "report", pairs[:1])]
+        return events
 
 
 @PLAYERS
 @FEEDBACK
 @ESTIMATES
 @pytest.mark.parametrize("share", [1.0, 0.5])
-@settings(max_examples=4)
-@given(seed=st.integers(0, 2**32))
+@pytest.mark.parametrize("seed", [1, 2])
 def test_events_may_come_in_any_order_with_a_file_between_any_two(
     player: str, feedback: str, estimate: str, share: float, seed: int
 ) -> None:
     """Saved and loaded after every event, and every event written as JSON and read back."""
     begin = start(player, k=4, feedback=feedback, estimate=estimate, audit_share=share)
     chaos, detour = Chaos(begin, seed), begin
-    for _ in range(120):
+    kinds: set[type[Event]] = set()
+    for _ in range(250):
         event = chaos.event()
+        kinds.add(type(event))
         written = json.dumps(event_to_json(event))
         detour = apply(parse_state(dump_state(detour)), event_from_json(json.loads(written)))
         chaos.happen(event)
@@ -195,15 +197,16 @@ def test_events_may_come_in_any_order_with_a_file_between_any_two(
         if again is not None:
             assert apply(chaos.state, again) is chaos.state
     assert dump_state(detour) == dump_state(chaos.state)
-    assert chaos.state.opened > 5
     assert detour == chaos.state
+    assert kinds == {Arrived, Decided, Overridden, Sealed, Audited, Labelled, Closed}
+    assert chaos.state.opened > 10
+    assert chaos.state.reports > 0
 
 
 @PLAYERS
 @FEEDBACK
 @ESTIMATES
-@settings(max_examples=6)
-@given(seed=st.integers(0, 2**32))
+@pytest.mark.parametrize("seed", [3, 4, 5])
 def test_the_order_of_labels_and_overrides_between_two_openings_does_not_matter(
     player: str, feedback: str, estimate: str, seed: int
 ) -> None:
@@ -350,7 +353,9 @@ def test_an_override_that_contradicts_the_record_is_refused(feedback: str) -> No
 
 def test_nobody_is_overridden_before_they_are_decided_on() -> None:
     state = apply(start(), Arrived("r1", (ANN, BO)))
-    with pytest.raises(EventRefused, match="no decision on 'ann' to override; .* 'nobody'|nobody"):
+    with pytest.raises(
+        EventRefused, match="no decision on 'ann' to override; it has those on nobody"
+    ):
         apply(state, Overridden("r1", "ann", True))
 
 
@@ -710,6 +715,16 @@ def test_a_delay_that_cannot_be_read_is_refused(text: str, message: str) -> None
     ],
 )
 def test_an_id_that_is_not_text_is_refused_and_no_crash(data: dict[str, Any]) -> None:
-    make: Callable[[], State] = lambda: apply(sealed(start()), event_from_json(data))  # noqa: E731
+    state, event = sealed(start()), event_from_json(data)
     with pytest.raises(EventRefused, match="id must be text"):
-        make()
+        apply(state, event)
+
+
+@pytest.mark.parametrize("value", [None, math.nan])
+def test_somebody_with_a_missing_value_may_arrive_twice(value: Any) -> None:
+    income = Feature("income", low=0, high=9, missing="not stated")
+    schema = FeatureSchema((Feature("score", low=0, high=3), income))
+    hypotheses = Segments(schema, score="score", cuts=[1.0], by=[])
+    arrival = Arrived("r1", (Person("ann", (2.0, value)),))
+    state = apply(State.start(Learner(hypotheses, 2, 0.3, 0.3, 1)), arrival)
+    assert apply(state, arrival) is state

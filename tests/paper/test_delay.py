@@ -5,8 +5,9 @@ With D_t the size of the costs of earlier rounds that were not charged yet when 
     Σ f_t(π^t) − min_h Σ f_t(h)  ≤  Σ s·B_t·(B_t + D_t)/(2·sigma_t) + A·sigma_T
     Σ f_t(π^t) − min_h Σ f_t(h)  ≤  Σ B_t·(B_t + 2·D_t)/(8·tau_t) + tau_T·log|H|
 
-for Context-FTPL and for exponential weights, surely: π^t is computed, not sampled. If every cost is at most d rounds late, and a round's costs
-come in at most m pieces, both are at most C_d·sqrt(Σ B̄_t²).
+for Context-FTPL and for exponential weights, surely: π^t is computed, not sampled. If every cost is
+at most d rounds late, and a round's costs come in at most m pieces, both are at most
+C_d·sqrt(Σ B̄_t²).
 """
 
 from __future__ import annotations

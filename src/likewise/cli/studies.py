@@ -34,7 +34,7 @@ FRONTIERS = Path("docs/figures/frontiers.svg")
 @click.option(
     "--jobs", type=AT_LEAST_ONE, default=2, show_default=True, help="Processes side by side."
 )
-@click.option("--seeds", type=AT_LEAST_ONE, help="How many seeds.  [default: 5, or 3 for worlds]")
+@click.option("--seeds", type=AT_LEAST_ONE, help="How many seeds.  [default: 5, or 2 for worlds]")
 @click.option(
     "--longest",
     type=click.IntRange(min=32),
@@ -74,27 +74,29 @@ def study(page: str, folder: Path, jobs: int, seeds: int | None, longest: int, w
 
 
 @main.command(short_help="Measure what the defaults were chosen by.")
+@click.option(
+    "--feedback", type=click.Choice(["full", "one-sided"]), default="full", show_default=True,
+    help="Whose labels become known.",
+)  # fmt: skip
 @click.option("--rounds", type=AT_LEAST_ONE, default=1000, show_default=True, help="Rounds a game.")
 @click.option("--seeds", type=AT_LEAST_ONE, default=2, show_default=True, help="How many seeds.")
 @click.option(
     "--jobs", type=AT_LEAST_ONE, default=2, show_default=True, help="Processes side by side."
 )
 @click.option("--write", is_flag=True, help="Put the tables into docs/defaults.md.")
-def tune(rounds: int, seeds: int, jobs: int, write: bool) -> None:
+def tune(feedback: str, rounds: int, seeds: int, jobs: int, write: bool) -> None:
     """Measure how noise and eta do on the worlds that defaults are chosen on."""
     _refuse_elsewhere(DEFAULTS, write)
-    from likewise.experiments.arenas import CHOOSING
     from likewise.experiments.tables import write_between_marks
-    from likewise.experiments.tuning import ETAS, SHARES, trials, tuning_markdown
+    from likewise.experiments.tuning import GRIDS, trials, tuning_markdown
 
-    numbers = tuple(range(1, seeds + 1))
-    total = len(CHOOSING) * len(ETAS) * sum(map(len, SHARES.values()))
-    with progress_bar(total) as progress:
-        found = trials(rounds, numbers, jobs=jobs, progress=progress)
-    text = tuning_markdown(found, rounds, numbers)
+    grid, numbers = GRIDS[feedback], tuple(range(1, seeds + 1))
+    with progress_bar(len(grid.settings())) as progress:
+        found = trials(grid, rounds, numbers, jobs=jobs, progress=progress)
+    text = tuning_markdown(grid, found, rounds, numbers)
     click.echo(text)
     if write:
-        write_between_marks(DEFAULTS, "tune", text)
+        write_between_marks(DEFAULTS, f"tune {feedback}", text)
 
 
 def _refuse_elsewhere(document: Path, write: bool) -> None:

@@ -72,7 +72,10 @@ def summarise(transcript: Transcript, comparator_error: float | None = None) -> 
 def summary_json(transcript: Transcript, summary: Summary, seconds: float) -> dict[str, Any]:
     """What ``likewise simulate --json`` prints."""
     learner = transcript.learner
-    found = bounds(learner, transcript.rounds, delay=transcript.delay.longest)
+    # Audit and labels come together; with one-sided labels, the rejected are charged at once.
+    pieces = 2 if learner.pricing.one_sided else 1
+    late = transcript.delay.longest
+    found = bounds(learner, transcript.rounds, delay=late, pieces=pieces)
     return {
         **summary.to_json(),
         "world": transcript.world.name,

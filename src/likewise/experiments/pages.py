@@ -28,11 +28,12 @@ def _readme(longest: int, seeds: int | None) -> Parts:
 
 def _worlds(longest: int, seeds: int | None) -> Parts:
     """The other worlds; of the paper's schedule, the two scales of noise at which it learns."""
-    judged = replace(_spec(longest, seeds or 3), noise_divisors=(1e5, 1e6))
+    judged = replace(_spec(longest, seeds or 2), noise_divisors=(1e5, 1e6))
     for world in JUDGING:
         if world != "loans":
             yield "judging", replace(judged, world=world)
-    chosen_on = replace(_spec(max(32, longest // 4), min(2, seeds or 2)), noise_divisors=(1e5, 1e6))
+    short = _spec(max(32, longest // 4), min(2, seeds or 2))
+    chosen_on = replace(short, eps=(0.3,), noise_divisors=(1e5, 1e6))
     for world in CHOOSING:
         yield "choosing", replace(chosen_on, world=world)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from likewise.evaluation.summary import summarise
@@ -11,15 +11,48 @@ from likewise.game import play
 from likewise.learning import Learner, SelfTuned
 from likewise.learning.learner import player_named
 
-__all__ = ["ETAS", "SHARES", "Trial", "trials", "tuning_markdown"]
+__all__ = ["GRIDS", "Grid", "Trial", "trials", "tuning_markdown"]
 
 ALPHA = EPS = 0.3
 
-SHARES = {
-    "context-ftpl": (0.05, 0.1, 0.2, 0.4, 0.8),
-    "exponential-weights": (0.35, 0.7, 1.4, 2.0, 2.8),
+
+@dataclass(frozen=True)
+class Grid:
+    """What is tried: shares of the bound's best x for each player, and weights of the error."""
+
+    feedback: str
+    shares: Mapping[str, tuple[float, ...]]
+    etas: tuple[float, ...]
+
+    def settings(self) -> list[tuple[str, str, float, float]]:
+        """World, player, share and eta of every trial."""
+        return [
+            (world, player, share, eta)
+            for world in CHOOSING
+            for player, shares in self.shares.items()
+            for share in shares
+            for eta in self.etas
+        ]
+
+
+GRIDS = {
+    "full": Grid(
+        "full",
+        {
+            "context-ftpl": (0.05, 0.1, 0.2, 0.4, 0.8),
+            "exponential-weights": (0.35, 0.7, 1.4, 2.0, 2.8),
+        },
+        (1.0, 0.25, 0.0625),
+    ),
+    "one-sided": Grid(
+        "one-sided",
+        {
+            "context-ftpl": (0.025, 0.05, 0.1, 0.2),
+            "exponential-weights": (0.1, 0.2, 0.35, 0.7, 1.4),
+        },
+        (0.25,),
+    ),
 }
-ETAS = (1.0, 0.25, 0.0625)
 
 
 @dataclass(frozen=True)
@@ -36,6 +69,7 @@ class Trial:
 
 
 def trials(
+    grid: Grid,
     rounds: int,
     seeds: tuple[int, ...],
     *,
@@ -45,31 +79,37 @@ def trials(
     """Every share of the bound's best x and every eta, for both players, on all of the worlds."""
     from joblib import Parallel, delayed
 
-    settings = [
-        (world, player, share, eta)
-        for world in CHOOSING
-        for player, shares in SHARES.items()
-        for share in shares
-        for eta in ETAS
-    ]
     parallel = Parallel(n_jobs=jobs, return_as="generator")
     found = []
-    for trial in parallel(delayed(_trial)(*setting, rounds, seeds) for setting in settings):
+    for trial in parallel(
+        delayed(_trial)(grid.feedback, *setting, rounds, seeds) for setting in grid.settings()
+    ):
         found.append(trial)
         progress(trial.player, len(found))
     return found
 
 
 def _trial(
-    world_name: str, player: str, share: float, eta: float, rounds: int, seeds: tuple[int, ...]
+    feedback: str,
+    world_name: str,
+    player: str,
+    share: float,
+    eta: float,
+    rounds: int,
+    seeds: tuple[int, ...],
 ) -> Trial:
     summaries = []
     for seed in seeds:
         world = CHOOSING[world_name](seed)
         hypotheses = world.hypotheses()
-        x = share * player_named(player, hypotheses, "compiled").best_x(hypotheses)
-        schedule = SelfTuned(eta=eta, x=x)
-        learner = Learner(hypotheses, world.k, ALPHA, EPS, seed, schedule=schedule, player=player)
+        best = player_named(player, hypotheses, "compiled").best_x(
+            hypotheses, one_sided=feedback == "one-sided"
+        )
+        schedule = SelfTuned(eta=eta, x=share * best)
+        learner = Learner(
+            hypotheses, world.k, ALPHA, EPS, seed, schedule=schedule, player=player,
+            feedback=feedback,
+        )  # fmt: skip
         summaries.append(summarise(play(world, learner, rounds)))
     return Trial(
         world_name,
@@ -82,24 +122,27 @@ def _trial(
     )
 
 
-def tuning_markdown(found: list[Trial], rounds: int, seeds: tuple[int, ...]) -> str:
+def tuning_markdown(grid: Grid, found: list[Trial], rounds: int, seeds: tuple[int, ...]) -> str:
     """A table for each player and world: error / violations / reports."""
-    lines = [f"T = {rounds}, alpha = eps = {ALPHA:g}, means of {len(seeds)} seeds."]
-    for player, shares in SHARES.items():
+    lines = [
+        f"T = {rounds}, alpha = eps = {ALPHA:g}, {grid.feedback} feedback, means of {len(seeds)} "
+        f"seeds."
+    ]
+    for player, shares in grid.shares.items():
         for world in CHOOSING:
             lines += [
                 "",
                 f"**{player}** on *{world}*: error / rounds in violation / reports",
                 "",
                 "| x, as a share of the bound's best | "
-                + " | ".join(f"eta = {eta:g}" for eta in ETAS)
+                + " | ".join(f"eta = {eta:g}" for eta in grid.etas)
                 + " |",
-                "|---|" + "---|" * len(ETAS),
+                "|---|" + "---|" * len(grid.etas),
             ]
             for share in shares:
                 row = [
                     t
-                    for eta in ETAS
+                    for eta in grid.etas
                     for t in found
                     if (t.world, t.player, t.share, t.eta) == (world, player, share, eta)
                 ]

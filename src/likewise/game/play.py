@@ -70,6 +70,11 @@ def play(
     """
     if rounds < 1:
         raise ParameterError("rounds", "must be at least 1", rounds, "Play at least one round.")
+    if min(delay.rounds, rounds) >= learner.open_limit:
+        raise ParameterError(
+            "delay", f"must be below the learner's open_limit of {learner.open_limit}",
+            delay.rounds, "Rounds stay open until their feedback comes; allow for more of them.",
+        )  # fmt: skip
     state, alpha = State.start(learner), to_units(learner.alpha)
     table = _Table(world.course(), policy or LargestGap(), Inbox(delay), evaluation_draws)
     rows: list[tuple[float | int | bool, ...]] = []

@@ -54,27 +54,32 @@ class Bound:
         }
 
 
-def bounds(learner: Learner, rounds: int, *, delay: int | None = 0) -> tuple[Bound, ...]:
+def bounds(
+    learner: Learner, rounds: int, *, delay: int | None = 0, pieces: int | None = None
+) -> tuple[Bound, ...]:
     """Every bound that covers the learner as it is set, after some rounds; maybe none.
 
-    ``delay`` is the most rounds that feedback is late by; None where there is no such number. A
-    learner that ignores its panel has no bound, and neither have the paper's schedules at other
-    horizons than their own or with audits of a share, the estimate ``direct``, and late feedback
-    with one-sided labels.
+    ``delay`` is the most rounds that feedback is late by, None where there is no such number, and
+    ``pieces`` in how many parts that of one round comes (delay + 1 at most). Not covered are
+    learners that ignore their panel, the paper's schedules at other horizons than their own, the
+    estimate ``direct``, late feedback together with audits of a share, and late one-sided labels of
+    exponential weights.
     """
-    if not learner.heeds_reports or delay is None:
+    if not learner.heeds_reports or delay is None or (delay and learner.audit_share < 1):
         return ()
-    schedule = learner.schedule
+    schedule, one_sided = learner.schedule, learner.pricing.one_sided
     if isinstance(schedule, Paper):
         fits = rounds == schedule.horizon and delay == 0 and learner.audit_share == 1
         return (_paper(learner, schedule, rounds),) if fits else ()
     if not isinstance(schedule, SelfTuned):
         return ()
-    if not learner.pricing.one_sided:
-        return (_theorem_b(learner, schedule, rounds, delay),)
-    if delay or not isinstance(learner.pricing, Lifted):
+    if one_sided and not isinstance(learner.pricing, Lifted):
         return ()
-    return (_theorem_c(learner, schedule, rounds),)
+    if one_sided and delay and learner.primal.exact:
+        return ()
+    parts = min(delay + 1, delay + 1 if pieces is None else pieces)
+    proof = _Proof(learner, schedule, rounds, delay, parts)
+    return (proof.theorem_c() if one_sided else proof.theorem_b(),)
 
 
 def _paper(learner: Learner, schedule: Paper, rounds: int) -> Bound:
@@ -109,82 +114,100 @@ def _paper(learner: Learner, schedule: Paper, rounds: int) -> Bound:
 
 
 @dataclass(frozen=True)
-class _Ledger:
-    """The last lines of every proof: what W and the number of audits say about both counts.
+class _Proof:
+    """The inequalities of Theorems B, C and C', with late feedback and audits of a share.
 
-    (eta/k)·ΔError + c·(lam·beta·N − lam²·sqrt(pT)) ≤ W for all lam ≥ 0, N being the reports, each
-    counted as 1/p: so regret ≤ (k/eta)·W and N ≤ 2·sqrt(sqrt(pT)·(eta·T + W)/(beta·(beta − r))).
+    They all end in (eta/k)·ΔError + c·(lam·beta·N − lam²·sqrt(n)) ≤ W for all lam ≥ 0, where N are
+    the reports, each counted as one over the share p, and n = T (p·T + 1 for a share): so regret ≤
+    (k/eta)·W and N ≤ 2·sqrt(sqrt(n)·(eta·T + W)/(beta·(beta − r))).
     """
 
     learner: Learner
+    schedule: SelfTuned
     rounds: int
-    eta: float
+    delay: int
+    pieces: int
 
     @property
-    def c(self) -> float:
-        """(beta − r)/beta."""
+    def constant(self) -> float:
+        """C = stability/x + gain·x; late by d, sqrt(1+d)·(late·sqrt(m)·stability/x + gain·x)."""
+        learner, d = self.learner, self.delay
+        player, hypotheses = learner.primal, learner.hypotheses
+        x = self.schedule.scale(1.0, learner.k, hypotheses.separators, learner.default_x)
+        stability = player.stability(hypotheses, one_sided=learner.pricing.one_sided)
+        late = (1 + 2 * d if player.exact else 1 + d) * math.sqrt(self.pieces)
+        return math.sqrt(1 + d) * (late * stability / x + player.gain(hypotheses) * x)
+
+    def theorem_b(self) -> Bound:
+        """W = sqrt(2)·C·eta·sqrt(T) + (8·C²/c + c·beta²)·sqrt(T)."""
+        labels = self.constant * self.schedule.eta * math.sqrt(2.0 * self.rounds)
+        w = labels + self._fairness(8.0)
+        if self.learner.audit_share < 1:
+            return self._bound("B", "in expectation over the lottery of audits", w)
+        surely = "surely" if self.learner.primal.exact else None
+        return self._bound("B", surely or f"with probability {1 - self.schedule.delta:g}", w)
+
+    def theorem_c(self) -> Bound:
+        """For one-sided labels, in expectation.
+
+        C:  W = C·eta·sqrt(2·Σ(1 + 2.4·M_t) + 8·M_T²) + (2·eta/e)·Σ 1/M_t
+                + (8·C²/c + c·beta²)·sqrt(T) + 4·beta·delta;
+        C': W = C·eta·sqrt(20·T) + eta·2^-21·T + (4·C²/c + c·beta²)·sqrt(T).
+        """
+        eta, rounds = self.schedule.eta, self.rounds
+        holds = "in expectation, against an oblivious adversary"
+        if self.learner.primal.exact:
+            # The second term is for J, which is cut off at 2^20.
+            labels = self.constant * eta * math.sqrt(20.0 * rounds) + eta * rounds / 2**21
+            return self._bound("C'", holds, labels + self._fairness(4.0))
+        total, inverse, last = _resamples(rounds)
+        squares = 2.0 * (rounds + 2.4 * total) + 8.0 * last * last
+        bias = 2.0 * eta / math.e * inverse
+        return self._bound(
+            "C", holds, self.constant * eta * math.sqrt(squares) + bias + self._fairness(8.0)
+        )
+
+    @property
+    def _c(self) -> float:
         audit = self.learner.audit
         return (audit.beta - audit.r) / audit.beta
 
-    def fairness(self, squares: float) -> float:
-        """The part of W that pays for reports: (squares/c + c·beta²)·sqrt(pT)/p²."""
-        share, beta = self.learner.audit_share, self.learner.audit.beta
-        return (squares / self.c + self.c * beta * beta) * math.sqrt(self.rounds / share**3)
+    @property
+    def _audits(self) -> float:
+        """n: rounds, or with a share the audits that are expected, and one more."""
+        share = self.learner.audit_share
+        return self.rounds if share == 1 else share * self.rounds + 1.0
 
-    def bound(self, source: str, holds: str, w: float) -> Bound:
-        """Both counts."""
-        learner, audit = self.learner, self.learner.audit
-        root = math.sqrt(learner.audit_share * self.rounds)
-        spread = root * (self.eta * self.rounds + w) / (audit.beta * (audit.beta - audit.r))
-        regret, reports = learner.k / self.eta * w, 2.0 * math.sqrt(spread)
-        return Bound(source, holds, self.rounds, learner.k, regret, reports)
+    @property
+    def _failing(self) -> float:
+        """The probability of a bad estimate, which an expectation has to pay for."""
+        certain = self.learner.primal.exact
+        averaged = self.learner.pricing.one_sided or self.learner.audit_share < 1
+        return 0.0 if certain or not averaged else self.schedule.delta
 
+    def _fairness(self, squares: float) -> float:
+        """(squares·C²/c + (1 + 5d/2)·c·beta²)·sqrt(n)/p² + 4·beta·delta/p."""
+        share, beta, c = self.learner.audit_share, self.learner.audit.beta, self._c
+        late = 1.0 + 2.5 * self.delay
+        steady = squares * self.constant**2 / c + late * c * beta * beta
+        return steady * math.sqrt(self._audits) / share**2 + 4.0 * beta * self._failing / share
 
-def _theorem_b(learner: Learner, schedule: SelfTuned, rounds: int, delay: int) -> Bound:
-    """Theorem B, for any player whose regret is at most C·sqrt(max S).
-
-    W = sqrt(2)·C·eta·sqrt(T) + (8·C²/c + c·beta²)·sqrt(T) with c = (beta − r)/beta;
-    regret ≤ (k/eta)·W, violations ≤ reports ≤ 2·sqrt(sqrt(T)·(eta·T + W)/(beta·(beta − r))).
-    """
-    player, hypotheses = learner.primal, learner.hypotheses
-    x = schedule.scale(1.0, learner.k, hypotheses.separators, learner.default_x)
-    big_c = player.stability(hypotheses) / x + player.gain(hypotheses) * x
-    ledger = _Ledger(learner, rounds, schedule.eta)
-    w = math.sqrt(2.0 * rounds) * big_c * schedule.eta + ledger.fairness(8.0 * big_c**2)
-    return ledger.bound(f"Theorem B, {player.name}, C = {big_c:.3g}", _holds(learner, schedule), w)
-
-
-def _theorem_c(learner: Learner, schedule: SelfTuned, rounds: int) -> Bound:
-    """Theorem C (Context-FTPL), or C' (exponential weights), for one-sided labels.
-
-    C:  W = C·eta·sqrt(2·Σ(1 + 2.4·M_t) + 8·M_T²) + (2·eta/e)·Σ 1/M_t + (8·C²/c + c·beta²)·sqrt(T);
-    C': W = C·eta·sqrt(20·T) + (4·C²/c + c·beta²)·sqrt(T); conclusions as in Theorem B.
-    """
-    player, hypotheses, eta = learner.primal, learner.hypotheses, schedule.eta
-    x = schedule.scale(1.0, learner.k, hypotheses.separators, learner.default_x)
-    big_c = player.stability(hypotheses, one_sided=True) / x + player.gain(hypotheses) * x
-    ledger, holds = _Ledger(learner, rounds, eta), "in expectation, against an oblivious adversary"
-    if player.exact:
-        w = big_c * eta * math.sqrt(20.0 * rounds) + ledger.fairness(4.0 * big_c**2)
-        return ledger.bound(f"Theorem C', {player.name}, C = {big_c:.3g}", holds, w)
-    resamples, last = _resamples(rounds)
-    labels = math.sqrt(2.0 * (rounds + 2.4 * resamples[0]) + 8.0 * last * last)
-    bias = 2.0 * eta / math.e * resamples[1]
-    w = big_c * eta * labels + bias + ledger.fairness(8.0 * big_c**2)
-    return ledger.bound(f"Theorem C, {player.name}, C = {big_c:.3g}", holds, w)
+    def _bound(self, theorem: str, holds: str, w: float) -> Bound:
+        learner, audit, eta = self.learner, self.learner.audit, self.schedule.eta
+        spread = math.sqrt(self._audits) * (eta * self.rounds + w)
+        reports = 2.0 * math.sqrt(spread / (audit.beta * (audit.beta - audit.r)))
+        source = f"Theorem {theorem}, {learner.primal.name}, C = {self.constant:.3g}"
+        if self.delay:
+            source += f", at most {self.delay} rounds late"
+        violations = reports + self._failing
+        return Bound(source, holds, self.rounds, learner.k, learner.k / eta * w, violations)
 
 
-def _resamples(rounds: int) -> tuple[tuple[float, float], int]:
-    """(Σ M_t, Σ 1/M_t) and M_T for M_t = ceil(t^{1/3}): it is m on (m−1)³ < t ≤ m³."""
+def _resamples(rounds: int) -> tuple[float, float, int]:
+    """Σ M_t, Σ 1/M_t and M_T for M_t = ceil(t^{1/3}), which is m where (m−1)³ < t ≤ m³."""
     total, inverse, m, done = 0.0, 0.0, 0, 0
     while done < rounds:
         m += 1
         count = min(m**3, rounds) - done
         total, inverse, done = total + count * m, inverse + count / m, done + count
-    return (total, inverse), m
-
-
-def _holds(learner: Learner, schedule: SelfTuned) -> str:
-    if learner.audit_share < 1:
-        return "in expectation over the lottery of audits"
-    return "surely" if learner.primal.exact else f"with probability {1 - schedule.delta:g}"
+    return total, inverse, m

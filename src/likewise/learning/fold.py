@@ -119,7 +119,9 @@ def _opened(state: State, round_id: str) -> State:
 def _decided(event: Decided, state: State) -> State:
     round_ = open_round(state, event.round)
     decided = [d.person for d in event.decisions]
-    if round_.decisions and all(round_.decisions.get(d.person) == d for d in event.decisions):
+    if not decided:
+        raise EventRefused(f"Round {round_.id!r}: a Decided event must decide on somebody.")
+    if all(round_.decisions.get(d.person) == d for d in event.decisions):
         return state
     expected = [p.id for p in round_.undecided]
     if decided != expected:
@@ -173,7 +175,7 @@ def _charge_person(state: State, round_: OpenRound, person: str, amount: int) ->
 def _overridden(event: Overridden, state: State) -> State:
     """The decision of somebody else: its propensity is not ours, so it carries no label cost."""
     round_ = open_round(state, event.round)
-    if event.person in round_.overrides and round_.overrides[event.person] == event.approved:
+    if event.person in round_.overrides and round_.overrides[event.person] is event.approved:
         return state
     check_override(event, round_, one_sided=state.learner.pricing.one_sided)
     decision = round_.decisions[event.person]
@@ -200,7 +202,7 @@ def _audited(event: Audited, state: State) -> State:
         raise EventRefused(
             f"Round {round_.id!r} was not drawn for audit; the lottery draws a share of "
             f"{state.learner.audit_share:g}. An audit of other rounds would bias what is learned: "
-            f"say Audited({round_.id!r}, 'unaudited')."
+            f"say Audited({round_.id!r}, 'unaudited'), or learn(…, report=None)."
         )
     check_pairs(event, round_, state.learner.sensitivity)
     round_ = replace(round_, outcome=event.outcome, pairs=event.pairs)

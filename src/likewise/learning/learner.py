@@ -107,7 +107,8 @@ class Learner:
                 "audit_share", f"must be in [{SMALLEST_SHARE}, 1]", self.audit_share,
                 "It is the probability with which a round is audited.",
             )  # fmt: skip
-        object.__setattr__(self, "audit_share", share)
+        # On the grid, so that a round weighs one over exactly the chance with which it is drawn.
+        object.__setattr__(self, "audit_share", from_units(to_units(share)))
         self._check_schedule()
 
     def _check_schedule(self) -> None:

@@ -102,7 +102,12 @@ def check_pairs(event: Audited, round_: OpenRound, sensitivity: int) -> None:
 
 def same_person(one: Person, other: Person) -> bool:
     """Whether id and features agree; a value that is missing agrees with one that is missing."""
-    return one.id == other.id and np.array_equal(one.features, other.features, equal_nan=True)
+    try:
+        # None is a missing value too.
+        mine, theirs = (np.array(p.features, dtype=np.float64) for p in (one, other))
+    except (TypeError, ValueError):
+        return False
+    return one.id == other.id and np.array_equal(mine, theirs, equal_nan=True)
 
 
 def check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> None:

@@ -7,6 +7,7 @@ people against the policy. The other labels are honest, or nobody could learn an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,9 +57,9 @@ class _Course(Course):
         x, labels = applicants(stream, CANDIDATES, world.luck, world.harshness)
         crowd = People(tuple(map(str, range(CANDIDATES))), x, SCHEMA)
         chances = view.chances(crowd)
-        size = min(world.k, 2 + stream.below(world.k - 1, draw=CANDIDATES)) if world.k > 1 else 1
-        panels = [self._panel(stream, CANDIDATES + 1 + 3 * n) for n in range(PROPOSALS)]
-        excesses = [_excess(crowd, chances, panel) for panel in panels]
+        size, panels = self._proposals(stream)
+        distances = {auditor.name: auditor.distances(crowd) for auditor in self._auditors}
+        excesses = [_excess(distances, chances, panel) for panel in panels]
         worst = max(range(PROPOSALS), key=lambda n: int(excesses[n].max()))
         panel, chosen = panels[worst], _worst(excesses[worst], size)
         coins = stream.uniforms(2 * CANDIDATES, 1, size)[0]
@@ -67,19 +68,23 @@ class _Course(Course):
         people = People(tuple(f"{t}-{i + 1}" for i in range(size)), x[chosen], SCHEMA)
         return Encounter(people, picked, panel)
 
-    def _panel(self, stream: Stream, draw: int) -> Panel:
-        """A proposal: some members, and a rule."""
-        members = 2 + stream.below(len(self._auditors) - 1, draw=draw)
-        first = stream.below(len(self._auditors), draw=draw + 1)
-        seated = [self._auditors[(first + i) % len(self._auditors)] for i in range(members)]
-        rule = RULES[stream.below(len(RULES), draw=draw + 2)]
-        return Panel(seated, rule.format(seated[0].name))
+    def _proposals(self, stream: Stream) -> tuple[int, list[Panel]]:
+        """How many people the round has, and some panels with a rule to choose among."""
+        auditors, k = self._auditors, self._world.k
+        limits = [max(1, k - 1), *[len(auditors) - 1, len(auditors), len(RULES)] * PROPOSALS]
+        size, *rest = stream.numbers_below(limits, CANDIDATES, np.arange(len(limits)))
+        panels = []
+        for more, first, rule in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
+            seated = [auditors[(first + i) % len(auditors)] for i in range(2 + more)]
+            panels.append(Panel(seated, RULES[rule].format(seated[0].name)))
+        return min(k, 2 + size), panels
 
 
-def _excess(crowd: People, chances: IntArray, panel: Panel) -> IntArray:
+def _excess(distances: Mapping[str, IntArray], chances: IntArray, panel: Panel) -> IntArray:
     """By how much each pair's gap exceeds the panel's distance; every pair once."""
     gaps = np.abs(chances[:, None] - chances[None, :])
-    excess = gaps - panel.pivots(crowd).distance
+    seated = np.stack([distances[member] for member in panel.members])
+    excess = gaps - panel.rule.pivot(seated, panel.members)[0]
     excess[np.tril_indices(len(excess))] = -4 * ONE
     return np.asarray(excess)
 

@@ -50,7 +50,7 @@ class Paper(Schedule):
     most_b = 0.25
 
     def __post_init__(self) -> None:
-        why = "The proof needs mu = T^(-1/2) ≤ 1/sqrt(2)."
+        why = "The proof needs a step mu below 1/sqrt(2)."
         object.__setattr__(self, "horizon", whole("horizon", self.horizon, 2, None, why))
         if not 0 <= real("b", self.b, "0 is the default.") <= self.most_b:
             raise ParameterError(
@@ -115,9 +115,9 @@ class PaperOneSided(Paper):
 
     **The paper's proof does not cover them**: the theorem that it rests on has 8·omega·s·k³·M where
     the paper writes 4, so that the terms in lam² do not cancel. ``omega_constant`` is 512 as
-    stated; 1024 repairs the proof for the paper's own (unobservable) dual step, 2048 also for the
-    plug-in step that we take. Whichever it is, the noise drowns the data at any horizon that one
-    can run.
+    stated; 1024 repairs the proof for the paper's own (unobservable) dual step, and 2048 leaves
+    only terms of lower order for the plug-in step that we take. Whichever it is, the noise drowns
+    the data at any horizon that one can run.
 
     >>> round(PaperOneSided(horizon=8000).mu(1), 6), PaperOneSided(8000).resamples(k=4, t=1)
     (0.05, 471)

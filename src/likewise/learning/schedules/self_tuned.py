@@ -19,6 +19,9 @@ from likewise.portable import log
 
 __all__ = ["SelfTuned"]
 
+# Sums of estimated costs must stay whole numbers of 64 bits for any horizon that one can run.
+LARGEST_ETA = 64
+
 
 @dataclass(frozen=True)
 class SelfTuned(Schedule):
@@ -48,6 +51,11 @@ class SelfTuned(Schedule):
 
     def __post_init__(self) -> None:
         check_positive("eta", self.eta, "It is the weight of the error; 1 is the paper's.")
+        if self.eta > LARGEST_ETA:
+            raise ParameterError(
+                "eta", f"must be at most {LARGEST_ETA}", self.eta,
+                "It is the weight of the error; 1 is the paper's.",
+            )  # fmt: skip
         if self.x is not None:
             check_positive("x", self.x, "Leave it out for the default.")
         check_probability("delta", self.delta)

@@ -1,0 +1,88 @@
+"""Numbers and times in words, the same on every page."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+__all__ = ["count", "moment", "percent", "points", "rounded", "span", "until"]
+
+THIN = "\u202f"  # a narrow space that does not break: the number stays with its sign
+
+
+def rounded(chance: float) -> int:
+    """A chance in whole percent, halves up, as it is shown everywhere.
+
+    >>> rounded(0.625), rounded(0.0), rounded(1.0)
+    (63, 0, 100)
+    """
+    return int(min(max(chance, 0.0), 1.0) * 100 + 0.5)
+
+
+def percent(chance: float) -> str:
+    """A chance as text; what is not certain is never called so.
+
+    >>> percent(0.62).split(), percent(0.001), percent(0.999)
+    (['62', '%'], 'under 1\\u202f%', 'over 99\\u202f%')
+    """
+    if 0 < chance < 0.005:
+        return f"under 1{THIN}%"
+    if 0.995 <= chance < 1:
+        return f"over 99{THIN}%"
+    return f"{rounded(chance)}{THIN}%"
+
+
+def points(one: float, other: float) -> int:
+    """How far apart two chances are, in the whole points that a reader would count himself.
+
+    >>> points(0.624, 0.305)
+    31
+    """
+    return abs(rounded(one) - rounded(other))
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """A number with its noun.
+
+    >>> count(1, "pair"), count(1200, "pair"), count(2, "person", "people")
+    ('1 pair', '1,200 pairs', '2 people')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def moment(iso: str) -> str:
+    """A time for people, in UTC; a script turns it into the reader's own time.
+
+    >>> moment("2026-11-05T06:00:00Z")
+    '5 November 2026, 06:00 UTC'
+    """
+    then = _read(iso)
+    return f"{then.day} {then:%B %Y, %H:%M} UTC"
+
+
+def span(seconds: float) -> str:
+    """A length of time in its largest unit.
+
+    >>> span(59), span(3600), span(200_000)
+    ('less than a minute', '1 hour', '2 days')
+    """
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return count(int(seconds // size), unit)
+    return "less than a minute"
+
+
+def until(now: str, then: str) -> str:
+    """How long it is from now until then.
+
+    >>> until("2026-11-15T06:00:00Z", "2026-11-15T09:30:00Z")
+    'in 3 hours'
+    >>> until("2026-11-15T06:00:00Z", "2026-11-15T05:00:00Z")
+    'now'
+    """
+    seconds = (_read(then) - _read(now)).total_seconds()
+    return f"in {span(seconds)}" if seconds > 0 else "now"
+
+
+def _read(iso: str) -> datetime:
+    read = datetime.fromisoformat(iso)
+    return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)

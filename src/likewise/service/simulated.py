@@ -1,0 +1,110 @@
+"""The demo: a lending docket with a stream of applicants, four simulated seats, and one for you."""
+
+from __future__ import annotations
+
+import math
+
+from likewise.auditing import Panel
+from likewise.learning import Learner
+from likewise.schema import People
+from likewise.service import feedback, membership, panels
+from likewise.service.book import Round
+from likewise.service.desk import Desk
+from likewise.service.docket import DocketSpec
+from likewise.service.people import Applicant, open_docket, open_round
+from likewise.service.store import Store
+from likewise.worlds import Encounter, Loans
+
+__all__ = ["DEMO", "YOU", "Simulation", "applicants"]
+
+DEMO, YOU = "demo-lending", "you"
+HISTORY = 40
+AHEAD = 3
+
+
+def applicants(people: People) -> list[Applicant]:
+    """People of a simulated world as a client would send them.
+
+    >>> met = Loans(1).encounter(1).people
+    >>> applicants(met)[0].features["employment"] in ("employed", "self-employed")
+    True
+    """
+    schema = people.schema
+    found = []
+    for name, row in zip(people.ids, people.x.tolist(), strict=True):
+        features: dict[str, object] = {}
+        for column, value in zip(schema.names, row, strict=True):
+            levels = schema[column].levels
+            missing = math.isnan(value)
+            features[column] = None if missing else levels[int(value)] if levels else value
+        found.append(Applicant(name, features))
+    return found
+
+
+class Simulation:
+    """Somebody who sends applicants, reports who repaid, and answers for four of the five seats.
+
+    It does one thing at a time and remembers nothing that the ledger does not say, so it can be
+    stopped and started like the rest of the service.
+    """
+
+    def __init__(self, store: Store, seed: int = 7, k: int = 5) -> None:
+        self.world = Loans(seed, k=k)
+        if DEMO not in store.dockets():
+            learner = Learner(self.world.hypotheses(), k, 0.3, 0.3, 0, feedback="one-sided")
+            members = self.world.panel.members[:4]
+            spec = DocketSpec.of(
+                "Small loans (a demonstration)", learner, members, rule="at_least(2)",
+                deadline=900.0, quorum=3, repeat_share=0.2,
+            )  # fmt: skip
+            open_docket(store, DEMO, spec, seed)
+        self.desk = Desk(store, DEMO)
+
+    def step(self) -> bool:
+        """Do the next thing that there is to do; False where there is none."""
+        book = self.desk.refresh()
+        for round_ in book.open_rounds():
+            if self._answer(round_) or self._repay(round_):
+                return True
+        if len(book.rounds) < HISTORY or len(book.awaiting(YOU)) < AHEAD:
+            if len(book.rounds) >= HISTORY and YOU not in book.members:
+                membership.join(self.desk, YOU)
+            t = len(book.rounds) + 1
+            open_round(self.desk, applicants(self._met(t).people), key=f"demo-{t}")
+            return True
+        return False
+
+    def _met(self, number: int) -> Encounter:
+        return self.world.encounter(number)
+
+    def _answer(self, round_: Round) -> bool:
+        """One simulated member reviews the round."""
+        for member, seat in round_.seats.items():
+            if seat == "asked" and member != YOU and round_.outcome is None:
+                auditor = next(a for a in self.world.panel.auditors if a.name == member)
+                scores = [decision.score for decision in round_.decisions.values()]
+                asked = self.desk.state.learner.sensitivity
+                said = Panel([auditor], "any").objections(
+                    self._met(round_.number).people, scores, asked
+                )
+                for pair in said.members[member].pairs:
+                    panels.object_to(self.desk, round_.id, member, pair)
+                panels.review(self.desk, round_.id, member)
+                return True
+        return False
+
+    def _repay(self, round_: Round) -> bool:
+        """Those who got a loan repay it, or not, once the panel has closed."""
+        if round_.outcome is None:
+            return False
+        met = self._met(round_.number)
+        labels = [
+            (round_.id, person, int(label))
+            for person, label in zip(met.people.ids, met.labels, strict=True)
+            if round_.decisions[person].approved and person not in round_.labels
+        ]
+        if labels:
+            feedback.label(self.desk, labels)
+        elif round_.closed is None:
+            feedback.close(self.desk, round_.id)
+        return True

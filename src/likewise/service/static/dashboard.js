@@ -1,0 +1,167 @@
+// Draws the operator's charts and keeps the page fresh by asking for its numbers again and again.
+(() => {
+  "use strict";
+  const board = document.getElementById("board");
+  const find = (id) => document.getElementById(id);
+  const figures = [...document.querySelectorAll("[data-chart]")];
+  const every = Math.max(1, Number(board.dataset.every)) * 1000;
+  const ROWS = 12;
+  let series = null;
+  let paused = false;
+  let timer = 0;
+  const plots = new Map();
+
+  const clock = new Intl.DateTimeFormat("en-GB", {
+    day: "numeric", month: "long", year: "numeric",
+    hour: "2-digit", minute: "2-digit", timeZoneName: "short",
+  });
+  const tell = (iso) => clock.format(new Date(iso)).replace(" at ", ", ");
+  function localise() {
+    for (const time of document.querySelectorAll("time[datetime]")) {
+      time.textContent = tell(time.dateTime);
+    }
+  }
+
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const write = (value, digits) => (value == null ? "–" : value.toFixed(digits));
+
+  // While nobody points at a chart, its legend tells the latest round.
+  function rest(plot) {
+    if (plot.cursor.idx == null && plot.data[0].length) {
+      plot.setLegend({ idx: plot.data[0].length - 1 }, false);
+    }
+  }
+
+  function draw(figure) {
+    const { chart, title, digits } = figure.dataset;
+    const place = figure.querySelector(".plot");
+    plots.get(chart)?.destroy();
+    const axis = (size) => ({
+      stroke: colour("--soft"), size, font: "12px system-ui, sans-serif",
+      grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line"), width: 1 },
+    });
+    const values = (_, value) => write(value, Number(digits));
+    plots.set(chart, new uPlot({
+      width: Math.max(200, place.clientWidth), height: 210,
+      scales: { x: { time: false }, y: { range: (_, low, high) => uPlot.rangeNum(Math.min(0, low), high || 1, 0.1, true) } },
+      cursor: { drag: { x: false, y: false } },
+      hooks: { setLegend: [rest] },
+      axes: [axis(34), axis(52)],
+      series: [
+        { label: "Round" },
+        { label: title, stroke: colour("--accent"), width: 2, value: values, points: { show: false } },
+      ],
+    }, [series.rounds, series[chart]], place));
+    rest(plots.get(chart));
+  }
+
+  // The same rounds as the server's own table: evenly spread, with the first and the last.
+  function spread(length) {
+    if (length <= ROWS) return [...Array(length).keys()];
+    return Array.from({ length: ROWS }, (_, i) => Math.floor((i * (length - 1)) / (ROWS - 1) + 0.5));
+  }
+  function tabulate(figure) {
+    const { chart, title, digits } = figure.dataset;
+    const rows = spread(series.rounds.length).map((i) => {
+      const row = document.createElement("tr");
+      row.insertCell().textContent = series.rounds[i];
+      const cell = row.insertCell();
+      cell.className = "number";
+      cell.textContent = write(series[chart][i], Number(digits));
+      return row;
+    });
+    figure.querySelector("details tbody").replaceChildren(...rows);
+    const last = series.rounds.length - 1;
+    if (last >= 0) {
+      const now = `${title}: ${write(series[chart][last], Number(digits))} at round ${series.rounds[last]}`;
+      figure.querySelector(".plot").setAttribute("aria-label", `${now}. The numbers are in the table beneath.`);
+    }
+  }
+
+  function show(data) {
+    series = data.series;
+    for (const [key, { value, note, attention }] of Object.entries(data.tiles)) {
+      const tile = board.querySelector(`[data-tile="${CSS.escape(key)}"]`);
+      if (!tile) continue;
+      tile.querySelector(".tile-value").textContent = value;
+      tile.querySelector(".tile-note").textContent = note;
+      tile.classList.toggle("attention", attention);
+    }
+    find("head-seq").textContent = data.head.seq;
+    find("head-hash").textContent = data.head.hash;
+    find("head-at").textContent = tell(data.head.at);
+    find("fresh").textContent = `As of ${tell(data.now)}`;
+    if (series.rounds.length) find("no-series")?.remove();
+    for (const figure of figures) {
+      const plot = plots.get(figure.dataset.chart);
+      if (plot) {
+        plot.setData([series.rounds, series[figure.dataset.chart]]);
+        rest(plot);
+      } else if (series.rounds.length) draw(figure);
+      tabulate(figure);
+    }
+  }
+
+  function trouble(text) {
+    if (find("stale").textContent !== text) find("stale").textContent = text;
+    find("stale").hidden = !text;
+  }
+
+  async function refresh(tables) {
+    clearTimeout(timer);
+    try {
+      const answer = await fetch(board.dataset.url, { headers: { Accept: "application/json" }, credentials: "same-origin" });
+      if (!answer.ok) throw new Error(answer.status);
+      show(await answer.json());
+      if (tables) htmx.trigger("#tables", "refresh");
+      trouble("");
+    } catch {
+      trouble("The numbers could not be refreshed. Trying again; if this stays, sign in again.");
+    }
+    if (!paused && !document.hidden) timer = setTimeout(refresh, every, true);
+  }
+
+  // A page without the tables is another page (to sign in, an error): keep what is here.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const page = new DOMParser().parseFromString(event.detail.serverResponse, "text/html");
+    if (!page.getElementById("tables")) event.detail.shouldSwap = false;
+  });
+  document.addEventListener("htmx:afterSettle", localise);
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden && !paused) refresh(true);
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    if (series?.rounds.length) figures.forEach(draw);
+  });
+  new ResizeObserver(() => {
+    for (const figure of figures) {
+      const width = Math.max(200, figure.querySelector(".plot").clientWidth);
+      plots.get(figure.dataset.chart)?.setSize({ width, height: 210 });
+    }
+  }).observe(board);
+
+  const pause = find("pause");
+  pause.hidden = false;
+  pause.addEventListener("click", () => {
+    paused = !paused;
+    pause.setAttribute("aria-pressed", String(paused));
+    if (paused) clearTimeout(timer);
+    else refresh(true);
+  });
+
+  const copy = find("copy");
+  copy.hidden = false;
+  copy.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(find("head-hash").textContent);
+      find("copied").textContent = "Copied.";
+    } catch {
+      // Browsers refuse without a secure connection; the text is then selected, ready to be copied.
+      getSelection().selectAllChildren(find("head-hash"));
+      find("copied").textContent = "Selected: press Ctrl+C, or Cmd+C.";
+    }
+  });
+
+  localise();
+  refresh(false);
+})();

@@ -1,0 +1,97 @@
+"""The bounds are those of the theorems, beside numbers that were worked out independently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from likewise import Pool
+from likewise.learning import Learner, Paper, PaperOneSided, SelfTuned
+from likewise.learning.bounds import bounds
+
+# |H| = 4, s = 2, A = 1, k = 3, beta = 0.2, eta = x = 0.5.
+POOL = Pool.from_table([[0, 0], [0, 1], [1, 0], [1, 1]])
+T = 10_000
+
+
+def learner(player: str, **settings: Any) -> Learner:
+    schedule = SelfTuned(eta=0.5, x=0.5, kappa=0.2, r=0.16)
+    given = {"schedule": schedule, "player": player, **settings}
+    return Learner(POOL, 3, 0.4, 0.4, 1, **given)
+
+
+@pytest.mark.parametrize(
+    ("player", "settings", "delay", "regret", "violations"),
+    [
+        ("context-ftpl", {"feedback": "one-sided"}, 0, 499730.426, 66441.103 + 0.05),
+        ("exponential-weights", {"feedback": "one-sided"}, 0, 9175.789 + 0.0143, 8080.4087),
+        ("context-ftpl", {}, 2, 32634161.628, 521729.189),
+        ("exponential-weights", {}, 2, 367194.623, 25729.186),
+        ("exponential-weights", {"audit_share": 0.25}, 0, 55375.427, 8435.663),
+    ],
+    ids=["C", "C'", "late, FTPL", "late, weights", "a quarter audited"],
+)
+def test_the_theorems_by_hand(
+    player: str, settings: dict[str, Any], delay: int, regret: float, violations: float
+) -> None:
+    (bound,) = bounds(learner(player, **settings), T, delay=delay)
+    assert bound.regret == pytest.approx(regret, rel=1e-7)
+    assert bound.violations == pytest.approx(violations, rel=1e-7)
+
+
+def test_feedback_in_one_piece_is_better_than_in_several() -> None:
+    late = learner("context-ftpl")
+    one, all_ = (bounds(late, T, delay=5, pieces=n)[0] for n in (1, None))
+    assert one.regret < all_.regret
+
+
+@pytest.mark.parametrize(
+    ("settings", "delay"),
+    [
+        ({"heeds_reports": False}, 0),
+        ({}, None),
+        ({"audit_share": 0.5}, 3),
+        ({"feedback": "one-sided", "estimate": "direct"}, 0),
+        ({"feedback": "one-sided"}, 3),
+    ],
+    ids=["deaf", "no limit on the delay", "late and a share", "direct", "late and one-sided"],
+)
+def test_what_no_theorem_covers_has_no_bound(settings: dict[str, Any], delay: int | None) -> None:
+    assert bounds(learner("exponential-weights", **settings), T, delay=delay) == ()
+
+
+def test_late_one_sided_labels_are_covered_for_context_ftpl() -> None:
+    (bound,) = bounds(learner("context-ftpl", feedback="one-sided"), T, delay=3)
+    assert bound.source.endswith("at most 3 rounds late")
+
+
+@pytest.mark.parametrize("constant", [512, 1024, 2048])
+def test_the_papers_one_sided_bound_says_nothing_at_any_horizon_one_can_run(constant: int) -> None:
+    paper = PaperOneSided(T, omega_constant=constant)
+    made = Learner(POOL, 3, 0.4, 0.4, 1, paper, "context-ftpl", feedback="one-sided")
+    (bound,) = bounds(made, T)
+    assert bound.holds == "in expectation"
+    assert bound.informative == {"regret": False, "violations": False}
+    assert bounds(made, T + 1) == ()
+
+
+def test_with_512_the_multipliers_do_not_cancel_and_with_2048_they_nearly_do() -> None:
+    """What the regulariser leaves grows as T^(4/3) with the paper's constant: faster than T."""
+
+    def grows(constant: int) -> float:
+        regrets = []
+        for horizon in (10**24, 10**27):
+            paper = PaperOneSided(horizon, omega_constant=constant)
+            made = Learner(POOL, 3, 0.4, 0.4, 1, paper, "context-ftpl", feedback="one-sided")
+            regrets.append(bounds(made, horizon)[0].regret)
+        return regrets[1] / regrets[0]
+
+    assert grows(512) > 1000 ** (1.25)
+    assert grows(2048) < 1000 ** (0.8)
+
+
+def test_a_schedule_of_the_paper_is_for_its_own_feedback() -> None:
+    for schedule, feedback in ((Paper(T), "one-sided"), (PaperOneSided(T), "full")):
+        with pytest.raises(ValueError, match="must be one for"):
+            Learner(POOL, 3, 0.4, 0.4, 1, schedule, "context-ftpl", feedback=feedback)
