@@ -46,8 +46,12 @@ def needed_for(database: str) -> tuple[str, ...]:
     "--workers", type=AT_LEAST_ONE, default=1, show_default=True,
     help="Processes. They take turns at each docket.",
 )  # fmt: skip
-def serve(host: str, port: int, database: str, workers: int) -> None:
-    """Serve the API at http://HOST:PORT/v1.
+@click.option(
+    "--demo", is_flag=True,
+    help="A lending docket with a simulated stream, and a seat on its panel for you.",
+)  # fmt: skip
+def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None:
+    """Serve the pages at http://HOST:PORT and the API at http://HOST:PORT/v1.
 
     The first start prints the operator's token, once. Limits are set by LIKEWISE_BODY_LIMIT,
     LIKEWISE_RATE and the other settings of likewise.service.settings. There is no encryption here:
@@ -61,7 +65,7 @@ def serve(host: str, port: int, database: str, workers: int) -> None:
     from likewise.service.settings import Settings
     from likewise.service.telemetry import log_as_json
 
-    settings = replace(Settings.from_environment(os.environ), database=database)
+    settings = replace(Settings.from_environment(os.environ), database=database, demo=demo)
     shown = f"[{host}]" if ":" in host else host
     _greet(settings, f"http://{shown}:{port}")
     log_as_json()
@@ -81,14 +85,21 @@ def serve(host: str, port: int, database: str, workers: int) -> None:
 
 def _greet(settings: Settings, address: str) -> None:
     """The address, and at the first start the operator's token."""
-    from likewise.service.identity import first_operator
+    from likewise.service.identity import create_token, first_operator
     from likewise.service.store import Store
 
     store = Store.open(settings.database)
     try:
-        token = first_operator(store)
+        token, seat = first_operator(store), None
+        if settings.demo:
+            from likewise.service.simulated import DEMO, YOU, Simulation
+
+            Simulation(store)
+            seat, _ = create_token(store, "auditor", YOU, DEMO)
         click.echo(f"Likewise at {address}, with {store.where}")
     finally:
         store.close()
     if token is not None:
         click.echo(f"The operator's token, shown this once: {token}")
+    if seat is not None:
+        click.echo(f"Your seat on the panel: sign in at {address} with {seat}")

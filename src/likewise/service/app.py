@@ -16,8 +16,10 @@ from likewise.service.api.errors import install_handlers
 from likewise.service.api.gate import Gate
 from likewise.service.offices import Offices
 from likewise.service.settings import Settings
+from likewise.service.simulated import Simulation, demonstrate
 from likewise.service.store import Store
 from likewise.service.telemetry import Telemetry, log_as_json
+from likewise.service.web import install_pages
 
 __all__ = ["create_app", "from_environment"]
 
@@ -37,12 +39,14 @@ def create_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         stop = asyncio.Event()
-        ticking = asyncio.create_task(offices.tick(settings.tick_seconds, stop))
+        tasks = [asyncio.create_task(offices.tick(settings.tick_seconds, stop))]
+        if settings.demo:
+            tasks.append(asyncio.create_task(demonstrate(offices, Simulation(store), stop)))
         try:
             yield
         finally:
             stop.set()
-            await ticking
+            await asyncio.gather(*tasks)
             await offices.close()
             store.close()
 
@@ -63,6 +67,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(Gate, store=store, settings=settings, telemetry=services.telemetry)
     for module in ROUTERS:
         app.include_router(module.router)
+    install_pages(app, settings)
     return app
 
 

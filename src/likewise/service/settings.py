@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 
 from likewise.errors import ParameterError
@@ -11,7 +11,12 @@ __all__ = ["DEFAULT_DATABASE", "Settings", "database_url"]
 
 DEFAULT_DATABASE = "sqlite:///likewise.db"
 PREFIX = "LIKEWISE_"
-KINDS: dict[str, type[str | int | float]] = {"str": str, "int": int, "float": float}
+KINDS: dict[str, Callable[[str], str | int | float]] = {
+    "str": str,
+    "int": int,
+    "float": float,
+    "bool": lambda text: {"True": True, "False": False}[text],
+}
 
 
 def database_url(text: str) -> str:
@@ -44,11 +49,12 @@ class Settings:
     waiting_limit: int = 200
     tick_seconds: float = 1.0
     session_seconds: float = 12 * 3600.0
+    demo: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "database", database_url(self.database))
         for name, value in asdict(self).items():
-            if name != "database" and not value > 0:
+            if name not in ("database", "demo") and not value > 0:
                 raise ParameterError(name, "must be above 0", value, "Leave it out for a default.")
 
     @classmethod
@@ -66,7 +72,7 @@ class Settings:
             kind = KINDS[str(field.type)]
             try:
                 given[field.name] = kind(text)
-            except ValueError as error:
+            except (ValueError, KeyError) as error:
                 raise ParameterError(
                     PREFIX + field.name.upper(), f"must be of the kind {field.type}", text,
                     "Correct the variable, or unset it.",

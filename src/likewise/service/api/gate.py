@@ -89,8 +89,8 @@ class Gate:
         """Who is calling; refused where a token is needed and there is none that is known."""
         path: str = scope["path"]
         address = (scope.get("client") or ("unknown",))[0]
-        if path == "/readyz":
-            self.strangers.take(address)  # it asks the database
+        if path == "/readyz" or (path.endswith("/sign-in") and scope["method"] == "POST"):
+            self.strangers.take(address)  # it asks the database; nobody may guess tokens
         if path in OPEN or not path.startswith(GUARDED):
             return None
         scheme, _, token = _header(scope, b"authorization").partition(" ")
