@@ -11,6 +11,7 @@ from likewise.service.answers_review import ReviewAnswer, ReviewPerson
 from likewise.service.console import (
     Awaiting,
     Fact,
+    Frame,
     History,
     PairView,
     PastFlag,
@@ -26,7 +27,7 @@ from likewise.service.errors import ServiceError
 from likewise.service.offices import Office
 from likewise.service.panel_views import review_answer, review_summary
 from likewise.service.reviewing import finish, objection, take_back, withdrawal
-from likewise.service.web.doors import PageRoute, auditor, page
+from likewise.service.web.doors import PageRoute, Visit, auditor, page
 
 __all__ = ["router"]
 
@@ -56,7 +57,7 @@ async def awaiting(visit: auditor) -> Response:
                         state=state,  # type: ignore[arg-type] # one of the three
                     )
                 )  # fmt: skip
-        frame = visit.frame(office.desk.book.settings.title)
+        frame = _frame(visit, office)
         return render_awaiting(Awaiting(frame, tuple(found)))
 
     return page(await visit.run(task))
@@ -74,7 +75,7 @@ async def review_page(
         places = {person.id: place for place, person in enumerate(said.people)}
         reasons = {(o.over, o.under): o.reason or "" for o in said.objections}
         shown = Review(
-            frame=visit.frame(office.desk.book.settings.title),
+            frame=_frame(visit, office),
             key=key,
             title=f"Review {said.number}",
             people=_people(said),
@@ -93,6 +94,11 @@ async def review_page(
         return render_review(shown)
 
     return page(await visit.run(task))
+
+
+def _frame(visit: Visit, office: Office) -> Frame:
+    desk = office.desk
+    return visit.frame(desk.book.settings.title, str(desk.receipt()))
 
 
 def _state(status: str) -> Literal["open", "done", "closed"]:
@@ -159,7 +165,7 @@ async def history(
         older = ""
         if len(past) > LATEST:
             older = f"{visit.base}/history?before={past[LATEST - 1].number}"
-        frame = visit.frame(office.desk.book.settings.title)
+        frame = _frame(visit, office)
         return render_history(History(frame, rounds, older))
 
     return page(await visit.run(task))

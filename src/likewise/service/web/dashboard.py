@@ -84,7 +84,7 @@ def _model(visit: Visit, office: Office) -> Dashboard:
             consistency=sum(s * n for s, n in shares) / repeats if shares else None,
             repeats=repeats,
         ),
-        head=Head(book.head.seq, book.head.hash, last[0].at if last else ""),
+        head=Head(book.head.seq, str(desk.receipt()), last[0].at if last else ""),
         rule=book.rule,
         data_url=f"{visit.base}/data",
         series=_series(found),

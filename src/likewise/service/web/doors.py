@@ -80,11 +80,11 @@ class Visit:
         check_csrf(self.session, fields.get("csrf", ""))
         return fields
 
-    def frame(self, title: str) -> Frame:
+    def frame(self, title: str, receipt: str = "") -> Frame:
         """What every page needs."""
         return Frame(
             base=self.base, static="/static", csrf=self.session.csrf, docket=title, now=now(),
-            who=self.session.identity.name,
+            who=self.session.identity.name, receipt=receipt,
         )  # fmt: skip
 
     def go(self, path: str) -> RedirectResponse:
