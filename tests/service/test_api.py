@@ -21,7 +21,7 @@ from .conftest import Live, Start, people, spec
 
 def raw(live: Live, who: str, method: str, path: str, **content: Any) -> httpx.Response:
     headers = {"Authorization": f"Bearer {live.tokens[who]}", **content.pop("headers", {})}
-    return httpx.request(method, live.address + path, headers=headers, timeout=60, **content)
+    return live.http.request(method, path, headers=headers, **content)
 
 
 def until(found: Callable[[], bool]) -> None:
@@ -267,7 +267,7 @@ def test_metrics(live: Live) -> None:
 
 def test_health_and_headers(live: Live) -> None:
     for path in ("/healthz", "/readyz", "/v1/openapi.json", "/v1/nothing", "/nothing"):
-        answer = httpx.get(live.address + path)
+        answer = live.http.get(path)
         assert answer.headers["content-security-policy"].startswith("default-src 'none'")
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"
