@@ -16,7 +16,7 @@ import pytest
 from likewise.service.client import Client
 from likewise.service.client_errors import ApiError, Conflict, NotAllowed, NotFound, Refused
 
-from .conftest import Live, Start, people, spec
+from .conftest import Live, Start, people, running, spec
 
 
 def raw(live: Live, who: str, method: str, path: str, **content: Any) -> httpx.Response:
@@ -91,11 +91,12 @@ def test_a_round_from_people_to_labels(live: Live) -> None:
     current = bank.round("loans", opened.id)
     assert (current.status, current.outcome) == ("awaiting labels", "report")
     assert current.missing == ["x1-0", "x1-1"]
-    bank.override("loans", opened.id, "x1-0", approved=True)
+    otherwise = not opened.decisions[0].approved
+    bank.override("loans", opened.id, "x1-0", otherwise)
     bank.label("loans", [(opened.id, "x1-0", 1), (opened.id, "x1-1", 1)])
     ended = bank.round("loans", opened.id)
     assert (ended.status, ended.labels) == ("closed", {"x1-0": 1, "x1-1": 1})
-    assert ended.overrides == {"x1-0": True}
+    assert ended.overrides == {"x1-0": otherwise}
     with pytest.raises(Refused) as late:
         bank.label("loans", [(opened.id, "x1-0", 0)])
     assert late.value.code == "refused"
@@ -140,6 +141,36 @@ def test_one_docket_many_hands(live: Live) -> None:
     records = list(live.client("operator").ledger("loans"))
     assert sum(record.kind == "sealed" for record in records) == 12
     assert len(live.client("client").rounds("loans").rounds) == 12
+
+
+def test_two_servers_take_turns_at_a_docket(live: Live) -> None:
+    with running(live.settings) as address:
+        failed: list[BaseException] = []
+
+        def work(place: int, to: str) -> None:
+            try:
+                with Client(to, live.tokens["client"]) as bank:
+                    for turn in range(4):
+                        opened = bank.open_round("loans", people(10 * place + turn))
+                        one = opened.decisions[0]
+                        bank.override("loans", opened.id, one.person, not one.approved)
+            except ApiError as error:
+                failed.append(error)
+
+        hands = [
+            threading.Thread(target=work, args=(place, to))
+            for place, to in enumerate([live.address, address, address])
+        ]
+        for hand in hands:
+            hand.start()
+        for hand in hands:
+            hand.join(60)
+        assert failed == []
+        records = list(live.client("operator").ledger("loans"))
+        assert sum(record.kind == "decided" for record in records) == 12
+        with Client(address, live.tokens["operator"]) as other:
+            here, there = live.client("operator").metrics("loans"), other.metrics("loans")
+        assert (here.rounds, here.lam, here.receipt) == (12, there.lam, there.receipt)
 
 
 def test_pages_of_rounds(live: Live) -> None:

@@ -98,15 +98,15 @@ def test_receipts_do_not_tell_either(store: Store) -> None:
     for review in (repeat, asked(here)[-1]):
         shown = review_answer(here, review)
         pair = (shown.pairs[0].over, shown.pairs[0].under)
-        before, numbers = here.desk.book.head.seq, []
-        for act in (
-            lambda r=review, p=pair: objection(here, "ann", r.id, p, "why"),
-            lambda r=review, p=pair: objection(here, "ann", r.id, p, "another"),
-            lambda r=review, p=pair: withdrawal(here, "ann", r.id, p),
-            lambda r=review, p=pair: withdrawal(here, "ann", r.id, p),
-            lambda r=review, p=pair: objection(here, "ann", r.id, p, None),
-        ):
-            numbers.append(act().head.seq - before)
+        before, me = here.desk.book.head.seq, (here, "ann", review.id, pair)
+        receipts = [
+            objection(*me, "why"),
+            objection(*me, "another"),
+            withdrawal(*me),
+            withdrawal(*me),
+            objection(*me, None),
+        ]
+        numbers = [receipt.head.seq - before for receipt in receipts]
         steps.append(numbers)
     assert steps == [[1, 2, 3, 3, 4]] * 2
     assert here.one("ann", repeat.id).status == "asked"

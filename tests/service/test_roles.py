@@ -101,9 +101,19 @@ def test_the_table_has_every_route(tmp_path: Any) -> None:
         (method, route.path)
         for route in app.routes
         if isinstance(route, APIRoute)
-        for method in route.methods
+        for method in route.methods or ()
     }
     assert listed | found == set(TABLE)
+
+
+@pytest.mark.parametrize("path", sorted({path for _, path in TABLE}))
+def test_no_other_method(shared: Live, path: str) -> None:
+    taken = {method for method, other in TABLE if other == path}
+    headers = {"Authorization": f"Bearer {shared.tokens['operator']}"}
+    for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} - taken:
+        answer = shared.http.request(method, path.format(**PLACES), headers=headers)
+        assert (answer.status_code, code(answer)) == (405, "wrong-method"), method
+        assert set(answer.headers["allow"].split(", ")) <= taken
 
 
 @pytest.mark.parametrize("route", TABLE, ids=lambda route: f"{route[0]} {route[1]}")
