@@ -155,3 +155,13 @@ def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "pip install 'likewise[service]'" in result.output
     result = run("serve", "--database", "postgresql://nowhere/x")
     assert "pip install 'likewise[service,postgres]'" in result.output
+
+
+@pytest.mark.parametrize("database", ["NOWHERE/a.db", "postgresql://127.0.0.1:1/x", "nonsense://"])
+def test_a_database_that_cannot_be_opened(tmp_path: Path, database: str) -> None:
+    where = database.replace("NOWHERE", str(tmp_path / "none"))
+    for args in (("serve",), ("token", "list")):
+        result = run(*args, "--database", where)
+        assert result.exit_code == 1
+        assert "database" in result.output
+        assert "Traceback" not in result.output

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+import sqlalchemy as sa
 
 from likewise.errors import ParameterError
-from likewise.service.client_errors import Refused, TooMuch
+from likewise.service.api import gate
+from likewise.service.client_errors import Failed, Refused, TooMuch
 from likewise.service.errors import ServiceError
 from likewise.service.limits import REMEMBERED, Buckets, TooMany
 from likewise.service.offices import Office, Offices
@@ -148,6 +150,35 @@ def test_a_desk_that_failed_is_opened_anew(database: str) -> None:
 
     asyncio.run(fail())
     store.close()
+
+
+def test_a_database_that_is_gone(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    live = start()
+
+    def gone(*_: object) -> None:
+        raise sa.exc.OperationalError("SELECT", {}, Exception("gone"))
+
+    bank = live.client("client", retries=0)
+    for where, name in ((gate, "recognise"), (Store, "dockets")):
+        with monkeypatch.context() as patched:
+            patched.setattr(where, name, gone)
+            with pytest.raises(Failed) as failed:
+                bank.dockets()
+        assert (failed.value.status, failed.value.code) == (503, "store-unavailable")
+    assert bank.dockets()
+
+
+def test_what_fails_is_said_without_details(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    live = start()
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("a detail")
+
+    monkeypatch.setattr(gate, "recognise", fail)
+    with pytest.raises(Failed, match="Tell the operator this number") as failed:
+        live.client("client").me()
+    assert (failed.value.status, failed.value.code) == (500, "internal")
+    assert "detail" not in str(failed.value)
 
 
 def test_settings_travel_in_the_environment() -> None:

@@ -61,6 +61,7 @@ class ReviewBoard:
         self.desk = desk
         self.key = hmac.digest(desk.salt, f"reviews:{desk.seed}".encode(), "sha256")
         self._lotteries: dict[str, _Lottery] = {}
+        self._ids: dict[tuple[str, str, bool], str] = {}
 
     def of(self, member: str) -> list[Review]:
         """All reviews of a member, in the order in which they were asked for."""
@@ -78,7 +79,7 @@ class ReviewBoard:
         found.sort(key=lambda one: (one[0], one[1].number))
         return [
             Review(
-                _draw(self.key, "review", member, round_.id, str(repeat))[:32],
+                self._id(member, round_.id, repeat),
                 number, member, round_, asked, due, status, repeat,
             )
             for number, (asked, round_, due, status, repeat) in enumerate(found, start=1)
@@ -93,6 +94,14 @@ class ReviewBoard:
             "no-review", 404,
             "You have no review of that id. List yours, and take an id from there.",
         )  # fmt: skip
+
+    def _id(self, member: str, round_id: str, repeat: bool) -> str:
+        """Drawn once: a member may have thousands of reviews."""
+        known = self._ids.get((member, round_id, repeat))
+        if known is None:
+            known = _draw(self.key, "review", member, round_id, str(repeat))[:32]
+            self._ids[member, round_id, repeat] = known
+        return known
 
     def _due(self, asked: str) -> str | None:
         deadline = self.desk.book.settings.deadline
@@ -114,11 +123,13 @@ class ReviewBoard:
             if book.rounds[name].seats.get(member) != "reviewed":
                 continue
             lottery.judged.append(name)
-            count = len(lottery.judged)
-            earlier = [r for r in lottery.judged[: -BETWEEN - 1] if self._worthwhile(book, r)]
-            left = [r for r in earlier if r not in lottery.drawn]
-            if left and _uniform(self.key, "repeat", member, str(count)) < share:
-                chosen = max(left, key=lambda r: _draw(self.key, "which", member, str(count), r))
+            count = str(len(lottery.judged))
+            if _uniform(self.key, "repeat", member, count) >= share:
+                continue
+            earlier = [r for r in lottery.judged[: -BETWEEN - 1] if r not in lottery.drawn]
+            ranked = sorted(earlier, key=lambda r: _draw(self.key, "which", member, count, r))
+            chosen = next((r for r in ranked if self._worthwhile(book, r)), None)
+            if chosen is not None:
                 lottery.drawn[chosen] = book.rounds[name].audited or ""
         return lottery.drawn
 

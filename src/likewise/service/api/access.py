@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Path, Request
+from fastapi.security import HTTPBearer
 
 from likewise.service.errors import ServiceError
 from likewise.service.identity import Identity, Role
@@ -16,6 +17,7 @@ from likewise.service.store import Store
 from likewise.service.telemetry import Telemetry
 
 __all__ = [
+    "BEARER",
     "DOCKET_NAME",
     "Auditing",
     "Counter",
@@ -33,6 +35,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+# For the schema alone: the gate has looked at the token before any route is reached.
+BEARER = HTTPBearer(auto_error=False, description="A token that the operator gave you: lw_…")
 DOCKET_NAME = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
 DocketName = Annotated[str, Path(pattern=DOCKET_NAME, max_length=64, description="The docket.")]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import sqlalchemy as sa
-from fastapi import APIRouter
+from fastapi import APIRouter, Security
 from fastapi.responses import PlainTextResponse, Response
 
 from likewise.service.answers import HealthAnswer
-from likewise.service.api.access import ServicesOf, Supervising
+from likewise.service.api.access import BEARER, ServicesOf, Supervising
 from likewise.service.api.errors import DOCUMENTED
 from likewise.service.errors import ServiceError
 from likewise.service.offices import Office
@@ -50,6 +50,7 @@ def _ask(store: Store) -> None:
 
 @router.get(
     "/metrics",
+    dependencies=[Security(BEARER)],
     # A class without a media type: that of errors is another one.
     response_class=Response,
     responses={
