@@ -267,6 +267,28 @@ def test_erasing_somebody(live: Live) -> None:
         operator.erase("loans", opened.id, "nobody")
 
 
+def test_a_round_that_nobody_waits_for(live: Live) -> None:
+    bank, ann = live.client("client"), live.client("auditor")
+    opened = bank.open_round("loans", people())
+    with pytest.raises(Refused):
+        bank.close_round("loans", opened.id)
+    bank.close_round("loans", opened.id, unaudited=True)
+    assert bank.round("loans", opened.id).outcome == "unaudited"
+    [missed] = ann.reviews("loans", status="missed")
+    with pytest.raises(Conflict):
+        ann.done("loans", missed.id)
+    assert bank.metrics("loans").missing == 2
+
+
+def test_the_seed_is_published_once_it_is_confirmed(live: Live) -> None:
+    path = "/v1/dockets/loans/seed"
+    answer = raw(live, "operator", "POST", path, json={"docket": "other"})
+    assert answer.json()["error"]["code"] == "not-confirmed"
+    assert raw(live, "operator", "POST", path, json={"docket": "loans"}).status_code == 200
+    *_, last = live.client("regulator").ledger("loans")
+    assert (last.kind, last.body["seed"]) == ("seed-revealed", "7")
+
+
 def test_metrics(live: Live) -> None:
     operator, bank = live.client("operator"), live.client("client")
     ann, bob = live.client("auditor"), live.client("auditor-bob")

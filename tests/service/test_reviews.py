@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def board(store: Store, **more: Any) -> ReviewBoard:
     if "loans" not in store.dockets():
-        wanted = {"members": ("ann",), "repeat_share": 0.5, **more}
+        wanted = {"repeat_share": 0.5, **more}
         open_docket(store, "loans", spec(**wanted), seed=7)
     return ReviewBoard(Desk(store, "loans"))
 
@@ -50,6 +51,10 @@ def judged(board: ReviewBoard, review: Review, *, object_to: bool) -> ReviewAnsw
         pair = shown.pairs[0]
         objection(board, "ann", review.id, (pair.over, pair.under), "alike")
     finish(board, "ann", review.id)
+    if not review.repeat:
+        for other in board.of("bob"):
+            if other.round.id == review.round.id and not other.repeat:
+                finish(board, "bob", other.id)
     return shown
 
 
@@ -120,7 +125,7 @@ def test_a_repeat_can_be_taken_back_until_it_closes(store: Store) -> None:
     take_back(here, "ann", repeat.id)
     assert here.one("ann", repeat.id).status == "asked"
     finish(here, "ann", repeat.id)
-    lam, outcome = here.desk.state.lam, repeat.round.outcome
+    outcome = repeat.round.outcome
     play(here, 99)
     judged(here, next(r for r in asked(here) if not r.repeat), object_to=False)
     ended = review_answer(here, here.one("ann", repeat.id))
@@ -128,11 +133,40 @@ def test_a_repeat_can_be_taken_back_until_it_closes(store: Store) -> None:
     assert here.desk.book.rounds[repeat.round.id].outcome == outcome
     with pytest.raises(ServiceError, match="has closed"):
         withdrawal(here, "ann", repeat.id, (shown.pairs[0].over, shown.pairs[0].under))
-    assert lam >= 0
     members = measure(here.desk).members
     assert members is not None
     assert members[0].repeats == 1
     assert members[0].consistency is not None
+
+
+def test_whoever_sits_alone_closes_the_panel(store: Store) -> None:
+    here = board(store, members=("ann",))
+    repeat = until_repeat(here)
+    play(here, 99)
+    for review in (repeat, asked(here)[-1]):
+        before = here.desk.book.head.seq
+        assert finish(here, "ann", review.id).head.seq == before + 2
+        assert here.one("ann", review.id).status == "closed"
+        with pytest.raises(ServiceError, match="has closed"):
+            take_back(here, "ann", review.id)
+
+
+def test_a_repeat_has_a_deadline_like_any_other(store: Store) -> None:
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def clock() -> str:
+        return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+    open_docket(store, "loans", spec(repeat_share=0.5, deadline=3600), seed=7)
+    here = ReviewBoard(Desk(store, "loans", clock))
+    repeat = until_repeat(here)
+    assert repeat.due == "2026-01-01T01:00:00.000000Z"
+    objected = review_answer(here, repeat).pairs[0]
+    objection(here, "ann", repeat.id, (objected.over, objected.under), None)
+    moment += timedelta(hours=1)
+    assert here.one("ann", repeat.id).status == "missed"
+    with pytest.raises(ServiceError, match="has closed"):
+        finish(here, "ann", repeat.id)
 
 
 def test_the_lottery_can_be_drawn_again(store: Store) -> None:
@@ -193,5 +227,5 @@ def test_what_cannot_be_objected_to(store: Store) -> None:
         assert refused.value.code == code
         assert "r1" not in str(refused.value)
     with pytest.raises(ServiceError) as unknown:
-        finish(here, "bob", review.id)
+        finish(here, "cy", review.id)
     assert unknown.value.code == "no-review"

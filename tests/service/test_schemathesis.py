@@ -94,4 +94,4 @@ def test_no_answer_is_a_surprise(busy: Live, role: str) -> None:
 @pytest.mark.parametrize("role", ROLES)
 def test_no_answer_is_a_surprise_for_long(live: Live, role: str) -> None:
     furnish(live)
-    attack(live, role, examples=30)
+    attack(live, role, examples=15)

@@ -15,6 +15,7 @@ from datetime import timedelta
 from likewise.service.book import Book, Round, instant
 from likewise.service.desk import Desk
 from likewise.service.errors import ServiceError
+from likewise.service.repeats import closed_again
 
 __all__ = ["Review", "ReviewBoard"]
 
@@ -145,10 +146,10 @@ def _status(round_: Round, member: str) -> str:
 
 
 def _status_again(book: Book, round_: Round, member: str, *, late: bool) -> str:
-    """As if others sat on it: it closes with the next audit that ends after the member is done."""
+    """As if the panel had been asked for it now."""
     said = book.repeats.get((member, round_.id))
     if said is not None and said.done:
-        return "closed" if late or len(book.audits) > said.audits else "waiting"
+        return "closed" if late or closed_again(book, said) else "waiting"
     # Nobody can judge people whose features are gone.
     return "missed" if late or round_.erased else "asked"
 
