@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
@@ -51,7 +51,8 @@ class Services:
     telemetry: Telemetry
 
 
-def _services(request: Request) -> Services:
+# All of these are coroutines: FastAPI would run plain functions in threads.
+async def _services(request: Request) -> Services:
     found: Services = request.app.state.services
     return found
 
@@ -77,27 +78,29 @@ class Counter:
         return await self.services.offices.run(self.docket, task)
 
 
-def _anybody(*roles: Role) -> Callable[[Request], Identity]:
-    def check(request: Request) -> Identity:
-        caller: Identity | None = request.state.caller
-        if caller is None:
-            raise ServiceError("unauthorised", 401, "This needs a token. Ask the operator for one.")
-        if caller.role not in roles:
-            raise ServiceError(
-                "wrong-role", 403,
-                f"This takes a token of the role {' or '.join(roles)}; yours is of the role "
-                f"{caller.role}. Ask the operator.",
-            )  # fmt: skip
-        return caller
+def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
+    caller: Identity | None = request.state.caller
+    if caller is None:
+        raise ServiceError("unauthorised", 401, "This needs a token. Ask the operator for one.")
+    if caller.role not in roles:
+        raise ServiceError(
+            "wrong-role", 403,
+            f"This takes a token of the role {' or '.join(roles)}; yours is of the role "
+            f"{caller.role}. Ask the operator.",
+        )  # fmt: skip
+    return caller
+
+
+def _anybody(*roles: Role) -> Callable[[Request], Awaitable[Identity]]:
+    async def check(request: Request) -> Identity:
+        return _checked(request, roles)
 
     return check
 
 
-def _at(*roles: Role) -> Callable[[Request, DocketName, Services], Counter]:
-    check = _anybody(*roles)
-
-    def counter(request: Request, docket: DocketName, services: ServicesOf) -> Counter:
-        caller = check(request)
+def _at(*roles: Role) -> Callable[[Request, DocketName, Services], Awaitable[Counter]]:
+    async def counter(request: Request, docket: DocketName, services: ServicesOf) -> Counter:
+        caller = _checked(request, roles)
         if not caller.concerns(docket):
             # The same whether it exists or not, so that nobody learns which dockets there are.
             raise ServiceError(
