@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import sqlalchemy as sa
 import uvicorn
@@ -40,8 +41,9 @@ def spec(**more: Any) -> DocketSpec:
     )
     lender = Segments(schema, score="score", cuts=range(350, 800, 50), by=["purpose"])
     learner = Learner(lender, k=4, alpha=0.3, eps=0.3, seed=7, **more.pop("learner", {}))
+    members = more.pop("members", ("ann", "bob"))
     settings = {"rule": "any", "repeat_share": 0.0, **more}
-    return DocketSpec.of("Small loans", learner, more.pop("members", ("ann", "bob")), **settings)
+    return DocketSpec.of("Small loans", learner, members, **settings)
 
 
 def people(number: int = 1, count: int = 2) -> dict[str, dict[str, Any]]:
@@ -65,12 +67,16 @@ class Live:
     tokens: dict[str, str]
     _clients: list[Client] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.http = httpx.Client(base_url=self.address, timeout=PATIENCE)
+
     def client(self, who: str, **more: Any) -> Client:
         made = Client(self.address, self.tokens.get(who, who), **more)
         self._clients.append(made)
         return made
 
     def close(self) -> None:
+        self.http.close()
         for client in self._clients:
             client.close()
 

@@ -16,12 +16,12 @@ import pytest
 from likewise.service.client import Client
 from likewise.service.client_errors import ApiError, Conflict, NotAllowed, NotFound, Refused
 
-from .conftest import Live, Start, people, spec
+from .conftest import Live, Start, people, running, spec
 
 
 def raw(live: Live, who: str, method: str, path: str, **content: Any) -> httpx.Response:
     headers = {"Authorization": f"Bearer {live.tokens[who]}", **content.pop("headers", {})}
-    return httpx.request(method, live.address + path, headers=headers, timeout=60, **content)
+    return live.http.request(method, path, headers=headers, **content)
 
 
 def until(found: Callable[[], bool]) -> None:
@@ -91,11 +91,12 @@ def test_a_round_from_people_to_labels(live: Live) -> None:
     current = bank.round("loans", opened.id)
     assert (current.status, current.outcome) == ("awaiting labels", "report")
     assert current.missing == ["x1-0", "x1-1"]
-    bank.override("loans", opened.id, "x1-0", approved=True)
+    otherwise = not opened.decisions[0].approved
+    bank.override("loans", opened.id, "x1-0", otherwise)
     bank.label("loans", [(opened.id, "x1-0", 1), (opened.id, "x1-1", 1)])
     ended = bank.round("loans", opened.id)
     assert (ended.status, ended.labels) == ("closed", {"x1-0": 1, "x1-1": 1})
-    assert ended.overrides == {"x1-0": True}
+    assert ended.overrides == {"x1-0": otherwise}
     with pytest.raises(Refused) as late:
         bank.label("loans", [(opened.id, "x1-0", 0)])
     assert late.value.code == "refused"
@@ -140,6 +141,36 @@ def test_one_docket_many_hands(live: Live) -> None:
     records = list(live.client("operator").ledger("loans"))
     assert sum(record.kind == "sealed" for record in records) == 12
     assert len(live.client("client").rounds("loans").rounds) == 12
+
+
+def test_two_servers_take_turns_at_a_docket(live: Live) -> None:
+    with running(live.settings) as address:
+        failed: list[BaseException] = []
+
+        def work(place: int, to: str) -> None:
+            try:
+                with Client(to, live.tokens["client"]) as bank:
+                    for turn in range(4):
+                        opened = bank.open_round("loans", people(10 * place + turn))
+                        one = opened.decisions[0]
+                        bank.override("loans", opened.id, one.person, not one.approved)
+            except ApiError as error:
+                failed.append(error)
+
+        hands = [
+            threading.Thread(target=work, args=(place, to))
+            for place, to in enumerate([live.address, address, address])
+        ]
+        for hand in hands:
+            hand.start()
+        for hand in hands:
+            hand.join(60)
+        assert failed == []
+        records = list(live.client("operator").ledger("loans"))
+        assert sum(record.kind == "decided" for record in records) == 12
+        with Client(address, live.tokens["operator"]) as other:
+            here, there = live.client("operator").metrics("loans"), other.metrics("loans")
+        assert (here.rounds, here.lam, here.receipt) == (12, there.lam, there.receipt)
 
 
 def test_pages_of_rounds(live: Live) -> None:
@@ -236,6 +267,28 @@ def test_erasing_somebody(live: Live) -> None:
         operator.erase("loans", opened.id, "nobody")
 
 
+def test_a_round_that_nobody_waits_for(live: Live) -> None:
+    bank, ann = live.client("client"), live.client("auditor")
+    opened = bank.open_round("loans", people())
+    with pytest.raises(Refused):
+        bank.close_round("loans", opened.id)
+    bank.close_round("loans", opened.id, unaudited=True)
+    assert bank.round("loans", opened.id).outcome == "unaudited"
+    [missed] = ann.reviews("loans", status="missed")
+    with pytest.raises(Conflict):
+        ann.done("loans", missed.id)
+    assert bank.metrics("loans").missing == 2
+
+
+def test_the_seed_is_published_once_it_is_confirmed(live: Live) -> None:
+    path = "/v1/dockets/loans/seed"
+    answer = raw(live, "operator", "POST", path, json={"docket": "other"})
+    assert answer.json()["error"]["code"] == "not-confirmed"
+    assert raw(live, "operator", "POST", path, json={"docket": "loans"}).status_code == 200
+    *_, last = live.client("regulator").ledger("loans")
+    assert (last.kind, last.body["seed"]) == ("seed-revealed", "7")
+
+
 def test_metrics(live: Live) -> None:
     operator, bank = live.client("operator"), live.client("client")
     ann, bob = live.client("auditor"), live.client("auditor-bob")
@@ -267,7 +320,7 @@ def test_metrics(live: Live) -> None:
 
 def test_health_and_headers(live: Live) -> None:
     for path in ("/healthz", "/readyz", "/v1/openapi.json", "/v1/nothing", "/nothing"):
-        answer = httpx.get(live.address + path)
+        answer = live.http.get(path)
         assert answer.headers["content-security-policy"].startswith("default-src 'none'")
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["referrer-policy"] == "no-referrer"

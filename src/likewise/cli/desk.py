@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from likewise.cli.main import main
-from likewise.cli.serve import DATABASE, need_service, needed_for
-
-if TYPE_CHECKING:
-    from likewise.service.store import Store
+from likewise.cli.serve import DATABASE, opened_store
 
 __all__ = ["docket", "token"]
 
 ROLES = ("operator", "client", "auditor", "regulator")
-
-
-@contextmanager
-def opened(database: str) -> Iterator[Store]:
-    """The store at an address."""
-    need_service(*needed_for(database))
-    from likewise.service.settings import database_url
-    from likewise.service.store import Store
-
-    store = Store.open(database_url(database))
-    try:
-        yield store
-    finally:
-        store.close()
 
 
 @main.group(short_help="Who may call the live system.")
@@ -49,7 +29,7 @@ def create(role: str, name: str, docket_name: str | None, database: str) -> None
     """Create a token of ROLE for NAME; an auditor's name is that of a member of the panel."""
     from likewise.errors import LikewiseError
 
-    with opened(database) as store:
+    with opened_store(database) as store:
         from likewise.service.identity import ROLES as KNOWN
         from likewise.service.identity import create_token
 
@@ -65,7 +45,7 @@ def create(role: str, name: str, docket_name: str | None, database: str) -> None
 @DATABASE
 def list_all(database: str) -> None:
     """List who has a token."""
-    with opened(database) as store:
+    with opened_store(database) as store:
         from likewise.service.identity import list_tokens
 
         for one in list_tokens(store):
@@ -79,7 +59,7 @@ def list_all(database: str) -> None:
 @DATABASE
 def revoke(token_id: str, database: str) -> None:
     """Revoke the token with that ID, which `likewise token list` shows."""
-    with opened(database) as store:
+    with opened_store(database) as store:
         from likewise.service.identity import revoke_token
 
         one = revoke_token(store, token_id)
@@ -103,7 +83,7 @@ def create_docket(name: str, spec_file: Path, database: str) -> None:
     """Begin the docket NAME; prints the first receipt of its ledger."""
     from likewise.errors import LikewiseError
 
-    with opened(database) as store:
+    with opened_store(database) as store:
         from likewise.service.people import open_docket
         from likewise.service.specs import read_spec
 

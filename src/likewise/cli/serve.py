@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -11,8 +13,9 @@ from likewise.cli.main import AT_LEAST_ONE, main
 
 if TYPE_CHECKING:
     from likewise.service.settings import Settings
+    from likewise.service.store import Store
 
-__all__ = ["DATABASE", "need_service", "serve"]
+__all__ = ["DATABASE", "opened_store", "serve"]
 
 DATABASE = click.option(
     "--database", envvar="LIKEWISE_DATABASE", default="likewise.db", show_default=True,
@@ -36,6 +39,28 @@ def need_service(*modules: str) -> None:
 def needed_for(database: str) -> tuple[str, ...]:
     """The modules that a store at that address needs."""
     return ("sqlalchemy", "psycopg") if database.startswith("postgresql") else ("sqlalchemy",)
+
+
+@contextmanager
+def opened_store(database: str) -> Iterator[Store]:
+    """The store at an address, or a sentence that says why it cannot be opened."""
+    need_service(*needed_for(database))
+    import sqlalchemy as sa
+
+    from likewise.service.settings import database_url
+    from likewise.service.store import Store
+
+    try:
+        store = Store.open(database_url(database))
+    except (sa.exc.OperationalError, sa.exc.ArgumentError) as error:
+        raise click.ClickException(
+            f"The database cannot be opened: {getattr(error, 'orig', None) or error}. Is the "
+            f"address right, is the server running, and is the folder there?"
+        ) from error
+    try:
+        yield store
+    finally:
+        store.close()
 
 
 @main.command(short_help="The live system: an API for decisions and for auditors.")
@@ -86,10 +111,8 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
 def _greet(settings: Settings, address: str) -> None:
     """The address, and at the first start the operator's token."""
     from likewise.service.identity import create_token, first_operator
-    from likewise.service.store import Store
 
-    store = Store.open(settings.database)
-    try:
+    with opened_store(settings.database) as store:
         token, seat = first_operator(store), None
         if settings.demo:
             from likewise.service.simulated import DEMO, YOU, Simulation
@@ -97,8 +120,6 @@ def _greet(settings: Settings, address: str) -> None:
             Simulation(store)
             seat, _ = create_token(store, "auditor", YOU, DEMO)
         click.echo(f"Likewise at {address}, with {store.where}")
-    finally:
-        store.close()
     if token is not None:
         click.echo(f"The operator's token, shown this once: {token}")
     if seat is not None:

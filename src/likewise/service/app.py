@@ -7,11 +7,11 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Security
 from fastapi.routing import APIRoute
 
 from likewise.service.api import dockets, health, ledger, reviews, rounds, tokens
-from likewise.service.api.access import Services
+from likewise.service.api.access import BEARER, Services
 from likewise.service.api.errors import install_handlers
 from likewise.service.api.gate import Gate
 from likewise.service.offices import Offices
@@ -23,7 +23,7 @@ from likewise.service.web import install_pages
 
 __all__ = ["create_app", "from_environment"]
 
-ROUTERS = (health, tokens, dockets, rounds, reviews, ledger)
+ROUTERS = (tokens, dockets, rounds, reviews, ledger)
 DESCRIPTION = (
     "Decisions about people under the eyes of a panel. Every error is "
     '`{"error": {"code", "message"}}`; every answer that wrote carries a receipt.'
@@ -65,8 +65,9 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.services = services
     install_handlers(app)
     app.add_middleware(Gate, store=store, settings=settings, telemetry=services.telemetry)
+    app.include_router(health.router)
     for module in ROUTERS:
-        app.include_router(module.router)
+        app.include_router(module.router, dependencies=[Security(BEARER)])
     install_pages(app, settings)
     return app
 

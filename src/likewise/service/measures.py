@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
@@ -30,7 +31,7 @@ from likewise.service.desk import Desk
 from likewise.service.views import receipt_answer
 from likewise.units import from_units
 
-__all__ = ["measure", "thinned"]
+__all__ = ["aged", "measure", "thinned"]
 
 WINDOW = 1000
 POINTS = 400
@@ -46,6 +47,14 @@ def thinned(count: int, points: int) -> list[int]:
     if count <= points:
         return list(range(count))
     return [place * (count - 1) // (points - 1) for place in range(points)]
+
+
+def aged(found: MetricsAnswer, moment: str) -> MetricsAnswer:
+    """Numbers that still hold at a later moment: only what is open has become older."""
+    if found.oldest_open_seconds is None:
+        return replace(found, at=moment)
+    passed = (instant(moment) - instant(found.at)).total_seconds()
+    return replace(found, at=moment, oldest_open_seconds=found.oldest_open_seconds + passed)
 
 
 def measure(desk: Desk) -> MetricsAnswer:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+import sqlalchemy as sa
+
 from likewise.errors import LikewiseError
 from likewise.service.desk import Desk
 from likewise.service.errors import ServiceError
@@ -65,9 +67,10 @@ class Office:
             ready = True
             return task(self)
         except BaseException as error:
-            # A command that is refused leaves no trace. After anything else nobody knows how far
-            # it came in memory; the ledger does.
-            if not (ready and isinstance(error, LikewiseError)):
+            # A command that is refused leaves no trace, nor does a database that fails: memory
+            # follows it. After anything else nobody knows how far it came; the ledger does.
+            harmless = ready and isinstance(error, LikewiseError)
+            if not harmless and not isinstance(error, sa.exc.SQLAlchemyError):
                 self._desk = self._board = None
             raise
 

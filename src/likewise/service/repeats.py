@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from likewise.auditing import Pair
-from likewise.service.book import Repeat, Round
+from likewise.service.book import Book, Repeat, Round
 from likewise.service.desk import Bench, Desk
 from likewise.service.errors import ServiceError
 from likewise.service.panels import askable, checked_reason, drop_reason
 from likewise.service.records import Receipt
 
-__all__ = ["finish_again", "object_again", "reopen_again", "withdraw_again"]
+__all__ = ["closed_again", "finish_again", "object_again", "reopen_again", "withdraw_again"]
 
 
 def object_again(
@@ -46,9 +46,12 @@ def withdraw_again(desk: Desk, round_id: str, member: str, pair: Iterable[str]) 
 def finish_again(desk: Desk, round_id: str, member: str) -> Receipt:
     """A member is done with an earlier round."""
     with desk.work() as bench:
-        _, said = _begun(bench, round_id, member)
+        round_, said = _begun(bench, round_id, member)
         if not said.done:
             _record(bench, said, said.reasons, done=True)
+            if len(round_.seats) == 1:
+                # Whoever sits alone closes the panel, which is a second record.
+                _record(bench, said, said.reasons, done=True)
     return desk.receipt()
 
 
@@ -61,6 +64,16 @@ def reopen_again(desk: Desk, round_id: str, member: str) -> Receipt:
     return desk.receipt()
 
 
+def closed_again(book: Book, said: Repeat) -> bool:
+    """Whether it is too late to change one's mind: as if the panel had closed.
+
+    For somebody who sits alone it closes at once, and otherwise with the next audit that ends
+    after they are done.
+    """
+    alone = len(book.round(said.round).seats) == 1
+    return said.done and (alone or len(book.audits) > said.audits)
+
+
 def _begun(bench: Bench, round_id: str, member: str) -> tuple[Round, Repeat]:
     """The earlier round, and what the member has said of it this time."""
     round_ = bench.book.round(round_id)
@@ -71,7 +84,7 @@ def _begun(bench: Bench, round_id: str, member: str) -> tuple[Round, Repeat]:
     said = bench.book.repeats.get((member, round_id))
     if said is None:
         return round_, Repeat(member, round_id, {}, False, len(bench.book.audits))
-    if said.done and len(bench.book.audits) > said.audits:
+    if closed_again(bench.book, said):
         raise ServiceError(
             "panel-closed", 409, "The panel has closed; nothing can be added or taken back."
         )

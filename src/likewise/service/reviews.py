@@ -15,6 +15,7 @@ from datetime import timedelta
 from likewise.service.book import Book, Round, instant
 from likewise.service.desk import Desk
 from likewise.service.errors import ServiceError
+from likewise.service.repeats import closed_again
 
 __all__ = ["Review", "ReviewBoard"]
 
@@ -61,6 +62,7 @@ class ReviewBoard:
         self.desk = desk
         self.key = hmac.digest(desk.salt, f"reviews:{desk.seed}".encode(), "sha256")
         self._lotteries: dict[str, _Lottery] = {}
+        self._ids: dict[tuple[str, str, bool], str] = {}
 
     def of(self, member: str) -> list[Review]:
         """All reviews of a member, in the order in which they were asked for."""
@@ -78,7 +80,7 @@ class ReviewBoard:
         found.sort(key=lambda one: (one[0], one[1].number))
         return [
             Review(
-                _draw(self.key, "review", member, round_.id, str(repeat))[:32],
+                self._id(member, round_.id, repeat),
                 number, member, round_, asked, due, status, repeat,
             )
             for number, (asked, round_, due, status, repeat) in enumerate(found, start=1)
@@ -93,6 +95,14 @@ class ReviewBoard:
             "no-review", 404,
             "You have no review of that id. List yours, and take an id from there.",
         )  # fmt: skip
+
+    def _id(self, member: str, round_id: str, repeat: bool) -> str:
+        """Drawn once: a member may have thousands of reviews."""
+        known = self._ids.get((member, round_id, repeat))
+        if known is None:
+            known = _draw(self.key, "review", member, round_id, str(repeat))[:32]
+            self._ids[member, round_id, repeat] = known
+        return known
 
     def _due(self, asked: str) -> str | None:
         deadline = self.desk.book.settings.deadline
@@ -114,11 +124,13 @@ class ReviewBoard:
             if book.rounds[name].seats.get(member) != "reviewed":
                 continue
             lottery.judged.append(name)
-            count = len(lottery.judged)
-            earlier = [r for r in lottery.judged[: -BETWEEN - 1] if self._worthwhile(book, r)]
-            left = [r for r in earlier if r not in lottery.drawn]
-            if left and _uniform(self.key, "repeat", member, str(count)) < share:
-                chosen = max(left, key=lambda r: _draw(self.key, "which", member, str(count), r))
+            count = str(len(lottery.judged))
+            if _uniform(self.key, "repeat", member, count) >= share:
+                continue
+            earlier = [r for r in lottery.judged[: -BETWEEN - 1] if r not in lottery.drawn]
+            ranked = sorted(earlier, key=lambda r: _draw(self.key, "which", member, count, r))
+            chosen = next((r for r in ranked if self._worthwhile(book, r)), None)
+            if chosen is not None:
                 lottery.drawn[chosen] = book.rounds[name].audited or ""
         return lottery.drawn
 
@@ -134,10 +146,10 @@ def _status(round_: Round, member: str) -> str:
 
 
 def _status_again(book: Book, round_: Round, member: str, *, late: bool) -> str:
-    """As if others sat on it: it closes with the next audit that ends after the member is done."""
+    """As if the panel had been asked for it now."""
     said = book.repeats.get((member, round_.id))
     if said is not None and said.done:
-        return "closed" if late or len(book.audits) > said.audits else "waiting"
+        return "closed" if late or closed_again(book, said) else "waiting"
     # Nobody can judge people whose features are gone.
     return "missed" if late or round_.erased else "asked"
 

@@ -102,16 +102,19 @@ class Wire:
 
     def _lines(self, path: str) -> Iterator[bytes]:
         """The lines of a long answer; only a line feed ends one."""
-        with self._http.stream("GET", path) as response:
-            if not response.is_success:
-                response.read()
-                raise error_of(response)
-            rest = b""
-            for part in response.iter_bytes():
-                *whole, rest = (rest + part).split(b"\n")
-                yield from whole
-            if rest:
-                yield rest
+        rest = b""
+        try:
+            with self._http.stream("GET", path) as response:
+                if not response.is_success:
+                    response.read()
+                    raise error_of(response)
+                for part in response.iter_bytes():
+                    *whole, rest = (rest + part).split(b"\n")
+                    yield from whole
+        except httpx.TransportError as error:
+            raise Unreachable(str(self._http.base_url), error) from error
+        if rest:
+            yield rest
 
 
 def _asked_wait(response: httpx.Response) -> float:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
 from fastapi import Depends, Path, Request
+from fastapi.security import HTTPBearer
 
 from likewise.service.errors import ServiceError
 from likewise.service.identity import Identity, Role
@@ -16,6 +17,7 @@ from likewise.service.store import Store
 from likewise.service.telemetry import Telemetry
 
 __all__ = [
+    "BEARER",
     "DOCKET_NAME",
     "Auditing",
     "Counter",
@@ -33,6 +35,8 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+# For the schema alone: the gate has looked at the token before any route is reached.
+BEARER = HTTPBearer(auto_error=False, description="A token that the operator gave you: lw_…")
 DOCKET_NAME = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
 DocketName = Annotated[str, Path(pattern=DOCKET_NAME, max_length=64, description="The docket.")]
 
@@ -47,7 +51,8 @@ class Services:
     telemetry: Telemetry
 
 
-def _services(request: Request) -> Services:
+# All of these are coroutines: FastAPI would run plain functions in threads.
+async def _services(request: Request) -> Services:
     found: Services = request.app.state.services
     return found
 
@@ -73,27 +78,29 @@ class Counter:
         return await self.services.offices.run(self.docket, task)
 
 
-def _anybody(*roles: Role) -> Callable[[Request], Identity]:
-    def check(request: Request) -> Identity:
-        caller: Identity | None = request.state.caller
-        if caller is None:
-            raise ServiceError("unauthorised", 401, "This needs a token. Ask the operator for one.")
-        if caller.role not in roles:
-            raise ServiceError(
-                "wrong-role", 403,
-                f"This takes a token of the role {' or '.join(roles)}; yours is of the role "
-                f"{caller.role}. Ask the operator.",
-            )  # fmt: skip
-        return caller
+def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
+    caller: Identity | None = request.state.caller
+    if caller is None:
+        raise ServiceError("unauthorised", 401, "This needs a token. Ask the operator for one.")
+    if caller.role not in roles:
+        raise ServiceError(
+            "wrong-role", 403,
+            f"This takes a token of the role {' or '.join(roles)}; yours is of the role "
+            f"{caller.role}. Ask the operator.",
+        )  # fmt: skip
+    return caller
+
+
+def _anybody(*roles: Role) -> Callable[[Request], Awaitable[Identity]]:
+    async def check(request: Request) -> Identity:
+        return _checked(request, roles)
 
     return check
 
 
-def _at(*roles: Role) -> Callable[[Request, DocketName, Services], Counter]:
-    check = _anybody(*roles)
-
-    def counter(request: Request, docket: DocketName, services: ServicesOf) -> Counter:
-        caller = check(request)
+def _at(*roles: Role) -> Callable[[Request, DocketName, Services], Awaitable[Counter]]:
+    async def counter(request: Request, docket: DocketName, services: ServicesOf) -> Counter:
+        caller = _checked(request, roles)
         if not caller.concerns(docket):
             # The same whether it exists or not, so that nobody learns which dockets there are.
             raise ServiceError(

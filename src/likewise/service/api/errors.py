@@ -17,15 +17,27 @@ from likewise.service.answers import ErrorAnswer
 from likewise.service.errors import LedgerBroken, ServiceError, StoreError
 from likewise.service.limits import TooMany, too_large
 
-__all__ = ["DOCUMENTED", "BodyTooLarge", "error_answer", "install_handlers", "problem"]
+__all__ = [
+    "DOCUMENTED",
+    "UNAVAILABLE",
+    "BodyTooLarge",
+    "error_answer",
+    "install_handlers",
+    "problem",
+    "unavailable",
+]
 
 LOG = logging.getLogger("likewise.service")
+
+# What a database does that is gone, locked for too long, or has no connection left.
+UNAVAILABLE = (sa.exc.OperationalError, sa.exc.TimeoutError)
 
 _MEANINGS = {
     400: "The body cannot be read at all.",
     401: "No token, or one that is not known.",
     403: "A token of another role or docket.",
     404: "There is no such thing.",
+    405: "This address takes other methods.",
     409: "It contradicts what is recorded.",
     413: "The body is too large.",
     422: "The request does not fit the model, or was refused.",
@@ -107,7 +119,8 @@ async def _http(_: Request, error: Exception) -> JSONResponse:
     return answer
 
 
-async def _unreachable(_: Request, error: Exception) -> JSONResponse:
+def unavailable(error: Exception) -> JSONResponse:
+    """The answer while the database cannot be used."""
     LOG.error("The database cannot be reached.", exc_info=error)
     return error_answer(
         ServiceError(
@@ -117,9 +130,14 @@ async def _unreachable(_: Request, error: Exception) -> JSONResponse:
     )  # fmt: skip
 
 
+async def _unreachable(_: Request, error: Exception) -> JSONResponse:
+    return unavailable(error)
+
+
 def install_handlers(app: FastAPI) -> None:
     """Let the app answer in this way."""
     app.add_exception_handler(LikewiseError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(AnyHTTPException, _http)
-    app.add_exception_handler(sa.exc.OperationalError, _unreachable)
+    for kind in UNAVAILABLE:
+        app.add_exception_handler(kind, _unreachable)

@@ -11,7 +11,13 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likewise.errors import LikewiseError
-from likewise.service.api.errors import BodyTooLarge, error_answer, problem
+from likewise.service.api.errors import (
+    UNAVAILABLE,
+    BodyTooLarge,
+    error_answer,
+    problem,
+    unavailable,
+)
 from likewise.service.errors import ServiceError
 from likewise.service.identity import Identity, recognise
 from likewise.service.limits import Buckets, too_large
@@ -76,6 +82,8 @@ class Gate:
             await self.app(scope, self._bounded(scope, receive), answering)
         except LikewiseError as error:
             await error_answer(error)(scope, receive, answering)
+        except UNAVAILABLE as error:
+            await unavailable(error)(scope, receive, answering)
         except Exception:
             LOG.exception("A request failed.", extra={"said": {"request": request_id}})
             if status:

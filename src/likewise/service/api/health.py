@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import sqlalchemy as sa
-from fastapi import APIRouter
-from fastapi.responses import PlainTextResponse
+from fastapi import APIRouter, Security
+from fastapi.responses import PlainTextResponse, Response
 
 from likewise.service.answers import HealthAnswer
-from likewise.service.api.access import ServicesOf, Supervising
+from likewise.service.api.access import BEARER, ServicesOf, Supervising
 from likewise.service.api.errors import DOCUMENTED
 from likewise.service.errors import ServiceError
 from likewise.service.offices import Office
@@ -50,10 +50,15 @@ def _ask(store: Store) -> None:
 
 @router.get(
     "/metrics",
-    response_class=PlainTextResponse,
-    responses={s: DOCUMENTED[s] for s in (401, 403, 429, 503)},
+    dependencies=[Security(BEARER)],
+    # A class without a media type: that of errors is another one.
+    response_class=Response,
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+        **{s: DOCUMENTED[s] for s in (401, 403, 429, 503)},
+    },
 )
-async def metrics(caller: Supervising, services: ServicesOf) -> PlainTextResponse:
+async def metrics(caller: Supervising, services: ServicesOf) -> Response:
     """Counters in Prometheus's text format: of this process, and of all dockets."""
     if caller.docket is not None:
         raise ServiceError(

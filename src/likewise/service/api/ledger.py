@@ -18,7 +18,7 @@ from likewise.service.answers_review import MetricsAnswer
 from likewise.service.api.access import Counter, Everybody, Inspecting, Reading
 from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.models import ReceiptBody
-from likewise.service.measures import measure
+from likewise.service.measures import aged, measure
 from likewise.service.offices import Office
 from likewise.service.records import Receipt, Record
 from likewise.service.views import receipt_answer
@@ -64,7 +64,7 @@ async def get_metrics(at: Reading) -> MetricsAnswer:
     """Reports, errors, gaps, what is open or missing; and how the panel works."""
 
     def task(office: Office) -> MetricsAnswer:
-        return office.kept("metrics", lambda: measure(office.desk))
+        return aged(office.kept("metrics", lambda: measure(office.desk)), office.desk.clock())
 
     found = await at.run(task)
     return found if at.sees_panel else replace(found, agreement=None, members=None)
