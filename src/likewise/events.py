@@ -117,7 +117,12 @@ class Audited:
     pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pairs", tuple(tuple(pair) for pair in self.pairs))
+        pairs = tuple(tuple(pair) for pair in self.pairs if not isinstance(pair, str))
+        if len(pairs) != len(self.pairs) or any(len(pair) != 2 for pair in pairs):
+            raise EventRefused(
+                f"Audited.pairs must be pairs (over, under) of ids; got {self.pairs!r}."
+            )
+        object.__setattr__(self, "pairs", pairs)
         if self.outcome not in ("report", "quiet", "unaudited"):
             raise EventRefused(
                 f"Audited.outcome must be 'report', 'quiet' or 'unaudited'; got {self.outcome!r}."

@@ -266,7 +266,7 @@ def test_an_event_that_does_not_fit_a_sealed_round_is_refused(event: Event, mess
     ("event", "message"),
     [
         (Labelled("r1", "ann", 0), "recorded as 1 and cannot become 0"),
-        (Audited("r1", "unaudited"), "was audited already"),
+        (Audited("r1", "unaudited"), "has an audit on record"),
     ],
 )
 def test_what_contradicts_the_record_is_refused(event: Event, message: str) -> None:

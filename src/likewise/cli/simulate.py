@@ -105,11 +105,12 @@ MEANT_FOR = {
 )  # fmt: skip
 @click.option(
     "--delay", default="0", show_default=True, metavar="N|geometric:P",
-    help="How many rounds late audits and labels come; or at random, each with chance P a round.",
+    help="How many rounds late audits and labels come (self-tuned learners are told so); or at "
+    "random, each with chance P a round.",
 )  # fmt: skip
 @click.option(
     "--audit-share", default=1.0, show_default=True,
-    help="The share of rounds that a lottery draws for audit.",
+    help="The share of rounds that a lottery draws for audit, in [0.001, 1].",
 )  # fmt: skip
 @click.option(
     "--open-limit", type=AT_LEAST_ONE, default=10_000, show_default=True,
@@ -148,10 +149,16 @@ def simulate(
       likewise simulate --feedback one-sided --delay 50 --audit-share 0.5
     """
     _refuse_what_does_not_apply(ctx, world_name, learner_name)
-    world, learner = _set_up(world_name, learner_name, rounds, seed, options)
+    world, learner = _set_up(world_name, learner_name, rounds, seed, delay, options)
     if learner.primal.exact:
         _refuse(ctx, ("r", "engine"), f"here: the learner {learner_name} makes no draws")
     _say_if_silent(world)
+    if learner_name == "paper" and learner.pricing.one_sided:
+        click.echo(
+            "Note: with one-sided labels the paper's own proof does not cover its constants, and "
+            "their noise drowns the data. docs/theory.md says why.",
+            err=True,
+        )
     began = time.perf_counter()
     transcript = _play(world, learner, rounds, report_policy, seed, delay, record=not no_comparator)
     best = None if no_comparator else _best_fair(transcript, options["hypotheses"])
@@ -196,9 +203,15 @@ def _say_if_silent(world: LoanSettings | Admissions) -> None:
 
 
 def _set_up(
-    world_name: str, learner_name: str, rounds: int, seed: int, options: dict[str, Any]
+    world_name: str,
+    learner_name: str,
+    rounds: int,
+    seed: int,
+    delay: str,
+    options: dict[str, Any],
 ) -> tuple[LoanSettings | Admissions, Learner]:
     from likewise.experiments.roster import Settings, make_learner
+    from likewise.game import parse_delay
     from likewise.worlds import WORLDS
 
     k = {} if options["k"] is None else {"k": options["k"]}
@@ -215,6 +228,7 @@ def _set_up(
         seed,
         rounds,
         eps=options["alpha"] if options["eps"] is None else options["eps"],
+        late_by=parse_delay(delay).longest or 0,
         **{name: options[name] for name in names},
     )
     return world, make_learner(learner_name, settings)

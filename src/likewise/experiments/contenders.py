@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from likewise.baselines import untaught
+from likewise.game import parse_delay
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Learner, Paper, SelfTuned
 
@@ -54,6 +55,11 @@ class Contender:
         if self.audit_share < 1:
             yield f"{_fraction(self.audit_share)} audited"
 
+    def _schedule(self) -> SelfTuned:
+        """It is told how late feedback is, where that is a number."""
+        late_by = parse_delay(self.delay).longest or 0
+        return SelfTuned(eta=self.eta or 1.0, late_by=late_by)
+
     @property
     def key(self) -> dict[str, Any]:
         """What tells its runs from others'; what was added later counts where it is used."""
@@ -69,7 +75,7 @@ class Contender:
         if self.ours:
             player = {"self-tuned": "context-ftpl", "exact": "exponential-weights"}[self.learner]
             return Learner(
-                hypotheses, k, ALPHA, eps, seed, schedule=SelfTuned(eta=self.eta or 1.0),
+                hypotheses, k, ALPHA, eps, seed, schedule=self._schedule(),
                 player=player, feedback=self.feedback, audit_share=self.audit_share,
             )  # fmt: skip
         # The paper's own would be five times the draws, with k Laplace variables a point each. The

@@ -37,12 +37,13 @@ class Settings:
     estimate: str = "lifted"
     audit_share: float = 1.0
     open_limit: int = 10_000
+    late_by: int = 0
 
 
 def _self_tuned(player: str) -> Callable[[Settings], Learner]:
     def make(s: Settings) -> Learner:
-        eta = {} if s.eta is None else {"eta": s.eta}
-        schedule = SelfTuned(x=s.x, kappa=s.kappa, r=s.r, **eta)
+        eta = SelfTuned().eta if s.eta is None else s.eta
+        schedule = SelfTuned(eta, x=s.x, kappa=s.kappa, r=s.r, late_by=s.late_by)
         return Learner(
             s.hypotheses, s.k, s.alpha, s.eps, s.seed, schedule=schedule, player=player,
             engine=s.engine,
@@ -95,4 +96,4 @@ def make_learner(name: str, settings: Settings) -> Learner:
         raise ParameterError("learner", f"must be one of {', '.join(LEARNERS)}", name, "")
     heard = ("feedback", "estimate", "audit_share", "open_limit")
     learner = LEARNERS[name][1](settings)
-    return replace(learner, **{name: getattr(settings, name) for name in heard})
+    return replace(learner, **{setting: getattr(settings, setting) for setting in heard})

@@ -70,7 +70,7 @@ def play(
     """
     if rounds < 1:
         raise ParameterError("rounds", "must be at least 1", rounds, "Play at least one round.")
-    if min(delay.rounds, rounds) >= learner.open_limit:
+    if min(delay.rounds, rounds - 1) >= learner.open_limit:
         raise ParameterError(
             "delay", f"must be below the learner's open_limit of {learner.open_limit}",
             delay.rounds, "Rounds stay open until their feedback comes; allow for more of them.",

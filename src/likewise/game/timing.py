@@ -43,8 +43,11 @@ class Delay:
 
     @property
     def text(self) -> str:
-        """As :func:`parse_delay` reads it."""
-        return str(self.rounds) if self.chance == 1.0 else f"geometric:{self.chance!r}"
+        """In words; as :func:`parse_delay` reads it, where it can be read."""
+        if self.chance == 1.0:
+            return str(self.rounds)
+        # On the command line there is the one or the other.
+        return f"geometric:{self.chance!r}" + f" after {self.rounds}" * bool(self.rounds)
 
     @property
     def longest(self) -> int | None:

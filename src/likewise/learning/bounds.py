@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from likewise.checks import whole
 from likewise.learning.learner import Learner
 from likewise.learning.pricing import Lifted
 from likewise.learning.schedules import Paper, PaperOneSided, SelfTuned
@@ -65,15 +66,19 @@ def bounds(
     estimate ``direct``, late feedback together with audits of a share, and late one-sided labels of
     exponential weights.
     """
+    if delay is not None:
+        delay = whole("delay", delay, 0, None, "It counts rounds.")
+    if pieces is not None:
+        pieces = whole("pieces", pieces, 1, None, "All at once is one piece.")
     if not learner.heeds_reports or delay is None or (delay and learner.audit_share < 1):
         return ()
     schedule, one_sided = learner.schedule, learner.pricing.one_sided
+    if one_sided and not isinstance(learner.pricing, Lifted):
+        return ()
     if isinstance(schedule, Paper):
         fits = rounds == schedule.horizon and delay == 0 and learner.audit_share == 1
         return (_paper(learner, schedule, rounds),) if fits else ()
     if not isinstance(schedule, SelfTuned):
-        return ()
-    if one_sided and not isinstance(learner.pricing, Lifted):
         return ()
     if one_sided and delay and learner.primal.exact:
         return ()
@@ -86,8 +91,7 @@ def _paper(learner: Learner, schedule: Paper, rounds: int) -> Bound:
     """The inequalities in the proofs of the paper's theorems, for the plug-in dual that we run.
 
     With eta the weight of the error, c_0 the number of Laplace variables a point,
-    a = 4·omega·s·c_0 (one-sided: 8·omega·s·k³·M + k/(e·M), in expectation, where the paper has 4
-    for 8) and c = (beta − r)/beta, for every lam ≥ 0 and N reports,
+    a = 4·omega·s·c_0 and c = (beta − r)/beta, for every lam ≥ 0 and N reports,
 
         (eta/k)·ΔError + c·lam·beta·N  ≤  W + c·(mu·T + 1/mu)·lam²/2,
         W = 2a·eta²·T + (10/omega)·sqrt(s·c_0)·log|H| + (c·mu/2)·beta²·T + rest,
@@ -96,21 +100,28 @@ def _paper(learner: Learner, schedule: Paper, rounds: int) -> Bound:
     lam_t² (lam_t ≤ beta/mu). So regret ≤ (k/eta)·W and
     N ≤ sqrt(2·(mu·T + 1/mu)·(W + eta·T)/(beta·(beta − r))). Corrected on the way: the errors differ
     by at most T (not T/k), and the square root is taken.
+
+    One-sided, a = 8·omega·s·k³·M + k/(e·M), where the paper has 4 for 8, and 2·eta for eta, which
+    is the norm of the lifted loss. These are its inequalities, and no theorem about this program:
+    reports are not resampled here, and its expectations are not those of a bad estimate.
     """
     hypotheses, audit = learner.hypotheses, learner.audit
     eta, mu, k, s = schedule.error_weight(), schedule.mu(1), learner.k, hypotheses.separators
     omega = 1.0 / schedule.scale(0.0, k, s, 1.0)
-    a, holds = 4.0 * omega * s * learner.copies, f"with probability {1 - schedule.delta:g}"
+    a, norm, source = 4.0 * omega * s * learner.copies, eta, "the paper's proof, plug-in dual"
+    holds = f"with probability {1 - schedule.delta:g}"
     if isinstance(schedule, PaperOneSided):
         m = schedule.resamples(k, 1)
-        a, holds = 8.0 * omega * s * k**3 * m + k / (math.e * m), "in expectation"
+        a, norm = 8.0 * omega * s * k**3 * m + k / (math.e * m), 2.0 * eta
+        source = "the paper's inequalities, corrected; no theorem about this program"
+        holds = "in expectation, against an oblivious adversary"
     beta, c = audit.beta, (audit.beta - audit.r) / audit.beta
     noise = 10.0 / omega * math.sqrt(s * learner.copies) * hypotheses.log_size
     rest = max(0.0, 2.0 * a - c * (mu - mu**3) / 2.0) * rounds * (beta / mu) ** 2
-    w = 2.0 * a * eta * eta * rounds + noise + c * mu / 2.0 * beta**2 * rounds + rest
+    w = 2.0 * a * norm * norm * rounds + noise + c * mu / 2.0 * beta**2 * rounds + rest
     spread = 2.0 * (mu * rounds + 1.0 / mu) * (w + eta * rounds)
     reports = math.sqrt(spread / (beta * (beta - audit.r)))
-    return Bound("the paper's proof, plug-in dual", holds, rounds, k, k / eta * w, reports)
+    return Bound(source, holds, rounds, k, k / eta * w, reports)
 
 
 @dataclass(frozen=True)
@@ -143,7 +154,7 @@ class _Proof:
         labels = self.constant * self.schedule.eta * math.sqrt(2.0 * self.rounds)
         w = labels + self._fairness(8.0)
         if self.learner.audit_share < 1:
-            return self._bound("B", "in expectation over the lottery of audits", w)
+            return self._bound("B", "in expectation, over the lottery of audits and the draws", w)
         surely = "surely" if self.learner.primal.exact else None
         return self._bound("B", surely or f"with probability {1 - self.schedule.delta:g}", w)
 
@@ -152,13 +163,14 @@ class _Proof:
 
         C:  W = C·eta·sqrt(2·Σ(1 + 2.4·M_t) + 8·M_T²) + (2·eta/e)·Σ 1/M_t
                 + (8·C²/c + c·beta²)·sqrt(T) + 4·beta·delta;
-        C': W = C·eta·sqrt(20·T) + eta·2^-21·T + (4·C²/c + c·beta²)·sqrt(T).
+        C': W = C·eta·sqrt(20·T) + (eta·2^-19 + k·2^-20)·T + (4·C²/c + c·beta²)·sqrt(T).
         """
         eta, rounds = self.schedule.eta, self.rounds
         holds = "in expectation, against an oblivious adversary"
         if self.learner.primal.exact:
-            # The second term is for J, which is cut off at 2^20.
-            labels = self.constant * eta * math.sqrt(20.0 * rounds) + eta * rounds / 2**21
+            # The second term is for J, which is cut off at 2^20, and for rounding.
+            rounding = (eta * 2.0**-19 + self.learner.k * 2.0**-20) * rounds
+            labels = self.constant * eta * math.sqrt(20.0 * rounds) + rounding
             return self._bound("C'", holds, labels + self._fairness(4.0))
         total, inverse, last = _resamples(rounds)
         squares = 2.0 * (rounds + 2.4 * total) + 8.0 * last * last
@@ -196,6 +208,8 @@ class _Proof:
         learner, audit, eta = self.learner, self.learner.audit, self.schedule.eta
         spread = math.sqrt(self._audits) * (eta * self.rounds + w)
         reports = 2.0 * math.sqrt(spread / (audit.beta * (audit.beta - audit.r)))
+        if learner.audit_share < 1:
+            theorem += " and D"
         source = f"Theorem {theorem}, {learner.primal.name}, C = {self.constant:.3g}"
         if self.delay:
             source += f", at most {self.delay} rounds late"

@@ -13,18 +13,7 @@ from __future__ import annotations
 
 from likewise.units import to_units
 
-__all__ = ["label_cost", "report_cost"]
-
-
-def label_cost(label: int, eta: float, k: int) -> int:
-    """What predicting 1 costs once the label is known: eta·(1−2y)/k, in units.
-
-    *Definition "Misclassification loss", as it enters the Lagrangian.*
-
-    >>> label_cost(1, eta=1.0, k=4) == -label_cost(0, eta=1.0, k=4) == -(2**18)
-    True
-    """
-    return to_units(eta / k) * (1 - 2 * label)
+__all__ = ["report_cost"]
 
 
 def report_cost(lam: float, pairs: int) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from likewise.errors import EventRefused
 from likewise.events import Decided, Decision, Person
 from likewise.hypotheses import Points
+from likewise.learning.learner import Learner
 from likewise.learning.pricing import Direct
 from likewise.learning.primal import Frozen
 from likewise.learning.refusals import open_round
@@ -17,7 +18,7 @@ from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 from likewise.units import ONE, to_units
 
-__all__ = ["decide", "drawn_for_audit", "located", "upcoming"]
+__all__ = ["decide", "drawn_for_audit", "located", "lottery", "upcoming"]
 
 
 def located(state: State, people: tuple[Person, ...]) -> Points:
@@ -71,7 +72,11 @@ def drawn_for_audit(state: State, round_id: str) -> bool:
     The lottery is held when the round opens, with random numbers of its own, so that neither the
     policy nor the people have anything to do with it, and anybody who knows the seed can check it.
     """
-    learner, number = state.learner, open_round(state, round_id).number
+    return lottery(state.learner, open_round(state, round_id).number)
+
+
+def lottery(learner: Learner, number: int) -> bool:
+    """The draw for the round of that number."""
     if learner.audit_share == 1:
         return True
     stream = Stream(learner.seed, Purpose.LOTTERY, number)

@@ -85,6 +85,11 @@ def learn(
     name = deployment.round
     state = apply(state, _audited(name, report))
     if not isinstance(labels, Mapping):
+        if state.learner.pricing.one_sided:
+            raise EventRefused(
+                f"Round {name!r}: labels are one-sided. Give them by id, for those who were "
+                f"approved."
+            )
         if len(labels) != len(deployment.ids):
             raise EventRefused(
                 f"Round {name!r} has {len(deployment.ids)} people but {len(labels)} labels. Give "

@@ -8,6 +8,7 @@ holds is then unchanged. An event that says again what is already known changes 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatch
 from types import MappingProxyType
@@ -192,11 +193,12 @@ def _audited(event: Audited, state: State) -> State:
     round_ = open_round(state, event.round)
     if round_.panel is None:
         raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
-    if (round_.outcome, round_.pairs) == (event.outcome, event.pairs):
+    if (round_.outcome, set(round_.pairs)) == (event.outcome, set(event.pairs)):
         return state
     if round_.outcome is not None:
         raise EventRefused(
-            f"Round {round_.id!r} was audited already, with the outcome {round_.outcome!r}."
+            f"Round {round_.id!r} has an audit on record, {_said(round_.outcome, round_.pairs)}, "
+            f"which cannot become {_said(event.outcome, event.pairs)}."
         )
     if event.outcome != "unaudited" and not drawn_for_audit(state, round_.id):
         raise EventRefused(
@@ -209,6 +211,10 @@ def _audited(event: Audited, state: State) -> State:
     if event.outcome == "unaudited" or not state.learner.heeds_reports:
         return _with_round(state, round_, reports=state.reports + (event.outcome == "report"))
     return _charge_report(state, round_)
+
+
+def _said(outcome: str, pairs: Sequence[tuple[str, str]]) -> str:
+    return f"{outcome!r} of {', '.join(map(str, pairs))}" if pairs else repr(outcome)
 
 
 def _charge_report(state: State, round_: OpenRound) -> State:
@@ -241,7 +247,7 @@ def _charge_report(state: State, round_: OpenRound) -> State:
 def _labelled(event: Labelled, state: State) -> State:
     round_ = open_round(state, event.round)
     label = event.label
-    if label not in (0, 1):
+    if not np.isscalar(label) or label not in (0, 1):
         raise EventRefused(
             f"Round {round_.id!r}, person {event.person!r}: a label must be 0 or 1; got {label!r}. "
             f"Leave out labels that are not known."

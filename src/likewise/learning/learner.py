@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -187,7 +188,11 @@ class Learner:
     @cached_property
     def default_x(self) -> float:
         """The player's noise (temperature) in units of sqrt(S), unless the schedule has its own."""
-        return self.primal.default_x(self.hypotheses, one_sided=self.pricing.one_sided)
+        # One-sided labels with exact J have an S of their own, and a share of x to go with it.
+        estimated = self.label_square is not None
+        x = self.primal.default_x(self.hypotheses, one_sided=estimated)
+        late_by = self.schedule.late_by if isinstance(self.schedule, SelfTuned) else 0
+        return x if self.pricing.one_sided else x * math.sqrt(1.0 + late_by / 16.0)
 
     @property
     def resolved_schedule(self) -> Schedule:

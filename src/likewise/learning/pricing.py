@@ -20,8 +20,7 @@ from typing import ClassVar
 
 from likewise.errors import ParameterError
 from likewise.events import Decision
-from likewise.learning.costs import label_cost
-from likewise.units import ONE
+from likewise.units import ONE, to_units
 
 __all__ = [
     "ESTIMATES",
@@ -44,7 +43,7 @@ class Pricing(ABC):
     @classmethod
     def of(cls, eta: float, k: int) -> Pricing:
         """For a weight of the error and the largest number of people in a round."""
-        return cls(label_cost(0, eta, k))
+        return cls(to_units(eta / k))
 
     def sealed(self, decision: Decision) -> int:  # noqa: ARG002
         """What is charged without waiting for a label."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -27,10 +27,11 @@ def instant(at: str) -> datetime:
 
 @dataclass
 class Round:
-    """What the ledger says about one round.
+    """What the ledger says about one round, at one moment: a later record makes another value.
 
     ``seats`` says of every member whether they are still ``asked``, have ``reviewed``, or were
-    ``absent``; ``objections`` holds the digest of each reason, if there is one.
+    ``absent``; ``objections`` holds the digest of each reason, if there is one; ``reasons`` has
+    all that were ever given, also for objections that were taken back.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Round:
     due: str | None = None
     seats: dict[str, str] = field(default_factory=dict)
     objections: dict[str, dict[Pair, str | None]] = field(default_factory=dict)
+    reasons: dict[str, Pair] = field(default_factory=dict)
     outcome: Outcome | None = None
     pairs: tuple[tuple[str, str], ...] = ()
     audited: str | None = None
@@ -110,12 +112,13 @@ class Book:
 
     def __init__(self, docket: str) -> None:
         self.docket = docket
-        self.head = Head()
+        self.head, self.at = Head(), ""
         self.spec: DocketSpec | None = None
         self.commitment = ""
         self.members: list[str] = []
         self.rule = ""
         self.rounds: dict[str, Round] = {}
+        self._open: dict[str, Round] = {}
         self.repeats: dict[tuple[str, str], Repeat] = {}
         self.audits: list[str] = []
         self.revealed: tuple[int, str] | None = None
@@ -139,7 +142,7 @@ class Book:
 
     def open_rounds(self) -> Iterable[Round]:
         """Rounds that are not closed, the oldest first."""
-        return (r for r in self.rounds.values() if r.closed is None)
+        return list(self._open.values())
 
     def awaiting(self, member: str) -> list[Round]:
         """The rounds that a member is asked to review, the oldest first."""
@@ -153,8 +156,25 @@ class Book:
                 self.docket, record.seq, f"{record.kind!r} is no kind of record that {FORMAT} has."
             )
         handler(self, record, dict(record.body))
-        self.head = record.head
+        self.head, self.at = record.head, record.at
 
+    def edit(self, round_id: str) -> Round:
+        """A copy of a round to change, in its place; who holds the old one sees no change."""
+        old = self.rounds[round_id]
+        copies = {name: getattr(old, name).copy() for name in _COPIED}
+        said = {member: pairs.copy() for member, pairs in old.objections.items()}
+        fresh = replace(old, **copies, objections=said)
+        self.rounds[round_id] = fresh
+        if fresh.closed is None:
+            self._open[round_id] = fresh
+        return fresh
+
+    def end(self, round_id: str) -> None:
+        """A round is not open any more."""
+        self._open.pop(round_id, None)
+
+
+_COPIED = ("people", "decisions", "seats", "reasons", "labels", "overrides", "erased")
 
 Handler = Callable[[Book, Record, dict[str, Any]], None]
 
@@ -183,54 +203,57 @@ def _arrived(book: Book, record: Record, body: dict[str, Any]) -> None:
     name = body["round"]
     if name not in book.rounds:
         book.rounds[name] = Round(name, len(book.rounds) + 1, record.at)
-    book.rounds[name].people.update({p["id"]: p["digest"] for p in body["people"]})
+    book.edit(name).people.update({p["id"]: p["digest"] for p in body["people"]})
 
 
 def _decided(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
     decisions = (Decision(**d) for d in body["decisions"])
-    book.rounds[body["round"]].decisions.update({d.person: d for d in decisions})
+    book.edit(body["round"]).decisions.update({d.person: d for d in decisions})
 
 
 def _sealed(book: Book, record: Record, body: dict[str, Any]) -> None:
-    round_ = book.rounds[body["round"]]
+    round_ = book.edit(body["round"])
     round_.sealed, round_.rule, round_.due = record.at, body["rule"], body["due"]
     round_.drawn = body["drawn"]
     round_.seats = dict.fromkeys(body["members"], "asked")
 
 
 def _objected(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    mine = book.rounds[body["round"]].objections.setdefault(body["member"], {})
-    mine[Pair.of(body["pair"])] = body["reason"]
+    round_, pair = book.edit(body["round"]), Pair.of(body["pair"])
+    round_.objections.setdefault(body["member"], {})[pair] = body["reason"]
+    if body["reason"] is not None:
+        round_.reasons[body["reason"]] = pair
 
 
 def _withdrawn(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    del book.rounds[body["round"]].objections[body["member"]][Pair.of(body["pair"])]
+    del book.edit(body["round"]).objections[body["member"]][Pair.of(body["pair"])]
 
 
 def _seat(seat: str) -> Handler:
     def take(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-        book.rounds[body["round"]].seats[body["member"]] = seat
+        book.edit(body["round"]).seats[body["member"]] = seat
 
     return take
 
 
 def _audited(book: Book, record: Record, body: dict[str, Any]) -> None:
-    round_ = book.rounds[body["round"]]
+    round_ = book.edit(body["round"])
     round_.outcome, round_.audited = body["outcome"], record.at
     round_.pairs = tuple((over, under) for over, under in body["pairs"])
     book.audits.append(round_.id)
 
 
 def _labelled(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.rounds[body["round"]].labels[body["person"]] = body["label"]
+    book.edit(body["round"]).labels[body["person"]] = body["label"]
 
 
 def _overridden(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.rounds[body["round"]].overrides[body["person"]] = body["approved"]
+    book.edit(body["round"]).overrides[body["person"]] = body["approved"]
 
 
 def _closed(book: Book, record: Record, body: dict[str, Any]) -> None:
-    book.rounds[body["round"]].closed = record.at
+    book.edit(body["round"]).closed = record.at
+    book.end(body["round"])
 
 
 def _repeated(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
@@ -240,7 +263,7 @@ def _repeated(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa
 
 
 def _erased(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    round_ = book.rounds[body["round"]]
+    round_ = book.edit(body["round"])
     round_.people[body["person"]] = body["digest"]
     round_.erased.add(body["person"])
 

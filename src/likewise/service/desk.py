@@ -8,18 +8,19 @@ refused leaves no trace.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from likewise.learning import State, apply
+from likewise.learning import State
 from likewise.service.book import Book
-from likewise.service.core import core_event, digests_needed, stand_ins
-from likewise.service.errors import ServiceError
+from likewise.service.core import advance, digests_needed, stand_ins
+from likewise.service.errors import LedgerBroken, ServiceError
 from likewise.service.personal import Payload
-from likewise.service.records import Receipt, Record
-from likewise.service.store import Store, Writing, now
+from likewise.service.records import Receipt, Record, chained
+from likewise.service.store import Store, now
+from likewise.service.turns import FairLock
+from likewise.service.writing import Writing, head_of
 
 __all__ = ["Bench", "Desk"]
 
@@ -29,7 +30,7 @@ class Desk:
 
     def __init__(self, store: Store, docket: str, clock: Callable[[], str] = now) -> None:
         self.store, self.docket, self.clock = store, docket, clock
-        self._turn = threading.RLock()
+        self._turn = FairLock()
         self.book = Book(docket)
         secret = store.secret(docket)
         if secret is None:
@@ -52,45 +53,71 @@ class Desk:
     def refresh(self) -> Book:
         """Catch up with what others wrote, without taking the writer's turn."""
         with self._turn:
-            # One look at both: somebody may be erased between two of them.
             with self.store.reading() as connection:
-                reader = Writing(connection, self.docket, self.book.head)
-                records = reader.records(self.book.head.seq)
-                if records:
-                    self._take(records, reader)
+                head = head_of(connection, self.docket)
+                self._catch_up(Writing(connection, self.docket, head))
             return self.book
 
     def receipt(self) -> Receipt:
         """The ledger's head as far as it was read."""
         return Receipt(self.docket, self.book.head)
 
+    def _catch_up(self, writing: Writing) -> None:
+        """Take in what the database has more than memory; it must continue what is known."""
+        if writing.head == self.book.head:
+            return
+        try:
+            self._take(writing.records(self.book.head.seq), writing)
+        except BaseException:
+            # Half a record is worse than none: the next look begins at the first record.
+            self._forget()
+            raise
+        if writing.head != self.book.head:
+            raise LedgerBroken(
+                self.docket, min(writing.head.seq, self.book.head.seq),
+                f"this process has read {self.book.head.seq} records that the database does not "
+                f"have so any more. If a backup was restored, what was acknowledged since is lost.",
+            )  # fmt: skip
+
     def _take(self, records: Sequence[Record], writing: Writing) -> None:
         replaced = stand_ins(records)
         found = writing.payloads(digests_needed(records, replaced))
+        for digest, payload in found.items():
+            if payload.digest != digest:
+                why = f"the payload {digest[:12]}… beside the ledger was changed."
+                raise LedgerBroken(self.docket, records[0].seq, why)
         contents = {digest: payload.content for digest, payload in found.items()}
-        # All of them first: if somebody's features are missing, book and learner stay together.
-        events = [core_event(record, contents, replaced) for record in records]
-        for record, event in zip(records, events, strict=True):
+        for record in chained(self.docket, records, self.book.head):
             self.book.take(record)
-            if event is not None:
-                self._state = apply(self.state, event)
-                self.lams.setdefault(event.round, self._state.lam)
+            self._state = advance(self.state, record, contents, replaced)
+            self._note(record, self._state)
+
+    def _note(self, record: Record, state: State) -> None:
+        """Remember the multiplier that a round was opened with."""
+        name = record.body.get("round")
+        if record.kind == "arrived" and name in state.open:
+            self.lams.setdefault(str(name), state.open[str(name)].lam)
+
+    def _forget(self) -> None:
+        self.book, self._state, self.lams = Book(self.docket), None, {}
 
     @contextmanager
     def work(self) -> Iterator[Bench]:
         """The docket's turn: what the block adds to the bench is recorded as a whole, or not."""
         with self._turn:
             with self.store.writing(self.docket) as writing:
-                behind = writing.records(self.book.head.seq)
-                if behind:
-                    self._take(behind, writing)
+                self._catch_up(writing)
                 bench = Bench(self, writing)
                 yield bench
             # Committed: only now does memory follow.
-            for record in bench.records:
-                self.book.take(record)
-            self._state = bench.state
-            self.lams.update(bench.lams)
+            try:
+                for record in bench.records:
+                    self.book.take(record)
+                    self._note(record, bench.state)
+                self._state = bench.state
+            except BaseException:
+                self._forget()
+                raise
 
 
 class Bench:
@@ -100,21 +127,16 @@ class Bench:
         self.desk, self.writing = desk, writing
         self.state = desk.state
         self.records: list[Record] = []
-        self.lams: dict[str, float] = {}
         self._contents: Mapping[str, Mapping[str, object]] = {}
-        self._at = desk.clock()
+        # Clocks of several machines differ, and are set back; the ledger's time never goes back.
+        self._at = max(desk.clock(), desk.book.at)
 
     def add(self, kind: str, body: Mapping[str, Any]) -> Record:
         """One more record; the fold has to accept what it stands for."""
         record = Record.following(self.writing.docket, self.writing.head, self._at, kind, body)
-        event = core_event(record, self._contents, {})
-        if event is not None:
-            self.state = apply(self.state, event)
-            if event.round not in self.desk.lams:
-                self.lams.setdefault(event.round, self.state.lam)
-        written = self.writing.append(kind, body, self._at)
-        self.records.append(written)
-        return written
+        self.state = advance(self.state, record, self._contents, {})
+        self.records.append(self.writing.add(record))
+        return record
 
     def keep(self, payload: Payload) -> str:
         """Keep something personal beside the ledger; its digest is for a record."""

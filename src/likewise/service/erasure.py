@@ -13,8 +13,10 @@ __all__ = ["erase", "reveal_seed"]
 def erase(desk: Desk, round_id: str, person: str) -> Receipt:
     """Erase what is personal about somebody.
 
-    Features and reasons that name them are removed. What remains is a coarse stand-in whom the
-    class cannot tell from them, so that every decision can still be recomputed.
+    Features, reasons that name them (also those taken back), and what requests are recognised
+    by are removed; :meth:`Store.scrub` then empties the database's own files of them. What remains
+    is a coarse stand-in whom the class cannot tell from them, so that every decision can still be
+    recomputed.
     """
     with desk.work() as bench:
         round_ = bench.book.round(round_id)
@@ -27,11 +29,12 @@ def erase(desk: Desk, round_id: str, person: str) -> Receipt:
             remains = bench.keep(person_payload(plain))
             bench.add("erased", {"round": round_id, "person": person, "digest": remains})
             bench.writing.erase(digest)
+            bench.writing.forget_fingerprints(round_id)
             again = [r.reasons for r in bench.book.repeats.values() if r.round == round_id]
-            for said in [*round_.objections.values(), *again]:
-                for pair, reason in said.items():
-                    if person in pair and reason is not None:
-                        bench.writing.erase(reason)
+            said = [*round_.reasons.items(), *((d, p) for r in again for p, d in r.items())]
+            for reason, pair in said:
+                if reason is not None and person in pair:
+                    bench.writing.erase(reason)
     return desk.receipt()
 
 

@@ -13,9 +13,10 @@ __all__ = ["close", "label", "override"]
 def label(desk: Desk, labels: Sequence[tuple[str, str, int]]) -> Receipt:
     """Labels (round, person, label) have become known: all of them are recorded, or none."""
     with desk.work() as bench:
-        for round_id, person, value in labels:
+        for round_id, person, value in dict.fromkeys(labels):
             if bench.book.round(round_id).labels.get(person) != value:
-                bench.add("labelled", {"round": round_id, "person": person, "label": value})
+                known = int(value) if value in (0, 1) else value
+                bench.add("labelled", {"round": round_id, "person": person, "label": known})
         for round_id in dict.fromkeys(name for name, _, _ in labels):
             bench.close_if_done(round_id)
     return desk.receipt()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from likewise.auditing import Pair, report
-from likewise.service.book import Round, instant
+from likewise.events import Outcome
+from likewise.service.book import Book, Round, instant
 from likewise.service.desk import Bench, Desk
 from likewise.service.errors import ServiceError
 from likewise.service.personal import Payload
@@ -14,6 +15,7 @@ from likewise.service.records import Receipt
 __all__ = [
     "askable",
     "checked_reason",
+    "conclusion",
     "drop_reason",
     "object_to",
     "reopen",
@@ -32,8 +34,11 @@ def object_to(
     with desk.work() as bench:
         round_ = _seated(bench, round_id, member)
         asked = askable(bench, round_, pair)
+        mine = round_.objections.get(member, {})
+        if asked in mine and not reason and mine[asked] is None:
+            return desk.receipt()
         digest = checked_reason(bench, reason)
-        drop_reason(bench, round_.objections.get(member, {}).get(asked))
+        drop_reason(bench, mine.get(asked))
         bench.add(
             "objected",
             {"round": round_id, "member": member, "pair": list(asked), "reason": digest},
@@ -74,15 +79,10 @@ def reopen(desk: Desk, round_id: str, member: str) -> Receipt:
 
 def tick(desk: Desk) -> Receipt | None:
     """Close the panels whose deadline has passed; None where there was none."""
-    moment = instant(desk.clock())
-
-    def late(round_: Round) -> bool:
-        return round_.outcome is None and round_.due is not None and instant(round_.due) <= moment
-
-    if not any(late(round_) for round_ in desk.refresh().open_rounds()):
+    if not _late(desk.refresh(), desk.clock()):
         return None
     with desk.work() as bench:
-        for round_ in [r for r in bench.book.open_rounds() if late(r)]:
+        for round_ in _late(bench.book, bench.at):
             seats = dict(round_.seats)
             for member, seat in round_.seats.items():
                 if seat == "asked":
@@ -92,17 +92,30 @@ def tick(desk: Desk) -> Receipt | None:
     return desk.receipt()
 
 
+def _late(book: Book, at: str) -> list[Round]:
+    """The rounds whose panel should have closed by now."""
+    moment = instant(at)
+    waiting = (r for r in book.open_rounds() if r.outcome is None and r.due is not None)
+    return [r for r in waiting if r.due is not None and instant(r.due) <= moment]
+
+
 def _conclude(bench: Bench, round_: Round, seats: dict[str, str]) -> None:
     """The rule over what those present said; with too few of them, nobody audited the round."""
-    present = [member for member, seat in seats.items() if seat == "reviewed"]
-    outcome, pairs = "unaudited", []
-    if len(present) >= min(bench.book.settings.quorum, len(seats)):
-        spoken = round_.spoken(seats)
-        scores = [decision.score for decision in round_.decisions.values()]
-        pairs = [list(pair) for pair in report(round_.rule, spoken, scores).pairs]
-        outcome = "report" if pairs else "quiet"
+    outcome, pairs = conclusion(round_, seats, bench.book.settings.quorum)
     bench.add("audited", {"round": round_.id, "outcome": outcome, "pairs": pairs})
     bench.close_if_done(round_.id)
+
+
+def conclusion(
+    round_: Round, seats: Mapping[str, str], quorum: int
+) -> tuple[Outcome, list[list[str]]]:
+    """How an audit ends, and the pairs that are reported: the Desk says so, replay checks it."""
+    present = [member for member, seat in seats.items() if seat == "reviewed"]
+    if not seats or len(present) < min(quorum, len(seats)):
+        return "unaudited", []
+    scores = [decision.score for decision in round_.decisions.values()]
+    found = report(round_.rule, round_.spoken(seats), scores).pairs
+    return ("report" if found else "quiet"), [list(pair) for pair in found]
 
 
 def _seated(bench: Bench, round_id: str, member: str) -> Round:

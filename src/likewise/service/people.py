@@ -18,9 +18,17 @@ from likewise.service.docket import DocketSpec, checked_docket_name
 from likewise.service.errors import ServiceError
 from likewise.service.personal import person_payload
 from likewise.service.records import FORMAT, Receipt, canonical
-from likewise.service.store import Store
+from likewise.service.store import Store, now
 
-__all__ = ["Applicant", "add_people", "commitment", "open_docket", "open_round", "seal"]
+__all__ = [
+    "Applicant",
+    "add_people",
+    "commitment",
+    "due_after",
+    "open_docket",
+    "open_round",
+    "seal",
+]
 
 
 def commitment(seed: int, salt: bytes) -> str:
@@ -44,6 +52,7 @@ def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = No
                 "algorithm": ALGORITHM,
                 "format": FORMAT,
             },
+            now(),
         )
         return Receipt(name, writing.head)
 
@@ -72,7 +81,7 @@ def open_round(
         fingerprint, known = _known(bench, key, people, [round_id, seal])
         if known is not None:
             return known, desk.receipt()
-        name = f"r{len(bench.book.rounds) + 1}" if round_id is None else round_id
+        name = _free_name(bench) if round_id is None else round_id
         if name in bench.book.rounds:
             raise ServiceError(
                 "round-exists", 409, f"There is a round {name!r} already; use another id."
@@ -90,10 +99,15 @@ def add_people(
 ) -> tuple[Round, Receipt]:
     """More people join a round that is not sealed; they are decided on at once."""
     with desk.work() as bench:
-        bench.book.round(round_id)
+        round_ = bench.book.round(round_id)
         fingerprint, known = _known(bench, key, people, ["add", round_id])
         if known is not None:
             return known, desk.receipt()
+        if round_.sealed is not None:
+            raise ServiceError(
+                "round-sealed", 409,
+                f"Round {round_id!r} is sealed; nobody can join it. Let them arrive in a new one.",
+            )  # fmt: skip
         if key is not None:
             bench.writing.keep_request(key, fingerprint, round_id)
         _arrive(bench, round_id, people)
@@ -112,11 +126,20 @@ def _known(
     bench: Bench, key: str | None, people: Sequence[Applicant], more: list[Any]
 ) -> tuple[str, Round | None]:
     """The fingerprint of a request, and the round that it made if it came before."""
+    if key is None:
+        return "", None
+    _check_key(key)
     asked = canonical([[[p.id, dict(p.features)] for p in people], *more])
     fingerprint = hmac.new(bench.desk.salt, asked, "sha256").hexdigest()
-    known = None if key is None else bench.writing.request(key)
+    known = bench.writing.request(key)
     if known is None:
         return fingerprint, None
+    if not known[0]:
+        raise ServiceError(
+            "key-forgotten", 409,
+            f"Somebody in round {known[1]!r} was erased, so nothing is left to recognise the "
+            f"request {key!r} by. Read that round instead.",
+        )  # fmt: skip
     if known[0] != fingerprint:
         raise ServiceError(
             "key-reused", 409,
@@ -126,8 +149,29 @@ def _known(
     return fingerprint, bench.book.round(known[1])
 
 
+def _free_name(bench: Bench) -> str:
+    """r1, r2, …; a number that a client has used by itself is passed over."""
+    number = len(bench.book.rounds) + 1
+    while f"r{number}" in bench.book.rounds:
+        number += 1
+    return f"r{number}"
+
+
+def _check_key(key: str) -> None:
+    if not (isinstance(key, str) and 0 < len(key) <= 200 and key.isprintable()):
+        raise ServiceError(
+            "bad-key", 422, "An idempotency key must be 1 to 200 printable characters."
+        )
+
+
 def _arrive(bench: Bench, round_id: str, people: Sequence[Applicant]) -> None:
     """Record who arrived, and decide on them with one draw of h."""
+    if bench.book.revealed is not None:
+        raise ServiceError(
+            "seed-revealed", 409,
+            f"The seed of {bench.book.docket!r} has been published: whoever knows it knows the "
+            f"draws, so nothing is decided any more. Open a new docket.",
+        )  # fmt: skip
     schema = bench.state.learner.hypotheses.schema
     encoded = schema.people([dict(p.features) for p in people], [p.id for p in people])
     listed = [
@@ -139,14 +183,23 @@ def _arrive(bench: Bench, round_id: str, people: Sequence[Applicant]) -> None:
     bench.add("decided", {"round": round_id, "decisions": [asdict(d) for d in decided.decisions]})
 
 
+def due_after(at: str, deadline: float | None) -> str | None:
+    """When a panel that was asked at some time has to be done.
+
+    >>> due_after("2026-03-01T12:00:00.000000Z", 60)
+    '2026-03-01T12:01:00.000000Z'
+    """
+    if deadline is None:
+        return None
+    moment = instant(at) + timedelta(seconds=deadline)
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
 def _seal(bench: Bench, round_id: str) -> None:
     """Fix the panel; if nobody is to look at the round, say so at once."""
     settings = bench.book.settings
     drawn = drawn_for_audit(bench.state, round_id)
-    due = None
-    if settings.deadline is not None:
-        moment = instant(bench.at) + timedelta(seconds=settings.deadline)
-        due = moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    due = due_after(bench.at, settings.deadline)
     asked = list(bench.book.members) if drawn else []
     bench.add(
         "sealed",

@@ -26,6 +26,7 @@ __all__ = [
     "Record",
     "canonical",
     "chained",
+    "parse_line",
     "parse_lines",
     "sha256",
 ]
@@ -41,10 +42,16 @@ def canonical(value: Any) -> bytes:
     >>> canonical({"b": 1, "a": "é"}).decode()
     '{"a":"é","b":1}'
     """
-    text = json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
-    return text.encode()
+    try:
+        text = json.dumps(
+            value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+        )
+        return text.encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise LikewiseError(
+            f"What is to be recorded cannot be written as JSON ({error}). Numbers must be finite, "
+            f"and text must be text that can be written to a file."
+        ) from error
 
 
 def sha256(content: bytes) -> str:
@@ -164,13 +171,19 @@ def chained(
 def parse_lines(docket: str, lines: Iterable[bytes]) -> Iterator[Record]:
     """Records of an export, line by line; every byte has to be what was written."""
     for number, line in enumerate(lines, start=1):
-        text = line.rstrip(b"\n")
-        try:
-            data = json.loads(text)
-            record = Record(**data)
-            exact = record.line() == text
-        except (ValueError, TypeError) as error:
-            raise LedgerBroken(docket, number, f"its line cannot be read ({error}).") from error
-        if not exact:
-            raise LedgerBroken(docket, number, "its line is not written as records are.")
-        yield record
+        yield parse_line(docket, number, line)
+
+
+def parse_line(docket: str, number: int, line: bytes) -> Record:
+    """The record of one line; the line's number is what the record's should be."""
+    text = line.removesuffix(b"\n")
+    try:
+        record = Record(**json.loads(text))
+        exact = record.line() == text
+    except (ValueError, TypeError, RecursionError, LikewiseError) as error:
+        raise LedgerBroken(docket, number, f"its line cannot be read ({error}).") from error
+    words = (record.docket, record.at, record.kind, record.prev, record.hash)
+    plain = type(record.seq) is int and isinstance(record.body, dict)
+    if not exact or not plain or not all(isinstance(word, str) for word in words):
+        raise LedgerBroken(docket, number, "its line is not written as records are.")
+    return record

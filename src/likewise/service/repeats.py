@@ -25,6 +25,8 @@ def object_again(
     with desk.work() as bench:
         round_, said = _begun(bench, round_id, member)
         asked = askable(bench, round_, pair)
+        if asked in said.reasons and not reason and said.reasons[asked] is None:
+            return desk.receipt()
         drop_reason(bench, said.reasons.get(asked))
         digest = checked_reason(bench, reason)
         _record(bench, said, {**said.reasons, asked: digest}, done=said.done)

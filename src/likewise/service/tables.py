@@ -95,11 +95,29 @@ APPEND_ONLY = {
         f"CREATE TRIGGER events_no_{action.lower()} BEFORE {action} ON events "
         f"BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END"
         for action in ("UPDATE", "DELETE")
+    ]
+    + [
+        # INSERT OR REPLACE would remove a row without asking the trigger above.
+        "CREATE TRIGGER events_follow BEFORE INSERT ON events WHEN NEW.seq IS NOT "
+        "(SELECT coalesce(max(seq), 0) + 1 FROM events WHERE docket = NEW.docket) "
+        "OR NEW.prev IS NOT coalesce((SELECT hash FROM events WHERE docket = NEW.docket "
+        "ORDER BY seq DESC LIMIT 1), '" + "0" * 64 + "') "
+        "BEGIN SELECT RAISE(ABORT, 'a record must follow the last one of its ledger'); END"
     ],
     "postgresql": [
         "CREATE FUNCTION likewise_append_only() RETURNS trigger LANGUAGE plpgsql AS "
         "$$BEGIN RAISE EXCEPTION 'the ledger is append-only'; END$$",
         "CREATE TRIGGER events_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON events "
         "FOR EACH STATEMENT EXECUTE FUNCTION likewise_append_only()",
+        "CREATE FUNCTION likewise_follow() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$DECLARE last record; BEGIN "
+        "SELECT seq, hash INTO last FROM events WHERE docket = NEW.docket "
+        "ORDER BY seq DESC LIMIT 1; "
+        "IF NEW.seq IS DISTINCT FROM coalesce(last.seq, 0) + 1 "
+        "OR NEW.prev IS DISTINCT FROM coalesce(last.hash, '" + "0" * 64 + "') THEN "
+        "RAISE EXCEPTION 'a record must follow the last one of its ledger'; END IF; "
+        "RETURN NEW; END$$",
+        "CREATE TRIGGER events_follow BEFORE INSERT ON events "
+        "FOR EACH ROW EXECUTE FUNCTION likewise_follow()",
     ],
 }

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import Any, Literal
 
+from likewise.checks import whole
 from likewise.errors import ParameterError
 from likewise.learning.audit import Audit
 from likewise.learning.schedules.base import (
@@ -40,6 +41,8 @@ class SelfTuned(Schedule):
     r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws, as long
         as it is at most kappa, and enters the bound.
     delta: probability that some estimate is worse than that, ever.
+    late_by: how many rounds late feedback is expected to be. With full information the default x
+        is then sqrt(1 + late_by/16) times as large: a policy that moves slowly waits for news.
     """
 
     eta: float = 0.25
@@ -47,6 +50,7 @@ class SelfTuned(Schedule):
     kappa: float | None = None
     r: float | None = None
     delta: float = 0.05
+    late_by: int = 0
     feedback = ("full", "one-sided")
 
     def __post_init__(self) -> None:
@@ -59,6 +63,8 @@ class SelfTuned(Schedule):
         if self.x is not None:
             check_positive("x", self.x, "Leave it out for the default.")
         check_probability("delta", self.delta)
+        late_by = whole("late_by", self.late_by, 0, None, "0 means that all comes at once.")
+        object.__setattr__(self, "late_by", late_by)
 
     @property
     def embedding(self) -> Literal["per-point", "repeated"]:

@@ -1,0 +1,75 @@
+"""``simulate`` with one-sided labels, late feedback and audits of a share."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from likewise.cli import main
+from likewise.experiments.contenders import Contender
+
+
+def run(*args: str) -> Any:
+    return CliRunner().invoke(main, list(args))
+
+
+def simulate(*args: str) -> dict[str, Any]:
+    result = run("simulate", "--json", "-", "--rounds", "20", "--no-comparator", *args)
+    assert result.exit_code == 0, result.output
+    data: dict[str, Any] = json.loads(result.stdout)
+    return data
+
+
+def test_feedback_options_reach_the_learner_and_the_game() -> None:
+    data = simulate(
+        "--feedback", "one-sided", "--estimate", "direct", "--delay", "4", "--audit-share", "0.5",
+        "--learner", "self-tuned",
+    )  # fmt: skip
+    assert (data["feedback"], data["estimate"], data["delay"]) == ("one-sided", "direct", "4")
+    assert data["audit_share"] == 0.5
+    assert data["open_rounds"] == 4
+    assert 0 < data["audits"] < 20
+    assert data["schedule"]["late_by"] == 4
+
+
+def test_without_them_all_is_heard_at_once() -> None:
+    data = simulate("--learner", "self-tuned")
+    assert (data["feedback"], data["estimate"], data["audits"]) == ("full", None, 20)
+    assert (data["delay"], data["open_rounds"], data["schedule"]["late_by"]) == ("0", 0, 0)
+
+
+def test_the_papers_one_sided_constants_come_with_a_warning() -> None:
+    args = ("simulate", "--learner", "paper", "--rounds", "2", "--no-comparator")
+    assert "does not cover its constants" in run(*args, "--feedback", "one-sided").stderr
+    assert "does not cover" not in run(*args).stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        ("--delay soon", "must be a number of rounds or geometric:P"),
+        ("--delay geometric:2", "must have a chance in"),
+        ("--audit-share 0", "audit_share must be in"),
+        ("--estimate direct", "--estimate does not apply to full information"),
+        ("--delay 9 --open-limit 3", "must be below the learner's open_limit of 3"),
+    ],
+)
+def test_feedback_that_makes_no_sense_is_refused(args: str, says: str) -> None:
+    result = run("simulate", "--rounds", "20", *args.split())
+    assert result.exit_code != 0
+    assert says in result.stderr + result.output
+
+
+def test_contenders_that_hear_otherwise_have_runs_of_their_own() -> None:
+    kinds = [
+        Contender("exact", 0.25),
+        Contender("exact", 0.25, feedback="one-sided"),
+        Contender("exact", 0.25, delay="50"),
+        Contender("exact", 0.25, audit_share=0.5),
+    ]
+    assert len({json.dumps(one.key) for one in kinds}) == len(kinds)
+    assert len({one.title for one in kinds}) == len(kinds)
+    assert kinds[0].key == {"learner": "exact", "eta": 0.25, "noise_divisor": None}

@@ -1,0 +1,409 @@
+"""A docket at work, on both databases: memory holds what was recorded, and replay agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from likewise.errors import LikewiseError
+from likewise.service import feedback, membership, panels, people, repeats
+from likewise.service.book import instant
+from likewise.service.desk import Desk
+from likewise.service.erasure import erase, reveal_seed
+from likewise.service.errors import ServiceError
+from likewise.service.people import Applicant, add_people, open_round, seal
+from likewise.service.replay import replay_store
+from likewise.service.store import Store
+
+Begin = Callable[..., Desk]
+People = Callable[..., list[Applicant]]
+
+
+def _later(clock: Any, seconds: float) -> None:
+    moment = instant(clock.at) + timedelta(seconds=seconds)
+    clock.at = moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _first_pair(desk: Desk, round_id: str) -> tuple[str, str]:
+    over, under, _ = desk.book.round(round_id).askable(desk.state.learner.sensitivity)[0]
+    return over, under
+
+
+def _everything_agrees(desk: Desk) -> None:
+    """A desk made from scratch has the same state and book; the replay finds nothing."""
+    fresh = Desk(desk.store, desk.docket)
+    assert fresh.state == desk.state
+    assert fresh.book.rounds == desk.book.rounds
+    assert (fresh.book.members, fresh.book.rule) == (desk.book.members, desk.book.rule)
+    assert fresh.receipt() == desk.receipt()
+    found = replay_store(desk.store, desk.docket)
+    assert found.holds, found.text()
+    assert found.state == desk.state
+
+
+def test_a_round_from_arrival_to_its_end(begin: Begin, applicants: People) -> None:
+    desk = begin()
+    round_, _ = open_round(desk, applicants())
+    pair = _first_pair(desk, round_.id)
+    for member in ("ada", "bob"):
+        panels.object_to(desk, "r1", member, pair, "same debt")
+        panels.review(desk, "r1", member)
+    assert desk.book.round("r1").outcome == "report"
+    assert desk.book.round("r1").pairs == (pair,)
+    assert desk.state.lam > 0
+    feedback.label(desk, [("r1", person, 1) for person in round_.people])
+    assert desk.book.round("r1").status == "closed"
+    _everything_agrees(desk)
+
+
+def test_people_arrive_in_batches_until_the_round_is_sealed(
+    begin: Begin, applicants: People
+) -> None:
+    desk = begin()
+    open_round(desk, applicants("a", 2), seal=False)
+    add_people(desk, "r1", applicants("b", 1))
+    seal(desk, "r1")
+    seal(desk, "r1")
+    assert list(desk.book.round("r1").decisions) == ["a0", "a1", "b0"]
+    with pytest.raises(ServiceError, match="sealed"):
+        add_people(desk, "r1", applicants("c", 1))
+    assert [r.kind for r in desk.store.records("loans")].count("sealed") == 1
+    _everything_agrees(desk)
+
+
+def test_what_is_refused_leaves_no_trace(begin: Begin, applicants: People) -> None:
+    desk = begin()
+    open_round(desk, applicants())
+    head = desk.store.head("loans")
+    refused: list[Callable[[], object]] = [
+        lambda: open_round(desk, applicants("q", 5)),
+        lambda: open_round(desk, []),
+        lambda: open_round(desk, applicants(), round_id="r1"),
+        lambda: open_round(desk, [Applicant("x", {"score": 10**9, "debt": 1, "purpose": "car"})]),
+        lambda: open_round(desk, [Applicant("\ud800", applicants()[0].features)]),
+        lambda: open_round(desk, applicants("z"), round_id="\ud800"),
+        lambda: open_round(desk, applicants("z"), key="\x00"),
+        lambda: feedback.label(desk, [("r1", "p0", 1), ("r1", "p0", 0)]),
+        lambda: feedback.label(desk, [("r1", "p0", 1), ("r1", "nobody", 0)]),
+        lambda: feedback.override(desk, "r1", "nobody", True),
+        lambda: feedback.close(desk, "r1"),
+        lambda: panels.review(desk, "r1", "eve"),
+        lambda: panels.object_to(desk, "r1", "ada", ("p0", "nobody")),
+        lambda: panels.object_to(desk, "r1", "ada", _first_pair(desk, "r1"), "\ud800"),
+        lambda: panels.object_to(desk, "r1", "ada", _first_pair(desk, "r1"), "x" * 2001),
+        lambda: membership.leave(desk, "eve"),
+        lambda: membership.join(desk, "\ud800"),
+        lambda: membership.change_rule(desk, "veto(eve)"),
+        lambda: people.open_docket(desk.store, "loans", desk.book.settings),
+        lambda: people.open_docket(desk.store, "Not A Name", desk.book.settings),
+    ]
+    for number, command in enumerate(refused):
+        with pytest.raises(LikewiseError):
+            command()
+        assert desk.store.head("loans") == head, number
+    _everything_agrees(desk)
+
+
+def test_any_text_may_be_an_id(begin: Begin) -> None:
+    desk = begin()
+    features = {"score": 790, "debt": 1, "purpose": "car"}
+    for name in (
+        "名前",
+        "e\u0301",
+        "é",
+        "\u0000",
+        "'; DROP TABLE events; --",
+        "x" * 5000,
+        "\u2028",
+    ):
+        open_round(desk, [Applicant(name, features)], round_id=name)
+    _everything_agrees(desk)
+
+
+def test_objections_can_be_taken_back_until_the_panel_closes(
+    begin: Begin, applicants: People
+) -> None:
+    desk = begin()
+    open_round(desk, applicants())
+    pair = _first_pair(desk, "r1")
+    for member in ("ada", "bob"):
+        panels.object_to(desk, "r1", member, pair)
+    panels.object_to(desk, "r1", "ada", pair)
+    assert [r.kind for r in desk.store.records("loans")].count("objected") == 2
+    panels.review(desk, "r1", "ada")
+    panels.reopen(desk, "r1", "ada")
+    panels.withdraw(desk, "r1", "ada", pair)
+    panels.withdraw(desk, "r1", "ada", pair)
+    panels.review(desk, "r1", "ada")
+    panels.review(desk, "r1", "bob")
+    assert desk.book.round("r1").outcome == "quiet"
+    with pytest.raises(ServiceError, match="has closed"):
+        panels.withdraw(desk, "r1", "bob", pair)
+    _everything_agrees(desk)
+
+
+def test_a_deadline_ends_an_audit_by_those_who_were_there(
+    begin: Begin, applicants: People, clock: Any
+) -> None:
+    desk = begin(members=("ada", "bob", "cyd"), rule="any", deadline=60, quorum=1)
+    for name in ("r1", "r2"):
+        open_round(desk, applicants(name))
+    pair = _first_pair(desk, "r1")
+    panels.object_to(desk, "r1", "ada", pair)
+    panels.review(desk, "r1", "ada")
+    panels.object_to(desk, "r1", "bob", pair)
+    assert panels.tick(desk) is None
+    _later(clock, 61)
+    assert panels.tick(desk) is not None
+    assert panels.tick(desk) is None
+    first, second = desk.book.round("r1"), desk.book.round("r2")
+    assert first.seats == {"ada": "reviewed", "bob": "absent", "cyd": "absent"}
+    assert (first.outcome, first.pairs) == ("report", (pair,))
+    assert (second.outcome, set(second.seats.values())) == ("unaudited", {"absent"})
+    _everything_agrees(desk)
+
+
+def test_below_the_quorum_nobody_audited_the_round(
+    begin: Begin, applicants: People, clock: Any
+) -> None:
+    desk = begin(rule="any", deadline=60, quorum=2)
+    open_round(desk, applicants())
+    panels.object_to(desk, "r1", "ada", _first_pair(desk, "r1"))
+    panels.review(desk, "r1", "ada")
+    _later(clock, 60)
+    panels.tick(desk)
+    assert desk.book.round("r1").outcome == "unaudited"
+    assert desk.state.audits == 0
+    _everything_agrees(desk)
+
+
+def test_the_ledgers_time_never_goes_back(begin: Begin, applicants: People, clock: Any) -> None:
+    desk = begin(deadline=60)
+    open_round(desk, applicants("a"))
+    _later(clock, -3600)
+    open_round(desk, applicants("b"))
+    times = [record.at for record in desk.store.records("loans")]
+    assert times == sorted(times)
+    _everything_agrees(desk)
+
+
+def test_a_lottery_says_which_rounds_are_audited(begin: Begin, applicants: People) -> None:
+    desk = begin(audit_share=0.5)
+    for name in "abcdefgh":
+        open_round(desk, applicants(name))
+    seats = [bool(round_.seats) for round_ in desk.book.rounds.values()]
+    assert len(set(seats)) == 2
+    outcomes = [round_.outcome for round_ in desk.book.rounds.values()]
+    assert [outcome is None for outcome in outcomes] == seats
+    _everything_agrees(desk)
+
+
+def test_the_operator_may_end_an_audit_and_replay_says_so(begin: Begin, applicants: People) -> None:
+    desk = begin()
+    open_round(desk, applicants())
+    feedback.close(desk, "r1", unaudited=True)
+    feedback.close(desk, "r1", unaudited=True)
+    _everything_agrees(desk)
+    assert replay_store(desk.store, "loans").ended == 1
+
+
+def test_one_sided_labels_and_overrides(begin: Begin, applicants: People) -> None:
+    desk = begin(feedback="one-sided")
+    for name in "abcdef":
+        round_, _ = open_round(desk, applicants(name))
+        for member in ("ada", "bob"):
+            panels.review(desk, round_.id, member)
+        for person, decision in round_.decisions.items():
+            if person.endswith("2"):
+                feedback.override(desk, round_.id, person, not decision.approved)
+                feedback.override(desk, round_.id, person, not decision.approved)
+            elif decision.approved:
+                feedback.label(desk, [(round_.id, person, 1), (round_.id, person, 1)])
+    records = [r for r in desk.store.records("loans") if r.kind in ("labelled", "overridden")]
+    said = [(r.kind, r.body["round"], r.body["person"]) for r in records]
+    assert len(said) == len(set(said))
+    assert all(round_.status == "closed" for round_ in desk.book.rounds.values())
+    _everything_agrees(desk)
+
+
+def test_members_and_rules_change_for_rounds_that_are_sealed_later(
+    begin: Begin, applicants: People
+) -> None:
+    desk = begin(rule="veto(ada) or all")
+    open_round(desk, applicants("a"))
+    membership.join(desk, "cyd")
+    membership.join(desk, "cyd")
+    with pytest.raises(LikewiseError, match="ada"):
+        membership.leave(desk, "ada")
+    membership.change_rule(desk, "veto(cyd)")
+    membership.leave(desk, "ada")
+    open_round(desk, applicants("b"))
+    assert list(desk.book.round("r1").seats) == ["ada", "bob"]
+    assert list(desk.book.round("r2").seats) == ["bob", "cyd"]
+    panels.review(desk, "r1", "ada")
+    panels.review(desk, "r1", "bob")
+    assert desk.book.round("r1").outcome == "quiet"
+    _everything_agrees(desk)
+
+
+def test_a_request_that_is_sent_again_gets_the_same_answer(
+    begin: Begin, applicants: People
+) -> None:
+    desk = begin()
+    first, _ = open_round(desk, applicants("a"), key="k1")
+    head = desk.store.head("loans")
+    again, receipt = open_round(Desk(desk.store, "loans"), applicants("a"), key="k1")
+    assert (again, receipt.head) == (first, head)
+    with pytest.raises(ServiceError, match="another request"):
+        open_round(desk, applicants("b"), key="k1")
+    assert desk.store.head("loans") == head
+
+
+def test_names_of_rounds_pass_over_those_that_clients_chose(
+    begin: Begin, applicants: People
+) -> None:
+    desk = begin()
+    open_round(desk, applicants("a"), round_id="r2")
+    assert open_round(desk, applicants("b"))[0].id == "r3"
+    assert open_round(desk, applicants("c"))[0].id == "r4"
+
+
+def test_a_shadow_docket_is_audited_like_any_other(begin: Begin, applicants: People) -> None:
+    desk = begin(shadow=True)
+    open_round(desk, applicants())
+    for member in ("ada", "bob"):
+        panels.review(desk, "r1", member)
+    _everything_agrees(desk)
+
+
+def test_a_round_that_is_shown_again_changes_nothing(begin: Begin, applicants: People) -> None:
+    desk = begin()
+    open_round(desk, applicants())
+    for member in ("ada", "bob"):
+        panels.review(desk, "r1", member)
+    before = desk.state
+    repeats.object_again(desk, "r1", "ada", _first_pair(desk, "r1"))
+    repeats.finish_again(desk, "r1", "ada")
+    assert desk.state == before
+    assert len(desk.book.repeats) == 1
+    _everything_agrees(desk)
+
+
+def test_desks_on_the_same_store_see_everything(begin: Begin, applicants: People) -> None:
+    one = begin()
+    other = Desk(one.store, "loans", one.clock)
+    open_round(one, applicants("a"))
+    open_round(other, applicants("b"))
+    panels.review(one, "r2", "ada")
+    panels.review(other, "r2", "bob")
+    assert one.refresh().round("r2").outcome == "quiet"
+    assert one.state == other.state
+    _everything_agrees(one)
+
+
+def test_what_somebody_reads_does_not_change_under_their_hands(
+    begin: Begin, applicants: People
+) -> None:
+    desk = begin()
+    held, _ = open_round(desk, applicants())
+    panels.review(desk, "r1", "ada")
+    assert held.seats["ada"] == "asked"
+    assert desk.book.round("r1").seats["ada"] == "reviewed"
+
+
+def test_after_the_seed_is_published_nothing_is_decided(begin: Begin, applicants: People) -> None:
+    desk = begin()
+    open_round(desk, applicants("a"))
+    reveal_seed(desk)
+    reveal_seed(desk)
+    with pytest.raises(ServiceError, match="published"):
+        open_round(desk, applicants("b"))
+    _everything_agrees(desk)
+
+
+def test_who_is_erased_is_gone_and_every_decision_is_still_proved(
+    begin: Begin, applicants: People, tmp_path: Path
+) -> None:
+    desk = begin()
+    watching = Desk(desk.store, "loans", desk.clock)
+    debt = 83
+    someone = Applicant("ann", {"score": 781, "debt": debt, "purpose": "car"})
+    open_round(desk, [someone, *applicants("p", 2)], key="k")
+    watching.refresh()
+    pair = ("ann", "p1")
+    panels.object_to(desk, "r1", "ada", pair, "Ann is a nurse")
+    panels.withdraw(desk, "r1", "ada", pair)
+    panels.object_to(desk, "r1", "bob", pair, "Ann is a nurse too")
+    erase(desk, "r1", "ann")
+    erase(desk, "r1", "ann")
+    watching.refresh()
+    for one in (desk, watching):
+        held = next(p for p in one.state.open["r1"].people if p.id == "ann")
+        assert debt not in held.features
+    with desk.store.reading() as connection:
+        contents = [r[0] for r in connection.exec_driver_sql("SELECT content FROM payloads")]
+        prints = [r[0] for r in connection.exec_driver_sql("SELECT fingerprint FROM requests")]
+    assert len(contents) == 3
+    assert not [c for c in contents if "nurse" in c or f"{debt}." in c]
+    assert prints == [""]
+    with pytest.raises(ServiceError, match="erased"):
+        open_round(desk, [someone, *applicants("p", 2)], key="k")
+    for member in ("ada", "bob"):
+        panels.review(desk, "r1", member)
+    feedback.label(desk, [("r1", person, 1) for person in desk.book.round("r1").people])
+    _everything_agrees(desk)
+    watching.refresh()
+    assert watching.state == desk.state
+    erase(desk, "r1", "p0")
+    assert list(desk.book.open_rounds()) == []
+    _everything_agrees(desk)
+    found = replay_store(desk.store, "loans")
+    assert found.erased == [("r1", "ann"), ("r1", "p0")]
+    assert found.decisions == 3
+    assert "stand-in" in found.text()
+
+
+def test_sqlites_files_forget_who_was_erased(sqlite_url: str, spec: Any, tmp_path: Path) -> None:
+    store = Store.open(sqlite_url)
+    people.open_docket(store, "loans", spec())
+    desk = Desk(store, "loans")
+    open_round(desk, [Applicant("ann", {"score": 781, "debt": 83, "purpose": "car"})])
+    features = b"781.0,83.0"
+    files = [tmp_path / "ledger.db", tmp_path / "ledger.db-wal"]
+    assert any(features in path.read_bytes() for path in files)
+    erase(desk, "r1", "ann")
+    store.scrub()
+    assert not any(features in path.read_bytes() for path in files if path.exists())
+    store.close()
+
+
+def test_postgresqls_table_forgets_who_was_erased(postgres_url: str, spec: Any) -> None:
+    store = Store.open(postgres_url)
+    people.open_docket(store, "loans", spec())
+    desk = Desk(store, "loans")
+    open_round(desk, [Applicant("ann", {"score": 781, "debt": 83, "purpose": "car"})])
+
+    def on_disk() -> bool:
+        with store.reading() as connection:
+            asked = "SELECT current_setting('data_directory'), pg_relation_filepath('payloads')"
+            folder, file = connection.exec_driver_sql(asked).one()
+        return b"781.0,83.0" in (Path(folder) / file).read_bytes()
+
+    with sa.create_engine(
+        store.url.set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT",
+        poolclass=sa.NullPool,
+    ).connect() as superuser:  # fmt: skip
+        superuser.exec_driver_sql("CHECKPOINT")
+        assert on_disk()
+        erase(desk, "r1", "ann")
+        superuser.exec_driver_sql("CHECKPOINT")
+        assert on_disk()
+        store.scrub()
+        superuser.exec_driver_sql("CHECKPOINT")
+    assert not on_disk()
+    store.close()

@@ -1,0 +1,317 @@
+"""The store: append-only, one writer a docket, all or nothing, on both databases."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from likewise.service.desk import Desk
+from likewise.service.errors import LedgerBroken, ServiceError, StoreError
+from likewise.service.people import open_docket, open_round
+from likewise.service.personal import Payload
+from likewise.service.records import chained
+from likewise.service.store import Store, now
+from likewise.service.turns import FairLock
+
+Begin = Callable[..., Desk]
+
+
+def _append(store: Store, docket: str, times: int, body: dict[str, Any]) -> None:
+    for _ in range(times):
+        with store.writing(docket) as writing:
+            writing.append("first", body, now())
+            writing.append("second", body, now())
+
+
+WRITER = """
+import sys
+from likewise.service.store import Store, now
+from likewise.service.turns import FairLock
+store = Store.open(sys.argv[1])
+for _ in range(10):
+    with store.writing("d") as writing:
+        for kind in ("first", "second"):
+            writing.append(kind, {"who": sys.argv[2]}, now())
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE events SET at = 'never'",
+        "DELETE FROM events",
+        "DELETE FROM events WHERE seq = 2",
+        "INSERT INTO events SELECT docket, seq + 7, at, kind, body, prev, hash FROM events",
+        "INSERT INTO events SELECT docket, 3, at, kind, body, prev, hash FROM events WHERE seq = 1",
+    ],
+)
+def test_the_database_itself_refuses_to_change_a_ledger(store: Store, statement: str) -> None:
+    _append(store, "d", 1, {})
+    before = store.records("d")
+    with pytest.raises(sa.exc.DBAPIError), store.changing() as connection:
+        connection.exec_driver_sql(statement)
+    assert store.records("d") == before
+
+
+def test_sqlite_refuses_to_replace_a_record(sqlite_url: str) -> None:
+    store = Store.open(sqlite_url)
+    _append(store, "d", 1, {})
+    with pytest.raises(sa.exc.DBAPIError), store.changing() as connection:
+        connection.exec_driver_sql(
+            "INSERT OR REPLACE INTO events SELECT docket, seq, 'x', kind, body, prev, hash "
+            "FROM events WHERE seq = 2"
+        )
+    store.close()
+
+
+def test_postgresql_refuses_to_empty_the_ledger(postgres_url: str) -> None:
+    store = Store.open(postgres_url)
+    _append(store, "d", 1, {})
+    with pytest.raises(sa.exc.DBAPIError), store.changing() as connection:
+        connection.exec_driver_sql("TRUNCATE events")
+    assert store.head("d").seq == 2
+    store.close()
+
+
+@pytest.mark.parametrize("version", ["likewise-store/2", "", None])
+def test_an_unknown_or_missing_version_is_refused(store_url: str, version: str | None) -> None:
+    store = Store.open(store_url)
+    with store.changing() as connection:
+        if version is None:
+            connection.exec_driver_sql("DELETE FROM meta")
+        else:
+            connection.exec_driver_sql(f"UPDATE meta SET value = '{version}'")
+    store.close()
+    with pytest.raises(StoreError, match="version"):
+        Store.open(store_url)
+
+
+def test_tables_without_a_version_are_refused(store_url: str) -> None:
+    store = Store.open(store_url)
+    with store.changing() as connection:
+        connection.exec_driver_sql("DROP TABLE meta")
+    store.close()
+    with pytest.raises(StoreError, match="not a store of Likewise"):
+        Store.open(store_url)
+
+
+def test_looking_at_what_is_not_there_creates_nothing(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="not there"):
+        Store.open(f"sqlite:///{tmp_path / 'typo.db'}", create=False)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_database_that_is_not_a_store_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "text.db"
+    path.write_bytes(b"This is not a database, but a text of some length. " * 40)
+    with pytest.raises(StoreError, match="not a store"):
+        Store.open(f"sqlite:///{path}")
+    with pytest.raises(StoreError, match="cannot be opened"):
+        Store.open(f"sqlite:///{tmp_path / 'no' / 'folder.db'}")
+    for url in ("mysql://somewhere/x", "sqlite://", "nonsense"):
+        with pytest.raises(StoreError):
+            Store.open(url)
+
+
+def test_writers_in_threads_never_interleave(store: Store) -> None:
+    threads = [
+        threading.Thread(target=_append, args=(store, "d", 12, {"who": who})) for who in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    _check_pairs(store, 96)
+
+
+def test_writers_in_processes_never_interleave_even_on_an_empty_database(store_url: str) -> None:
+    workers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, store_url, str(who)]) for who in range(3)
+    ]
+    assert [worker.wait(120) for worker in workers] == [0, 0, 0]
+    store = Store.open(store_url)
+    _check_pairs(store, 60)
+    store.close()
+
+
+def _check_pairs(store: Store, number: int) -> None:
+    """Two records a transaction, by the same writer, side by side."""
+    records = list(chained("d", store.records("d")))
+    assert len(records) == number
+    for first, second in zip(records[::2], records[1::2], strict=True):
+        assert (first.kind, second.kind) == ("first", "second")
+        assert first.body == second.body
+
+
+def test_a_transaction_that_fails_leaves_no_trace(store: Store) -> None:
+    _append(store, "d", 1, {})
+    payload = Payload.fresh({"text": "why"})
+
+    def fail() -> None:
+        with store.writing("d") as writing:
+            writing.append("third", {}, now())
+            writing.keep(payload)
+            writing.records(0)
+            raise KeyError("something else")
+
+    with pytest.raises(KeyError):
+        fail()
+    assert store.head("d").seq == 2
+    assert store.payload("d", payload.digest) is None
+
+
+def test_dockets_do_not_wait_for_each_others_records(store: Store) -> None:
+    _append(store, "a", 1, {})
+    _append(store, "b", 1, {})
+    assert store.head("a").hash != store.head("b").hash
+    assert store.dockets() == ("a", "b")
+
+
+def test_a_lost_commit_does_not_lead_memory_astray(begin: Begin, applicants: Any) -> None:
+    """The connection dies as the transaction ends; whether it was recorded is not known."""
+    desk = begin()
+    engine = desk.store._writers
+    lost: list[bool] = []
+
+    def lose(connection: sa.Connection) -> None:
+        if lost:
+            lost.clear()
+            raise sa.exc.OperationalError("COMMIT", {}, Exception("connection lost"))
+
+    sa.event.listen(engine, "commit", lose)
+    before = desk.book.head
+    lost.append(True)
+    with pytest.raises(ServiceError, match="not known"):
+        open_round(desk, applicants("a"), key="one")
+    sa.event.remove(engine, "commit", lose)
+    assert desk.book.head == before
+    round_, receipt = open_round(desk, applicants("a"), key="one")
+    assert round_.id == "r1"
+    assert receipt.head == desk.store.head("loans")
+    assert Desk(desk.store, "loans").state == desk.state
+
+
+def test_a_desk_notices_that_its_ledger_is_not_there_any_more(begin: Begin, spec: Any) -> None:
+    desk = begin()
+    with desk.store.changing() as connection:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("DROP TRIGGER events_no_delete")
+        else:
+            connection.exec_driver_sql("DROP TRIGGER events_append_only ON events")
+        connection.exec_driver_sql("DELETE FROM events")
+        connection.exec_driver_sql("DELETE FROM secrets")
+    open_docket(desk.store, "loans", spec(), seed=6)
+    with pytest.raises(LedgerBroken, match="does not"):
+        desk.refresh()
+
+
+def test_a_desk_does_not_work_on_a_ledger_that_was_changed(begin: Begin, applicants: Any) -> None:
+    desk = begin()
+    open_round(desk, applicants("a"))
+    with desk.store.changing() as connection:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("DROP TRIGGER events_no_update")
+        else:
+            connection.exec_driver_sql("DROP TRIGGER events_append_only ON events")
+        connection.exec_driver_sql(
+            "UPDATE events SET body = replace(body, '\"drawn\":true', '\"drawn\":false') "
+            "WHERE kind = 'sealed'"
+        )
+    with pytest.raises(LedgerBroken) as caught:
+        Desk(desk.store, "loans")
+    assert caught.value.seq == 4
+
+
+def test_a_writer_who_waits_too_long_is_told_so(
+    store_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("likewise.service.engines.PATIENCE", 0.3)
+    store = Store.open(store_url)
+    _append(store, "d", 1, {})
+    other = Store.open(store_url)
+    with (
+        store.writing("d"),
+        pytest.raises(ServiceError, match="busy") as caught,
+        other.writing("d"),
+    ):
+        pass
+    assert (caught.value.code, caught.value.status) == ("store-unavailable", 503)
+    _append(other, "d", 1, {})
+    assert store.head("d").seq == 4
+    store.close()
+    other.close()
+
+
+def test_a_writer_who_fell_silent_does_not_keep_the_turn(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("likewise.service.engines.SILENCE", 1)
+    store, other = Store.open(postgres_url), Store.open(postgres_url)
+
+    def be_silent() -> None:
+        with store.writing("d") as writing:
+            time.sleep(1.6)
+            _append(other, "d", 1, {})
+            writing.append("late", {}, now())
+
+    with pytest.raises(ServiceError):
+        be_silent()
+    assert [record.kind for record in other.records("d")] == ["first", "second"]
+    _append(store, "d", 1, {})
+    store.close()
+    other.close()
+
+
+def test_a_desk_survives_the_loss_of_all_connections(
+    postgres_url: str, spec: Any, applicants: Any
+) -> None:
+    store, other = Store.open(postgres_url), Store.open(postgres_url)
+    open_docket(store, "loans", spec())
+    desk = Desk(store, "loans")
+    open_round(desk, applicants("a"))
+    lose = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
+    with other.reading() as connection:
+        connection.exec_driver_sql(lose + "AND datname = current_database()")
+    open_round(desk, applicants("b"))
+
+    def lose_it_within() -> None:
+        with desk.work() as bench:
+            bench.add("member-joined", {"member": "cyd"})
+            with other.reading() as connection:
+                connection.exec_driver_sql(lose + "AND datname = current_database()")
+
+    head = desk.book.head
+    with pytest.raises(ServiceError, match="not known"):
+        lose_it_within()
+    assert desk.refresh().head == head
+    assert desk.book.members == ["ada", "bob"]
+    open_round(desk, applicants("c"))
+    assert Desk(other, "loans").state == desk.state
+    store.close()
+    other.close()
+
+
+def test_turns_are_taken_in_the_order_of_asking() -> None:
+    lock, order = FairLock(), list[int]()
+
+    def ask(number: int) -> None:
+        with lock:
+            order.append(number)
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
+    with lock:
+        for number, thread in enumerate(threads):
+            thread.start()
+            while len(lock._waiting) <= number:
+                time.sleep(0.001)
+    for thread in threads:
+        thread.join()
+    assert order == list(range(8))
