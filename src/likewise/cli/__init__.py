@@ -2,8 +2,10 @@
 
 from likewise.cli import (  # noqa: F401 - they add their commands
     demo,
+    desk,
     ledger,
     listing,
+    serve,
     simulate,
     studies,
 )

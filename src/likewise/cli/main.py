@@ -40,6 +40,7 @@ def main() -> None:
       likewise demo                  learners side by side, and a report to read
       likewise simulate --help       one game, your way
       likewise list                  worlds, learners, classes and rules
+      likewise serve                 the live system
     """
 
 

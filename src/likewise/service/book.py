@@ -89,11 +89,22 @@ class Round:
 
 @dataclass(frozen=True)
 class Repeat:
-    """An earlier round that a member was shown again, and what they said this time."""
+    """An earlier round that a member was shown again, and what they said this time.
+
+    ``reasons`` holds the digest of each reason, if there is one; until it is ``done`` the member
+    may still change their mind. ``audits`` is how many audits the docket had ended by then.
+    """
 
     member: str
     round: str
-    pairs: tuple[Pair, ...]
+    reasons: Mapping[Pair, str | None]
+    done: bool
+    audits: int
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The pairs objected to this time."""
+        return tuple(sorted(self.reasons))
 
 
 class Book:
@@ -108,7 +119,8 @@ class Book:
         self.rule = ""
         self.rounds: dict[str, Round] = {}
         self._open: dict[str, Round] = {}
-        self.repeats: list[Repeat] = []
+        self.repeats: dict[tuple[str, str], Repeat] = {}
+        self.audits: list[str] = []
         self.revealed: tuple[int, str] | None = None
 
     @property
@@ -228,6 +240,7 @@ def _audited(book: Book, record: Record, body: dict[str, Any]) -> None:
     round_ = book.edit(body["round"])
     round_.outcome, round_.audited = body["outcome"], record.at
     round_.pairs = tuple((over, under) for over, under in body["pairs"])
+    book.audits.append(round_.id)
 
 
 def _labelled(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
@@ -244,8 +257,9 @@ def _closed(book: Book, record: Record, body: dict[str, Any]) -> None:
 
 
 def _repeated(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    pairs = tuple(sorted(Pair.of(pair) for pair in body["pairs"]))
-    book.repeats.append(Repeat(body["member"], body["round"], pairs))
+    said = {Pair.of(one["pair"]): one["reason"] for one in body["said"]}
+    place = (body["member"], body["round"])
+    book.repeats[place] = Repeat(*place, said, body["done"], len(book.audits))
 
 
 def _erased(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001

@@ -37,6 +37,8 @@ class Desk:
             raise ServiceError("no-docket", 404, f"There is no docket {docket!r}.")
         self.seed, self.salt = secret
         self._state: State | None = None
+        # The multiplier that each round was opened with; the state forgets closed rounds.
+        self.lams: dict[str, float] = {}
         self.refresh()
 
     # ── Reading ──────────────────────────────────────────────────────────────────────────────────
@@ -88,9 +90,16 @@ class Desk:
         for record in chained(self.docket, records, self.book.head):
             self.book.take(record)
             self._state = advance(self.state, record, contents, replaced)
+            self._note(record, self._state)
+
+    def _note(self, record: Record, state: State) -> None:
+        """Remember the multiplier that a round was opened with."""
+        name = record.body.get("round")
+        if record.kind == "arrived" and name in state.open:
+            self.lams.setdefault(str(name), state.open[str(name)].lam)
 
     def _forget(self) -> None:
-        self.book, self._state = Book(self.docket), None
+        self.book, self._state, self.lams = Book(self.docket), None, {}
 
     @contextmanager
     def work(self) -> Iterator[Bench]:
@@ -104,6 +113,7 @@ class Desk:
             try:
                 for record in bench.records:
                     self.book.take(record)
+                    self._note(record, bench.state)
                 self._state = bench.state
             except BaseException:
                 self._forget()

@@ -30,8 +30,10 @@ def erase(desk: Desk, round_id: str, person: str) -> Receipt:
             bench.add("erased", {"round": round_id, "person": person, "digest": remains})
             bench.writing.erase(digest)
             bench.writing.forget_fingerprints(round_id)
-            for reason, pair in round_.reasons.items():
-                if person in pair:
+            again = [r.reasons for r in bench.book.repeats.values() if r.round == round_id]
+            said = [*round_.reasons.items(), *((d, p) for r in again for p, d in r.items())]
+            for reason, pair in said:
+                if reason is not None and person in pair:
                     bench.writing.erase(reason)
     return desk.receipt()
 

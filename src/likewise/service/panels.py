@@ -12,7 +12,17 @@ from likewise.service.errors import ServiceError
 from likewise.service.personal import Payload
 from likewise.service.records import Receipt
 
-__all__ = ["conclusion", "object_to", "reopen", "repeat", "review", "tick", "withdraw"]
+__all__ = [
+    "askable",
+    "checked_reason",
+    "conclusion",
+    "drop_reason",
+    "object_to",
+    "reopen",
+    "review",
+    "tick",
+    "withdraw",
+]
 
 LONGEST_REASON = 2000
 
@@ -23,14 +33,12 @@ def object_to(
     """A member objects to a pair; the direction follows from the scores."""
     with desk.work() as bench:
         round_ = _seated(bench, round_id, member)
-        asked = _askable(bench, round_, pair)
-        if reason is not None and len(reason) > LONGEST_REASON:
-            raise ServiceError(
-                "too-long", 422, f"A reason may have {LONGEST_REASON} characters; shorten it."
-            )
-        if not reason and asked in round_.objections.get(member, {}):
+        asked = askable(bench, round_, pair)
+        mine = round_.objections.get(member, {})
+        if asked in mine and not reason and mine[asked] is None:
             return desk.receipt()
-        digest = bench.keep(Payload.fresh({"text": reason})) if reason else None
+        digest = checked_reason(bench, reason)
+        drop_reason(bench, mine.get(asked))
         bench.add(
             "objected",
             {"round": round_id, "member": member, "pair": list(asked), "reason": digest},
@@ -44,6 +52,7 @@ def withdraw(desk: Desk, round_id: str, member: str, pair: Iterable[str]) -> Rec
         round_ = _seated(bench, round_id, member)
         asked = Pair.of(pair)
         if asked in round_.objections.get(member, {}):
+            drop_reason(bench, round_.objections[member][asked])
             bench.add("withdrawn", {"round": round_id, "member": member, "pair": list(asked)})
     return desk.receipt()
 
@@ -65,20 +74,6 @@ def reopen(desk: Desk, round_id: str, member: str) -> Receipt:
     with desk.work() as bench:
         if _seated(bench, round_id, member).seats[member] == "reviewed":
             bench.add("reopened", {"round": round_id, "member": member})
-    return desk.receipt()
-
-
-def repeat(desk: Desk, round_id: str, member: str, pairs: Iterable[Iterable[str]]) -> Receipt:
-    """What a member said of an earlier round that was shown again; it changes nothing."""
-    with desk.work() as bench:
-        round_ = bench.book.round(round_id)
-        if round_.seats.get(member) != "reviewed" or round_.outcome is None:
-            raise ServiceError(
-                "not-repeatable", 409, f"{member!r} has not reviewed the round {round_id!r} before."
-            )
-        said = sorted(_askable(bench, round_, pair) for pair in pairs)
-        body = {"member": member, "round": round_id, "pairs": [list(pair) for pair in said]}
-        bench.add("repeated", body)
     return desk.receipt()
 
 
@@ -132,12 +127,28 @@ def _seated(bench: Bench, round_id: str, member: str) -> Round:
     if round_.outcome is not None or round_.closed is not None:
         raise ServiceError(
             "panel-closed", 409,
-            f"The panel of round {round_id!r} has closed; nothing can be added or taken back.",
+            "The panel of this round has closed; nothing can be added or taken back.",
         )  # fmt: skip
     return round_
 
 
-def _askable(bench: Bench, round_: Round, pair: Iterable[str]) -> Pair:
+def checked_reason(bench: Bench, reason: str | None) -> str | None:
+    """Keep a reason beside the ledger; its digest, or None where there is none."""
+    if reason is not None and len(reason) > LONGEST_REASON:
+        raise ServiceError(
+            "too-long", 422, f"A reason may have {LONGEST_REASON} characters; shorten it."
+        )
+    return bench.keep(Payload.fresh({"text": reason})) if reason else None
+
+
+def drop_reason(bench: Bench, digest: str | None) -> None:
+    """Remove a reason that no objection has any more: nobody would find it to erase it later."""
+    if digest is not None:
+        bench.writing.erase(digest)
+
+
+def askable(bench: Bench, round_: Round, pair: Iterable[str]) -> Pair:
+    """The pair, if its gap is large enough for a report."""
     asked = Pair.of(pair)
     for person in asked:
         if person not in round_.decisions:

@@ -77,26 +77,10 @@ def open_round(
 
     A request that is sent again with the same key and the same people gets the same answer.
     """
-    asked = canonical([[[p.id, dict(p.features)] for p in people], round_id, seal])
-    if key is not None:
-        _check_key(key)
     with desk.work() as bench:
-        known = None if key is None else bench.writing.request(key)
-        fingerprint = hmac.new(desk.salt, asked, "sha256").hexdigest()
+        fingerprint, known = _known(bench, key, people, [round_id, seal])
         if known is not None:
-            if not known[0]:
-                raise ServiceError(
-                    "key-forgotten", 409,
-                    f"Somebody in round {known[1]!r} was erased, so nothing is left to recognise "
-                    f"the request {key!r} by. Read that round instead.",
-                )  # fmt: skip
-            if known[0] != fingerprint:
-                raise ServiceError(
-                    "key-reused", 409,
-                    f"The idempotency key {key!r} came with another request before. Use a new key "
-                    f"for every round.",
-                )  # fmt: skip
-            return desk.book.round(known[1]), desk.receipt()
+            return known, desk.receipt()
         name = _free_name(bench) if round_id is None else round_id
         if name in bench.book.rounds:
             raise ServiceError(
@@ -110,14 +94,22 @@ def open_round(
     return desk.book.round(name), desk.receipt()
 
 
-def add_people(desk: Desk, round_id: str, people: Sequence[Applicant]) -> tuple[Round, Receipt]:
+def add_people(
+    desk: Desk, round_id: str, people: Sequence[Applicant], *, key: str | None = None
+) -> tuple[Round, Receipt]:
     """More people join a round that is not sealed; they are decided on at once."""
     with desk.work() as bench:
-        if bench.book.round(round_id).sealed is not None:
+        round_ = bench.book.round(round_id)
+        fingerprint, known = _known(bench, key, people, ["add", round_id])
+        if known is not None:
+            return known, desk.receipt()
+        if round_.sealed is not None:
             raise ServiceError(
                 "round-sealed", 409,
                 f"Round {round_id!r} is sealed; nobody can join it. Let them arrive in a new one.",
             )  # fmt: skip
+        if key is not None:
+            bench.writing.keep_request(key, fingerprint, round_id)
         _arrive(bench, round_id, people)
     return desk.book.round(round_id), desk.receipt()
 
@@ -128,6 +120,33 @@ def seal(desk: Desk, round_id: str) -> tuple[Round, Receipt]:
         if bench.book.round(round_id).sealed is None:
             _seal(bench, round_id)
     return desk.book.round(round_id), desk.receipt()
+
+
+def _known(
+    bench: Bench, key: str | None, people: Sequence[Applicant], more: list[Any]
+) -> tuple[str, Round | None]:
+    """The fingerprint of a request, and the round that it made if it came before."""
+    if key is None:
+        return "", None
+    _check_key(key)
+    asked = canonical([[[p.id, dict(p.features)] for p in people], *more])
+    fingerprint = hmac.new(bench.desk.salt, asked, "sha256").hexdigest()
+    known = bench.writing.request(key)
+    if known is None:
+        return fingerprint, None
+    if not known[0]:
+        raise ServiceError(
+            "key-forgotten", 409,
+            f"Somebody in round {known[1]!r} was erased, so nothing is left to recognise the "
+            f"request {key!r} by. Read that round instead.",
+        )  # fmt: skip
+    if known[0] != fingerprint:
+        raise ServiceError(
+            "key-reused", 409,
+            f"The idempotency key {key!r} came with another request before. Use a new key for "
+            f"every request.",
+        )  # fmt: skip
+    return fingerprint, bench.book.round(known[1])
 
 
 def _free_name(bench: Bench) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 
 from likewise.auditing import Panel
@@ -11,11 +12,12 @@ from likewise.service import feedback, membership, panels
 from likewise.service.book import Round
 from likewise.service.desk import Desk
 from likewise.service.docket import DocketSpec
+from likewise.service.offices import Offices
 from likewise.service.people import Applicant, open_docket, open_round
 from likewise.service.store import Store
 from likewise.worlds import Encounter, Loans
 
-__all__ = ["DEMO", "YOU", "Simulation", "applicants"]
+__all__ = ["DEMO", "YOU", "Simulation", "applicants", "demonstrate"]
 
 DEMO, YOU = "demo-lending", "you"
 HISTORY = 40
@@ -58,42 +60,41 @@ class Simulation:
                 deadline=900.0, quorum=3, repeat_share=0.2,
             )  # fmt: skip
             open_docket(store, DEMO, spec, seed)
-        self.desk = Desk(store, DEMO)
 
-    def step(self) -> bool:
+    def step(self, desk: Desk) -> bool:
         """Do the next thing that there is to do; False where there is none."""
-        book = self.desk.refresh()
+        book = desk.refresh()
         for round_ in book.open_rounds():
-            if self._answer(round_) or self._repay(round_):
+            if self._answer(desk, round_) or self._repay(desk, round_):
                 return True
         if len(book.rounds) < HISTORY or len(book.awaiting(YOU)) < AHEAD:
             if len(book.rounds) >= HISTORY and YOU not in book.members:
-                membership.join(self.desk, YOU)
+                membership.join(desk, YOU)
             t = len(book.rounds) + 1
-            open_round(self.desk, applicants(self._met(t).people), key=f"demo-{t}")
+            open_round(desk, applicants(self._met(t).people), key=f"demo-{t}")
             return True
         return False
 
     def _met(self, number: int) -> Encounter:
         return self.world.encounter(number)
 
-    def _answer(self, round_: Round) -> bool:
+    def _answer(self, desk: Desk, round_: Round) -> bool:
         """One simulated member reviews the round."""
         for member, seat in round_.seats.items():
             if seat == "asked" and member != YOU and round_.outcome is None:
                 auditor = next(a for a in self.world.panel.auditors if a.name == member)
                 scores = [decision.score for decision in round_.decisions.values()]
-                asked = self.desk.state.learner.sensitivity
+                asked = desk.state.learner.sensitivity
                 said = Panel([auditor], "any").objections(
                     self._met(round_.number).people, scores, asked
                 )
                 for pair in said.members[member].pairs:
-                    panels.object_to(self.desk, round_.id, member, pair)
-                panels.review(self.desk, round_.id, member)
+                    panels.object_to(desk, round_.id, member, pair)
+                panels.review(desk, round_.id, member)
                 return True
         return False
 
-    def _repay(self, round_: Round) -> bool:
+    def _repay(self, desk: Desk, round_: Round) -> bool:
         """Those who got a loan repay it, or not, once the panel has closed."""
         if round_.outcome is None:
             return False
@@ -104,7 +105,17 @@ class Simulation:
             if round_.decisions[person].approved and person not in round_.labels
         ]
         if labels:
-            feedback.label(self.desk, labels)
+            feedback.label(desk, labels)
         elif round_.closed is None:
-            feedback.close(self.desk, round_.id)
+            feedback.close(desk, round_.id)
         return True
+
+
+async def demonstrate(offices: Offices, simulation: Simulation, stop: asyncio.Event) -> None:
+    """Let the simulation work until told to stop, in the docket's own thread."""
+    while not stop.is_set():
+        busy = await offices.run(DEMO, lambda office: simulation.step(office.desk))
+        try:
+            await asyncio.wait_for(stop.wait(), 0.001 if busy else 1.0)
+        except TimeoutError:
+            continue

@@ -59,7 +59,9 @@ class Store:
             found = store._version(create)
         except sa.exc.OperationalError as error:
             store.close()
-            raise StoreError(f"{store.where} cannot be opened: {error.orig}") from error
+            raise StoreError(
+                f"The database {store.where} cannot be opened: {error.orig}"
+            ) from error
         except sa.exc.DatabaseError as error:
             store.close()
             raise StoreError(f"{store.where} is not a store of Likewise: {error.orig}") from error

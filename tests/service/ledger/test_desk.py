@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
-from likewise.service import feedback, membership, panels, people
+from likewise.service import feedback, membership, panels, people, repeats
 from likewise.service.book import instant
 from likewise.service.desk import Desk
 from likewise.service.erasure import erase, reveal_seed
@@ -287,7 +287,8 @@ def test_a_round_that_is_shown_again_changes_nothing(begin: Begin, applicants: P
     for member in ("ada", "bob"):
         panels.review(desk, "r1", member)
     before = desk.state
-    panels.repeat(desk, "r1", "ada", [_first_pair(desk, "r1")])
+    repeats.object_again(desk, "r1", "ada", _first_pair(desk, "r1"))
+    repeats.finish_again(desk, "r1", "ada")
     assert desk.state == before
     assert len(desk.book.repeats) == 1
     _everything_agrees(desk)

@@ -41,6 +41,8 @@ class Frame:
     """The name of the reader; empty when nobody is signed in."""
     notice: str = ""
     """One sentence about what has just been done, or nothing."""
+    receipt: str = ""
+    """The ledger's head, for a reader who wants to keep it."""
 
 
 @dataclass(frozen=True)

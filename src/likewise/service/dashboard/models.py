@@ -88,7 +88,8 @@ class Head:
     """The latest record of the ledger."""
 
     seq: int
-    hash: str
+    receipt: str
+    """The line that proves all records up to this one."""
     at: str
 
 

@@ -33,7 +33,7 @@ def live(model: Dashboard) -> dict[str, Any]:
             tile.key: {"value": tile.value, "note": tile.note, "attention": tile.attention}
             for tile in tiles(model.standing)
         },
-        "head": {"seq": model.head.seq, "hash": model.head.hash, "at": model.head.at},
+        "head": {"seq": model.head.seq, "receipt": model.head.receipt, "at": model.head.at},
         "series": {
             "rounds": list(series.rounds),
             **{chart.key: list(getattr(series, chart.key)) for chart in CHARTS},

@@ -88,7 +88,7 @@
       tile.classList.toggle("attention", attention);
     }
     find("head-seq").textContent = data.head.seq;
-    find("head-hash").textContent = data.head.hash;
+    find("head-receipt").textContent = data.head.receipt;
     find("head-at").textContent = tell(data.head.at);
     find("fresh").textContent = `As of ${tell(data.now)}`;
     if (series.rounds.length) find("no-series")?.remove();
@@ -153,11 +153,11 @@
   copy.hidden = false;
   copy.addEventListener("click", async () => {
     try {
-      await navigator.clipboard.writeText(find("head-hash").textContent);
+      await navigator.clipboard.writeText(find("head-receipt").textContent);
       find("copied").textContent = "Copied.";
     } catch {
       // Browsers refuse without a secure connection; the text is then selected, ready to be copied.
-      getSelection().selectAllChildren(find("head-hash"));
+      getSelection().selectAllChildren(find("head-receipt"));
       find("copied").textContent = "Selected: press Ctrl+C, or Cmd+C.";
     }
   });

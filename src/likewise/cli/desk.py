@@ -1,0 +1,96 @@
+"""``likewise token`` and ``likewise docket``: what an operator does at the machine itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from likewise.cli.main import main
+from likewise.cli.serve import DATABASE, opened_store
+
+__all__ = ["docket", "token"]
+
+ROLES = ("operator", "client", "auditor", "regulator")
+
+
+@main.group(short_help="Who may call the live system.")
+def token() -> None:
+    """Tokens of the live system."""
+
+
+@token.command("create", short_help="A new token, shown once.")
+@click.argument("role", type=click.Choice(ROLES))
+@click.argument("name")
+@click.option("--docket", "docket_name", help="The docket that it is for.")
+@DATABASE
+def create(role: str, name: str, docket_name: str | None, database: str) -> None:
+    """Create a token of ROLE for NAME; an auditor's name is that of a member of the panel."""
+    from likewise.errors import LikewiseError
+
+    with opened_store(database) as store:
+        from likewise.service.identity import ROLES as KNOWN
+        from likewise.service.identity import create_token
+
+        if docket_name is not None and docket_name not in store.dockets():
+            raise LikewiseError(f"There is no docket {docket_name!r} in {store.where}.")
+        chosen = next(one for one in KNOWN if one == role)
+        made, identity = create_token(store, chosen, name, docket_name)
+    click.echo(f"{made}")
+    click.echo(f"Shown this once. To revoke it: likewise token revoke {identity.id}", err=True)
+
+
+@token.command("list", short_help="All tokens, but for the tokens themselves.")
+@DATABASE
+def list_all(database: str) -> None:
+    """List who has a token."""
+    with opened_store(database) as store:
+        from likewise.service.identity import list_tokens
+
+        for one in list_tokens(store):
+            state = f"revoked {one.revoked}" if one.revoked else "in use"
+            where = one.docket or "all dockets"
+            click.echo(f"{one.id}  {one.role:<9}  {one.name}  {where}  {one.created}  {state}")
+
+
+@token.command("revoke", short_help="From now on a token opens nothing.")
+@click.argument("token_id", metavar="ID")
+@DATABASE
+def revoke(token_id: str, database: str) -> None:
+    """Revoke the token with that ID, which `likewise token list` shows."""
+    with opened_store(database) as store:
+        from likewise.service.identity import revoke_token
+
+        one = revoke_token(store, token_id)
+    click.echo(f"{one.id} ({one.role} {one.name}) was revoked at {one.revoked}.")
+
+
+@main.group(short_help="What is decided on, by which class, under which panel.")
+def docket() -> None:
+    """Dockets of the live system."""
+
+
+@docket.command("create", short_help="Begin a docket.")
+@click.argument("name")
+@click.option(
+    "--spec", "spec_file", required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Its settings: JSON with title, learner, members, rule, ….",
+)  # fmt: skip
+@DATABASE
+def create_docket(name: str, spec_file: Path, database: str) -> None:
+    """Begin the docket NAME; prints the first receipt of its ledger."""
+    from likewise.errors import LikewiseError
+
+    with opened_store(database) as store:
+        from likewise.service.people import open_docket
+        from likewise.service.specs import read_spec
+
+        try:
+            data = json.loads(spec_file.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise LikewiseError(f"{spec_file} is not JSON: {error}. Correct it.") from error
+        if not isinstance(data, dict):
+            raise LikewiseError(f"{spec_file} must hold one JSON object.")
+        click.echo(str(open_docket(store, name, read_spec(data))))

@@ -1,0 +1,126 @@
+"""``likewise serve``: the live system."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from likewise.cli.main import AT_LEAST_ONE, main
+
+if TYPE_CHECKING:
+    from likewise.service.settings import Settings
+    from likewise.service.store import Store
+
+__all__ = ["DATABASE", "opened_store", "serve"]
+
+DATABASE = click.option(
+    "--database", envvar="LIKEWISE_DATABASE", default="likewise.db", show_default=True,
+    help="A file, or postgresql://USER@HOST/NAME.",
+)  # fmt: skip
+
+
+def need_service(*modules: str) -> None:
+    """Say which extra is missing, rather than which module."""
+    import importlib.util
+
+    missing = [name for name in modules if importlib.util.find_spec(name) is None]
+    if missing:
+        extra = "service,postgres" if "psycopg" in missing else "service"
+        raise click.ClickException(
+            f"The live system needs {', '.join(missing)}. Install it with: "
+            f"pip install 'likewise[{extra}]'"
+        )
+
+
+def needed_for(database: str) -> tuple[str, ...]:
+    """The modules that a store at that address needs."""
+    return ("sqlalchemy", "psycopg") if database.startswith("postgresql") else ("sqlalchemy",)
+
+
+@contextmanager
+def opened_store(database: str) -> Iterator[Store]:
+    """The store at an address, or a sentence that says why it cannot be opened."""
+    need_service(*needed_for(database))
+    import sqlalchemy as sa
+
+    from likewise.service.settings import database_url
+    from likewise.service.store import Store
+
+    try:
+        store = Store.open(database_url(database))
+    except (sa.exc.OperationalError, sa.exc.ArgumentError) as error:
+        raise click.ClickException(
+            f"The database cannot be opened: {getattr(error, 'orig', None) or error}. Is the "
+            f"address right, is the server running, and is the folder there?"
+        ) from error
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@main.command(short_help="The live system: an API for decisions and for auditors.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True)
+@DATABASE
+@click.option(
+    "--workers", type=AT_LEAST_ONE, default=1, show_default=True,
+    help="Processes. They take turns at each docket.",
+)  # fmt: skip
+@click.option(
+    "--demo", is_flag=True,
+    help="A lending docket with a simulated stream, and a seat on its panel for you.",
+)  # fmt: skip
+def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None:
+    """Serve the pages at http://HOST:PORT and the API at http://HOST:PORT/v1.
+
+    The first start prints the operator's token, once. Limits are set by LIKEWISE_BODY_LIMIT,
+    LIKEWISE_RATE and the other settings of likewise.service.settings. There is no encryption here:
+    put a proxy with TLS before it, if others are to reach it.
+    """
+    need_service("fastapi", "uvicorn", *needed_for(database))
+    from dataclasses import replace
+
+    import uvicorn
+
+    from likewise.service.settings import Settings
+    from likewise.service.telemetry import log_as_json
+
+    settings = replace(Settings.from_environment(os.environ), database=database, demo=demo)
+    shown = f"[{host}]" if ":" in host else host
+    _greet(settings, f"http://{shown}:{port}")
+    log_as_json()
+    # Other processes learn of the settings in this way.
+    os.environ.update(settings.to_environment())
+    uvicorn.run(
+        "likewise.service.app:from_environment",
+        factory=True,
+        host=host,
+        port=port,
+        workers=workers,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+    )
+
+
+def _greet(settings: Settings, address: str) -> None:
+    """The address, and at the first start the operator's token."""
+    from likewise.service.identity import create_token, first_operator
+
+    with opened_store(settings.database) as store:
+        token, seat = first_operator(store), None
+        if settings.demo:
+            from likewise.service.simulated import DEMO, YOU, Simulation
+
+            Simulation(store)
+            seat, _ = create_token(store, "auditor", YOU, DEMO)
+        click.echo(f"Likewise at {address}, with {store.where}")
+    if token is not None:
+        click.echo(f"The operator's token, shown this once: {token}")
+    if seat is not None:
+        click.echo(f"Your seat on the panel: sign in at {address} with {seat}")

@@ -1,0 +1,143 @@
+"""Every answer that is not what was asked for: a code, and a sentence that says what to do."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException as AnyHTTPException
+
+from likewise.errors import LikewiseError
+from likewise.service.answers import ErrorAnswer
+from likewise.service.errors import LedgerBroken, ServiceError, StoreError
+from likewise.service.limits import TooMany, too_large
+
+__all__ = [
+    "DOCUMENTED",
+    "UNAVAILABLE",
+    "BodyTooLarge",
+    "error_answer",
+    "install_handlers",
+    "problem",
+    "unavailable",
+]
+
+LOG = logging.getLogger("likewise.service")
+
+# What a database does that is gone, locked for too long, or has no connection left.
+UNAVAILABLE = (sa.exc.OperationalError, sa.exc.TimeoutError)
+
+_MEANINGS = {
+    400: "The body cannot be read at all.",
+    401: "No token, or one that is not known.",
+    403: "A token of another role or docket.",
+    404: "There is no such thing.",
+    405: "This address takes other methods.",
+    409: "It contradicts what is recorded.",
+    413: "The body is too large.",
+    422: "The request does not fit the model, or was refused.",
+    429: "Requests come too fast; Retry-After says when to come again.",
+    503: "Too many wait already, or the database is out of reach; send it again.",
+}
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorAnswer, "description": words} for status, words in _MEANINGS.items()
+}
+
+_OTHERS = {
+    400: ("bad-request", "The request cannot be read. Send JSON in UTF-8."),
+    404: ("not-found", "There is nothing at this address. /v1/openapi.json lists what there is."),
+    405: ("wrong-method", "This address takes other methods; the header Allow names them."),
+}
+
+
+class BodyTooLarge(HTTPException):
+    """A body that grew too large while it was read; FastAPI lets this kind of error through."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(413)
+        self.limit = limit
+
+
+def problem(code: str, status: int, sentence: str) -> JSONResponse:
+    """One answer of that kind."""
+    # Text from a request may hold what UTF-8 cannot say.
+    plain = sentence.encode("utf-8", "replace").decode()
+    return JSONResponse({"error": {"code": code, "message": plain}}, status)
+
+
+def error_answer(error: LikewiseError) -> JSONResponse:
+    """The answer to something that Likewise refuses."""
+    if isinstance(error, ServiceError):
+        answer = problem(error.code, error.status, error.sentence)
+        if isinstance(error, TooMany):
+            answer.headers["Retry-After"] = str(error.wait)
+        elif error.status == 503:
+            answer.headers["Retry-After"] = "1"
+        elif error.status == 401:
+            answer.headers["WWW-Authenticate"] = "Bearer"
+        return answer
+    if isinstance(error, (LedgerBroken, StoreError)):
+        LOG.error("The store cannot be used.", exc_info=error)
+        return problem(
+            "store-broken", 500, "The ledger cannot be read. Tell the operator; the log says why."
+        )
+    return problem("refused", 422, str(error))
+
+
+def _where(error: Mapping[str, Any]) -> str:
+    """A place in a request in words: body.people.0.id."""
+    return ".".join(str(part) for part in error.get("loc", ())) or "body"
+
+
+async def _refused(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, LikewiseError)  # noqa: S101 - that is what it is registered for
+    return error_answer(error)
+
+
+async def _invalid(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
+    found = error.errors()
+    listed = "; ".join(f"{_where(one)}: {one['msg']}" for one in found[:5])
+    more = f" (and {len(found) - 5} more)" if len(found) > 5 else ""
+    return problem(
+        "invalid", 422, f"The request does not fit: {listed}{more}. Correct it and send it again."
+    )
+
+
+async def _http(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, AnyHTTPException)  # noqa: S101 - registered for it
+    if isinstance(error, BodyTooLarge):
+        return error_answer(too_large(error.limit))
+    code, sentence = _OTHERS.get(error.status_code, ("refused", str(error.detail)))
+    answer = problem(code, error.status_code, sentence)
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+def unavailable(error: Exception) -> JSONResponse:
+    """The answer while the database cannot be used."""
+    LOG.error("The database cannot be reached.", exc_info=error)
+    return error_answer(
+        ServiceError(
+            "store-unavailable", 503,
+            "The database is out of reach or busy. Nothing was recorded; send it again.",
+        )
+    )  # fmt: skip
+
+
+async def _unreachable(_: Request, error: Exception) -> JSONResponse:
+    return unavailable(error)
+
+
+def install_handlers(app: FastAPI) -> None:
+    """Let the app answer in this way."""
+    app.add_exception_handler(LikewiseError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(AnyHTTPException, _http)
+    for kind in UNAVAILABLE:
+        app.add_exception_handler(kind, _unreachable)

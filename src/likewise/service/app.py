@@ -1,0 +1,82 @@
+"""The application: a store, its offices, the gate and the routes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Security
+from fastapi.routing import APIRoute
+
+from likewise.service.api import dockets, health, ledger, reviews, rounds, tokens
+from likewise.service.api.access import BEARER, Services
+from likewise.service.api.errors import install_handlers
+from likewise.service.api.gate import Gate
+from likewise.service.offices import Offices
+from likewise.service.settings import Settings
+from likewise.service.simulated import Simulation, demonstrate
+from likewise.service.store import Store
+from likewise.service.telemetry import Telemetry, log_as_json
+from likewise.service.web import install_pages
+
+__all__ = ["create_app", "from_environment"]
+
+ROUTERS = (tokens, dockets, rounds, reviews, ledger)
+DESCRIPTION = (
+    "Decisions about people under the eyes of a panel. Every error is "
+    '`{"error": {"code", "message"}}`; every answer that wrote carries a receipt.'
+)
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """A server with these settings. The database is opened at once, so that mistakes show."""
+    store = Store.open(settings.database)
+    offices = Offices(store, settings.waiting_limit)
+    services = Services(store, settings, offices, Telemetry())
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        stop = asyncio.Event()
+        tasks = [asyncio.create_task(offices.tick(settings.tick_seconds, stop))]
+        if settings.demo:
+            tasks.append(asyncio.create_task(demonstrate(offices, Simulation(store), stop)))
+        try:
+            yield
+        finally:
+            stop.set()
+            await asyncio.gather(*tasks)
+            await offices.close()
+            store.close()
+
+    # FastAPI's pages of documentation load scripts from elsewhere; there is the schema alone.
+    app = FastAPI(
+        title="Likewise",
+        version="1",
+        description=DESCRIPTION,
+        openapi_url="/v1/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        generate_unique_id_function=_name,
+        redirect_slashes=False,
+    )
+    app.state.services = services
+    install_handlers(app)
+    app.add_middleware(Gate, store=store, settings=settings, telemetry=services.telemetry)
+    app.include_router(health.router)
+    for module in ROUTERS:
+        app.include_router(module.router, dependencies=[Security(BEARER)])
+    install_pages(app, settings)
+    return app
+
+
+def from_environment() -> FastAPI:
+    """A server with the settings of the environment, for several processes of one command."""
+    log_as_json()  # every process has logs of its own
+    return create_app(Settings.from_environment(os.environ))
+
+
+def _name(route: APIRoute) -> str:
+    return route.name

@@ -1,0 +1,167 @@
+"""The commands of the live system: a server from nothing, tokens and dockets at the machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+
+from likewise import Feature, FeatureSchema, Segments
+from likewise.cli import main
+from likewise.service.client import Client
+
+SCHEMA = FeatureSchema((Feature("score", "integer", 300, 850),))
+SPEC = {
+    "title": "Loans",
+    "members": ["ann"],
+    "learner": {
+        "hypotheses": Segments(SCHEMA, score="score", cuts=range(350, 800, 50), by=[]).spec(),
+        "k": 2,
+        "alpha": 0.3,
+        "eps": 0.3,
+    },
+}
+
+
+def run(*args: str) -> Any:
+    return CliRunner().invoke(main, list(args))
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Served:
+    """``likewise serve`` in a process of its own."""
+
+    def __init__(self, folder: Path, *more: str) -> None:
+        self.port, self.logs = free_port(), folder / "log.jsonl"
+        self.out = folder / "out.txt"
+        command = [sys.executable, "-m", "likewise", "serve", "--port", str(self.port), *more]
+        with self.logs.open("wb") as logs, self.out.open("wb") as out:
+            self.process = subprocess.Popen(
+                command, cwd=folder, stdout=out, stderr=logs,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )  # fmt: skip
+        self.address = f"http://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> Served:
+        ends = time.monotonic() + 90
+        while True:
+            assert self.process.poll() is None, self.logs.read_text()
+            assert time.monotonic() < ends
+            try:
+                if httpx.get(f"{self.address}/readyz").status_code == 200:
+                    return self
+            except httpx.TransportError:
+                time.sleep(0.1)
+
+    def __exit__(self, *_: object) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(30)
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait(30)
+
+    @property
+    def token(self) -> str | None:
+        found = re.search(r"lw_operator_[\w-]{43}", self.out.read_text())
+        return None if found is None else found.group()
+
+
+def test_a_server_from_nothing(tmp_path: Path) -> None:
+    with Served(tmp_path) as first:
+        token = first.token
+        assert token is not None
+        assert first.address in first.out.read_text()
+        with Client(first.address, token) as operator:
+            operator.create_docket("loans", SPEC)
+            operator.open_round("loans", {"a": {"score": 500}})
+    lines = [json.loads(line) for line in first.logs.read_text().splitlines()]
+    requests = [line for line in lines if line.get("event") == "request"]
+    assert {line["route"] for line in requests} >= {"/readyz", "/v1/dockets/{docket}/rounds"}
+    assert requests[-1]["role"] == "operator"
+    assert token not in first.logs.read_text()
+
+    with Served(tmp_path, "--workers", "2") as second:
+        assert second.token is None
+        with Client(second.address, token) as operator:
+            for number in range(6):
+                operator.open_round("loans", {f"b{number}": {"score": 500}})
+            assert len(operator.rounds("loans").rounds) == 7
+
+
+def test_tokens_and_dockets_at_the_machine(tmp_path: Path) -> None:
+    database, spec = str(tmp_path / "a.db"), tmp_path / "spec.json"
+    spec.write_text(json.dumps(SPEC))
+    at = ("--database", database)
+    made = run("docket", "create", "loans", "--spec", str(spec), *at)
+    assert made.output.startswith("likewise-receipt/1:loans:1:")
+    token = run("token", "create", "auditor", "ann", "--docket", "loans", *at)
+    assert re.match(r"lw_auditor_[\w-]{43}\n", token.stdout)
+    listed = run("token", "list", *at).output
+    assert "auditor" in listed
+    assert "in use" in listed
+    assert token.stdout.strip() not in listed
+    assert "was revoked" in run("token", "revoke", listed.split()[0], *at).output
+    assert "revoked" in run("token", "list", *at).output
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("docket", "create", "loans", "--spec", "SPEC"), "There is a docket"),
+        (("docket", "create", "Bad Name", "--spec", "SPEC"), "small letters"),
+        (("docket", "create", "bad", "--spec", "BROKEN"), "is not JSON"),
+        (("docket", "create", "bad", "--spec", "LIST"), "one JSON object"),
+        (("token", "create", "client", "bank"), "Name one docket"),
+        (("token", "create", "client", "bank", "--docket", "none"), "There is no docket"),
+        (("token", "revoke", "none"), "There is no token"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, args: tuple[str, ...], said: str) -> None:
+    files = {"SPEC": json.dumps(SPEC), "BROKEN": "{", "LIST": "[]"}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    at = ("--database", str(tmp_path / "a.db"))
+    run("docket", "create", "loans", "--spec", str(tmp_path / "SPEC"), *at)
+    result = run(*(str(tmp_path / arg) if arg in files else arg for arg in args), *at)
+    assert result.exit_code == 1
+    assert said in result.output
+
+
+def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    for args in (("serve",), ("token", "list"), ("docket", "create", "a", "--spec", __file__)):
+        result = run(*args)
+        assert result.exit_code == 1
+        assert "pip install 'likewise[service]'" in result.output
+    result = run("serve", "--database", "postgresql://nowhere/x")
+    assert "pip install 'likewise[service,postgres]'" in result.output
+
+
+@pytest.mark.parametrize("database", ["NOWHERE/a.db", "postgresql://127.0.0.1:1/x", "nonsense://"])
+def test_a_database_that_cannot_be_opened(tmp_path: Path, database: str) -> None:
+    where = database.replace("NOWHERE", str(tmp_path / "none"))
+    for args in (("serve",), ("token", "list")):
+        result = run(*args, "--database", where)
+        assert result.exit_code == 1
+        assert "database" in result.output
+        assert "Traceback" not in result.output
