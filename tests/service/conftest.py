@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import secrets
-import socket
-import threading
-import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,10 +13,9 @@ from typing import Any
 import httpx
 import pytest
 import sqlalchemy as sa
-import uvicorn
 
 from likewise import Feature, FeatureSchema, Learner, Segments
-from likewise.service.app import create_app
+from likewise.service.background import running
 from likewise.service.client import Client
 from likewise.service.docket import DocketSpec
 from likewise.service.identity import create_token
@@ -80,31 +75,6 @@ class Live:
         self.http.close()
         for client in self._clients:
             client.close()
-
-
-@contextmanager
-def running(settings: Settings) -> Iterator[str]:
-    """A server in a thread of its own."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        config = uvicorn.Config(
-            create_app(settings), log_config=None, access_log=False, ws="none", lifespan="on",
-            timeout_graceful_shutdown=5,
-        )  # fmt: skip
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
-        thread.start()
-        ends = time.monotonic() + PATIENCE
-        while not server.started:
-            assert time.monotonic() < ends, "the server does not start"
-            assert thread.is_alive(), "the server ended"
-            time.sleep(0.01)
-        try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(PATIENCE)
-            assert not thread.is_alive()
 
 
 def furnished(database: str) -> dict[str, str]:

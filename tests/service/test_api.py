@@ -13,10 +13,11 @@ from typing import Any
 import httpx
 import pytest
 
+from likewise.service.background import running
 from likewise.service.client import Client
 from likewise.service.client_errors import ApiError, Conflict, NotAllowed, NotFound, Refused
 
-from .conftest import Live, Start, people, running, spec
+from .conftest import Live, Start, people, spec
 
 
 def raw(live: Live, who: str, method: str, path: str, **content: Any) -> httpx.Response:

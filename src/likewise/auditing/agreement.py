@@ -78,7 +78,8 @@ def krippendorff_alpha(ratings: Iterable[Unit]) -> float | None:
 
 def _unequal(counts: Counter[Hashable]) -> int:
     """Σ_(c≠d) n_c n_d = n² − Σ_c n_c², the ordered pairs of values that differ."""
-    return counts.total() ** 2 - sum(count**2 for count in counts.values())
+    total = counts.total()
+    return total * total - sum(count * count for count in counts.values())
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.service.conftest import Live, running
+from tests.service.conftest import Live
 
 from likewise import Feature, FeatureSchema, Learner, Segments
+from likewise.service.background import running
 from likewise.service.docket import DocketSpec
 from likewise.service.identity import create_token
 from likewise.service.people import open_docket

@@ -1,0 +1,43 @@
+"""A server in a thread of its own: for notebooks, tests and the documentation."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from likewise.service.app import create_app
+from likewise.service.errors import StoreError
+from likewise.service.settings import Settings
+
+__all__ = ["running"]
+
+PATIENCE = 60.0
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[str]:
+    """The address of a server on loopback, which ends with the block."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(
+            create_app(settings), log_config=None, access_log=False, ws="none", lifespan="on",
+            timeout_graceful_shutdown=5,
+        )  # fmt: skip
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+        thread.start()
+        ends = time.monotonic() + PATIENCE
+        while not server.started:
+            if time.monotonic() > ends or not thread.is_alive():
+                raise StoreError("The server does not start; its log says why.")
+            time.sleep(0.01)
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(PATIENCE)
