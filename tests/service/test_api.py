@@ -273,7 +273,9 @@ def test_a_round_that_nobody_waits_for(live: Live) -> None:
     opened = bank.open_round("loans", people())
     with pytest.raises(Refused):
         bank.close_round("loans", opened.id)
-    bank.close_round("loans", opened.id, unaudited=True)
+    with pytest.raises(NotAllowed, match="Only the operator may end an audit"):
+        bank.close_round("loans", opened.id, unaudited=True)
+    live.client("operator").close_round("loans", opened.id, unaudited=True)
     assert bank.round("loans", opened.id).outcome == "unaudited"
     [missed] = ann.reviews("loans", status="missed")
     with pytest.raises(Conflict):

@@ -94,3 +94,12 @@ def create_docket(name: str, spec_file: Path, database: str) -> None:
         if not isinstance(data, dict):
             raise LikewiseError(f"{spec_file} must hold one JSON object.")
         click.echo(str(open_docket(store, name, read_spec(data))))
+
+
+@docket.command("scrub", short_help="Empty the database's files of what was erased.")
+@DATABASE
+def scrub(database: str) -> None:
+    """Remove what was erased from the database's own files too; on PostgreSQL it locks a table."""
+    with opened_store(database) as store:
+        store.scrub()
+        click.echo(f"{store.where} holds nothing any more of what was erased from it.")

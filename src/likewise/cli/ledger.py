@@ -16,17 +16,20 @@ if TYPE_CHECKING:
 
 __all__ = ["export", "replay", "verify"]
 
-FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+FOLDER = click.Path(exists=True, path_type=Path)
 
 
 def _ledger(command: Callable[..., None]) -> Callable[..., None]:
     """Where the ledger is: in a database, or in an export."""
     command = click.option(
-        "--export", "folder", type=FOLDER, help="A folder that `likewise export` wrote."
+        "--export",
+        "folder",
+        type=FOLDER,
+        help="A folder that `likewise export` wrote, or a ledger.jsonl.",
     )(command)
     return click.option(
         "--database", metavar="URL", envvar="LIKEWISE_DATABASE",
-        help="sqlite:///PATH or postgresql://HOST/NAME.",
+        help="A file, or postgresql://USER@HOST/NAME.",
     )(command)  # fmt: skip
 
 
@@ -60,7 +63,7 @@ def replay(docket: str | None, database: str | None, folder: Path | None, as_jso
 def verify(receipt: str, database: str | None, folder: Path | None) -> None:
     """Is the ledger, up to a receipt, still the one that the receipt was given for?
 
-    Exits with 0 if it is, with 1 if it is not.
+    Exits with 0 if it is, with 1 if it is not, with 2 if it could not be looked at.
     """
     from likewise.errors import LikewiseError
     from likewise.service.records import Receipt
@@ -80,7 +83,7 @@ def verify(receipt: str, database: str | None, folder: Path | None) -> None:
 @click.argument("docket")
 @click.option(
     "--database", metavar="URL", envvar="LIKEWISE_DATABASE", required=True,
-    help="sqlite:///PATH or postgresql://HOST/NAME.",
+    help="A file, or postgresql://USER@HOST/NAME.",
 )  # fmt: skip
 @click.option(
     "--to", "folder", required=True, type=click.Path(file_okay=False, path_type=Path),
@@ -114,9 +117,10 @@ def _evidence(docket: str | None, database: str | None, folder: Path | None) -> 
 
             return read_export(folder)
         from likewise.service.evidence import evidence_of
+        from likewise.service.settings import database_url
         from likewise.service.store import Store
 
-        store = Store.open(str(database), create=False)
+        store = Store.open(database_url(str(database)), create=False)
         try:
             return evidence_of(store, docket or _only_docket(store.dockets()))
         finally:

@@ -65,7 +65,10 @@ def opened_store(database: str) -> Iterator[Store]:
 
 @main.command(short_help="The live system: an API for decisions and for auditors.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", type=click.IntRange(1, 65535), default=8000, show_default=True)
+@click.option(
+    "--port", type=click.IntRange(1, 65535), default=8000, show_default=True,
+    help="The port to listen at.",
+)  # fmt: skip
 @DATABASE
 @click.option(
     "--workers", type=AT_LEAST_ONE, default=1, show_default=True,
@@ -110,7 +113,12 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
 
 def _greet(settings: Settings, address: str) -> None:
     """The address, and at the first start the operator's token."""
-    from likewise.service.identity import create_token, first_operator
+    from likewise.service.identity import (
+        create_token,
+        first_operator,
+        list_tokens,
+        revoke_token,
+    )
 
     with opened_store(settings.database) as store:
         token, seat = first_operator(store), None
@@ -118,6 +126,9 @@ def _greet(settings: Settings, address: str) -> None:
             from likewise.service.simulated import DEMO, YOU, Simulation
 
             Simulation(store)
+            for known in list_tokens(store):
+                if (known.name, known.docket, known.revoked) == (YOU, DEMO, None):
+                    revoke_token(store, known.id)
             seat, _ = create_token(store, "auditor", YOU, DEMO)
         click.echo(f"Likewise at {address}, with {store.where}")
     if token is not None:

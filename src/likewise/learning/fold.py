@@ -193,7 +193,8 @@ def _audited(event: Audited, state: State) -> State:
     round_ = open_round(state, event.round)
     if round_.panel is None:
         raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
-    if (round_.outcome, set(round_.pairs)) == (event.outcome, set(event.pairs)):
+    same = len(event.pairs) == len(round_.pairs) and all(p in round_.pairs for p in event.pairs)
+    if round_.outcome == event.outcome and same:
         return state
     if round_.outcome is not None:
         raise EventRefused(

@@ -46,7 +46,7 @@ def create_app(settings: Settings) -> FastAPI:
             yield
         finally:
             stop.set()
-            await asyncio.gather(*tasks)
+            await asyncio.gather(*tasks, return_exceptions=True)
             await offices.close()
             store.close()
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -11,10 +13,11 @@ import sqlalchemy as sa
 
 from likewise.service.errors import ServiceError, StoreError
 
-__all__ = ["advisory_lock", "engines", "translated"]
+__all__ = ["advisory_lock", "engines", "keep_private", "translated"]
 
 # Seconds that a writer waits for its turn; and, fewer, that one which fell silent may hold it.
 PATIENCE = 60
+LOG = logging.getLogger("likewise.service")
 SILENCE = 30
 
 
@@ -62,10 +65,12 @@ def translated(where: str) -> Iterator[None]:
     except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
         if not _out_of_reach(error):
             raise
+        # The address and the driver's words are for the log, not for whoever asked.
+        LOG.error("The database %s does not answer, or is busy: %s", where, _first_line(error))
         raise ServiceError(
             "store-unavailable", 503,
-            f"The database {where} does not answer, or is busy ({_first_line(error)}). Whether the "
-            f"request was recorded is not known: send it again, with the same idempotency key.",
+            "The database does not answer, or is busy. Whether the request was recorded is not "
+            "known: send it again, with the same idempotency key.",
         ) from error  # fmt: skip
 
 
@@ -83,8 +88,9 @@ def _first_line(error: Exception) -> str:
 
 def _sqlite(url: sa.URL, begin: str) -> sa.Engine:
     engine = sa.create_engine(
-        url.set(drivername="sqlite+pysqlite"), connect_args={"timeout": PATIENCE}
-    )
+        url.set(drivername="sqlite+pysqlite"), connect_args={"timeout": PATIENCE},
+        hide_parameters=True,  # they are personal, and errors go to the log
+    )  # fmt: skip
 
     @sa.event.listens_for(engine, "connect")
     def _connected(connection: Any, _: Any) -> None:
@@ -103,11 +109,18 @@ def _sqlite(url: sa.URL, begin: str) -> sa.Engine:
     return engine
 
 
+def keep_private(path: str) -> None:
+    """A new file is for its owner only: it holds features, and the seed. Journals get its mode."""
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(folder) and not os.path.exists(path):
+        os.close(os.open(path, os.O_CREAT, 0o600))
+
+
 def _postgresql(url: sa.URL) -> sa.Engine:
     try:
         return sa.create_engine(
             url.set(drivername="postgresql+psycopg"),
-            pool_size=5, max_overflow=10, pool_pre_ping=True,
+            pool_size=5, max_overflow=10, pool_pre_ping=True, hide_parameters=True,
         )  # fmt: skip
     except ModuleNotFoundError as error:
         raise StoreError(

@@ -30,11 +30,13 @@ def erase(desk: Desk, round_id: str, person: str) -> Receipt:
             bench.add("erased", {"round": round_id, "person": person, "digest": remains})
             bench.writing.erase(digest)
             bench.writing.forget_fingerprints(round_id)
-            again = [r.reasons for r in bench.book.repeats.values() if r.round == round_id]
-            said = [*round_.reasons.items(), *((d, p) for r in again for p, d in r.items())]
-            for reason, pair in said:
-                if reason is not None and person in pair:
-                    bench.writing.erase(reason)
+        # Reasons may have been given since; erasing again removes those.
+        again = [r.reasons for r in bench.book.repeats.values() if r.round == round_id]
+        said = [*round_.reasons.items(), *((d, p) for r in again for p, d in r.items())]
+        for reason, pair in said:
+            if reason is not None and person in pair:
+                bench.writing.erase(reason)
+    desk.store.scrub_soon()
     return desk.receipt()
 
 

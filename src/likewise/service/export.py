@@ -62,9 +62,11 @@ def write_export(
 
 def read_export(folder: Path) -> Evidence:
     """Read an export back; lines that cannot be read are named, not passed over."""
-    path = folder / LEDGER
+    # The ledger alone, as the dashboard gives it, will do for what needs no more.
+    path = folder if folder.is_file() else folder / LEDGER
     if not path.is_file():
         raise LikewiseError(f"{folder} is not an export of a ledger: it has no {LEDGER}.")
+    folder = path.parent if path.name == LEDGER else path.parent / f"{path.name}.d"
     records: list[Record] = []
     unreadable: dict[int, str] = {}
     with path.open("rb") as lines:

@@ -91,7 +91,7 @@ class Replayed:
                 f"{self.skipped:,} decisions were not recomputed, since somebody before them left "
                 f"nothing to recompute from."
             )
-        if self.erased:
+        if self.erased and self.decisions:
             found.append(
                 f"{len(self.erased):,} people were erased. Their decisions were recomputed from "
                 f"stand-ins whom the class cannot tell from them; that the stand-ins resemble them "

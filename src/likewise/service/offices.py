@@ -120,10 +120,17 @@ class Offices:
 
     async def _tick_once(self) -> None:
         try:
-            for docket in await self.dockets():
-                await self.run(docket, lambda office: tick(office.desk))
+            names = await self.dockets()
         except Exception:  # the next tick may succeed, and the log says why this did not
             LOG.exception("A tick failed; it is tried again.")
+            return
+        for docket in names:
+            try:
+                await self.run(docket, lambda office: tick(office.desk))
+            except Exception:  # one docket that fails must not stop the others' deadlines
+                LOG.exception(
+                    "A tick failed; it is tried again.", extra={"said": {"docket": docket}}
+                )
 
     async def close(self) -> None:
         """Wait for what has begun, and let the threads go."""

@@ -129,6 +129,11 @@ def _seated(bench: Bench, round_id: str, member: str) -> Round:
             "panel-closed", 409,
             "The panel of this round has closed; nothing can be added or taken back.",
         )  # fmt: skip
+    if round_.due is not None and round_.due <= bench.at:
+        raise ServiceError(
+            "deadline-passed", 409,
+            "The time for this round is over; nothing can be added or taken back.",
+        )  # fmt: skip
     return round_
 
 

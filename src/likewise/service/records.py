@@ -1,6 +1,9 @@
 """The ledger: records that each carry the hash of the one before.
 
-    hash = SHA-256 of the canonical JSON of {docket, seq, at, kind, body, prev}
+    hash = SHA-256 of the canonical JSON of {docket, seq, at, kind, body, nonce, prev}
+
+The nonce is random, so that nobody can find out by guessing what a hash stands for: an auditor who
+holds two receipts learns how many records lie between them, and nothing else.
 
 Whoever holds an old head, as every client and auditor does, can tell whether anything up to it was
 rewritten, even by somebody who rehashed all that follows.
@@ -11,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -103,6 +107,7 @@ class Record:
     at: str
     kind: str
     body: Mapping[str, Any]
+    nonce: str
     prev: str
     hash: str
 
@@ -112,16 +117,20 @@ class Record:
     ) -> Record:
         """The record that comes after a head."""
         plain = json.loads(canonical(body))
-        content = cls._content(docket, head.seq + 1, at, kind, plain, head.hash)
-        return cls(docket, head.seq + 1, at, kind, plain, head.hash, sha256(content))
+        nonce = secrets.token_hex(16)
+        content = cls._content(docket, head.seq + 1, at, kind, plain, nonce, head.hash)
+        return cls(docket, head.seq + 1, at, kind, plain, nonce, head.hash, sha256(content))
 
     @staticmethod
     def _content(
-        docket: str, seq: int, at: str, kind: str, body: Mapping[str, Any], prev: str
+        docket: str, seq: int, at: str, kind: str, body: Mapping[str, Any], nonce: str, prev: str
     ) -> bytes:
         return canonical(
-            {"docket": docket, "seq": seq, "at": at, "kind": kind, "body": body, "prev": prev}
-        )
+            {
+                "docket": docket, "seq": seq, "at": at, "kind": kind, "body": body,
+                "nonce": nonce, "prev": prev,
+            }
+        )  # fmt: skip
 
     @property
     def head(self) -> Head:
@@ -132,14 +141,16 @@ class Record:
     def content_hash(self) -> str:
         """What the hash should be."""
         return sha256(
-            self._content(self.docket, self.seq, self.at, self.kind, self.body, self.prev)
+            self._content(
+                self.docket, self.seq, self.at, self.kind, self.body, self.nonce, self.prev
+            )
         )
 
     def to_json(self) -> dict[str, Any]:
         """The record as a line of an export has it."""
         return {
             "docket": self.docket, "seq": self.seq, "at": self.at, "kind": self.kind,
-            "body": self.body, "prev": self.prev, "hash": self.hash,
+            "body": self.body, "nonce": self.nonce, "prev": self.prev, "hash": self.hash,
         }  # fmt: skip
 
     def line(self) -> bytes:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 
 from likewise.auditing import Panel
+from likewise.errors import LikewiseError
 from likewise.learning import Learner
 from likewise.schema import People
 from likewise.service import feedback, membership, panels
@@ -20,6 +22,7 @@ from likewise.worlds import Encounter, Loans
 __all__ = ["DEMO", "YOU", "Simulation", "applicants", "demonstrate"]
 
 DEMO, YOU = "demo-lending", "you"
+LOG = logging.getLogger("likewise.service")
 HISTORY = 40
 AHEAD = 3
 
@@ -114,7 +117,11 @@ class Simulation:
 async def demonstrate(offices: Offices, simulation: Simulation, stop: asyncio.Event) -> None:
     """Let the simulation work until told to stop, in the docket's own thread."""
     while not stop.is_set():
-        busy = await offices.run(DEMO, lambda office: simulation.step(office.desk))
+        try:
+            busy = await offices.run(DEMO, lambda office: simulation.step(office.desk))
+        except LikewiseError:  # another process may have been faster; the next step will tell
+            LOG.exception("The demonstration stumbled; it goes on.")
+            busy = False
         try:
             await asyncio.wait_for(stop.wait(), 0.001 if busy else 1.0)
         except TimeoutError:

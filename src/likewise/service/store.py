@@ -7,6 +7,7 @@ number of processes: what is written within :meth:`Store.writing` is there as a 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
@@ -14,14 +15,17 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from likewise.service.engines import advisory_lock, engines, translated
-from likewise.service.errors import StoreError
+from likewise.service.engines import advisory_lock, engines, keep_private, translated
+from likewise.service.errors import ServiceError, StoreError
 from likewise.service.personal import Payload
 from likewise.service.records import Head, Record
 from likewise.service.tables import APPEND_ONLY, SCHEMA_VERSION, events, meta, metadata
 from likewise.service.writing import Writing, head_of, payloads_of, records_of, secret_of
 
 __all__ = ["Store", "Writing", "now"]
+
+# How often the journal is tried before readers are told to let go of it.
+SCRUBS = 40
 
 
 def now() -> str:
@@ -56,6 +60,8 @@ class Store:
             is_file = store.url.get_backend_name() == "sqlite"
             if is_file and not create and not Path(str(store.url.database)).is_file():
                 raise StoreError(f"{store.where} is not there.")
+            if is_file:
+                keep_private(str(store.url.database))
             found = store._version(create)
         except sa.exc.OperationalError as error:
             store.close()
@@ -151,6 +157,11 @@ class Store:
         with self.reading() as connection:
             return secret_of(connection, docket)
 
+    def scrub_soon(self) -> None:
+        """After an erasure: SQLite's journal is emptied at once, as it costs next to nothing."""
+        if self.url.get_backend_name() == "sqlite":
+            self.scrub()
+
     def scrub(self) -> None:
         """Remove what was erased from the files too, as far as the database can do that.
 
@@ -164,4 +175,13 @@ class Store:
                     connection.exec_driver_sql("VACUUM FULL payloads")
                 return
             with closing(self._writers.raw_connection()) as raw:
-                raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+                for _ in range(SCRUBS):
+                    busy = raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                    if not busy:
+                        return
+                    time.sleep(0.05)
+            raise ServiceError(
+                "store-busy", 503,
+                "What was erased is gone from the tables, but readers hold on to the database's "
+                "journal. Erase again in a while, to empty that too.",
+            )  # fmt: skip

@@ -37,6 +37,7 @@ events = sa.Table(
     sa.Column("at", sa.Text, nullable=False),
     sa.Column("kind", sa.Text, nullable=False),
     sa.Column("body", sa.Text, nullable=False),
+    sa.Column("nonce", sa.Text, nullable=False),
     sa.Column("prev", sa.Text, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
 )

@@ -122,12 +122,12 @@ def read_row(docket: str, row: Any) -> Record:
     try:
         body = json.loads(row.body)
         exact = isinstance(body, dict) and canonical(body).decode() == row.body
-        "".join((row.docket, row.at, row.kind, row.prev, row.hash)).encode()
+        "".join((row.docket, row.at, row.kind, row.nonce, row.prev, row.hash)).encode()
     except (ValueError, TypeError, RecursionError, LikewiseError) as error:
         raise LedgerBroken(docket, row.seq, f"it cannot be read ({error}).") from error
     if not exact:
         raise LedgerBroken(docket, row.seq, "its body is not written as bodies are.")
-    return Record(row.docket, row.seq, row.at, row.kind, body, row.prev, row.hash)
+    return Record(row.docket, row.seq, row.at, row.kind, body, row.nonce, row.prev, row.hash)
 
 
 def payloads_of(

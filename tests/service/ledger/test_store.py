@@ -49,8 +49,9 @@ for _ in range(10):
         "UPDATE events SET at = 'never'",
         "DELETE FROM events",
         "DELETE FROM events WHERE seq = 2",
-        "INSERT INTO events SELECT docket, seq + 7, at, kind, body, prev, hash FROM events",
-        "INSERT INTO events SELECT docket, 3, at, kind, body, prev, hash FROM events WHERE seq = 1",
+        "INSERT INTO events SELECT docket, seq + 7, at, kind, body, nonce, prev, hash FROM events",
+        "INSERT INTO events SELECT docket, 3, at, kind, body, nonce, prev, hash FROM events "
+        "WHERE seq = 1",
     ],
 )
 def test_the_database_itself_refuses_to_change_a_ledger(store: Store, statement: str) -> None:
@@ -66,7 +67,7 @@ def test_sqlite_refuses_to_replace_a_record(sqlite_url: str) -> None:
     _append(store, "d", 1, {})
     with pytest.raises(sa.exc.DBAPIError), store.changing() as connection:
         connection.exec_driver_sql(
-            "INSERT OR REPLACE INTO events SELECT docket, seq, 'x', kind, body, prev, hash "
+            "INSERT OR REPLACE INTO events SELECT docket, seq, 'x', kind, body, nonce, prev, hash "
             "FROM events WHERE seq = 2"
         )
     store.close()

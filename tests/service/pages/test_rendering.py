@@ -184,7 +184,7 @@ def test_the_dashboard_and_its_data_say_the_same(samples: Samples) -> None:
         assert tile["value"] in text
         assert tile["note"] in text
     assert {len(column) for column in data["series"].values()} == {240}
-    assert data["head"]["hash"] in text
+    assert data["head"]["receipt"] in text
 
 
 def test_unknown_names_in_templates_are_errors() -> None:

@@ -28,7 +28,7 @@ __all__ = ["router"]
 router = APIRouter(prefix="/v1/dockets/{docket}", tags=["ledger"], responses=DOCUMENTED)
 
 PAGE = 1000
-COLUMNS = ("docket", "seq", "at", "kind", "body", "prev", "hash")
+COLUMNS = ("docket", "seq", "at", "kind", "body", "nonce", "prev", "hash")
 
 After = Annotated[int, Query(ge=0, le=2**53, description="Records with numbers above this.")]
 
@@ -52,11 +52,17 @@ async def check_receipt(body: ReceiptBody, at: Everybody) -> ReceiptCheck:
     found = await asyncio.to_thread(store.records, at.docket, head.seq - 1, head.seq)
     if head.seq < 1 or not found:
         return ReceiptCheck(False, f"The ledger has no record {head.seq}; it was cut, or restored.")
-    if found[0].hash != head.hash:
+    if head.hash not in (found[0].hash, found[0].content_hash) or (
+        found[0].hash != found[0].content_hash
+    ):
         return ReceiptCheck(
             False, f"Record {head.seq} is not what it was when this receipt was given."
         )
-    return ReceiptCheck(True, f"Record {head.seq} is what it was when this receipt was given.")
+    return ReceiptCheck(
+        True,
+        f"Record {head.seq} is what it was when this receipt was given. That all before it is so "
+        f"too is shown by: likewise verify --head.",
+    )
 
 
 @router.get("/metrics")

@@ -20,6 +20,7 @@ from likewise.service.api.models import (
     RoundBody,
     RoundId,
 )
+from likewise.service.errors import ServiceError
 from likewise.service.feedback import close, label, override
 from likewise.service.limits import check_features, check_many
 from likewise.service.offices import Office
@@ -118,7 +119,17 @@ async def override_decision(round_id: RoundId, body: OverrideBody, at: Deciding)
 
 @router.post("/rounds/{round_id}/close")
 async def close_round(round_id: RoundId, body: ClosedBody, at: Deciding) -> Written:
-    """Nothing more will be heard of a round; labels that are missing stay missing."""
+    """Nothing more will be heard of a round; labels that are missing stay missing.
+
+    Only an operator may end an audit that is under way (``unaudited``): those whom a panel audits
+    must not silence it.
+    """
+    if body.unaudited and at.caller.role != "operator":
+        raise ServiceError(
+            "wrong-role", 403,
+            "Only the operator may end an audit before the panel is done. Ask the operator, or "
+            "wait for the deadline.",
+        )  # fmt: skip
     return written(await at.run(lambda o: close(o.desk, round_id, unaudited=body.unaudited)))
 
 

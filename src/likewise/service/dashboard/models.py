@@ -37,7 +37,7 @@ class Standing:
     consistency: float | None
     """How often members said the same again about a round that they were shown twice."""
     repeats: int = 0
-    """How many pairs the consistency is counted on."""
+    """How many rounds were shown again."""
 
 
 @dataclass(frozen=True)

@@ -65,8 +65,7 @@ def tiles(standing: Standing) -> tuple[Tile, ...]:
             "missing_labels",
             "Missing labels",
             f"{s.missing_labels:,}",
-            "outcomes to be sent in" if s.missing_labels else "all are known",
-            attention=s.missing_labels > 0,
+            "of closed rounds; they never came" if s.missing_labels else "all came",
         ),
         Tile("overrides", "Overrides", f"{s.overrides:,}", "decisions changed by people"),
         Tile("agreement", "Agreement", share(s.agreement), "Krippendorff’s alpha; 1 is full"),
@@ -74,7 +73,9 @@ def tiles(standing: Standing) -> tuple[Tile, ...]:
             "consistency",
             "Consistency",
             share(s.consistency),
-            f"of {count(s.repeats, 'repeated pair')}" if s.repeats else "no round shown twice yet",
+            f"over {count(s.repeats, 'repeated round')}"
+            if s.repeats
+            else "nothing shown twice yet",
         ),
     )
 

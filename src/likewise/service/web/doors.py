@@ -111,6 +111,7 @@ class Door:
         session = await asyncio.to_thread(find_session, services.store, session_cookie(request))
         if session is None:
             raise SignedOut("Sign in first.")
+        request.state.caller = session.identity  # for the log
         request.app.state.page_buckets.take(session.identity.id)
         if session.identity.role not in self.roles:
             raise ServiceError(
@@ -164,11 +165,10 @@ def refusal(request: Request, status: int, sentence: str) -> HTMLResponse:
     return page(render_problem(shown), status)
 
 
-def fresh_form(request: Request) -> tuple[str, str]:
+def fresh_form(request: Request) -> str:
     """For a form of somebody who is not signed in: what the cookie and the form must share."""
     known = request.cookies.get(PRE, "")
-    value = known if len(known) == 43 else secrets.token_urlsafe(32)
-    return value, known
+    return known if len(known) == 43 else secrets.token_urlsafe(32)
 
 
 def check_form(request: Request, given: str) -> None:

@@ -100,7 +100,7 @@ async def sign_out_of_dashboard(visit: watcher) -> Response:
 
 
 def _sign_in(request: Request, problem: str = "", status: int = 200) -> Response:
-    csrf, _ = fresh_form(request)
+    csrf = fresh_form(request)
     frame = Frame(base="/console", static="/static", csrf=csrf, docket="Likewise", now=now())
     answer = page(render_sign_in(SignIn(frame, problem)), status)
     answer.set_cookie(PRE, csrf, max_age=3600, **cookies(request))
