@@ -164,10 +164,14 @@ def live(start: Start) -> Live:
     return start()
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """One server on SQLite for all tests of a file."""
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def shared(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Live]:
+    """One server, on each kind of database, for all tests of a file."""
     database = f"sqlite:///{tmp_path_factory.mktemp('shared') / 'likewise.db'}"
+    if request.param == "postgresql":
+        database = fresh(request.getfixturevalue("postgres"))
     tokens = furnished(database)
     settings = Settings(
         database=database, rate=1e6, burst=10**6, stranger_rate=1e6, stranger_burst=10**6

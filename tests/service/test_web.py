@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from tests.service.conftest import PATIENCE, Live, people
+from tests.service.conftest import PATIENCE, Live, Start, people
 
 POLICY = "default-src 'none'; script-src 'self'"
 REVIEW = "0" * 32
@@ -140,6 +140,17 @@ def test_cookies_are_hidden_from_scripts_and_other_sites(shared: Live) -> None:
         assert "HttpOnly" in cookie
         assert "SameSite=strict" in cookie
     assert "Secure" in secure.headers["set-cookie"]
+
+
+def test_behind_a_proxy_with_tls_cookies_are_encrypted_and_forms_are_taken(start: Start) -> None:
+    live = start(public_url="https://likewise.example")
+    with httpx.Client(base_url=live.address, timeout=PATIENCE) as browser:
+        page = browser.get("/console/sign-in")
+        assert "Secure" in page.headers["set-cookie"]
+        kept = {"Cookie": page.headers["set-cookie"].split(";")[0]}
+        form = {"csrf": field(page.text), "token": live.tokens["auditor"]}
+        ours = {**kept, "Origin": "https://likewise.example"}
+        assert browser.post("/console/sign-in", data=form, headers=ours).status_code == 303
 
 
 def test_signing_out_ends_the_session_everywhere(shared: Live) -> None:

@@ -33,12 +33,13 @@ class Settings:
     """What a server allows, and where it keeps its ledgers.
 
     Rates are requests a second, bursts how many may come at once. They are counted by each
-    process on its own.
+    process on its own. ``public_url`` is the address that people use where there is a proxy
+    before the server: if it is an https one, cookies are only ever sent encrypted.
     """
 
     database: str = DEFAULT_DATABASE
     body_limit: int = 1_000_000
-    people_limit: int = 1_000
+    people_limit: int = 200
     labels_limit: int = 5_000
     feature_limit: int = 200
     reason_limit: int = 2_000
@@ -49,12 +50,13 @@ class Settings:
     waiting_limit: int = 200
     tick_seconds: float = 1.0
     session_seconds: float = 12 * 3600.0
+    public_url: str = ""
     demo: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "database", database_url(self.database))
         for name, value in asdict(self).items():
-            if name not in ("database", "demo") and not value > 0:
+            if name not in ("database", "public_url", "demo") and not value > 0:
                 raise ParameterError(name, "must be above 0", value, "Leave it out for a default.")
 
     @classmethod

