@@ -32,7 +32,7 @@ def _worlds(longest: int, seeds: int | None) -> Parts:
     for world in JUDGING:
         if world != "loans":
             yield "judging", replace(judged, world=world)
-    short = _spec(max(32, longest // 4), min(2, seeds or 2))
+    short = _spec(max(32, longest // 16), min(2, seeds or 2))
     chosen_on = replace(short, eps=(0.3,), noise_divisors=(1e5, 1e6))
     for world in CHOOSING:
         yield "choosing", replace(chosen_on, world=world)
