@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.paper.referee import OFF, perturbed_leader
 
 from likewise.events import Audited, Labelled
 from likewise.hypotheses import HypothesisClass, Pool
@@ -127,8 +128,6 @@ def test_the_multiplier_of_a_late_round_is_close_to_that_of_its_place(d: int, mo
 # ── Theorems A and A′ with delay ────────────────────────────────────────────────────────────────
 
 ROUNDS = 60
-SLICES = 1000
-OFF = 3.0 / SLICES  # of the integral below, for a cost of 1, as in test_theorem_a.py
 
 Adversary = Callable[[np.random.Generator, FloatArray, int], FloatArray]
 
@@ -151,19 +150,6 @@ TABLES: dict[str, list[list[int]]] = {
     "three on two points": [[0, 0], [1, 0], [1, 1]],
     "all on two points": [[0, 0], [1, 0], [0, 1], [1, 1]],
 }
-
-
-def perturbed_leader(table: FloatArray, totals: FloatArray) -> FloatArray:
-    """The law of argmin_h totals(h) + Z(h) for unit Laplace noise on one or two points."""
-    u = (np.arange(SLICES) + 0.5) / SLICES
-    z = np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))
-    costs = totals[:, None] + (table[:, :1] if table.shape[1] == 2 else 0.0) * z
-    zero, one = (np.where(table[:, -1:] == side, costs, np.inf) for side in (0.0, 1.0))
-    d = zero.min(axis=0) - one.min(axis=0)  # 1 on the last point iff its noise is below d
-    chance = np.where(d < 0, 0.5 * np.exp(-np.abs(d)), 1 - 0.5 * np.exp(-np.abs(d)))
-    law = np.bincount(one.argmin(axis=0), chance, len(table))
-    law += np.bincount(zero.argmin(axis=0), 1 - chance, len(table))
-    return np.asarray(law / SLICES)
 
 
 def gibbs(_: FloatArray, totals: FloatArray) -> FloatArray:

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.paper.referee import OFF, perturbed_leader
 
 from likewise.evaluation.comparator import BestFair, Faced, best_fair_policy
 from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
@@ -148,21 +149,6 @@ def exact_policy(learner: Learner, frozen: Frozen, points: Points) -> FloatArray
 
 # On the last point the integral is exact, on the first of two it is a sum over equally likely
 # slices. The integrand varies by at most 5·B, so the midpoints are off by less than OFF·B a round.
-SLICES = 1000
-OFF = 3.0 / SLICES
-
-
-def perturbed_leader(table: FloatArray, totals: FloatArray) -> FloatArray:
-    """The law of argmin_h totals(h) + Z(h) for unit Laplace noise on one or two points."""
-    u = (np.arange(SLICES) + 0.5) / SLICES
-    z = np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))
-    costs = totals[:, None] + (table[:, :1] if table.shape[1] == 2 else 0.0) * z
-    zero, one = (np.where(table[:, -1:] == side, costs, np.inf) for side in (0.0, 1.0))
-    d = zero.min(axis=0) - one.min(axis=0)  # 1 on the last point iff its noise is below d
-    chance = np.where(d < 0, 0.5 * np.exp(-np.abs(d)), 1 - 0.5 * np.exp(-np.abs(d)))
-    law = np.bincount(one.argmin(axis=0), chance, len(table))
-    law += np.bincount(zero.argmin(axis=0), 1 - chance, len(table))
-    return np.asarray(law / SLICES)
 
 
 def hostile_game(learner: Learner, setting: Setting, against: str) -> Played:

@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.paper.referee import OFF, perturbed_leader
 
 from likewise.events import Arrived, Audited, Closed, Decided, Decision, Labelled, Person, Sealed
 from likewise.hypotheses import Pool
@@ -134,9 +135,6 @@ class Capped(SelfTuned):
         return 3 if t > 1 else 2
 
 
-SLICES = 1000
-OFF = 3.0 / SLICES  # of the integral below, for a cost of 1, as in test_theorem_a.py
-
 TABLES: dict[str, list[list[int]]] = {
     "nobody or some": [[0, 0], [0, 1]],
     "three on two points": [[0, 0], [1, 0], [1, 1]],
@@ -149,19 +147,6 @@ LABELS: dict[str, list[tuple[int, int]]] = {
     "they change": [(0, 1), (1, 0), (0, 0), (1, 1)],
 }
 NAMES = ("ann", "bo")
-
-
-def perturbed_leader(table: FloatArray, totals: FloatArray) -> FloatArray:
-    """The law of argmin_h totals(h) + Z(h) for unit Laplace noise on one or two points."""
-    u = (np.arange(SLICES) + 0.5) / SLICES
-    z = np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))
-    costs = totals[:, None] + (table[:, :1] if table.shape[1] == 2 else 0.0) * z
-    zero, one = (np.where(table[:, -1:] == side, costs, np.inf) for side in (0.0, 1.0))
-    d = zero.min(axis=0) - one.min(axis=0)  # 1 on the last point iff its noise is below d
-    chance = np.where(d < 0, 0.5 * np.exp(-np.abs(d)), 1 - 0.5 * np.exp(-np.abs(d)))
-    law = np.bincount(one.argmin(axis=0), chance, len(table))
-    law += np.bincount(zero.argmin(axis=0), 1 - chance, len(table))
-    return np.asarray(law / SLICES)
 
 
 Branch = tuple[tuple[int, ...], tuple[int, ...]]  # decisions, and J in units
