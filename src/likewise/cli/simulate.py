@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from likewise.cli.listing import REPORT_POLICIES
-from likewise.cli.main import AT_LEAST_ONE, OutputFile, main, progress_bar
-
-if TYPE_CHECKING:
-    from likewise.evaluation.comparator import BestFair
-    from likewise.game import Transcript
-    from likewise.learning import Learner
-    from likewise.worlds import Admissions, World
-    from likewise.worlds.loans import LoanSettings
+from likewise.cli.main import AT_LEAST_ONE, OutputFile, main
+from likewise.cli.one_game import best_fair, play_game, print_game, say_if_silent, set_up
 
 __all__ = ["LEARNER_NAMES", "WORLD_NAMES", "simulate"]
 
@@ -149,10 +141,10 @@ def simulate(
       likewise simulate --feedback one-sided --delay 50 --audit-share 0.5
     """
     _refuse_what_does_not_apply(ctx, world_name, learner_name)
-    world, learner = _set_up(world_name, learner_name, rounds, seed, delay, options)
+    world, learner = set_up(world_name, learner_name, rounds, seed, delay, options)
     if learner.primal.exact:
         _refuse(ctx, ("r", "engine"), f"here: the learner {learner_name} makes no draws")
-    _say_if_silent(world)
+    say_if_silent(world)
     if learner_name == "paper" and learner.pricing.one_sided:
         click.echo(
             "Note: with one-sided labels the paper's own proof does not cover its constants, and "
@@ -160,8 +152,10 @@ def simulate(
             err=True,
         )
     began = time.perf_counter()
-    transcript = _play(world, learner, rounds, report_policy, seed, delay, record=not no_comparator)
-    best = None if no_comparator else _best_fair(transcript, options["hypotheses"])
+    transcript = play_game(
+        world, learner, rounds, report_policy, seed, delay, record=not no_comparator
+    )
+    best = None if no_comparator else best_fair(transcript, options["hypotheses"])
     seconds = time.perf_counter() - began
     if trace is not None:
         from likewise.evaluation.summary import trace_csv
@@ -171,7 +165,7 @@ def simulate(
         from likewise.learning import save_state as save
 
         save(transcript.state, save_state)
-    _print_game(learner_name, transcript, best, seconds, json_path)
+    print_game(learner_name, transcript, best, seconds, json_path)
 
 
 def _refuse_what_does_not_apply(ctx: click.Context, world: str, learner: str) -> None:
@@ -190,116 +184,3 @@ def _refuse(ctx: click.Context, names: Sequence[str], why: str) -> None:
         if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
             flag = f"--{name.replace('_', '-')}"
             raise click.UsageError(f"{flag} does not apply {why}. Leave it out.", ctx)
-
-
-def _say_if_silent(world: LoanSettings | Admissions) -> None:
-    members, rule = world.panel.members, world.panel.rule
-    if not rule.can_fire(members):
-        click.echo(
-            f"Note: the rule {rule} can never fire on a panel of {len(members)} "
-            f"({', '.join(members)}): nothing will be reported, and no round counts as unfair.",
-            err=True,
-        )
-
-
-def _set_up(
-    world_name: str,
-    learner_name: str,
-    rounds: int,
-    seed: int,
-    delay: str,
-    options: dict[str, Any],
-) -> tuple[LoanSettings | Admissions, Learner]:
-    from likewise.experiments.roster import Settings, make_learner
-    from likewise.game import parse_delay
-    from likewise.worlds import WORLDS
-
-    k = {} if options["k"] is None else {"k": options["k"]}
-    world = WORLDS[world_name](seed, rule=options["rule"], **k)
-    hypotheses = world.hypotheses(options["hypotheses"])
-    names = (
-        "alpha", "eta", "x", "kappa", "r", "b", "noise_divisor", "draws", "engine",
-        "feedback", "estimate", "audit_share", "open_limit",
-    )  # fmt: skip
-    settings = Settings(
-        hypotheses,
-        world.schema,
-        world.k,
-        seed,
-        rounds,
-        eps=options["alpha"] if options["eps"] is None else options["eps"],
-        late_by=parse_delay(delay).longest or 0,
-        **{name: options[name] for name in names},
-    )
-    return world, make_learner(learner_name, settings)
-
-
-def _play(
-    world: World,
-    learner: Learner,
-    rounds: int,
-    report_policy: str,
-    seed: int,
-    delay: str,
-    *,
-    record: bool,
-) -> Transcript:
-    from likewise.auditing import AllPairs, FirstPair, LargestGap, Policy, RandomPair
-    from likewise.game import parse_delay, play
-
-    policies: dict[str, Policy] = {
-        "largest-gap": LargestGap(),
-        "first": FirstPair(),
-        "random": RandomPair(seed),
-        "all": AllPairs(),
-    }
-    late = parse_delay(delay)
-    with progress_bar(rounds) as progress:
-        return play(
-            world, learner, rounds, policy=policies[report_policy], record=record,
-            delay=late,
-            progress=lambda moment: progress("rounds", moment.t),
-        )  # fmt: skip
-
-
-def _best_fair(transcript: Transcript, name: str | None) -> BestFair:
-    from likewise.evaluation.comparator import best_fair_policy
-    from likewise.evaluation.faced import faced_rounds
-
-    hypotheses = transcript.world.hypotheses(name)
-    slack = transcript.learner.alpha - transcript.learner.eps
-    with progress_bar(transcript.rounds) as progress:
-        faced = faced_rounds(
-            transcript.encounters, hypotheses, lambda t: progress("best fair policy", t)
-        )
-        return best_fair_policy(hypotheses, faced, slack)
-
-
-def _print_game(
-    name: str, transcript: Transcript, best: BestFair | None, seconds: float, json_path: Path | None
-) -> None:
-    from likewise.evaluation.summary import summarise, summary_json
-
-    summary = summarise(transcript, None if best is None else best.error)
-    data = {"learner": name, **summary_json(transcript, summary, seconds)}
-    if json_path is not None:
-        text = json.dumps(data, indent=2) + "\n"
-        if str(json_path) == "-":
-            sys.stdout.write(text)
-            return
-        json_path.write_text(text)
-    shown = {key: value for key, value in data.items() if key not in ("bounds", "schedule")}
-    width = max(map(len, shown))
-    for key, value in shown.items():
-        click.echo(
-            f"{key:<{width}}  {value:.4f}"
-            if isinstance(value, float)
-            else f"{key:<{width}}  {value}"
-        )
-    for bound in data["bounds"]:
-        says = [part for part, informative in bound["informative"].items() if not informative]
-        note = f" (no news: the trivial bound on {' and '.join(says)} is smaller)" if says else ""
-        click.echo(
-            f"{'bound':<{width}}  {bound['source']}, {bound['holds']}: regret ≤ "
-            f"{bound['regret']:.3g}, violations ≤ {bound['violations']:.3g}{note}"
-        )
