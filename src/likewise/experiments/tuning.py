@@ -102,9 +102,9 @@ def _trial(
     for seed in seeds:
         world = CHOOSING[world_name](seed)
         hypotheses = world.hypotheses()
-        best = player_named(player, hypotheses, "compiled").best_x(
-            hypotheses, one_sided=feedback == "one-sided"
-        )
+        chosen = player_named(player, hypotheses, "compiled")
+        estimated = chosen.exact and feedback == "one-sided"
+        best = chosen.best_x(hypotheses, estimated=estimated)
         schedule = SelfTuned(eta=eta, x=share * best)
         learner = Learner(
             hypotheses, world.k, ALPHA, EPS, seed, schedule=schedule, player=player,

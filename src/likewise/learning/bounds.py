@@ -145,7 +145,7 @@ class _Proof:
         learner, d = self.learner, self.delay
         player, hypotheses = learner.primal, learner.hypotheses
         x = self.schedule.scale(1.0, learner.k, hypotheses.separators, learner.default_x)
-        stability = player.stability(hypotheses, one_sided=learner.pricing.one_sided)
+        stability = player.stability(hypotheses, estimated=learner.label_square is not None)
         late = (1 + 2 * d if player.exact else 1 + d) * math.sqrt(self.pieces)
         return math.sqrt(1 + d) * (late * stability / x + player.gain(hypotheses) * x)
 

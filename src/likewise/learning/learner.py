@@ -190,7 +190,7 @@ class Learner:
         """The player's noise (temperature) in units of sqrt(S), unless the schedule has its own."""
         # One-sided labels with exact J have an S of their own, and a share of x to go with it.
         estimated = self.label_square is not None
-        x = self.primal.default_x(self.hypotheses, one_sided=estimated)
+        x = self.primal.default_x(self.hypotheses, estimated=estimated)
         late_by = self.schedule.late_by if isinstance(self.schedule, SelfTuned) else 0
         return x if self.pricing.one_sided else x * math.sqrt(1.0 + late_by / 16.0)
 

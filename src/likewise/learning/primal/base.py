@@ -58,12 +58,12 @@ class Player(ABC):
     name: str
     exact: bool
     # Less noise than the bound's best learns faster; chosen by `likewise tune`, see docs. The
-    # second is for one-sided labels.
+    # second is for players that know J: their estimates have squares that are bounded, not ranges.
     share_of_best_x: float
-    share_one_sided: float
+    share_estimated: float
 
     @abstractmethod
-    def stability(self, hypotheses: HypothesisClass, *, one_sided: bool = False) -> float:
+    def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """What moving the policy costs."""
 
     @abstractmethod
@@ -106,13 +106,13 @@ class Player(ABC):
     def calls(self, draws: int) -> int:
         """How many oracle calls a batch takes."""
 
-    def best_x(self, hypotheses: HypothesisClass, *, one_sided: bool = False) -> float:
+    def best_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """The x that makes C smallest: sqrt(stability/gain); 1 where there is nothing to choose."""
         gain = self.gain(hypotheses)
-        stability = self.stability(hypotheses, one_sided=one_sided)
+        stability = self.stability(hypotheses, estimated=estimated)
         return math.sqrt(stability / gain) if gain > 0 else 1.0
 
-    def default_x(self, hypotheses: HypothesisClass, *, one_sided: bool = False) -> float:
+    def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """What was found to work well: a fixed share of the bound's best x."""
-        share = self.share_one_sided if one_sided else self.share_of_best_x
-        return share * self.best_x(hypotheses, one_sided=one_sided)
+        share = self.share_estimated if estimated else self.share_of_best_x
+        return share * self.best_x(hypotheses, estimated=estimated)

@@ -36,7 +36,6 @@ class ContextFTPL(Player):
     name = "context-ftpl"
     exact = False
     share_of_best_x = 0.1
-    share_one_sided = 0.1
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -44,7 +43,7 @@ class ContextFTPL(Player):
                 "engine", f"must be one of {', '.join(ENGINES)}", self.engine, "They all agree."
             )
 
-    def stability(self, hypotheses: HypothesisClass, *, one_sided: bool = False) -> float:  # noqa: ARG002
+    def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """s, the size of the separating set."""
         return float(hypotheses.separators)
 

@@ -29,11 +29,11 @@ class ExponentialWeights(Player):
     name = "exponential-weights"
     exact = True
     share_of_best_x = 2.0
-    share_one_sided = 0.7
+    share_estimated = 0.7
 
-    def stability(self, hypotheses: HypothesisClass, *, one_sided: bool = False) -> float:  # noqa: ARG002
+    def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """1/4, since Σ B_t²/sqrt(S_t) ≤ 2·sqrt(S_T); 1/2 for estimated costs (Theorem C')."""
-        return 0.5 if one_sided else 0.25
+        return 0.5 if estimated else 0.25
 
     def gain(self, hypotheses: HypothesisClass) -> float:
         """log|H|."""
