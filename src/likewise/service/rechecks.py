@@ -197,6 +197,9 @@ class Recheck:
         round_, member = self.book.rounds[record.body["round"]], record.body["member"]
         if member not in round_.seats:
             self.differ(record, "panel", f"{member!r} speaks", "a member of the round's panel")
+        late = round_.due is not None and instant(record.at) >= instant(round_.due)
+        if late and record.kind != "absent":
+            self.differ(record, "panel", f"{member!r} speaks at {record.at}", f"by {round_.due}")
         if round_.outcome is not None:
             self.differ(record, "panel", f"{member!r} speaks after the audit", "nobody")
         return round_

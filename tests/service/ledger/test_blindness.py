@@ -21,6 +21,7 @@ from likewise.service.evidence import evidence_of
 from likewise.service.export import write_export
 from likewise.service.people import Applicant, open_round
 from likewise.service.records import Head, Record
+from likewise.service.replay import replay_store
 from likewise.service.store import Store
 
 Begin = Callable[..., Desk]
@@ -131,3 +132,18 @@ def test_a_database_may_be_named_by_its_file(
     words = command.replace("OUT", str(tmp_path / "out")).split()
     result = CliRunner().invoke(main, [*words, "--database", sqlite_url[len("sqlite:///") :]])
     assert result.exit_code == 0, result.output
+
+
+def test_replay_finds_what_was_said_after_the_deadline(
+    begin: Begin, applicants: People, clock: Any
+) -> None:
+    """An owner who lets a friend speak late has to write it down, and it shows."""
+    desk = begin(deadline=60.0)
+    open_round(desk, applicants())
+    moment = instant(clock.at) + timedelta(seconds=61)
+    clock.at = moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    with desk.work() as bench:
+        bench.add("reviewed", {"round": "r1", "member": "ada"})
+    found = replay_store(desk.store, "loans")
+    assert not found.holds
+    assert [difference.seq for difference in found.differences] == [desk.book.head.seq]
