@@ -64,7 +64,7 @@ def test_every_page_against_everybody(visitor: tuple[str | None, httpx.Client]) 
             assert (answer.status_code, answer.headers["location"]) == (303, "/console/sign-in")
         elif who not in allowed:
             assert answer.status_code == 403, path
-            assert "sign in with another token" in answer.text
+            assert "Sign in with another token" in answer.text
         else:
             assert answer.status_code in (200, 303, 404), path
         if "text/html" in answer.headers.get("content-type", ""):
@@ -81,7 +81,7 @@ def test_every_form_against_everybody(visitor: tuple[str | None, httpx.Client]) 
             assert (answer.status_code, answer.headers["location"]) == (303, "/console/sign-in")
         else:
             assert answer.status_code == 403, path
-            said = "not of your session" if who in allowed else "sign in with another token"
+            said = "not of your session" if who in allowed else "Sign in with another token"
             assert said in answer.text
 
 
@@ -195,6 +195,22 @@ def test_a_review_without_javascript(live: Live) -> None:
         late = browser.post(f"{where}/flag", data={**form, "reason": ""})
         assert late.status_code == 409
         assert "closed" in late.text
+
+
+@pytest.mark.parametrize("path", ["/console", "/dashboard", "/dashboard/loans"])
+def test_an_address_without_its_slash_leads_to_the_page(shared: Live, path: str) -> None:
+    answer = shared.http.get(path)
+    assert (answer.status_code, answer.headers["location"]) == (308, f"{path}/")
+
+
+def test_signing_in_again_ends_the_session_before(shared: Live) -> None:
+    with browse(shared, "auditor") as browser:
+        old = browser.cookies["likewise_session"]
+        form = {"csrf": field(browser.get("/console/sign-in").text)}
+        token = shared.tokens["operator"]
+        assert browser.post("/console/sign-in", data={**form, "token": token}).status_code == 303
+        kept = {"Cookie": f"likewise_session={old}"}
+        assert shared.http.get("/console/", headers=kept).status_code == 303
 
 
 def test_static_files_are_served_and_nothing_else(shared: Live) -> None:

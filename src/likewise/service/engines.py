@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from likewise.service.errors import ServiceError, StoreError
+from likewise.service.errors import StoreError, store_unavailable
 
 __all__ = ["advisory_lock", "engines", "keep_private", "translated"]
 
@@ -67,11 +67,7 @@ def translated(where: str) -> Iterator[None]:
             raise
         # The address and the driver's words are for the log, not for whoever asked.
         LOG.error("The database %s does not answer, or is busy: %s", where, _first_line(error))
-        raise ServiceError(
-            "store-unavailable", 503,
-            "The database does not answer, or is busy. Whether the request was recorded is not "
-            "known: send it again, with the same idempotency key.",
-        ) from error  # fmt: skip
+        raise store_unavailable() from error
 
 
 def _out_of_reach(error: Exception) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from likewise.errors import LikewiseError
 
-__all__ = ["LedgerBroken", "ServiceError", "StoreError"]
+__all__ = ["LedgerBroken", "ServiceError", "StoreError", "store_unavailable"]
 
 
 class ServiceError(LikewiseError):
@@ -13,6 +13,15 @@ class ServiceError(LikewiseError):
     def __init__(self, code: str, status: int, sentence: str) -> None:
         super().__init__(sentence)
         self.code, self.status, self.sentence = code, status, sentence
+
+
+def store_unavailable() -> ServiceError:
+    """What is said while the database cannot be used; the log says why."""
+    return ServiceError(
+        "store-unavailable", 503,
+        "The database does not answer, or is busy. Whether the request was recorded is not known: "
+        "send it again, with the same idempotency key.",
+    )  # fmt: skip
 
 
 class StoreError(LikewiseError):

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException as AnyHTTPException
 
 from likewise.errors import LikewiseError
 from likewise.service.answers import ErrorAnswer
-from likewise.service.errors import LedgerBroken, ServiceError, StoreError
+from likewise.service.errors import LedgerBroken, ServiceError, StoreError, store_unavailable
 from likewise.service.limits import TooMany, too_large
 
 __all__ = [
@@ -122,12 +122,7 @@ async def _http(_: Request, error: Exception) -> JSONResponse:
 def unavailable(error: Exception) -> JSONResponse:
     """The answer while the database cannot be used."""
     LOG.error("The database cannot be reached.", exc_info=error)
-    return error_answer(
-        ServiceError(
-            "store-unavailable", 503,
-            "The database is out of reach or busy. Nothing was recorded; send it again.",
-        )
-    )  # fmt: skip
+    return error_answer(store_unavailable())
 
 
 async def _unreachable(_: Request, error: Exception) -> JSONResponse:

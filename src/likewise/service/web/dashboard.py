@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from likewise.service.answers_review import MetricsAnswer
 from likewise.service.api.access import DocketName
+from likewise.service.book import Round
 from likewise.service.console import Frame
 from likewise.service.console.rendering import render
 from likewise.service.dashboard import (
@@ -20,6 +23,7 @@ from likewise.service.dashboard import (
     live,
     render_dashboard,
 )
+from likewise.service.desk import Desk
 from likewise.service.measures import measure
 from likewise.service.offices import Office
 from likewise.service.views import awaited
@@ -59,32 +63,12 @@ async def data(visit: watcher, docket: DocketName) -> Response:  # noqa: ARG001
 
 
 def _model(visit: Visit, office: Office) -> Dashboard:
-    desk = office.desk
-    book = desk.book
+    desk, book = office.desk, office.desk.book
     found = office.kept("metrics", lambda: measure(desk))
-    last = desk.store.records(book.docket, after=book.head.seq - 1)
-    members = found.members or []
-    repeats = sum(member.repeats for member in members)
-    shares = [
-        (m.consistency, m.repeats) for m in members if m.consistency is not None and m.repeats
-    ]
     return Dashboard(
         frame=visit.frame(book.settings.title),
-        standing=Standing(
-            rounds=found.rounds,
-            reports=found.reports,
-            error=found.error,
-            labels=found.labels,
-            missing_labels=found.missing,
-            lam=found.lam,
-            open_rounds=found.open,
-            oldest_open=found.oldest_open_seconds,
-            overrides=found.overrides,
-            agreement=found.agreement.alpha if found.agreement else None,
-            consistency=sum(s * n for s, n in shares) / repeats if shares else None,
-            repeats=repeats,
-        ),
-        head=Head(book.head.seq, str(desk.receipt()), last[0].at if last else ""),
+        standing=_standing(found),
+        head=Head(book.head.seq, str(desk.receipt()), book.at),
         rule=book.rule,
         data_url=f"{visit.base}/data",
         series=_series(found),
@@ -92,24 +76,45 @@ def _model(visit: Visit, office: Office) -> Dashboard:
             MemberRow(
                 m.member, m.asked, m.absent, m.objections, m.decisive, m.consistency, m.sitting
             )
-            for m in members
+            for m in found.members or []
         ),
-        open_rounds=tuple(
-            OpenRound(
-                title=round_.id,
-                people=len(round_.people),
-                opened=round_.opened,
-                closes=round_.due or "",
-                seats=len(round_.seats),
-                done=sum(seat == "reviewed" for seat in round_.seats.values()),
-                missing_labels=len(awaited(desk, round_)),
-            )
-            for round_ in list(book.open_rounds())[:SHOWN]
-        ),
+        open_rounds=tuple(_open_round(desk, r) for r in islice(book.open_rounds(), SHOWN)),
         exports=(
             Export("Ledger as JSON lines", f"{visit.base}/ledger.jsonl", "for likewise verify"),
             Export("Ledger as CSV", f"{visit.base}/ledger.csv", "for a spreadsheet"),
         ),
+    )
+
+
+def _standing(found: MetricsAnswer) -> Standing:
+    shown_again = [m for m in found.members or [] if m.consistency is not None]
+    repeats = sum(m.repeats for m in shown_again)
+    same = sum((m.consistency or 0.0) * m.repeats for m in shown_again)
+    return Standing(
+        rounds=found.rounds,
+        reports=found.reports,
+        error=found.error,
+        labels=found.labels,
+        missing_labels=found.missing,
+        lam=found.lam,
+        open_rounds=found.open,
+        oldest_open=found.oldest_open_seconds,
+        overrides=found.overrides,
+        agreement=found.agreement.alpha if found.agreement else None,
+        consistency=same / repeats if repeats else None,
+        repeats=repeats,
+    )
+
+
+def _open_round(desk: Desk, round_: Round) -> OpenRound:
+    return OpenRound(
+        title=round_.id,
+        people=len(round_.people),
+        opened=round_.opened,
+        closes=round_.due or "",
+        seats=len(round_.seats),
+        done=sum(seat == "reviewed" for seat in round_.seats.values()),
+        missing_labels=len(awaited(desk, round_)),
     )
 
 

@@ -121,7 +121,7 @@ class Door:
             raise ServiceError(
                 "wrong-role", 403,
                 f"This page is for {' and '.join(self.roles)}s; you are signed in as "
-                f"{session.identity.role}. Sign out, and sign in with another token.",
+                f"{session.identity.role}. Sign in with another token.",
             )  # fmt: skip
         docket = request.path_params.get("docket") or session.identity.docket or ""
         if docket and not session.identity.concerns(docket):
@@ -165,7 +165,10 @@ def refusal(request: Request, status: int, sentence: str) -> HTMLResponse:
     base = "/dashboard" if request.url.path.startswith("/dashboard") else "/console"
     frame = Frame(base=base, static="/static", csrf="", docket="Likewise", now=now())
     title = TITLES.get(status, "That did not work")
-    shown = Problem(frame, status, title, sentence, f"{base}/", "Back to the beginning")
+    way_out, label = f"{base}/", "Back to the beginning"
+    if status == 403:
+        way_out, label = "/console/sign-in", "Sign in with another token"
+    shown = Problem(frame, status, title, sentence, way_out, label)
     return page(render_problem(shown), status)
 
 

@@ -40,6 +40,14 @@ async def front() -> RedirectResponse:
     return RedirectResponse("/console/sign-in", 303)
 
 
+@router.get("/console")
+@router.get("/dashboard")
+@router.get("/dashboard/{docket}")
+async def with_slash(request: Request) -> RedirectResponse:
+    """Pages have addresses that end in a slash; people leave it out."""
+    return RedirectResponse(f"{request.url.path}/", 308)
+
+
 @router.get("/console/sign-in")
 async def sign_in_page(request: Request) -> Response:
     """The page on which to paste a token."""
@@ -68,6 +76,8 @@ async def sign_in(
         return _sign_in(
             request, "This is a program's token; it opens the API, and no page. Use your own.", 403
         )
+    # Whoever was signed in here before is not any more.
+    await asyncio.to_thread(end_session, services.store, session_cookie(request))
     answer = RedirectResponse(where, 303)
     answer.set_cookie(
         SESSION, cookie, max_age=int(services.settings.session_seconds), **cookies(request)
