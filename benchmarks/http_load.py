@@ -87,8 +87,8 @@ class Load:
 
     def _timed(self, name: str, command: Any) -> Any:
         """Until it is acknowledged; what is asked for again changes nothing."""
-        from likewise.service.answers import ReceiptAnswer
-        from likewise.service.client_errors import ApiError
+        from likewise.service.api.responses import ReceiptAnswer
+        from likewise_client.errors import ApiError
 
         ends = time.monotonic() + PATIENCE
         while True:
@@ -109,7 +109,7 @@ class Load:
             return result
 
     def _work(self, number: int) -> None:
-        from likewise.service.client import Client
+        from likewise_client.client import Client
 
         try:
             with (
@@ -140,7 +140,7 @@ class Load:
 
     def drain(self) -> None:
         """What is left for the members, when all rounds are open."""
-        from likewise.service.client import Client
+        from likewise_client.client import Client
 
         for name in ("ada", "bob"):
             with Client(self.address, self.tokens[name]) as member:
@@ -151,7 +151,7 @@ class Load:
 
 def _done(member: Any, review_id: str) -> Any:
     """Another thread may have been faster; then the panel has closed."""
-    from likewise.service.client_errors import Conflict
+    from likewise_client.errors import Conflict
 
     try:
         return member.done(DOCKET, review_id)
@@ -161,8 +161,8 @@ def _done(member: Any, review_id: str) -> Any:
 
 def furnish(url: str) -> dict[str, str]:
     """The docket, and tokens for a client and both members."""
-    from likewise.service.identity import create_token
-    from likewise.service.store import Store
+    from likewise.service.auth.tokens import create_token
+    from likewise.service.ledger.store import Store
 
     make_docket(url)
     store = Store.open(url)
@@ -215,8 +215,8 @@ def run(url: str, processes: int, clients: int, rounds: int, kills: int = 0) -> 
 
 def _lost(url: str, receipts: list[str]) -> int:
     """Receipts that the ledger does not know: there must be none."""
-    from likewise.service.records import Receipt
-    from likewise.service.store import Store
+    from likewise.service.ledger.records import Receipt
+    from likewise.service.ledger.store import Store
 
     store = Store.open(url)
     hashes = {record.seq: record.hash for record in store.records(DOCKET)}

@@ -27,9 +27,9 @@ DOCKET = "load"
 
 def make_docket(url: str) -> None:
     from likewise import Feature, FeatureSchema, Learner, Segments
-    from likewise.service.docket import DocketSpec
-    from likewise.service.people import open_docket
-    from likewise.service.store import Store
+    from likewise.service.dockets.commands.rounds import open_docket
+    from likewise.service.dockets.spec import DocketSpec
+    from likewise.service.ledger.store import Store
 
     schema = FeatureSchema(
         (Feature("score", "integer", 300, 850), Feature("debt", "integer", 0, 100))
@@ -44,10 +44,11 @@ def make_docket(url: str) -> None:
 
 def serve(url: str, process: int, clients: int, rounds: int) -> None:
     """One process: its clients share a desk; prints how long each command took."""
-    from likewise.service import feedback, panels
-    from likewise.service.desk import Desk
-    from likewise.service.people import Applicant, open_round
-    from likewise.service.store import Store
+    from likewise.service.dockets.commands import audits as panels
+    from likewise.service.dockets.commands import feedback
+    from likewise.service.dockets.commands.rounds import Applicant, open_round
+    from likewise.service.dockets.docket import Desk
+    from likewise.service.ledger.store import Store
 
     store = Store.open(url)
     desk = Desk(store, DOCKET)
@@ -138,8 +139,8 @@ def _quantile(times: list[float], share: float) -> float:
 
 def _checked(url: str, rounds: int) -> dict[str, Any]:
     """Nothing lost, nothing twice, the chain intact, every decision the same again."""
-    from likewise.service.replay import replay_store
-    from likewise.service.store import Store
+    from likewise.service.ledger.store import Store
+    from likewise.service.verification.replay import replay_store
 
     store = Store.open(url)
     records = store.records(DOCKET)

@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import ParameterError
-from likewise.portable import LN2, log_array
-from likewise.units import ONE, FloatArray, IntArray
+from likewise.fixed_point import ONE, FloatArray, IntArray
+from likewise.portable_math import LN2, log_array
 
 __all__ = ["Noise", "Purpose", "Stream", "Words", "laplace", "philox"]
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from likewise.errors import ParameterError, PeopleError
 from likewise.features import Feature, Kind, Value
-from likewise.units import FloatArray
+from likewise.fixed_point import FloatArray
 
 __all__ = ["Feature", "FeatureSchema", "Kind", "People", "Value"]
 

@@ -20,8 +20,8 @@ from likewise.auditing import (
     distance_units,
 )
 from likewise.errors import AuditError, LikewiseError, ParameterError
+from likewise.fixed_point import ONE, FloatArray
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.units import ONE, FloatArray
 
 SCHEMA = FeatureSchema(
     (

@@ -22,8 +22,8 @@ from likewise.auditing import (
     report,
 )
 from likewise.errors import AuditError, ParameterError, RuleError
+from likewise.fixed_point import ONE, to_units
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.units import ONE, to_units
 
 SCHEMA = FeatureSchema(tuple(Feature(f"r{j}", low=0, high=1) for j in range(1, 4)))
 AUDITORS = [MetricAuditor(f"j{j}", Ratings(f"r{j}")) for j in range(1, 4)]

@@ -25,7 +25,7 @@ from likewise.auditing import (
     veto,
 )
 from likewise.errors import AuditError, ParameterError, RuleError
-from likewise.units import ONE
+from likewise.fixed_point import ONE
 
 MEMBERS = ["j1", "Ms. Noor", 'the "new" one', "3", "or"]
 SOME = st.lists(st.sampled_from(MEMBERS), min_size=1, unique=True)

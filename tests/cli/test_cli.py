@@ -19,8 +19,8 @@ from click.testing import CliRunner
 from likewise.cli import main
 from likewise.cli.listing import REPORT_POLICIES, RULES
 from likewise.cli.simulate import LEARNER_NAMES, WORLD_NAMES
-from likewise.experiments.demo import SHOWN
-from likewise.experiments.roster import LEARNERS
+from likewise.experiments.demo.run import SHOWN
+from likewise.experiments.learners import LEARNERS
 from likewise.learning import load_state
 from likewise.worlds import WORLDS, Loans
 

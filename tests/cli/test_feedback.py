@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli import main
-from likewise.experiments.contenders import Contender
+from likewise.experiments.study.configurations import Contender
 
 
 def run(*args: str) -> Any:

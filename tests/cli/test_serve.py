@@ -20,7 +20,7 @@ from click.testing import CliRunner
 
 from likewise import Feature, FeatureSchema, Segments
 from likewise.cli import main
-from likewise.service.client import Client
+from likewise_client.client import Client
 
 SCHEMA = FeatureSchema((Feature("score", "integer", 300, 850),))
 SPEC = {

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from likewise.fixed_point import IntArray
 from likewise.hypotheses import (
     Conjunctions,
     DecisionLists,
@@ -26,7 +27,6 @@ from likewise.hypotheses import (
 from likewise.oracles.engines import compiled, reference
 from likewise.randomness import Noise, Purpose, Stream
 from likewise.schema import Feature, FeatureSchema
-from likewise.units import IntArray
 
 SCHEMA = FeatureSchema(
     (

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.portable import exp_negative, log, log_array
+from likewise.portable_math import exp_negative, log, log_array
 
 
 @given(st.floats(1e-300, 1e300))

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from likewise.errors import ParameterError
+from likewise.fixed_point import ONE
 from likewise.randomness import Noise, Purpose, Stream, laplace, philox
-from likewise.units import ONE
 
 # A statistical test here fails for a right program with about this probability: p-values are those
 # of large samples.

@@ -14,10 +14,10 @@ from likewise.errors import AuditError, HypothesisError, ParameterError, PeopleE
 from likewise.evaluation import BestFair, ComparatorError, Faced, best_fair_policy
 from likewise.evaluation import comparator_rows as rows_module
 from likewise.evaluation.comparator import FAIR_WITHIN
+from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
 from likewise.hypotheses.base import Bits
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.units import ONE, IntArray
 
 SCHEMA = FeatureSchema((Feature("score"), Feature("group", "flag")))
 LENDER = Segments(SCHEMA, score="score", cuts=[1, 2], by=["group"])

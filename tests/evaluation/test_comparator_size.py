@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from likewise.evaluation import BestFair, Faced, best_fair_policy
+from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.units import ONE, FloatArray, IntArray
 
 T, K, TRAITS, COLUMNS = 8000, 8, 5, 50
 SECONDS = 60.0

@@ -13,9 +13,9 @@ from scipy.optimize import linprog
 from likewise.errors import PeopleError
 from likewise.evaluation import Faced, best_fair_policy
 from likewise.evaluation.comparator_forms import Grids
+from likewise.fixed_point import ONE, FloatArray
 from likewise.hypotheses import Staircases
 from likewise.schema import Feature, FeatureSchema
-from likewise.units import ONE, FloatArray
 
 SCHEMA = FeatureSchema((Feature("income"), Feature("score"), Feature("owner", "flag")))
 ONE_GRID = Staircases(SCHEMA, first="income", first_cuts=[1, 2], second="score", second_cuts=[1, 2])

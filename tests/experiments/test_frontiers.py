@@ -11,12 +11,12 @@ from click.testing import CliRunner
 
 from likewise.cli import main
 from likewise.cli.studies import FRONTIERS, PAGES
-from likewise.experiments import pages
-from likewise.experiments.arenas import ARENAS, CHOOSING, JUDGING
-from likewise.experiments.contenders import Contender
-from likewise.experiments.frontiers import MARKERS, frontiers_svg, write_frontiers
-from likewise.experiments.study import StudySpec
-from likewise.experiments.tables import Point
+from likewise.experiments.environments import ARENAS, CHOOSING, JUDGING
+from likewise.experiments.study import pages
+from likewise.experiments.study.configurations import Contender
+from likewise.experiments.study.frontiers import MARKERS, frontiers_svg, write_frontiers
+from likewise.experiments.study.run import StudySpec
+from likewise.experiments.study.tables import Point
 from likewise.worlds import WORLDS
 
 ROOT = Path(__file__).parents[2]

@@ -12,12 +12,12 @@ import pytest
 
 from likewise.errors import ParameterError
 from likewise.experiments.canvas import colour_of
-from likewise.experiments.demo import DEFAULT_ETA, GAMES, SHOWN, Demo, Game, run_demo
-from likewise.experiments.explain import Part, case_of, explain, points
-from likewise.experiments.report import report_html, write_report
+from likewise.experiments.demo.explain import Part, case_of, explain, points
+from likewise.experiments.demo.report import report_html, write_report
+from likewise.experiments.demo.run import DEFAULT_ETA, GAMES, SHOWN, Demo, Game, run_demo
+from likewise.fixed_point import ONE
 from likewise.game import Moment
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.units import ONE
 
 FIGURES = 7
 VOID = {"meta", "link"}

@@ -8,10 +8,16 @@ from pathlib import Path
 import pytest
 
 from likewise.errors import LikewiseError
-from likewise.experiments.contenders import Contender
-from likewise.experiments.study import StudySpec, run_study
-from likewise.experiments.tables import Point, beaten, points, study_markdown, write_between_marks
-from likewise.experiments.tuning import GRIDS, Trial, tuning_markdown
+from likewise.experiments.study.configurations import Contender
+from likewise.experiments.study.run import StudySpec, run_study
+from likewise.experiments.study.tables import (
+    Point,
+    beaten,
+    points,
+    study_markdown,
+    write_between_marks,
+)
+from likewise.experiments.study.tuning import GRIDS, Trial, tuning_markdown
 
 TINY = StudySpec(
     seeds=(1,), horizons=(4, 8, 16), eps=(0.3,), etas=(1.0, 0.25), noise_divisors=(1.0, 1e5)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from likewise.errors import HypothesisError, ParameterError
+from likewise.fixed_point import FloatArray
 from likewise.hypotheses import Conjunctions, Disjunctions, Parities
-from likewise.hypotheses.boolean import OverFlags
+from likewise.hypotheses.listed.boolean import OverFlags
 from likewise.schema import Feature, FeatureSchema
-from likewise.units import FloatArray
 
 MAKERS: dict[str, Any] = {
     "conjunctions": Conjunctions,

@@ -22,6 +22,7 @@ from likewise.events import (
     event_from_json,
     event_to_json,
 )
+from likewise.fixed_point import ONE
 from likewise.hypotheses import Segments
 from likewise.learning import (
     Learner,
@@ -35,7 +36,6 @@ from likewise.learning import (
     parse_state,
 )
 from likewise.schema import Feature, FeatureSchema
-from likewise.units import ONE
 
 SCHEMA = FeatureSchema(
     (Feature("score", low=0, high=100), Feature("purpose", "category", levels=("car", "home")))

@@ -27,6 +27,7 @@ from likewise.events import (
     event_from_json,
     event_to_json,
 )
+from likewise.fixed_point import ONE
 from likewise.game import AT_ONCE, Delay, Transcript, parse_delay, play
 from likewise.hypotheses import Segments
 from likewise.learning import (
@@ -43,7 +44,6 @@ from likewise.learning import (
 )
 from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema
-from likewise.units import ONE
 from likewise.worlds import Loans, Recorded
 
 # A statistical test here fails for a right program with at most this probability.

@@ -30,6 +30,7 @@ from likewise.events import (
     Person,
     Sealed,
 )
+from likewise.fixed_point import ONE, IntArray
 from likewise.game import play
 from likewise.hypotheses import HypothesisClass, Pool, Segments
 from likewise.learning import (
@@ -50,7 +51,6 @@ from likewise.learning.schedules import schedule_from_spec
 from likewise.oracles import Oracle
 from likewise.randomness import Noise, Purpose, Stream
 from likewise.schema import Feature, FeatureSchema
-from likewise.units import ONE, IntArray
 from likewise.worlds import Loans
 
 PLAYERS = pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])

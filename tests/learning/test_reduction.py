@@ -16,13 +16,13 @@ import pytest
 from scipy import stats
 
 from likewise.events import Arrived, Audited, Closed, Decided, Decision, Labelled, Person, Sealed
+from likewise.fixed_point import ONE
 from likewise.hypotheses import Pool, Segments
 from likewise.learning import Learner, Paper, SelfTuned, State, apply, decide
-from likewise.learning.deciding import upcoming
+from likewise.learning.decisions import upcoming
 from likewise.oracles import Oracle
 from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema
-from likewise.units import ONE
 
 # A statistical test here fails for a right program with at most this probability.
 FALSE_ALARM = 1e-6

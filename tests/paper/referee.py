@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise.units import FloatArray
+from likewise.fixed_point import FloatArray
 
 # The noise on the first point is cut into slices of equal probability.
 SLICES = 1000

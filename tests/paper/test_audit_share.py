@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from likewise.fixed_point import ONE, FloatArray, IntArray, to_units
 from likewise.hypotheses import Pool
 from likewise.learning import Learner, SelfTuned, State, deploy, learn
-from likewise.learning.deciding import drawn_for_audit, upcoming
+from likewise.learning.decisions import drawn_for_audit, upcoming
 from likewise.learning.dual import dual_step
-from likewise.units import ONE, FloatArray, IntArray, to_units
 
 
 def multipliers(reported: list[bool], beta: float, share: float) -> list[float]:

@@ -23,12 +23,12 @@ from hypothesis import strategies as st
 from tests.paper.referee import OFF, perturbed_leader
 
 from likewise.events import Audited, Labelled
+from likewise.fixed_point import ONE, FloatArray, IntArray, to_units
 from likewise.hypotheses import HypothesisClass, Pool
 from likewise.learning import Learner, SelfTuned, State, apply, deploy
-from likewise.learning.deciding import upcoming
+from likewise.learning.decisions import upcoming
 from likewise.learning.dual import dual_step
 from likewise.learning.state import Tuning
-from likewise.units import ONE, FloatArray, IntArray, to_units
 
 # ── The lemmas ──────────────────────────────────────────────────────────────────────────────────
 

@@ -14,7 +14,7 @@ import pytest
 
 from likewise.auditing import Never, Rule, as_rule, at_least, from_function, objects, veto
 from likewise.errors import RuleError
-from likewise.units import ONE, IntArray
+from likewise.fixed_point import ONE, IntArray
 
 SIZES = (1, 2, 3, 4)
 QUARTERS = [0, ONE // 4, ONE // 2, ONE]

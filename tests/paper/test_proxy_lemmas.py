@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.auditing import parse_rule
+from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import Segments
 from likewise.learning import Audit, Learner, State
-from likewise.learning.deciding import upcoming
+from likewise.learning.decisions import upcoming
 from likewise.randomness import Purpose
 from likewise.schema import Feature, FeatureSchema
-from likewise.units import ONE, IntArray
 
 K = 4
 MEMBERS = ("j1", "j2", "j3")

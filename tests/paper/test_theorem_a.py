@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass, Pool, Segments
 from likewise.learning.primal import ContextFTPL, ExponentialWeights, Frozen, Player
 from likewise.learning.schedules import SelfTuned
 from likewise.learning.state import Tuning
 from likewise.schema import Feature, FeatureSchema
-from likewise.units import ONE, FloatArray, IntArray
 
 ROUNDS = 60
 # Noise on a second point is integrated over equally likely slices of the Laplace distribution (on

@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 from tests.paper.referee import OFF, perturbed_leader
 
 from likewise.evaluation.comparator import BestFair, Faced, best_fair_policy
+from likewise.fixed_point import ONE, FloatArray, IntArray, to_units
 from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
 from likewise.learning import Learner, SelfTuned, State, deploy, learn
 from likewise.learning.bounds import bounds
-from likewise.learning.deciding import upcoming
+from likewise.learning.decisions import upcoming
 from likewise.learning.dual import dual_step
 from likewise.learning.primal import Frozen
 from likewise.schema import Feature, FeatureSchema
-from likewise.units import ONE, FloatArray, IntArray, to_units
 
 
 def duals(reported: list[bool], beta: float) -> list[float]:

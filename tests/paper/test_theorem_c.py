@@ -25,11 +25,11 @@ from hypothesis import strategies as st
 from tests.paper.referee import OFF, perturbed_leader
 
 from likewise.events import Arrived, Audited, Closed, Decided, Decision, Labelled, Person, Sealed
+from likewise.fixed_point import ONE, FloatArray, to_units
 from likewise.hypotheses import Pool
 from likewise.learning import Learner, SelfTuned, State, apply
-from likewise.learning.deciding import upcoming
+from likewise.learning.decisions import upcoming
 from likewise.learning.primal import ContextFTPL, Frozen
-from likewise.units import ONE, FloatArray, to_units
 
 # ── The lemmas ──────────────────────────────────────────────────────────────────────────────────
 

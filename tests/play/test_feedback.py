@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from likewise.errors import ParameterError
-from likewise.evaluation.summary import summarise, summary_json
+from likewise.evaluation.counts import summarise, summary_json
+from likewise.fixed_point import to_units
 from likewise.game import Delay, Transcript, play
 from likewise.learning import Learner, SelfTuned
 from likewise.learning.bounds import bounds
-from likewise.units import to_units
 from likewise.worlds import Loans
 
 WORLD = Loans(4)

@@ -14,12 +14,12 @@ from likewise.auditing import AllPairs, FirstPair, LargestGap, Panel, RandomPair
 from likewise.baselines import accuracy_only, constant, untaught
 from likewise.errors import ParameterError
 from likewise.evaluation.comparator import best_fair_policy
+from likewise.evaluation.counts import growth_exponent, summarise, trace_csv
 from likewise.evaluation.faced import faced_rounds
-from likewise.evaluation.summary import growth_exponent, summarise, trace_csv
+from likewise.fixed_point import ONE, to_units
 from likewise.game import play
 from likewise.learning import Learner, Paper, SelfTuned
 from likewise.oracles import Oracle
-from likewise.units import ONE, to_units
 from likewise.worlds import Encounter, Loans, Recorded, Steady
 
 ROUNDS = 400

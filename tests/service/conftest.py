@@ -15,13 +15,13 @@ import pytest
 import sqlalchemy as sa
 
 from likewise import Feature, FeatureSchema, Learner, Segments
+from likewise.service.auth.tokens import create_token
 from likewise.service.background import running
-from likewise.service.client import Client
-from likewise.service.docket import DocketSpec
-from likewise.service.identity import create_token
-from likewise.service.people import open_docket
+from likewise.service.dockets.commands.rounds import open_docket
+from likewise.service.dockets.spec import DocketSpec
+from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
-from likewise.service.store import Store
+from likewise_client.client import Client
 
 PATIENCE = 60.0
 

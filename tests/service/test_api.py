@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from likewise.service.background import running
-from likewise.service.client import Client
-from likewise.service.client_errors import ApiError, Conflict, NotAllowed, NotFound, Refused
+from likewise_client.client import Client
+from likewise_client.errors import ApiError, Conflict, NotAllowed, NotFound, Refused
 
 from .conftest import Live, Start, people, spec
 

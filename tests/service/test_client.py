@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from likewise.errors import LikewiseError
-from likewise.service.client import Client
-from likewise.service.client_errors import (
+from likewise.service.errors import LedgerBroken
+from likewise_client.client import Client
+from likewise_client.errors import (
     ApiError,
     Conflict,
     Failed,
@@ -20,7 +21,6 @@ from likewise.service.client_errors import (
     TooMuch,
     Unreachable,
 )
-from likewise.service.errors import LedgerBroken
 
 from .conftest import Live, people
 

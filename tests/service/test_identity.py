@@ -10,8 +10,8 @@ import pytest
 import sqlalchemy as sa
 
 from likewise.errors import ParameterError
-from likewise.service.errors import ServiceError
-from likewise.service.identity import (
+from likewise.service.auth.sign_ins import begin_session, check_csrf, end_session, find_session
+from likewise.service.auth.tokens import (
     ROLES,
     Role,
     create_token,
@@ -20,9 +20,9 @@ from likewise.service.identity import (
     recognise,
     revoke_token,
 )
-from likewise.service.sessions import begin_session, check_csrf, end_session, find_session
-from likewise.service.store import Store
-from likewise.service.tables import sessions, tokens
+from likewise.service.errors import ServiceError
+from likewise.service.ledger.schema import sessions, tokens
+from likewise.service.ledger.store import Store
 
 
 @pytest.fixture

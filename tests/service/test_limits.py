@@ -12,14 +12,14 @@ import pytest
 import sqlalchemy as sa
 
 from likewise.errors import ParameterError
-from likewise.service.api import gate
-from likewise.service.client_errors import Failed, Refused, TooMuch
+from likewise.service.api import middleware as gate
+from likewise.service.auth.rate_limits import REMEMBERED, Buckets, TooMany
+from likewise.service.dockets.commands.rounds import open_docket
+from likewise.service.dockets.worker import Office, Offices
 from likewise.service.errors import ServiceError
-from likewise.service.limits import REMEMBERED, Buckets, TooMany
-from likewise.service.offices import Office, Offices
-from likewise.service.people import open_docket
+from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
-from likewise.service.store import Store
+from likewise_client.errors import Failed, Refused, TooMuch
 
 from .conftest import Start, people, spec
 

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from likewise.service.answers_review import ReviewAnswer
-from likewise.service.desk import Desk
+from likewise.service.api.metrics import measure
+from likewise.service.api.review_responses import ReviewAnswer
+from likewise.service.api.review_serializers import review_answer
+from likewise.service.dockets.commands.feedback import label
+from likewise.service.dockets.commands.reviewing import finish, objection, take_back, withdrawal
+from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
+from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.reviews import Review, ReviewBoard
 from likewise.service.errors import ServiceError
-from likewise.service.feedback import label
-from likewise.service.measures import measure
-from likewise.service.panel_views import review_answer
-from likewise.service.people import Applicant, open_docket, open_round
-from likewise.service.reviewing import finish, objection, take_back, withdrawal
-from likewise.service.reviews import Review, ReviewBoard
-from likewise.service.store import Store
+from likewise.service.ledger.store import Store
 
 from .conftest import people, spec
 

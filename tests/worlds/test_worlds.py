@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from likewise.errors import ParameterError
+from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import verify_separating_set
 from likewise.schema import People
-from likewise.units import ONE, IntArray
 from likewise.worlds import (
     WORLDS,
     Adaptive,

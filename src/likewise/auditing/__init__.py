@@ -8,16 +8,15 @@ from likewise.auditing.agreement import (
     krippendorff_alpha,
 )
 from likewise.auditing.metric_auditor import MetricAuditor, distance_units
-from likewise.auditing.metrics import Distance, Mahalanobis, Masked, WeightedL1
+from likewise.auditing.metrics.base import Distance, Mahalanobis, Masked, WeightedL1
+from likewise.auditing.metrics.opinions import FromFunction, Ratings
 from likewise.auditing.objections import MemberObjections, Objections, Pair
-from likewise.auditing.opinions import FromFunction, Ratings
 from likewise.auditing.panel import Panel, Pivots, panel_name
-from likewise.auditing.parsing import as_rule, parse_rule
-from likewise.auditing.policies import AllPairs, FirstPair, LargestGap, Policy, RandomPair
 from likewise.auditing.reporting import Report, decisive, report
-from likewise.auditing.rules import And, Never, Objects, Or, Rule, never, objects, veto
-from likewise.auditing.shares import Share
-from likewise.auditing.thresholds import (
+from likewise.auditing.rules.base import And, Never, Objects, Or, Rule, never, objects, veto
+from likewise.auditing.rules.parsing import as_rule, parse_rule
+from likewise.auditing.rules.shares import Share
+from likewise.auditing.rules.thresholds import (
     AtLeast,
     Weighted,
     all_of,
@@ -26,7 +25,8 @@ from likewise.auditing.thresholds import (
     majority,
     more_than,
 )
-from likewise.auditing.truth import from_function, from_truth_table
+from likewise.auditing.rules.truth import from_function, from_truth_table
+from likewise.auditing.selection import AllPairs, FirstPair, LargestGap, Policy, RandomPair
 
 __all__ = [
     "Agreement",

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.auditing.metrics import Distance
+from likewise.auditing.metrics.base import Distance
 from likewise.auditing.names import checked_name
 from likewise.errors import AuditError, LikewiseError, ParameterError
+from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.schema import People
-from likewise.units import ONE, FloatArray, IntArray
 
 __all__ = ["MetricAuditor", "distance_units"]
 

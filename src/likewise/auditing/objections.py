@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from likewise.auditing.names import checked_name
-from likewise.auditing.rules import BoolArray
+from likewise.auditing.rules.base import BoolArray
 from likewise.errors import AuditError
 
 __all__ = ["MemberObjections", "Objections", "Pair"]

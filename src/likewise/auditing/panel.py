@@ -11,13 +11,13 @@ import numpy.typing as npt
 from likewise.auditing.metric_auditor import MetricAuditor
 from likewise.auditing.names import seated, written
 from likewise.auditing.objections import MemberObjections, Objections
-from likewise.auditing.parsing import as_rule
-from likewise.auditing.policies import LargestGap, Policy
 from likewise.auditing.reporting import Report, checked_scores, choose_report
-from likewise.auditing.rules import BoolArray, Rule
+from likewise.auditing.rules.base import BoolArray, Rule
+from likewise.auditing.rules.parsing import as_rule
+from likewise.auditing.selection import LargestGap, Policy
 from likewise.errors import AuditError, ParameterError
+from likewise.fixed_point import IntArray
 from likewise.schema import People
-from likewise.units import IntArray
 
 __all__ = ["Panel", "Pivots", "panel_name"]
 
@@ -155,7 +155,7 @@ def _checked_sensitivity(sensitivity: int) -> int:
     if isinstance(sensitivity, bool) or not isinstance(sensitivity, int | np.integer):
         raise AuditError(
             f"The sensitivity must be a whole number of 2^-20; got {sensitivity!r}. Use "
-            f"likewise.units.to_units(alpha)."
+            f"likewise.fixed_point.to_units(alpha)."
         )
     if sensitivity < 0:
         raise ParameterError(

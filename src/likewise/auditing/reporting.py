@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.auditing.objections import Objections, Pair
-from likewise.auditing.parsing import as_rule
-from likewise.auditing.policies import LargestGap, Policy
-from likewise.auditing.rules import BoolArray, Rule
+from likewise.auditing.rules.base import BoolArray, Rule
+from likewise.auditing.rules.parsing import as_rule
+from likewise.auditing.selection import LargestGap, Policy
 from likewise.errors import AuditError
-from likewise.units import ONE, IntArray
+from likewise.fixed_point import ONE, IntArray
 
 __all__ = ["Report", "checked_scores", "choose_report", "decisive", "report"]
 

@@ -10,7 +10,7 @@ import click
 from likewise.cli.main import AT_LEAST_ONE, OutputFile, main, progress_bar
 
 if TYPE_CHECKING:
-    from likewise.experiments.demo import Demo
+    from likewise.experiments.demo.run import Demo
 
 __all__ = ["demo"]
 
@@ -39,8 +39,8 @@ def demo(rounds: int, seed: int, alpha: float, eps: float | None, jobs: int, out
     Deaf to the panel, a learner is accurate and unfair in almost every round; a constant one is
     never unfair and learns nothing; ours learn, and violations become rare.
     """
-    from likewise.experiments.demo import GAMES, run_demo
-    from likewise.experiments.report import write_report
+    from likewise.experiments.demo.report import write_report
+    from likewise.experiments.demo.run import GAMES, run_demo
 
     with progress_bar(len(GAMES)) as progress:
         result = run_demo(rounds, seed, alpha=alpha, eps=eps, jobs=jobs, progress=progress)

@@ -30,8 +30,8 @@ def create(role: str, name: str, docket_name: str | None, database: str) -> None
     from likewise.errors import LikewiseError
 
     with opened_store(database) as store:
-        from likewise.service.identity import ROLES as KNOWN
-        from likewise.service.identity import create_token
+        from likewise.service.auth.tokens import ROLES as KNOWN
+        from likewise.service.auth.tokens import create_token
 
         if docket_name is not None and docket_name not in store.dockets():
             raise LikewiseError(f"There is no docket {docket_name!r} in {store.where}.")
@@ -46,7 +46,7 @@ def create(role: str, name: str, docket_name: str | None, database: str) -> None
 def list_all(database: str) -> None:
     """List who has a token."""
     with opened_store(database) as store:
-        from likewise.service.identity import list_tokens
+        from likewise.service.auth.tokens import list_tokens
 
         for one in list_tokens(store):
             state = f"revoked {one.revoked}" if one.revoked else "in use"
@@ -60,7 +60,7 @@ def list_all(database: str) -> None:
 def revoke(token_id: str, database: str) -> None:
     """Revoke the token with that ID, which `likewise token list` shows."""
     with opened_store(database) as store:
-        from likewise.service.identity import revoke_token
+        from likewise.service.auth.tokens import revoke_token
 
         one = revoke_token(store, token_id)
     click.echo(f"{one.id} ({one.role} {one.name}) was revoked at {one.revoked}.")
@@ -84,8 +84,8 @@ def create_docket(name: str, spec_file: Path, database: str) -> None:
     from likewise.errors import LikewiseError
 
     with opened_store(database) as store:
-        from likewise.service.people import open_docket
-        from likewise.service.specs import read_spec
+        from likewise.service.dockets.commands.rounds import open_docket
+        from likewise.service.dockets.spec_reading import read_spec
 
         try:
             data = json.loads(spec_file.read_text(encoding="utf-8"))

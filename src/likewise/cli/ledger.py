@@ -12,7 +12,7 @@ import click
 from likewise.cli.main import main
 
 if TYPE_CHECKING:
-    from likewise.service.evidence import Evidence
+    from likewise.service.verification.evidence import Evidence
 
 __all__ = ["export", "replay", "verify"]
 
@@ -45,7 +45,7 @@ def replay(docket: str | None, database: str | None, folder: Path | None, as_jso
     evidence = _evidence(docket, database, folder)
     if docket not in (None, evidence.docket):
         raise click.UsageError(f"{folder} holds the docket {evidence.docket!r}, not {docket!r}.")
-    from likewise.service.replay import replay_evidence
+    from likewise.service.verification.replay import replay_evidence
 
     found = replay_evidence(evidence)
     if as_json:
@@ -66,8 +66,8 @@ def verify(receipt: str, database: str | None, folder: Path | None) -> None:
     Exits with 0 if it is, with 1 if it is not, with 2 if it could not be looked at.
     """
     from likewise.errors import LikewiseError
-    from likewise.service.records import Receipt
-    from likewise.service.verify import verify as verified
+    from likewise.service.ledger.records import Receipt
+    from likewise.service.verification.receipts import verify as verified
 
     try:
         given = Receipt.parse(receipt)
@@ -97,7 +97,7 @@ def verify(receipt: str, database: str | None, folder: Path | None) -> None:
 def export(docket: str, database: str, folder: Path, personal: bool, seed: bool) -> None:
     """Write a docket's ledger to a folder, from which it can be replayed elsewhere."""
     evidence = _evidence(docket, database, None)
-    from likewise.service.export import write_export
+    from likewise.service.verification.export import write_export
 
     for path in write_export(evidence, folder, personal=personal, seed=seed):
         click.echo(f"{path}  ({path.stat().st_size:,} bytes)")
@@ -113,12 +113,12 @@ def _evidence(docket: str | None, database: str | None, folder: Path | None) -> 
         raise click.UsageError("Say where the ledger is: --database URL, or --export FOLDER.")
     try:
         if folder is not None:
-            from likewise.service.export import read_export
+            from likewise.service.verification.export import read_export
 
             return read_export(folder)
-        from likewise.service.evidence import evidence_of
+        from likewise.service.ledger.store import Store
         from likewise.service.settings import database_url
-        from likewise.service.store import Store
+        from likewise.service.verification.evidence import evidence_of
 
         store = Store.open(database_url(str(database)), create=False)
         try:

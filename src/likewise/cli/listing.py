@@ -34,7 +34,7 @@ REPORT_POLICIES = {
 @main.command("list", short_help="Worlds, learners, classes, rules and report policies.")
 def list_() -> None:
     """List the worlds and their classes, the learners, the rules and the report policies."""
-    from likewise.experiments.roster import LEARNERS
+    from likewise.experiments.learners import LEARNERS
     from likewise.worlds import WORLDS
 
     worlds: list[tuple[str, str]] = []

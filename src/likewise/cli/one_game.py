@@ -41,7 +41,7 @@ def set_up(
     options: dict[str, Any],
 ) -> tuple[LoanSettings | Admissions, Learner]:
     """The world and the learner that the options describe."""
-    from likewise.experiments.roster import Settings, make_learner
+    from likewise.experiments.learners import Settings, make_learner
     from likewise.game import parse_delay
     from likewise.worlds import WORLDS
 
@@ -112,7 +112,7 @@ def print_game(
     name: str, transcript: Transcript, best: BestFair | None, seconds: float, json_path: Path | None
 ) -> None:
     """What was counted, for people or as JSON."""
-    from likewise.evaluation.summary import summarise, summary_json
+    from likewise.evaluation.counts import summarise, summary_json
 
     summary = summarise(transcript, None if best is None else best.error)
     data = {"learner": name, **summary_json(transcript, summary, seconds)}

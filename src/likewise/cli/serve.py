@@ -12,8 +12,8 @@ import click
 from likewise.cli.main import AT_LEAST_ONE, main
 
 if TYPE_CHECKING:
+    from likewise.service.ledger.store import Store
     from likewise.service.settings import Settings
-    from likewise.service.store import Store
 
 __all__ = ["DATABASE", "opened_store", "serve"]
 
@@ -47,8 +47,8 @@ def opened_store(database: str) -> Iterator[Store]:
     need_service(*needed_for(database))
     import sqlalchemy as sa
 
+    from likewise.service.ledger.store import Store
     from likewise.service.settings import database_url
-    from likewise.service.store import Store
 
     try:
         store = Store.open(database_url(database))
@@ -90,8 +90,8 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
 
     import uvicorn
 
+    from likewise.service.api.telemetry import log_as_json
     from likewise.service.settings import Settings
-    from likewise.service.telemetry import log_as_json
 
     settings = replace(Settings.from_environment(os.environ), database=database, demo=demo)
     shown = f"[{host}]" if ":" in host else host
@@ -113,7 +113,7 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
 
 def _greet(settings: Settings, address: str) -> None:
     """The address, and at the first start the operator's token."""
-    from likewise.service.identity import (
+    from likewise.service.auth.tokens import (
         create_token,
         first_operator,
         list_tokens,
@@ -123,7 +123,7 @@ def _greet(settings: Settings, address: str) -> None:
     with opened_store(settings.database) as store:
         token, seat = first_operator(store), None
         if settings.demo:
-            from likewise.service.simulated import DEMO, YOU, Simulation
+            from likewise.service.demo import DEMO, YOU, Simulation
 
             Simulation(store)
             for known in list_tokens(store):

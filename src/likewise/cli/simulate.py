@@ -158,7 +158,7 @@ def simulate(
     best = None if no_comparator else best_fair(transcript, options["hypotheses"])
     seconds = time.perf_counter() - began
     if trace is not None:
-        from likewise.evaluation.summary import trace_csv
+        from likewise.evaluation.counts import trace_csv
 
         trace.write_text(trace_csv(transcript))
     if save_state is not None:

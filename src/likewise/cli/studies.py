@@ -49,9 +49,9 @@ def study(page: str, folder: Path, jobs: int, seeds: int | None, longest: int, w
     """Measure our learners beside the paper's, with their frontiers over eta."""
     document = PAGES[page]
     _refuse_elsewhere(document, write)
-    from likewise.experiments.pages import PARTS
-    from likewise.experiments.study import run_study
-    from likewise.experiments.tables import Point, points, study_markdown, write_between_marks
+    from likewise.experiments.study.pages import PARTS
+    from likewise.experiments.study.run import run_study
+    from likewise.experiments.study.tables import Point, points, study_markdown, write_between_marks
 
     texts: dict[str, list[str]] = {}
     judged: dict[str, list[Point]] = {}
@@ -68,7 +68,7 @@ def study(page: str, folder: Path, jobs: int, seeds: int | None, longest: int, w
         if write:
             write_between_marks(document, mark, text)
     if write and judged:
-        from likewise.experiments.frontiers import write_frontiers
+        from likewise.experiments.study.frontiers import write_frontiers
 
         write_frontiers(FRONTIERS, judged)
 
@@ -87,8 +87,8 @@ def study(page: str, folder: Path, jobs: int, seeds: int | None, longest: int, w
 def tune(feedback: str, rounds: int, seeds: int, jobs: int, write: bool) -> None:
     """Measure how noise and eta do on the worlds that defaults are chosen on."""
     _refuse_elsewhere(DEFAULTS, write)
-    from likewise.experiments.tables import write_between_marks
-    from likewise.experiments.tuning import GRIDS, trials, tuning_markdown
+    from likewise.experiments.study.tables import write_between_marks
+    from likewise.experiments.study.tuning import GRIDS, trials, tuning_markdown
 
     grid, numbers = GRIDS[feedback], tuple(range(1, seeds + 1))
     with progress_bar(len(grid.settings())) as progress:

@@ -18,8 +18,8 @@ import numpy as np
 from likewise.errors import AuditError, HypothesisError, ParameterError, PeopleError
 from likewise.evaluation.comparator_forms import Cells, Form, Grids, Members
 from likewise.evaluation.comparator_rows import ComparatorError, Demands, Solution, solve
+from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass, Listed, Points, Segments, Staircases
-from likewise.units import ONE, FloatArray, IntArray
 
 __all__ = ["FAIR_WITHIN", "BestFair", "Faced", "best_fair_policy"]
 

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses import Bits
-from likewise.units import FloatArray, IntArray
 
 __all__ = ["Cells", "Form", "Grids", "Members", "Rows"]
 
@@ -146,7 +146,7 @@ class Grids(Cells):
     def least(self, costs: FloatArray) -> float:
         """The best staircase of every grid: least_a(m) = min_{j ≤ m} Σ_{b≥j} c_ab + least_{a+1}(j).
 
-        The program of :func:`likewise.hypotheses.staircases.costs_of_rows`, on real numbers.
+        The program of :func:`likewise.hypotheses.cells.staircases.costs_of_rows`, on real numbers.
         """
         tables = self._tables(costs)
         least = np.zeros((self.segments, self.columns + 1))

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from likewise.errors import LikewiseError
 from likewise.evaluation.comparator_forms import Form, Rows
-from likewise.units import FloatArray, IntArray
+from likewise.fixed_point import FloatArray, IntArray
 
 __all__ = ["BROKEN_BY", "ROWS_AT_ONCE", "ComparatorError", "Demands", "Solution", "solve"]
 

@@ -16,14 +16,14 @@ from likewise.auditing import LargestGap, Policy
 from likewise.auditing.reporting import choose_report
 from likewise.errors import ParameterError
 from likewise.events import Audited, Event, Labelled, Outcome
+from likewise.fixed_point import IntArray, to_units
 from likewise.game.timing import AT_ONCE, Delay, Inbox
 from likewise.game.transcript import Moment, Transcript
 from likewise.learning import Deployment, Learner, State, apply, deploy, drawn_for_audit
-from likewise.learning.deciding import upcoming
+from likewise.learning.decisions import upcoming
 from likewise.learning.primal import Frozen
 from likewise.randomness import Purpose
 from likewise.schema import People
-from likewise.units import IntArray, to_units
 from likewise.worlds import Course, Encounter, World
 
 __all__ = ["PolicyView", "play"]

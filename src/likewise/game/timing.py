@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from likewise.checks import real, whole
 from likewise.errors import ParameterError
 from likewise.events import Closed, Event
-from likewise.portable import log
+from likewise.portable_math import log
 from likewise.randomness import Purpose, Stream
+from likewise.validation import real, whole
 
 __all__ = ["AT_ONCE", "Delay", "Inbox", "parse_delay"]
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.game.timing import AT_ONCE, Delay
 from likewise.learning import Deployment, Learner, State
-from likewise.units import ONE, FloatArray, IntArray
 from likewise.worlds import Encounter, World
 
 __all__ = ["Moment", "Transcript"]

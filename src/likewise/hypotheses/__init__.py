@@ -7,15 +7,15 @@ from typing import Any
 
 from likewise.errors import HypothesisError
 from likewise.hypotheses.base import Bits, ExactWeights, HypothesisClass, Points
-from likewise.hypotheses.boolean import Conjunctions, Disjunctions, Parities
-from likewise.hypotheses.decision_lists import DecisionLists
-from likewise.hypotheses.linear import LinearByIntercepts
-from likewise.hypotheses.listed import Listed
-from likewise.hypotheses.pool import Cut, Pool
-from likewise.hypotheses.segments import Segments
+from likewise.hypotheses.cells.segments import Segments
+from likewise.hypotheses.cells.staircases import Staircases
+from likewise.hypotheses.listed.base import Listed
+from likewise.hypotheses.listed.boolean import Conjunctions, Disjunctions, Parities
+from likewise.hypotheses.listed.decision_lists import DecisionLists
+from likewise.hypotheses.listed.linear import LinearByIntercepts
+from likewise.hypotheses.listed.pool import Cut, Pool
+from likewise.hypotheses.listed.stumps import Stumps
 from likewise.hypotheses.separating import greedy_separating_set, verify_separating_set
-from likewise.hypotheses.staircases import Staircases
-from likewise.hypotheses.stumps import Stumps
 
 __all__ = [
     "CLASSES",

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.portable import log
+from likewise.fixed_point import IntArray
+from likewise.portable_math import log
 from likewise.randomness import Stream
 from likewise.schema import FeatureSchema, People
-from likewise.units import IntArray
 
 __all__ = ["Bits", "ExactWeights", "HypothesisClass", "Points"]
 
@@ -101,7 +101,7 @@ class HypothesisClass(ABC):
 class ExactWeights(ABC):
     """A class over which exponential weights can be computed exactly.
 
-    π(h) ∝ exp(−cost(h)/temperature), as whole weights (see :mod:`likewise.hypotheses.policy`).
+    π(h) ∝ exp(−cost(h)/temperature), as whole weights (see :mod:`likewise.hypotheses.weights`).
     """
 
     @abstractmethod

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from likewise.errors import HypothesisError
+from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits, HypothesisClass
-from likewise.units import IntArray
 
 __all__ = ["greedy_separating_set", "verify_separating_set"]
 

@@ -1,13 +1,13 @@
 """The learner: two players on a Lagrangian, as a fold over events."""
 
-from likewise.learning.audit import Audit
-from likewise.learning.deciding import decide, drawn_for_audit
+from likewise.learning.decisions import decide, drawn_for_audit
 from likewise.learning.deploy import Deployment, deploy, learn
-from likewise.learning.files import dump_state, load_state, parse_state, save_state
 from likewise.learning.fold import apply
 from likewise.learning.learner import Learner
+from likewise.learning.margins import Audit
 from likewise.learning.schedules import Paper, PaperOneSided, Schedule, SelfTuned
 from likewise.learning.state import State
+from likewise.learning.state_files import dump_state, load_state, parse_state, save_state
 
 __all__ = [
     "Audit",

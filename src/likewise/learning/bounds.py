@@ -11,10 +11,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from likewise.checks import whole
 from likewise.learning.learner import Learner
 from likewise.learning.pricing import Lifted
 from likewise.learning.schedules import Paper, PaperOneSided, SelfTuned
+from likewise.validation import whole
 
 __all__ = ["Bound", "bounds"]
 

@@ -11,7 +11,7 @@ same for all rounds, since dividing by the round's own number would break the re
 
 from __future__ import annotations
 
-from likewise.units import to_units
+from likewise.fixed_point import to_units
 
 __all__ = ["report_cost"]
 

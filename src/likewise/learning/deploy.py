@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from likewise.errors import EventRefused, PeopleError
 from likewise.events import Arrived, Audited, Closed, Labelled, Person, Sealed
-from likewise.learning.deciding import decide
+from likewise.fixed_point import ONE, FloatArray, IntArray
+from likewise.learning.decisions import decide
 from likewise.learning.fold import apply
 from likewise.learning.state import State
 from likewise.schema import People
-from likewise.units import ONE, FloatArray, IntArray
 
 __all__ = ["Deployment", "deploy", "learn"]
 

@@ -27,9 +27,9 @@ from likewise.events import (
     Sealed,
 )
 from likewise.learning.costs import report_cost
-from likewise.learning.deciding import drawn_for_audit, located, upcoming
+from likewise.learning.decisions import drawn_for_audit, located, upcoming
 from likewise.learning.dual import dual_step
-from likewise.learning.refusals import (
+from likewise.learning.event_checks import (
     check_decision,
     check_id,
     check_override,

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from likewise.checks import real, whole
 from likewise.errors import ParameterError
+from likewise.fixed_point import ONE, from_units, to_units
 from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec
 from likewise.learning import primal
-from likewise.learning.audit import Audit
+from likewise.learning.margins import Audit
 from likewise.learning.pricing import Lifted, Pricing, pricing_named
 from likewise.learning.schedules import Paper, Schedule, SelfTuned, schedule_from_spec
 from likewise.oracles import ENGINES
-from likewise.units import ONE, from_units, to_units
+from likewise.validation import real, whole
 
 __all__ = ["Learner", "player_named"]
 

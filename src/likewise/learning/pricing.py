@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from likewise.errors import ParameterError
 from likewise.events import Decision
-from likewise.units import ONE, to_units
+from likewise.fixed_point import ONE, to_units
 
 __all__ = [
     "ESTIMATES",

@@ -11,10 +11,10 @@ import numpy as np
 
 from likewise.errors import EventRefused
 from likewise.events import Decision, Person
+from likewise.fixed_point import IntArray, from_units
 from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
 from likewise.learning.primal import Frozen
-from likewise.units import IntArray, from_units
 
 __all__ = ["OpenRound", "State", "Tuning"]
 

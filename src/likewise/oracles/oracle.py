@@ -9,9 +9,9 @@ from typing import Protocol, cast
 import numpy as np
 
 from likewise.errors import ParameterError
+from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Noise
-from likewise.units import IntArray
 
 __all__ = ["ENGINES", "Engine", "Oracle"]
 

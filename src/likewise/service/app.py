@@ -10,15 +10,15 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI, Security
 from fastapi.routing import APIRoute
 
-from likewise.service.api import dockets, health, ledger, reviews, rounds, tokens
-from likewise.service.api.access import BEARER, Services
+from likewise.service.api.dependencies import BEARER, Services
 from likewise.service.api.errors import install_handlers
-from likewise.service.api.gate import Gate
-from likewise.service.offices import Offices
+from likewise.service.api.middleware import Gate
+from likewise.service.api.routers import dockets, health, ledger, reviews, rounds, tokens
+from likewise.service.api.telemetry import Telemetry, log_as_json
+from likewise.service.demo import Simulation, demonstrate
+from likewise.service.dockets.worker import Offices
+from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
-from likewise.service.simulated import Simulation, demonstrate
-from likewise.service.store import Store
-from likewise.service.telemetry import Telemetry, log_as_json
 from likewise.service.web import install_pages
 
 __all__ = ["create_app", "from_environment"]

@@ -14,10 +14,10 @@ import numpy as np
 
 from likewise.auditing import Masked, MetricAuditor, Panel, Ratings, Rule, WeightedL1
 from likewise.errors import ParameterError
+from likewise.fixed_point import FloatArray
 from likewise.hypotheses import Cut, HypothesisClass, Pool
 from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.units import FloatArray
 from likewise.worlds.base import Encounter, Steady
 
 __all__ = ["Admissions"]

@@ -14,9 +14,9 @@ import numpy as np
 
 from likewise.auditing import Panel
 from likewise.errors import ParameterError
+from likewise.fixed_point import ONE, IntArray
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
-from likewise.units import ONE, IntArray
 from likewise.worlds.base import Course, Encounter, View
 from likewise.worlds.loans import SCHEMA, LoanSettings, applicants, five_auditors
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.auditing import Panel, Pivots
+from likewise.fixed_point import IntArray
 from likewise.hypotheses import HypothesisClass
 from likewise.schema import FeatureSchema, People
-from likewise.units import IntArray
 
 __all__ = ["Course", "Encounter", "Recorded", "Steady", "View", "World"]
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from likewise.auditing import Mahalanobis, Masked, MetricAuditor, Panel, Ratings, Rule, WeightedL1
 from likewise.errors import ParameterError
+from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses import Cut, HypothesisClass, Pool, Segments
 from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.units import FloatArray, IntArray
 from likewise.worlds.base import Encounter, Steady, World
 
 __all__ = ["REGIONS", "SCHEMA", "LoanSettings", "LoanWorld", "Loans", "applicants", "five_auditors"]

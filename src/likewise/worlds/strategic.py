@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.errors import ParameterError
+from likewise.fixed_point import ONE, FloatArray
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
-from likewise.units import ONE, FloatArray
 from likewise.worlds.base import Course, Encounter, View
 from likewise.worlds.loans import SCHEMA, LoanSettings, applicants
 

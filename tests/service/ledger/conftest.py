@@ -13,10 +13,10 @@ import pytest
 import sqlalchemy as sa
 
 from likewise import Feature, FeatureSchema, Learner, Segments
-from likewise.service.desk import Desk
-from likewise.service.docket import DocketSpec
-from likewise.service.people import Applicant, open_docket
-from likewise.service.store import Store
+from likewise.service.dockets.commands.rounds import Applicant, open_docket
+from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.spec import DocketSpec
+from likewise.service.ledger.store import Store
 
 SCHEMA = FeatureSchema(
     (

@@ -18,13 +18,14 @@ from pathlib import Path
 
 from likewise import Feature, FeatureSchema, Learner, Segments
 from likewise.errors import LikewiseError
-from likewise.service import feedback, panels
-from likewise.service.desk import Desk
-from likewise.service.docket import DocketSpec
+from likewise.service.dockets.commands import audits as panels
+from likewise.service.dockets.commands import feedback
+from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
+from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.spec import DocketSpec
 from likewise.service.errors import ServiceError
-from likewise.service.people import Applicant, open_docket, open_round
-from likewise.service.records import Receipt
-from likewise.service.store import Store
+from likewise.service.ledger.records import Receipt
+from likewise.service.ledger.store import Store
 
 THREADS = 4
 SCHEMA = FeatureSchema((Feature("score", "integer", 300, 850), Feature("debt", "integer", 0, 100)))

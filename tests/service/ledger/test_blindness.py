@@ -12,17 +12,17 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli import main
-from likewise.service import panels
-from likewise.service.book import instant
-from likewise.service.desk import Desk
-from likewise.service.erasure import erase
+from likewise.service.dockets.commands import audits as panels
+from likewise.service.dockets.commands.erasure import erase
+from likewise.service.dockets.commands.rounds import Applicant, open_round
+from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.projection import instant
 from likewise.service.errors import ServiceError
-from likewise.service.evidence import evidence_of
-from likewise.service.export import write_export
-from likewise.service.people import Applicant, open_round
-from likewise.service.records import Head, Record
-from likewise.service.replay import replay_store
-from likewise.service.store import Store
+from likewise.service.ledger.records import Head, Record
+from likewise.service.ledger.store import Store
+from likewise.service.verification.evidence import evidence_of
+from likewise.service.verification.export import write_export
+from likewise.service.verification.replay import replay_store
 
 Begin = Callable[..., Desk]
 People = Callable[..., list[Applicant]]
@@ -76,7 +76,7 @@ def test_a_reason_given_after_an_erasure_can_be_erased_too(
 def test_what_was_erased_is_in_none_of_sqlites_files(
     sqlite_url: str, spec: Callable[..., Any]
 ) -> None:
-    from likewise.service.people import open_docket
+    from likewise.service.dockets.commands.rounds import open_docket
 
     store = Store.open(sqlite_url)
     open_docket(store, "loans", spec(), seed=5)
@@ -124,7 +124,7 @@ def test_the_ledger_alone_can_be_verified_as_it_was_downloaded(
 def test_a_database_may_be_named_by_its_file(
     sqlite_url: str, spec: Callable[..., Any], tmp_path: Path, command: str
 ) -> None:
-    from likewise.service.people import open_docket
+    from likewise.service.dockets.commands.rounds import open_docket
 
     store = Store.open(sqlite_url)
     open_docket(store, "loans", spec(), seed=5)

@@ -15,9 +15,9 @@ from typing import IO
 import pytest
 
 from likewise.service.errors import ServiceError
-from likewise.service.records import Receipt, chained
-from likewise.service.replay import replay_store
-from likewise.service.store import Store
+from likewise.service.ledger.records import Receipt, chained
+from likewise.service.ledger.store import Store
+from likewise.service.verification.replay import replay_store
 
 WORKER = Path(__file__).parent / "crash_worker.py"
 KILLS_A_DOCKET = 10

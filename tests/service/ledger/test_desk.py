@@ -11,14 +11,17 @@ import pytest
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
-from likewise.service import feedback, membership, panels, people, repeats
-from likewise.service.book import instant
-from likewise.service.desk import Desk
-from likewise.service.erasure import erase, reveal_seed
+from likewise.service.dockets.commands import audits as panels
+from likewise.service.dockets.commands import feedback, repeats
+from likewise.service.dockets.commands import members as membership
+from likewise.service.dockets.commands import rounds as people
+from likewise.service.dockets.commands.erasure import erase, reveal_seed
+from likewise.service.dockets.commands.rounds import Applicant, add_people, open_round, seal
+from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.projection import instant
 from likewise.service.errors import ServiceError
-from likewise.service.people import Applicant, add_people, open_round, seal
-from likewise.service.replay import replay_store
-from likewise.service.store import Store
+from likewise.service.ledger.store import Store
+from likewise.service.verification.replay import replay_store
 
 Begin = Callable[..., Desk]
 People = Callable[..., list[Applicant]]

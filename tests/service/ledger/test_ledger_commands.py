@@ -13,11 +13,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from likewise.cli import main
-from likewise.service import panels
-from likewise.service.desk import Desk
-from likewise.service.erasure import reveal_seed
-from likewise.service.people import Applicant, open_docket, open_round
-from likewise.service.store import Store
+from likewise.service.dockets.commands import audits as panels
+from likewise.service.dockets.commands.erasure import reveal_seed
+from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
+from likewise.service.dockets.docket import Desk
+from likewise.service.ledger.store import Store
 
 Run = Callable[..., Result]
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from likewise.service.desk import Desk
+from likewise.service.dockets.commands.rounds import open_docket, open_round
+from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.locks import FairLock
 from likewise.service.errors import LedgerBroken, ServiceError, StoreError
-from likewise.service.people import open_docket, open_round
-from likewise.service.personal import Payload
-from likewise.service.records import chained
-from likewise.service.store import Store, now
-from likewise.service.turns import FairLock
+from likewise.service.ledger.payloads import Payload
+from likewise.service.ledger.records import chained
+from likewise.service.ledger.store import Store, now
 
 Begin = Callable[..., Desk]
 
@@ -33,8 +33,8 @@ def _append(store: Store, docket: str, times: int, body: dict[str, Any]) -> None
 
 WRITER = """
 import sys
-from likewise.service.store import Store, now
-from likewise.service.turns import FairLock
+from likewise.service.ledger.store import Store, now
+from likewise.service.dockets.locks import FairLock
 store = Store.open(sys.argv[1])
 for _ in range(10):
     with store.writing("d") as writing:
@@ -234,7 +234,7 @@ def test_a_desk_does_not_work_on_a_ledger_that_was_changed(begin: Begin, applica
 def test_a_writer_who_waits_too_long_is_told_so(
     store_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("likewise.service.engines.PATIENCE", 0.3)
+    monkeypatch.setattr("likewise.service.ledger.database.PATIENCE", 0.3)
     store = Store.open(store_url)
     _append(store, "d", 1, {})
     other = Store.open(store_url)
@@ -254,7 +254,7 @@ def test_a_writer_who_waits_too_long_is_told_so(
 def test_a_writer_who_fell_silent_does_not_keep_the_turn(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("likewise.service.engines.SILENCE", 1)
+    monkeypatch.setattr("likewise.service.ledger.database.SILENCE", 1)
     store, other = Store.open(postgres_url), Store.open(postgres_url)
 
     def be_silent() -> None:

@@ -14,24 +14,26 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from likewise.errors import LikewiseError
-from likewise.service import feedback, membership, panels
-from likewise.service.desk import Desk
-from likewise.service.docket import DocketSpec
-from likewise.service.erasure import erase
-from likewise.service.evidence import Evidence, evidence_of
-from likewise.service.export import read_export, write_export
-from likewise.service.people import open_docket, open_round
-from likewise.service.records import Head, Receipt, Record
-from likewise.service.replay import replay, replay_evidence
-from likewise.service.store import Store
-from likewise.service.verify import verify
+from likewise.service.dockets.commands import audits as panels
+from likewise.service.dockets.commands import feedback
+from likewise.service.dockets.commands import members as membership
+from likewise.service.dockets.commands.erasure import erase
+from likewise.service.dockets.commands.rounds import open_docket, open_round
+from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.spec import DocketSpec
+from likewise.service.ledger.records import Head, Receipt, Record
+from likewise.service.ledger.store import Store
+from likewise.service.verification.evidence import Evidence, evidence_of
+from likewise.service.verification.export import read_export, write_export
+from likewise.service.verification.receipts import verify
+from likewise.service.verification.replay import replay, replay_evidence
 
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An export of a docket in which everything happened that can happen."""
     from likewise import Feature, FeatureSchema, Learner, Segments
-    from likewise.service.people import Applicant
+    from likewise.service.dockets.commands.rounds import Applicant
 
     schema = FeatureSchema((Feature("score", "integer", 300, 850), Feature("debt", high=100)))
     lender = Segments(schema, score="score", cuts=range(400, 800, 100))

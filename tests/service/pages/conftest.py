@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from likewise.service import console, dashboard
+from likewise.service.web import member_pages as console
+from likewise.service.web import operator_pages as dashboard
 
 HOSTILE = (
     "<script>alert(1)</script>",

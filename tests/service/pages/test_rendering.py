@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from likewise.service import console, dashboard
-from likewise.service.dashboard.tiles import tiles
+from likewise.service.web import member_pages as console
+from likewise.service.web import operator_pages as dashboard
+from likewise.service.web.dashboard_tiles import tiles
 
 if TYPE_CHECKING:
     from tests.service.pages.conftest import Samples
@@ -190,7 +191,7 @@ def test_the_dashboard_and_its_data_say_the_same(samples: Samples) -> None:
 def test_unknown_names_in_templates_are_errors() -> None:
     from jinja2 import UndefinedError
 
-    from likewise.service.console.rendering import render
+    from likewise.service.web.rendering import render
 
     with pytest.raises(UndefinedError):
         render("console/awaiting.html", page=None)

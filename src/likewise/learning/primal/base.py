@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Purpose
-from likewise.units import IntArray
 
 __all__ = ["Frozen", "Outlook", "Player"]
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.errors import ParameterError
+from likewise.fixed_point import ONE
 from likewise.hypotheses import Bits, HypothesisClass, Points
-from likewise.hypotheses.policy import score
+from likewise.hypotheses.weights import score
 from likewise.learning.primal.base import Frozen, Outlook, Player
 from likewise.oracles import ENGINES, Oracle
 from likewise.randomness import Noise, Purpose, Stream
-from likewise.units import ONE
 
 __all__ = ["ContextFTPL"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from likewise.errors import HypothesisError
+from likewise.fixed_point import ONE
 from likewise.hypotheses import Bits, ExactWeights, HypothesisClass, Points
-from likewise.hypotheses.policy import score
+from likewise.hypotheses.weights import score
 from likewise.learning.primal.base import Frozen, Outlook, Player
 from likewise.randomness import Purpose, Stream
-from likewise.units import ONE
 
 __all__ = ["ExponentialWeights"]
 

@@ -6,9 +6,9 @@ import math
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal
 
-from likewise.checks import real
 from likewise.errors import ParameterError
-from likewise.learning.audit import Audit
+from likewise.learning.margins import Audit
+from likewise.validation import real
 
 __all__ = ["Schedule", "check_positive", "check_probability", "chernoff_draws"]
 

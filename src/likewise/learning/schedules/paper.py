@@ -8,16 +8,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from likewise.checks import real, whole
 from likewise.errors import ParameterError
-from likewise.learning.audit import Audit
+from likewise.learning.margins import Audit
 from likewise.learning.schedules.base import (
     Schedule,
     check_positive,
     check_probability,
     chernoff_draws,
 )
-from likewise.portable import exp_negative, log
+from likewise.portable_math import exp_negative, log
+from likewise.validation import real, whole
 
 __all__ = ["Paper", "PaperOneSided"]
 

@@ -7,16 +7,16 @@ from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import Any, Literal
 
-from likewise.checks import whole
 from likewise.errors import ParameterError
-from likewise.learning.audit import Audit
+from likewise.learning.margins import Audit
 from likewise.learning.schedules.base import (
     Schedule,
     check_positive,
     check_probability,
     chernoff_draws,
 )
-from likewise.portable import log
+from likewise.portable_math import log
+from likewise.validation import whole
 
 __all__ = ["SelfTuned"]
 

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Listed, Points, Segments, Staircases
 from likewise.oracles.engines import compiled_staircases, reference
-from likewise.portable import LN2
+from likewise.portable_math import LN2
 from likewise.randomness import MULTIPLIERS, PHILOX_ROUNDS, WEYL, Noise
-from likewise.units import ONE, IntArray
 
 __all__ = ["approvals"]
 

@@ -12,8 +12,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numba import njit
 
+from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, Staircases
-from likewise.units import IntArray
 
 __all__ = ["Fill", "approvals"]
 

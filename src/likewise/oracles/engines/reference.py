@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Noise
-from likewise.units import IntArray
 
 __all__ = ["approvals"]
 

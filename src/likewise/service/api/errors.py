@@ -13,9 +13,9 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from likewise.errors import LikewiseError
-from likewise.service.answers import ErrorAnswer
+from likewise.service.api.responses import ErrorAnswer
+from likewise.service.auth.rate_limits import TooMany, too_large
 from likewise.service.errors import LedgerBroken, ServiceError, StoreError, store_unavailable
-from likewise.service.limits import TooMany, too_large
 
 __all__ = [
     "DOCUMENTED",

@@ -7,8 +7,13 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from likewise.service.answers_review import ReviewAnswer, ReviewPerson
-from likewise.service.console import (
+from likewise.service.api.review_responses import ReviewAnswer, ReviewPerson
+from likewise.service.api.review_serializers import review_answer, review_summary
+from likewise.service.dockets.commands.reviewing import finish, objection, take_back, withdrawal
+from likewise.service.dockets.worker import Office
+from likewise.service.errors import ServiceError
+from likewise.service.web.dependencies import PageRoute, Visit, auditor, page
+from likewise.service.web.member_pages import (
     Awaiting,
     Fact,
     Frame,
@@ -23,11 +28,6 @@ from likewise.service.console import (
     render_history,
     render_review,
 )
-from likewise.service.errors import ServiceError
-from likewise.service.offices import Office
-from likewise.service.panel_views import review_answer, review_summary
-from likewise.service.reviewing import finish, objection, take_back, withdrawal
-from likewise.service.web.doors import PageRoute, Visit, auditor, page
 
 __all__ = ["router"]
 

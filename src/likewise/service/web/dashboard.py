@@ -7,12 +7,16 @@ from itertools import islice
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
-from likewise.service.answers_review import MetricsAnswer
-from likewise.service.api.access import DocketName
-from likewise.service.book import Round
-from likewise.service.console import Frame
-from likewise.service.console.rendering import render
-from likewise.service.dashboard import (
+from likewise.service.api.dependencies import DocketName
+from likewise.service.api.metrics import measure
+from likewise.service.api.review_responses import MetricsAnswer
+from likewise.service.api.serializers import awaited
+from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.projection import Round
+from likewise.service.dockets.worker import Office
+from likewise.service.web.dependencies import PageRoute, Visit, page, watcher
+from likewise.service.web.member_pages import Frame
+from likewise.service.web.operator_pages import (
     Dashboard,
     Export,
     Head,
@@ -23,11 +27,7 @@ from likewise.service.dashboard import (
     live,
     render_dashboard,
 )
-from likewise.service.desk import Desk
-from likewise.service.measures import measure
-from likewise.service.offices import Office
-from likewise.service.views import awaited
-from likewise.service.web.doors import PageRoute, Visit, page, watcher
+from likewise.service.web.rendering import render
 
 __all__ = ["router"]
 

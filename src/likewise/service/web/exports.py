@@ -5,9 +5,9 @@ from __future__ import annotations
 from fastapi import APIRouter
 from fastapi.responses import Response
 
-from likewise.service.api.access import Counter, DocketName
-from likewise.service.api.ledger import export_csv, export_jsonl
-from likewise.service.web.doors import PageRoute, Visit, watcher
+from likewise.service.api.dependencies import Counter, DocketName
+from likewise.service.api.routers.ledger import export_csv, export_jsonl
+from likewise.service.web.dependencies import PageRoute, Visit, watcher
 
 __all__ = ["router"]
 

@@ -9,13 +9,13 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from likewise.service.limits import Buckets
+from likewise.service.auth.rate_limits import Buckets
 from likewise.service.settings import Settings
-from likewise.service.web import console, dashboard, entrance, exports
+from likewise.service.web import console, dashboard, exports, sign_in
 
 __all__ = ["install_pages"]
 
-STATIC = Path(__file__).parent.parent / "static"
+STATIC = Path(__file__).parent / "static"
 
 
 class _Cached(StaticFiles):
@@ -30,6 +30,6 @@ class _Cached(StaticFiles):
 def install_pages(app: FastAPI, settings: Settings) -> None:
     """The console, the dashboard, signing in, and what they are drawn with."""
     app.state.page_buckets = Buckets(settings.rate, settings.burst)
-    for module in (entrance, console, exports, dashboard):
+    for module in (sign_in, console, exports, dashboard):
         app.include_router(module.router)
     app.mount("/static", _Cached(directory=STATIC), name="static")

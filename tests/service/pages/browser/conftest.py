@@ -15,7 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from likewise.service import console, dashboard
+from likewise.service.web import member_pages as console
+from likewise.service.web import operator_pages as dashboard
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -70,7 +71,9 @@ class Stage:
         """Status, kind and content of a page or file."""
         if path.startswith("/static/"):
             name = path.removeprefix("/static/")
-            content = files("likewise.service").joinpath("static", *name.split("/")).read_bytes()
+            content = (
+                files("likewise.service.web").joinpath("static", *name.split("/")).read_bytes()
+            )
             return 200, KINDS[Path(name).suffix], content
         if path == "/dashboard/data":
             data = dashboard.live(self.samples.dashboard(241))

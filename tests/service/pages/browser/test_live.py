@@ -10,12 +10,12 @@ import pytest
 from tests.service.conftest import Live
 
 from likewise import Feature, FeatureSchema, Learner, Segments
+from likewise.service.auth.tokens import create_token
 from likewise.service.background import running
-from likewise.service.docket import DocketSpec
-from likewise.service.identity import create_token
-from likewise.service.people import open_docket
+from likewise.service.dockets.commands.rounds import open_docket
+from likewise.service.dockets.spec import DocketSpec
+from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
-from likewise.service.store import Store
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

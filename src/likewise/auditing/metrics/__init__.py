@@ -1,0 +1,1 @@
+"""How far apart two people are, in the eyes of an auditor."""

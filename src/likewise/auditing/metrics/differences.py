@@ -1,0 +1,99 @@
+"""How far apart people are in one feature, the same bits on every machine.
+
+Only ``+ - * /``, the square root, absolute values, minima and maxima are used, elementwise and one
+feature after the other: IEEE 754 fixes their results to the last bit. A matrix product would leave
+the order of the sum to the processor, and a last bit can decide whether a pair is reported.
+
+A missing value differs fully from every value, and not at all from another missing one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from likewise.errors import ParameterError
+from likewise.fixed_point import FloatArray
+from likewise.schema import People
+
+__all__ = ["checked_features", "checked_number", "difference", "one_missing", "signed_difference"]
+
+
+def checked_features(features: Iterable[str], where: str) -> tuple[str, ...]:
+    """Names of features, at least one and all different."""
+    listed = (features,) if isinstance(features, str) else tuple(features)
+    if isinstance(features, str) or not listed or len(set(listed)) != len(listed):
+        raise ParameterError(
+            where, "must be a list of one or more different features", features, "Write ['income']."
+        )
+    return listed
+
+
+def checked_number(value: object, where: str, positive: bool) -> float:
+    """A finite number, not negative, or ``positive``."""
+    rule = f"must be a finite number {'above 0' if positive else 'of at least 0'}"
+    number = math.nan
+    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        number = float(value)
+    if not math.isfinite(number) or number < 0 or (positive and number == 0):
+        raise ParameterError(where, rule, value, "Correct the number.")
+    return number
+
+
+def signed_difference(column: FloatArray) -> FloatArray:
+    """x_l − x_r for all pairs; 0 where a value is missing.
+
+    >>> signed_difference(np.array([1.0, 3.0])).tolist()
+    [[0.0, -2.0], [2.0, 0.0]]
+    """
+    with np.errstate(over="ignore"):  # differences beyond the floats are infinite, hence full
+        delta = column[:, None] - column[None, :]
+    return np.where(np.isnan(delta), 0.0, delta)
+
+
+def one_missing(column: FloatArray) -> FloatArray:
+    """1 where exactly one of the two values is missing, else 0.
+
+    >>> one_missing(np.array([math.nan, 3.0, math.nan])).tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+    gone = np.isnan(column)
+    return np.asarray(gone[:, None] != gone[None, :], dtype=np.float64)
+
+
+def difference(people: People, name: str, scale: float | None) -> FloatArray:
+    """min(1, |x_l − x_r|/scale) for all pairs; for a category, 0 if equal and 1 if not.
+
+    Without a scale, the width of the feature's bounds in the schema is one.
+
+    >>> from likewise.schema import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("income", low=0, high=100),)).people([[20.0], [70.0]])
+    >>> difference(people, "income", None).tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+    feature = people.schema[name]
+    column = people.column(name)
+    if feature.kind == "category":
+        if scale is not None:
+            raise ParameterError(
+                f"scales[{name!r}]",
+                "must not be given for a category",
+                scale,
+                "Two levels are either equal (0) or not (1).",
+            )
+        apart = np.asarray(signed_difference(column) != 0, dtype=np.float64)
+        return np.maximum(apart, one_missing(column))
+    if scale is None:
+        scale = 1.0 if feature.kind == "flag" else feature.high - feature.low
+    if not math.isfinite(scale):
+        raise ParameterError(
+            f"scales[{name!r}]",
+            "must be given for a feature without bounds",
+            None,
+            f"Say which difference is a full one: scales={{{name!r}: …}}, or bound the feature.",
+        )
+    with np.errstate(over="ignore"):
+        apart = np.minimum(1.0, np.abs(signed_difference(column)) / scale)
+    return np.maximum(apart, one_missing(column))

@@ -1,0 +1,1 @@
+"""Rules: which objections make a report."""

@@ -1,0 +1,292 @@
+"""Rules: which objections of a panel make a report. Monotone, because there is no "not".
+
+A rule is an expression over the members of a panel. It can be read in two ways:
+
+* over votes, with "or" and "and": does the panel report this pair?
+* over distances, with min and max: how far apart may the two predictions be? The member whose
+  distance comes out is the *pivot* of the pair.
+
+The second reading is the paper's lemma in "Characterizing Monotone Individual Fairness Auditing
+Schemes": on each pair a monotone panel acts like one of its members, whatever the predictions.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.auditing.names import checked_name, seated, written
+from likewise.errors import AuditError, ParameterError
+from likewise.fixed_point import ONE, IntArray
+
+__all__ = ["And", "BoolArray", "Never", "Objects", "Or", "Rule", "never", "objects", "veto"]
+
+BoolArray = npt.NDArray[np.bool_]
+Seats = dict[str, int]
+Scalar = TypeVar("Scalar", np.int64, np.float64)
+
+
+class Rule(ABC):
+    """A monotone aggregation function that stays silent when nobody objects.
+
+    v ≼ v′ implies f(v) ≤ f(v′), and f(0, …, 0) = 0. Definition "Monotone aggregation functions".
+
+    >>> rule = veto("j3") | (objects("j1") & objects("j5"))
+    >>> print(rule)
+    veto(j3) or (objects(j1) and objects(j5))
+    """
+
+    def fires(self, votes: npt.ArrayLike, members: Sequence[str]) -> BoolArray:
+        """Whether the rule reports, for votes of shape (m, …) in the order of the members.
+
+        >>> (objects("a") & objects("b")).fires([[True, True], [False, True]], ["a", "b"]).tolist()
+        [False, True]
+        """
+        seats = self._seats(members)
+        cast = np.asarray(votes)
+        if cast.dtype != np.bool_ or cast.ndim == 0 or len(cast) != len(seats):
+            raise AuditError(
+                f"votes must be True or False, one row for each of the {len(seats)} members; "
+                f"got {cast.dtype} of shape {cast.shape}. Objections.votes() makes them."
+            )
+        return np.asarray(self._fires(cast, seats))
+
+    def pivot(
+        self, distances: npt.NDArray[Scalar], members: Sequence[str]
+    ) -> tuple[npt.NDArray[Scalar], IntArray]:
+        """The pivot of every pair: its distance, and its place among the members.
+
+        i* = min over the profiles that fire of max over those who object, in the order of the
+        distances; "or" is min and "and" is max, so nothing is enumerated. Members of the same
+        distance are ordered by their place on the panel. Where the rule cannot fire the pivot is
+        the paper's dummy j^(m+1): distance 1, place −1. Distances have shape (m, …); floats are
+        meant as they are, whole numbers are units of 2^-20, so that 1 is :data:`units.ONE`.
+
+        >>> d = np.array([0.53, 0.1, 0.3, 0.65, 0.38])  # the paper's figure: d2 < d3 < d5 < d1 < d4
+        >>> panel = ["j1", "j2", "j3", "j4", "j5"]
+        >>> distance, place = (objects("j1") & objects("j5")).pivot(d, panel)
+        >>> float(distance), panel[int(place)]
+        (0.53, 'j1')
+        """
+        seats = self._seats(members)
+        d = np.asarray(distances)
+        m = len(seats)
+        if d.dtype.kind not in "iuf" or d.ndim == 0 or len(d) != m or bool(np.isnan(d).any()):
+            raise AuditError(
+                f"distances must be numbers, one row for each of the {m} members; got {d.dtype} of "
+                f"shape {d.shape}, or NaN among them. Panel.distances() makes them."
+            )
+        order = np.argsort(d, axis=0, kind="stable").astype(np.int64)
+        ranks = np.argsort(order, axis=0, kind="stable").astype(np.int64)
+        rank = self._rank(ranks, seats)
+        dummy = rank == m
+        place = np.take_along_axis(order, np.where(dummy, 0, rank)[None], axis=0)[0]
+        distance = np.take_along_axis(d, place[None], axis=0)[0]
+        one = d.dtype.type(1 if d.dtype.kind == "f" else ONE)
+        return np.where(dummy, one, distance), np.where(dummy, -1, place)
+
+    def check(self, members: Sequence[str]) -> None:
+        """Refuse a panel that is empty, has a name twice, or lacks a member the rule names.
+
+        >>> veto("j7").check(["j1", "j2"])
+        Traceback (most recent call last):
+        likewise.errors.RuleError: The rule veto(j7) names j7, who is not on the panel (j1, j2). \
+Put them on it, or take them out of the rule.
+        """
+        self._seats(members)
+
+    def can_fire(self, members: Sequence[str]) -> bool:
+        """Whether the rule reports when everybody objects; by monotonicity, whether it ever does.
+
+        >>> never().can_fire(["j1"]), veto("j1").can_fire(["j1"])
+        (False, True)
+        """
+        return bool(self.fires(np.ones(len(members), dtype=np.bool_), members))
+
+    def _seats(self, members: Sequence[str]) -> Seats:
+        return seated(members, self.names, str(self))
+
+    def __or__(self, other: Rule) -> Rule:
+        return Or((self, other))
+
+    def __and__(self, other: Rule) -> Rule:
+        return And((self, other))
+
+    def __str__(self) -> str:
+        return self._text(alone=True)
+
+    def __repr__(self) -> str:
+        return f"<Rule {self}>"
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The members the rule names, in the order of its text."""
+
+    @abstractmethod
+    def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray: ...
+
+    @abstractmethod
+    def _rank(self, ranks: IntArray, seats: Seats) -> IntArray:
+        """The rank of the pivot among the members' ranks 0 … m−1 by distance; m is the dummy."""
+
+    @abstractmethod
+    def _text(self, alone: bool) -> str:
+        """The text; ``alone`` where this part suffices for a report, so that no "and" is above."""
+
+
+@dataclass(frozen=True, repr=False)
+class Objects(Rule):
+    """A named member objects. Pivot: that member.
+
+    Alone or under "or" this is a veto right (the remark on veto rights in "On the Complexity of
+    Auditing"): the member's objection suffices, and a single pair of theirs is enough.
+
+    >>> str(Objects("j3")), str(Objects("j3") & Objects("j1"))
+    ('veto(j3)', 'objects(j3) and objects(j1)')
+    """
+
+    member: str
+
+    def __post_init__(self) -> None:
+        checked_name(self.member, "Objects.member")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The one member."""
+        return (self.member,)
+
+    def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:
+        return votes[seats[self.member], ...]
+
+    def _rank(self, ranks: IntArray, seats: Seats) -> IntArray:
+        return ranks[seats[self.member], ...]
+
+    def _text(self, alone: bool) -> str:
+        return f"{'veto' if alone else 'objects'}({written(self.member)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Never(Rule):
+    """No report, whatever the objections: the paper's dummy auditor j^(m+1), with d = 1.
+
+    >>> distance, place = never().pivot(np.array([[0.2]]), ["j1"])
+    >>> distance.tolist(), place.tolist()
+    ([1.0], [-1])
+    """
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Nobody."""
+        return ()
+
+    def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:  # noqa: ARG002
+        return np.zeros(votes.shape[1:], dtype=np.bool_)
+
+    def _rank(self, ranks: IntArray, seats: Seats) -> IntArray:
+        return np.full(ranks.shape[1:], len(seats), dtype=np.int64)
+
+    def _text(self, alone: bool) -> str:  # noqa: ARG002
+        return "never"
+
+
+@dataclass(frozen=True, repr=False)
+class _Joined(Rule):
+    """Several rules under one word; parts of the same kind are taken in, so a|(b|c) = (a|b)|c."""
+
+    parts: tuple[Rule, ...]
+
+    def __post_init__(self) -> None:
+        kind = type(self)
+        flat: list[Any] = [
+            q for p in self.parts for q in (p.parts if isinstance(p, kind) else (p,))
+        ]
+        if odd := [part for part in flat if not isinstance(part, Rule)]:
+            raise ParameterError(
+                f"{kind.__name__}.parts", "must be rules", odd[0], "Read a text with parse_rule."
+            )
+        if len(flat) < 2:
+            raise ParameterError(
+                f"{kind.__name__}.parts",
+                "must be at least two rules",
+                self.parts,
+                "An empty 'and' would fire with no objection; an empty 'or' is never().",
+            )
+        object.__setattr__(self, "parts", tuple(flat))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The members all parts name, each once."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.names))
+
+
+@dataclass(frozen=True, repr=False)
+class Or(_Joined):
+    """One of several rules suffices. Pivot: the min of theirs.
+
+    >>> print(Or((veto("a"), Or((veto("b"), veto("c"))))))
+    veto(a) or veto(b) or veto(c)
+    """
+
+    def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:
+        return reduce(np.logical_or, (part._fires(votes, seats) for part in self.parts))
+
+    def _rank(self, ranks: IntArray, seats: Seats) -> IntArray:
+        return reduce(np.minimum, (part._rank(ranks, seats) for part in self.parts))
+
+    def _text(self, alone: bool) -> str:
+        texts = (part._text(alone) for part in self.parts)
+        pairs = zip(self.parts, texts, strict=True)
+        text = " or ".join(f"({t})" if isinstance(part, And) else t for part, t in pairs)
+        return text if alone else f"({text})"
+
+
+@dataclass(frozen=True, repr=False)
+class And(_Joined):
+    """Several rules must all hold. Pivot: the max of theirs.
+
+    >>> print(veto("a") | veto("b") & veto("c"))
+    veto(a) or (objects(b) and objects(c))
+    """
+
+    def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:
+        return reduce(np.logical_and, (part._fires(votes, seats) for part in self.parts))
+
+    def _rank(self, ranks: IntArray, seats: Seats) -> IntArray:
+        return reduce(np.maximum, (part._rank(ranks, seats) for part in self.parts))
+
+    def _text(self, alone: bool) -> str:  # noqa: ARG002
+        return " and ".join(part._text(alone=False) for part in self.parts)
+
+
+def objects(member: str) -> Objects:
+    """The rule that a named member objects; the same as :func:`veto`, for use with "and".
+
+    >>> objects("j1") == veto("j1")
+    True
+    """
+    return Objects(member)
+
+
+def veto(member: str) -> Objects:
+    """The rule that a named member's objection suffices; the same as :func:`objects`.
+
+    >>> print(veto("j3"))
+    veto(j3)
+    """
+    return Objects(member)
+
+
+def never() -> Never:
+    """The rule that never reports.
+
+    >>> print(never())
+    never
+    """
+    return Never()

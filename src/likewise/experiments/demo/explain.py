@@ -1,0 +1,199 @@
+"""One round in plain words: the two people, the panel, the pivot, and what the learner did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from likewise.fixed_point import ONE, from_units, to_units
+from likewise.game import Moment
+from likewise.learning import Learner
+from likewise.learning.costs import report_cost
+from likewise.learning.dual import dual_step
+
+__all__ = ["Case", "Part", "case_of", "explain", "points"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A few sentences under a heading."""
+
+    title: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One pair of a round under the eyes of the panel; distances and scores in units of 2^-20.
+
+    ``over`` is the place of the favoured person. An auditor objects if the gap exceeds their
+    distance by more than ``sensitivity`` = alpha − kappa.
+    """
+
+    over: int
+    under: int
+    gap: int
+    sensitivity: int
+    distances: Mapping[str, int]
+    pivot: str | None
+    reported: bool
+
+    def objects(self, auditor: str) -> bool:
+        """Whether an auditor objects to the pair."""
+        return self.gap > self.distances[auditor] + self.sensitivity
+
+    @property
+    def nearest_first(self) -> list[str]:
+        """The auditors by their distance on this pair, as the paper's figure lines them up."""
+        return sorted(self.distances, key=lambda name: self.distances[name])
+
+
+def case_of(moment: Moment, sensitivity: int) -> Case:
+    """The pair that was reported; in a quiet round, the one that came closest to it."""
+    people, scores = moment.encounter.people, moment.deployment.scores
+    if moment.report:
+        over, under = (people.ids.index(person) for person in moment.report[0])
+    else:
+        excess = scores[:, None] - scores[None, :] - moment.pivots
+        np.fill_diagonal(excess, -2 * ONE)
+        over, under = divmod(int(excess.argmax()), len(people))
+    panel = moment.encounter.panel
+    distances = panel.distances(people)[:, over, under].tolist()
+    place = int(moment.pivot_auditors[over, under])
+    return Case(
+        over=over,
+        under=under,
+        gap=int(scores[over] - scores[under]),
+        sensitivity=sensitivity,
+        distances=dict(zip(panel.members, distances, strict=True)),
+        pivot=None if place < 0 else panel.members[place],
+        reported=bool(moment.report),
+    )
+
+
+def points(units: int) -> str:
+    """A number of units as points of a hundred, with a decimal where it says something.
+
+    >>> points(ONE // 2), points(ONE // 8)
+    ('50', '12.5')
+    """
+    return f"{100 * from_units(units):.1f}".removesuffix(".0")
+
+
+def explain(moment: Moment, learner: Learner) -> tuple[Part, ...]:
+    """What happened in a round, for readers who are not programmers. Plain text, not HTML."""
+    case = case_of(moment, learner.sensitivity)
+    return (
+        Part("The two people", _people(moment, case)),
+        Part("The panel", _panel(moment, case)),
+        Part("The pivot", _pivot(moment, case, to_units(learner.alpha))),
+        Part("What the learner did", _learner(moment, case, learner)),
+    )
+
+
+def _people(moment: Moment, case: Case) -> tuple[str, ...]:
+    people, deployment = moment.encounter.people, moment.deployment
+    pair = (case.over, case.under)
+    over, under = (people.ids[i] for i in pair)
+    chances = [f"{points(int(deployment.scores[i]))}\u00a0%" for i in pair]
+    decided = ["approved" if deployment.approved[i] else "turned down" for i in pair]
+    right = ["approve" if moment.encounter.labels[i] else "turn down" for i in pair]
+    was = f"{over} was {decided[0]}, {under} {decided[1]}"
+    best = f"{right[0]} {over} and {right[1]} {under}"
+    said, other = (people.say(i) for i in pair)
+    differ = [
+        f"{name} ({said[name]} against {other[name]})" for name in said if said[name] != other[name]
+    ]
+    alike = [name for name in said if said[name] == other[name]]
+    sentences = [
+        f"In round {moment.t} there were {len(people)} applicants, and the learner gave each a "
+        f"chance of approval.",
+        f"{over} had a chance of {chances[0]} and {under} one of {chances[1]}: a gap of "
+        f"{points(case.gap)} points.",
+        f"They differ in {_listed(differ)}." if differ else "The auditors see no difference.",
+    ]
+    if alike and differ:
+        sentences.append(f"They do not differ in {_listed(alike)}.")
+    sentences.append(
+        f"One draw then decided: {was if decided[0] != decided[1] else f'both were {decided[0]}'}. "
+        f"In hindsight it was right to {best if right[0] != right[1] else f'{right[0]} both'}; the "
+        f"auditors do not know that."
+    )
+    return tuple(sentences)
+
+
+def _panel(moment: Moment, case: Case) -> tuple[str, ...]:
+    sentences = [
+        f"An auditor objects if the gap is more than the distance they see between the two and "
+        f"{points(case.sensitivity)} points (alpha − kappa) on top."
+    ]
+    for name in case.nearest_first:
+        allowed = case.distances[name] + case.sensitivity
+        verdict = "objects" if case.objects(name) else "does not object"
+        sentences.append(
+            f"{name} sees {points(case.distances[name])} points between them, would accept a gap "
+            f"of {points(allowed)}, and {verdict}."
+        )
+    count = sum(map(case.objects, case.distances))
+    result = "so the pair was reported" if case.reported else "so nothing was reported"
+    sentences.append(
+        f"The panel’s rule is “{moment.encounter.panel.rule}”; {count} of {len(case.distances)} "
+        f"object, {result}."
+    )
+    if not case.reported:
+        sentences.append("Of all pairs in the round, this one came closest to a report.")
+    return tuple(sentences)
+
+
+def _pivot(moment: Moment, case: Case, alpha: int) -> tuple[str, ...]:
+    if case.pivot is None:
+        return ("There is none: under this rule the panel can never report the pair.",)
+    bar = case.distances[case.pivot] + alpha
+    gap = int(moment.policy[case.over] - moment.policy[case.under])
+    beyond = gap > bar
+    counted = "is more than that" if beyond else "is not more than that"
+    if beyond:
+        end = "so the round also counts as a violation"
+    elif moment.violated(alpha):
+        end = "though another pair makes the round a violation"
+    elif case.reported:
+        end = "so the report came as an early warning, and the round is not a violation"
+    else:
+        end = "so the round is not a violation"
+    return (
+        f"On this pair everything depends on {case.pivot}, its pivot: under this rule the panel "
+        f"reports the pair exactly when {case.pivot} objects, whatever the chances are.",
+        f"A violation would need a gap of more than {points(bar)} points, the pivot’s distance and "
+        f"alpha = {points(alpha)} points on top. The gap of {points(gap)} {counted}, {end}.",
+    )
+
+
+def _learner(moment: Moment, case: Case, learner: Learner) -> tuple[str, ...]:
+    if not learner.heeds_reports:
+        return ("Nothing: this learner does not listen to the panel.",)
+    audit, schedule = learner.audit, learner.schedule
+    mu = schedule.mu(moment.t)
+    after = dual_step(moment.lam, reported=case.reported, beta=audit.beta, mu=mu)
+    move = "rose" if after > moment.lam else "fell" if after < moment.lam else "stayed"
+    if not case.reported:
+        return (
+            f"Nothing was reported, so no cost was added, and lam, the price of a report, {move} "
+            f"from {moment.lam:.3f} to {after:.3f}.",
+        )
+    over, under = (moment.encounter.people.ids[i] for i in (case.over, case.under))
+    amount = from_units(report_cost(moment.lam, len(moment.report)))
+    label = schedule.error_weight() / learner.k
+    return (
+        f"The price of a report, lam, stood at {moment.lam:.3f}. Approving applicants like {over} "
+        f"now costs the learner {amount:.3f} more, approving applicants like {under} {amount:.3f} "
+        f"less: as much as {amount / label:.0f} known outcomes weigh, at eta/k = {label:.3f} each.",
+        f"This pulls the two chances towards each other, and with them those of everybody whom the "
+        f"learner cannot tell from {over} or {under}.",
+        f"Then lam {move} to {after:.3f}: a report pushes it up, and in quiet rounds it sinks.",
+    )
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,209 @@
+"""The demo: learners side by side on one stream, and one of its rounds to look at closely."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from likewise.errors import ParameterError
+from likewise.evaluation.comparator import BestFair, best_fair_policy
+from likewise.evaluation.counts import Summary, summarise
+from likewise.evaluation.faced import faced_rounds
+from likewise.experiments.learners import Settings, make_learner
+from likewise.game import Moment, Transcript, play
+from likewise.learning import Learner, SelfTuned
+from likewise.worlds import Loans, Recorded, Steady, World
+
+__all__ = ["GAMES", "Demo", "FrontierPoint", "Game", "Shown", "fraction", "run_demo"]
+
+SHOWN = ("accuracy-only", "constant", "untaught", "paper", "self-tuned", "exact")
+# The knob of our two players; that of the one that draws less often, since its games take longer.
+FRONTIER_ETAS = {"self-tuned": (1.0, 0.25, 0.0625), "exact": (1.0, 0.5, 0.25, 0.125, 0.0625)}
+DEFAULT_ETA = SelfTuned().eta
+
+
+@dataclass(frozen=True)
+class Game:
+    """One game of the demo: a learner, and eta where it has one."""
+
+    name: str
+    eta: float | None = None
+
+    @property
+    def title(self) -> str:
+        """The learner and its eta."""
+        return self.name if self.eta is None else f"{self.name}, eta = {fraction(self.eta)}"
+
+
+def fraction(eta: float) -> str:
+    """A setting of eta as people say it.
+
+    >>> fraction(0.25)
+    '1/4'
+    """
+    return str(Fraction(eta).limit_denominator(1024))
+
+
+def _shown_as(name: str) -> Game:
+    return Game(name, DEFAULT_ETA if name in FRONTIER_ETAS else None)
+
+
+# Each once, and those that take longest first, so that nobody waits for them at the end.
+GAMES = tuple(
+    dict.fromkeys([
+        Game("paper"),
+        *(Game(name, eta) for name, etas in FRONTIER_ETAS.items() for eta in etas),
+        *map(_shown_as, SHOWN),
+    ])
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One learner's game."""
+
+    name: str
+    transcript: Transcript
+    summary: Summary
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """What one setting of eta costs and brings."""
+
+    learner: str
+    eta: float
+    error_rate: float
+    violations: int
+    reports: int
+
+
+@dataclass(frozen=True, eq=False)
+class Demo:
+    """All that the demo's table and report show."""
+
+    world: World
+    alpha: float
+    eps: float
+    rounds: int
+    seed: int
+    shown: tuple[Shown, ...]
+    frontier: tuple[FrontierPoint, ...]
+    best_fair: BestFair
+    moment: Moment
+    seconds: float
+
+    @property
+    def paper_draws(self) -> int:
+        """How many draws a round the learner ``paper`` made: by the rule ``r``, not by its own."""
+        calls = next(s.summary.oracle_calls for s in self.shown if s.name == "paper")
+        return calls // self.rounds
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What all games of a demo have in common."""
+
+    rounds: int
+    seed: int
+    alpha: float
+    eps: float
+
+    def learner(self, game: Game) -> Learner:
+        """The learner of a game. That of the paper with fewer draws than its own, for time."""
+        world = Loans(self.seed)
+        return make_learner(
+            game.name,
+            Settings(
+                world.hypotheses(), world.schema, world.k, self.seed, self.rounds,
+                alpha=self.alpha, eps=self.eps, eta=game.eta, draws="r",
+            ),
+        )  # fmt: skip
+
+
+def run_demo(
+    rounds: int,
+    seed: int,
+    *,
+    alpha: float = 0.3,
+    eps: float | None = None,
+    jobs: int = 1,
+    progress: Callable[[str, int], None] = lambda what, done: None,  # noqa: ARG005
+) -> Demo:
+    """Play the demo's games, ``jobs`` of them at a time; without one, eps is alpha.
+
+    ``progress`` is told what was done last, and how many games have been played.
+    """
+    if rounds < 8:
+        raise ParameterError("rounds", "must be at least 8 for a demo", rounds, "Try 2000.")
+    began = time.perf_counter()
+    plan = _Plan(rounds, seed, alpha, alpha if eps is None else eps)
+    for game in GAMES:
+        plan.learner(game)  # refuses bad settings before anything takes time
+    played = _play_all(plan, jobs, progress)
+    best = _best_fair(plan)
+    games = {name: played[_shown_as(name)] for name in SHOWN}
+    return Demo(
+        world=_world(seed, rounds),
+        alpha=plan.alpha,
+        eps=plan.eps,
+        rounds=rounds,
+        seed=seed,
+        shown=tuple(Shown(n, g, summarise(g, best.error)) for n, g in games.items()),
+        frontier=tuple(
+            _frontier_point(name, eta, played[Game(name, eta)])
+            for name, etas in FRONTIER_ETAS.items()
+            for eta in etas
+        ),
+        best_fair=best,
+        moment=_telling_moment(games[SHOWN[-1]]),
+        seconds=time.perf_counter() - began,
+    )
+
+
+@lru_cache(maxsize=1)
+def _world(seed: int, rounds: int) -> Steady:
+    """The stream, made once in every process."""
+    return Recorded(Loans(seed), rounds)
+
+
+def _best_fair(plan: _Plan) -> BestFair:
+    world = _world(plan.seed, plan.rounds)
+    hypotheses = world.hypotheses()
+    encounters = (world.encounter(t) for t in range(1, plan.rounds + 1))
+    return best_fair_policy(hypotheses, faced_rounds(encounters, hypotheses), plan.alpha - plan.eps)
+
+
+def _play_all(
+    plan: _Plan, jobs: int, progress: Callable[[str, int], None]
+) -> dict[Game, Transcript]:
+    """All games, by several processes; a game does not depend on which of them plays it."""
+    from joblib import Parallel, delayed
+
+    found: dict[Game, Transcript] = {}
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    for game, transcript in parallel(delayed(_play)(plan, game) for game in GAMES):
+        found[game] = transcript
+        progress(game.title, len(found))
+    return found
+
+
+def _play(plan: _Plan, game: Game) -> tuple[Game, Transcript]:
+    """One game; of those that are shown, the second half is kept whole."""
+    kept = plan.rounds // 2 if _shown_as(game.name) == game else plan.rounds + 1
+    world = _world(plan.seed, plan.rounds)
+    return game, play(world, plan.learner(game), plan.rounds, keep=lambda t: t >= kept)
+
+
+def _frontier_point(name: str, eta: float, transcript: Transcript) -> FrontierPoint:
+    s = summarise(transcript)
+    return FrontierPoint(name, eta, s.error_rate, s.violations, s.reports)
+
+
+def _telling_moment(transcript: Transcript) -> Moment:
+    """The first round of the second half in which the panel reported a pair, or the last kept."""
+    reported = [moment for moment in transcript.moments if moment.report]
+    return reported[0] if reported else transcript.moments[-1]

@@ -1,0 +1,1 @@
+"""Studies: many games, counted and put into tables and figures."""

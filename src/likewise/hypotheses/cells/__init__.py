@@ -1,0 +1,1 @@
+"""Classes over a finite domain of cells."""

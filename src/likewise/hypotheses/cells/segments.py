@@ -1,0 +1,162 @@
+"""A threshold for every segment, on one score: the rule book of an ordinary lender.
+
+With 50 segments and 21 thresholds there are 21^50 rule books. Costs, noise and weights all
+separate over the segments, so nothing here ever lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import HypothesisError
+from likewise.fixed_point import IntArray
+from likewise.hypotheses.base import Bits, Points
+from likewise.hypotheses.cells.base import Groups, OverCells, bands
+from likewise.hypotheses.weights import gibbs_weights, pick
+from likewise.randomness import Stream
+from likewise.schema import FeatureSchema, People
+
+__all__ = ["Segments"]
+
+LONGEST_LIST = 1 << 20
+LARGEST = 1 << 24
+
+
+class Segments(OverCells):
+    """Approve whoever scores at least the threshold of his segment.
+
+    The segments are all combinations of levels of the features ``by``; ``cuts`` divide the score
+    into B bins, so that each segment has B + 1 thresholds: |H| = (B + 1)^segments. A point is a
+    cell (segment, bin). The separating set is every cell, and none can be left out: the
+    thresholds j and j + 1 of a segment differ on bin j alone.
+
+    >>> from likewise.schema import Feature
+    >>> schema = FeatureSchema((Feature("score", low=0, high=100),
+    ...                         Feature("purpose", "category", levels=("car", "home"))))
+    >>> lender = Segments(schema, score="score", cuts=[25, 50, 75], by=["purpose"])
+    >>> lender.size, lender.separators
+    (25, 8)
+    >>> lender.locate(schema.people([{"score": 50, "purpose": "home"}])).tolist()
+    [6]
+    """
+
+    def __init__(
+        self, schema: FeatureSchema, *, score: str, cuts: Sequence[float], by: Sequence[str] = ()
+    ) -> None:
+        self.schema = schema
+        self.score = score
+        self.groups = Groups(schema, (by,) if isinstance(by, str) else tuple(by), "Segments")
+        self.by = self.groups.by
+        self.cuts = bands(schema, score, cuts, ("Segments.score", "Segments.cuts"))
+        self.bins = len(self.cuts) + 1
+        self.segments = self.groups.count
+        if self.segments * self.bins > LARGEST:
+            raise HypothesisError(
+                f"Segments must have at most {LARGEST} cells; {self.segments} segments of "
+                f"{self.bins} bins have {self.segments * self.bins}. Leave a feature out of `by`."
+            )
+
+    def __repr__(self) -> str:
+        by = f", by={list(self.by)}" if self.by else ""
+        return f"Segments(score={self.score!r}, {self.bins} bins{by})"
+
+    @property
+    def size(self) -> int:
+        """(B + 1)^segments."""
+        return int((self.bins + 1) ** self.segments)
+
+    @property
+    def separators(self) -> int:
+        """Every cell."""
+        return self.segments * self.bins
+
+    def locate(self, people: People) -> Points:
+        """The cell of every person: segment·B + bin."""
+        return self.groups.of(people) * self.bins + np.searchsorted(
+            np.array(self.cuts), people.column(self.score), side="right"
+        )
+
+    def threshold_costs(self, cells: IntArray) -> IntArray:
+        """Costs of the thresholds 0 … B from those of the bins (last axis): Σ_{b ≥ j} c_b."""
+        costs = np.zeros((*cells.shape[:-1], self.bins + 1), dtype=np.int64)
+        costs[..., :-1] = np.cumsum(cells[..., ::-1], axis=-1)[..., ::-1]
+        return costs
+
+    def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
+        """The lowest threshold of least cost in every segment, shape (draws, segments)."""
+        cells = (costs + noise).reshape(len(noise), self.segments, self.bins)
+        return np.asarray(np.argmin(self.threshold_costs(cells), axis=-1), dtype=np.int64)
+
+    def predict(self, codes: IntArray, points: Points) -> Bits:
+        """Whether the bin is at least the threshold of its segment."""
+        return (points % self.bins >= codes[:, points // self.bins]).astype(np.uint8)
+
+    def codes(self) -> IntArray:
+        """All combinations of thresholds, if there are at most 2^20."""
+        if self.size > LONGEST_LIST:
+            raise HypothesisError(
+                f"This class has {self.bins + 1}^{self.segments} hypotheses; at most 2^20 can be "
+                f"listed."
+            )
+        return np.array(list(product(range(self.bins + 1), repeat=self.segments)), dtype=np.int64)
+
+    def describe(self, code: IntArray) -> str:
+        """The threshold of every segment."""
+        lines = []
+        for segment, names in enumerate(self.groups.names):
+            threshold = int(code[segment])
+            if threshold == 0:
+                says = "everybody"
+            elif threshold == self.bins:
+                says = "nobody"
+            else:
+                says = f"{self.score} ≥ {self.cuts[threshold - 1]:g}"
+            lines.append(f"{' · '.join(names) or 'all'}: {says}")
+        return "; ".join(lines)
+
+    def _weights(
+        self, costs: IntArray, temperature: float, points: Points
+    ) -> tuple[IntArray, IntArray, IntArray]:
+        """The segments that the points are in, the place of each among them, and their weights."""
+        segments, place = np.unique(points // self.bins, return_inverse=True)
+        cells = costs.reshape(self.segments, self.bins)[segments]
+        return segments, place, gibbs_weights(self.threshold_costs(cells), temperature)
+
+    def approval(
+        self, costs: IntArray, temperature: float, points: Points
+    ) -> list[tuple[int, int]]:
+        """Exponential weights factorise: only the person's own segment matters."""
+        _, place, weights = self._weights(costs, temperature, points)
+        summed = np.cumsum(weights, axis=1)
+        bins = points % self.bins
+        return [(int(summed[g, b]), int(summed[g, -1])) for g, b in zip(place, bins, strict=True)]
+
+    def draw(
+        self, costs: IntArray, temperature: float, points: Points, stream: Stream, draw: int
+    ) -> Bits:
+        """Pick a threshold by weight in every segment that is asked for."""
+        segments, place, weights = self._weights(costs, temperature, points)
+        totals = [int(total) for total in weights.sum(axis=1)]
+        numbers = stream.numbers_below(totals, draw, segments)
+        thresholds = np.array([pick(w, n) for w, n in zip(weights, numbers, strict=True)])
+        return (points % self.bins >= thresholds[place]).astype(np.uint8)
+
+    def spec(self) -> dict[str, Any]:
+        """The score, its cuts, and the features that make the segments."""
+        return {
+            "class": "segments",
+            "schema": self.schema.spec(),
+            "score": self.score,
+            "cuts": list(self.cuts),
+            "by": list(self.by),
+        }
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Segments:
+        """Read the class from its JSON."""
+        schema = FeatureSchema.from_spec(spec["schema"])
+        return cls(schema, score=spec["score"], cuts=spec["cuts"], by=spec["by"])

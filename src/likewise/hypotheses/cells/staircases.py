@@ -1,0 +1,227 @@
+"""Staircases: on a grid of two ordered features, whoever is at least as good is approved too.
+
+With 20 bands of income and 20 of a score there are C(40, 20) = 1.4·10^11 staircases. Nothing here
+lists them: the oracle is a dynamic program over the rows, and the exponential weights are those
+of a walk along the stair (:mod:`likewise.hypotheses.cells.stairs`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations_with_replacement, groupby, product
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import HypothesisError, ParameterError
+from likewise.fixed_point import IntArray
+from likewise.hypotheses.base import Bits, Points
+from likewise.hypotheses.cells.base import Groups, OverCells, bands
+from likewise.hypotheses.cells.segments import LONGEST_LIST
+from likewise.hypotheses.cells.stairs import CERTAIN, approvals_of, costs_of_rows, walk_of
+from likewise.hypotheses.weights import WEIGHT_BITS
+from likewise.randomness import Stream
+from likewise.schema import FeatureSchema, People
+
+__all__ = ["Staircases"]
+
+# There are fewer than 2^(A + B) staircases, and a float64 must be able to count them.
+LARGEST_GRID = 1000
+
+
+class Staircases(OverCells):
+    """Approve a cell only together with all that are at least as high in both features.
+
+    The cuts divide two numbers into A and B bands, so that each grid has C(A + B, A) staircases;
+    there is a grid for every combination of levels of the features ``by``. A code is, for every
+    row a of every grid, the first column approved; it never rises with a. A feature of which less
+    is better enters as its negative.
+
+    A point is a cell (grid, row, column). The separating set is every cell, and none can be left
+    out. The cells that are at least (a, b) in both features make a staircase; without (a, b) they
+    still do, since no cell that is left lies below it; and the two differ on (a, b) alone. Both
+    constants are inside.
+
+    >>> from likewise.schema import Feature
+    >>> schema = FeatureSchema((Feature("income", low=0), Feature("score", low=0, high=100)))
+    >>> lender = Staircases(schema, first="income", first_cuts=[20, 40],
+    ...                     second="score", second_cuts=[50])
+    >>> lender.size, lender.separators
+    (10, 6)
+    >>> lender.locate(schema.people([{"income": 20, "score": 10}])).tolist()
+    [2]
+    >>> print(lender.describe(np.array([2, 1, 0])))
+    all: nobody where income < 20, score ≥ 50 where 20 ≤ income < 40, everybody where income ≥ 40
+    """
+
+    def __init__(
+        self,
+        schema: FeatureSchema,
+        *,
+        first: str,
+        first_cuts: Sequence[float],
+        second: str,
+        second_cuts: Sequence[float],
+        by: Sequence[str] = (),
+    ) -> None:
+        self.schema, self.first, self.second = schema, first, second
+        self.groups = Groups(schema, (by,) if isinstance(by, str) else tuple(by), "Staircases")
+        self.by = self.groups.by
+        names = (first, second, *self.by)
+        if len(set(names)) != len(names):
+            raise ParameterError(
+                "Staircases.first, second and by", "must be different features", names, "Drop one."
+            )
+        self.first_cuts = bands(
+            schema, first, first_cuts, ("Staircases.first", "Staircases.first_cuts")
+        )
+        self.second_cuts = bands(
+            schema, second, second_cuts, ("Staircases.second", "Staircases.second_cuts")
+        )
+        self.rows, self.columns = len(self.first_cuts) + 1, len(self.second_cuts) + 1
+        if self.rows + self.columns > LARGEST_GRID:
+            raise ParameterError(
+                "Staircases.first_cuts and second_cuts",
+                f"must make at most {LARGEST_GRID} bands together",
+                self.rows + self.columns,
+                "Take fewer cuts.",
+            )
+        self.grids = self.groups.count
+
+    @property
+    def cells(self) -> int:
+        """A·B, the cells of one grid."""
+        return self.rows * self.columns
+
+    @property
+    def size(self) -> int:
+        """C(A + B, A)^grids."""
+        return int(math.comb(self.rows + self.columns, self.rows) ** self.grids)
+
+    @property
+    def separators(self) -> int:
+        """Every cell."""
+        return self.grids * self.cells
+
+    def locate(self, people: People) -> Points:
+        """The cell of every person: (grid·A + row)·B + column."""
+        grid = self.groups.of(people)
+        row = np.searchsorted(np.array(self.first_cuts), people.column(self.first), side="right")
+        column = np.searchsorted(
+            np.array(self.second_cuts), people.column(self.second), side="right"
+        )
+        return (grid * self.rows + row) * self.columns + column
+
+    def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
+        """The staircases of least cost, of the smallest code, shape (draws, grids·A).
+
+        Row after row, the lowest threshold that still allows the least cost of all.
+        """
+        cells = (costs + noise).reshape(len(noise), self.grids, self.rows, self.columns)
+        stop, least = costs_of_rows(cells)
+        codes = np.empty((len(noise), self.grids, self.rows), dtype=np.int64)
+        above = np.full((len(noise), self.grids, 1), self.columns)
+        for a in range(self.rows):
+            best = np.take_along_axis(least[:, :, a], above, axis=-1)
+            above = np.argmax(stop[:, :, a] == best, axis=-1, keepdims=True)
+            codes[:, :, a] = above[:, :, 0]
+        return codes.reshape(len(noise), -1)
+
+    def predict(self, codes: IntArray, points: Points) -> Bits:
+        """Whether the column is at least the threshold of its row."""
+        return (points % self.columns >= codes[:, points // self.columns]).astype(np.uint8)
+
+    def codes(self) -> IntArray:
+        """All combinations of thresholds that never rise, if there are at most 2^20."""
+        if self.size > LONGEST_LIST:
+            raise HypothesisError(
+                f"This class has C({self.rows + self.columns}, {self.rows})^{self.grids} "
+                f"hypotheses; at most 2^20 can be listed."
+            )
+        one = sorted(combinations_with_replacement(range(self.columns, -1, -1), self.rows))
+        listed = np.array(list(product(one, repeat=self.grids)), dtype=np.int64)
+        return listed.reshape(self.size, -1)
+
+    def describe(self, code: IntArray) -> str:
+        """For every band of the first feature the least second one; bands alike are one."""
+        lines = []
+        for names, steps in zip(
+            self.groups.names, code.reshape(self.grids, self.rows).tolist(), strict=True
+        ):
+            parts = []
+            for threshold, run in groupby(range(self.rows), steps.__getitem__):
+                bands = list(run)
+                parts.append(self._who(threshold) + self._where(bands[0], bands[-1] + 1))
+            lines.append(f"{' · '.join(names) or 'all'}: {', '.join(parts)}")
+        return "; ".join(lines)
+
+    def _who(self, threshold: int) -> str:
+        if threshold in (0, self.columns):
+            return "nobody" if threshold else "everybody"
+        return f"{self.second} ≥ {self.second_cuts[threshold - 1]:.12g}"
+
+    def _where(self, start: int, end: int) -> str:
+        if (start, end) == (0, self.rows):
+            return ""
+        low = f"{self.first_cuts[start - 1]:.12g}"
+        high = f"{self.first_cuts[end - 1]:.12g}" if end < self.rows else ""
+        if start and high:
+            return f" where {low} ≤ {self.first} < {high}"
+        return f" where {self.first} ≥ {low}" if start else f" where {self.first} < {high}"
+
+    def _walk(self, costs: IntArray, temperature: float, grid: int) -> list[list[int]]:
+        cells = costs.reshape(self.grids, self.rows, self.columns)[grid]
+        return walk_of(cells, temperature)
+
+    def approval(
+        self, costs: IntArray, temperature: float, points: Points
+    ) -> list[tuple[int, int]]:
+        """The chance that the walk passes below the cell, exactly; only the own grid matters."""
+        grids, rows = points // self.cells, points // self.columns % self.rows
+        columns = points % self.columns
+        tables = {}
+        for grid in np.unique(grids).tolist():
+            there = grids == grid
+            tables[grid] = approvals_of(
+                self._walk(costs, temperature, grid),
+                int(rows[there].max()) + 1,
+                int(columns[there].min()),
+            )
+        places = zip(grids.tolist(), rows.tolist(), columns.tolist(), strict=True)
+        return [(tables[g][a][b], 1 << WEIGHT_BITS * (a + self.columns - b)) for g, a, b in places]
+
+    def draw(
+        self, costs: IntArray, temperature: float, points: Points, stream: Stream, draw: int
+    ) -> Bits:
+        """Walk in every grid that is asked for: exactly the policy of which approval speaks."""
+        steps = self.rows + self.columns
+        codes = np.zeros((1, self.grids * self.rows), dtype=np.int64)
+        for grid in np.unique(points // self.cells).tolist():
+            walk = self._walk(costs, temperature, grid)
+            numbers = stream.numbers_below([CERTAIN] * steps, draw, grid * steps + np.arange(steps))
+            m = self.columns
+            for a in range(self.rows):
+                while numbers[a + self.columns - m] >= walk[a][m]:
+                    m -= 1
+                codes[0, grid * self.rows + a] = m
+        return np.asarray(self.predict(codes, points)[0])
+
+    def spec(self) -> dict[str, Any]:
+        """The two features, their cuts, and the features that make the grids."""
+        return {
+            "class": "staircases",
+            "schema": self.schema.spec(),
+            "first": self.first,
+            "first_cuts": list(self.first_cuts),
+            "second": self.second,
+            "second_cuts": list(self.second_cuts),
+            "by": list(self.by),
+        }
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Staircases:
+        """Read the class from its JSON."""
+        schema = FeatureSchema.from_spec(spec["schema"])
+        names = ("first", "first_cuts", "second", "second_cuts", "by")
+        return cls(schema, **{name: spec[name] for name in names})

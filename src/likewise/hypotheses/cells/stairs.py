@@ -1,0 +1,101 @@
+"""One grid of a staircase: its dynamic program, and its exponential weights as a walk."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from likewise.fixed_point import IntArray
+from likewise.hypotheses.weights import WEIGHT_BITS
+from likewise.portable_math import exp_negative
+
+__all__ = ["CERTAIN", "approvals_of", "costs_of_rows", "walk_of"]
+
+CERTAIN = 1 << WEIGHT_BITS
+
+
+def costs_of_rows(cells: IntArray) -> tuple[IntArray, IntArray]:
+    """The dynamic program, on costs of cells (…, A, B): two arrays (…, A, B + 1).
+
+    With c_a(j) = Σ_{b ≥ j} cost_ab, the cost of threshold j in row a,
+
+        stop_a(m)  = c_a(m) + least_{a+1}(m)       the threshold of row a is m
+        least_a(m) = min_{j ≤ m} stop_a(j)         it is at most m
+
+    where the rows below a take the best thresholds that never rise. least_0(B) is the least of all.
+
+    >>> stop, least = costs_of_rows(np.array([[2, -1], [-3, 1]]))
+    >>> least.tolist(), stop[0].tolist()
+    ([[-1, -3, -3], [-2, -2, -2]], [-1, -3, -2])
+    """
+    rows, columns = cells.shape[-2:]
+    stop = np.zeros((*cells.shape[:-1], columns + 1), dtype=np.int64)
+    stop[..., :-1] = np.cumsum(cells[..., ::-1], axis=-1)[..., ::-1]
+    least = np.empty_like(stop)
+    for a in range(rows - 1, -1, -1):
+        if a + 1 < rows:
+            stop[..., a, :] += least[..., a + 1, :]
+        np.minimum.accumulate(stop[..., a, :], axis=-1, out=least[..., a, :])
+    return stop, least
+
+
+def walk_of(cells: IntArray, temperature: float) -> list[list[int]]:
+    """Exponential weights over the staircases of one grid, (A, B), as a walk along the stair.
+
+    The walk starts at row 0 and threshold B. At (a, m) it stops, which makes m the threshold of
+    row a, and goes on from (a + 1, m); or it goes on from (a, m − 1). Every staircase is one such
+    walk. Z_a(m), the sum of exp(−cost/temperature) over the thresholds of rows a, a + 1, … that
+    never rise and start at m or below, is that of those that stop and of those that do not:
+
+        Z_a(m) = exp(−c_a(m)/temperature)·Z_{a+1}(m) + Z_a(m − 1),
+
+    and stopping has the first summand's share in it: returned as a whole number of 2^-40. Those
+    numbers *are* the policy: everything else is computed from them without rounding.
+
+    A Z may be beyond any float, so it is kept as n·exp(−least/temperature), with the least cost
+    of :func:`costs_of_rows` as a whole number and 1 ≤ n ≤ |H|: nothing overflows, and nothing that
+    matters underflows, at any temperature. Only + · / of float64 in a fixed order, and
+    :mod:`likewise.portable_math`: the same numbers on every machine. A walk has A + B steps, and
+    each is off by 2^-41 and a rounding error: no probability is off by more than (A + B)·2^-40.
+
+    >>> half, third = 2**39, round(2**40 / 3)
+    >>> walk_of(np.zeros((1, 2), dtype=np.int64), 1.0) == [[2**40, half, third]]
+    True
+    """
+    stop, least = costs_of_rows(cells)
+    halt = exp_negative((stop - least) / temperature).tolist()
+    drop = exp_negative((least[:, :-1] - least[:, 1:]) / temperature).tolist()
+    below = [1.0] * stop.shape[1]
+    walk = []
+    for halts, drops in zip(reversed(halt), reversed(drop), strict=True):
+        here = below[0] * halts[0]
+        counts, shares = [here], [CERTAIN]
+        for m, onward in enumerate(drops, start=1):
+            stops = below[m] * halts[m]
+            here = stops + here * onward
+            counts.append(here)
+            shares.append(round(math.ldexp(stops / here, WEIGHT_BITS)))
+        below = counts
+        walk.append(shares)
+    return walk[::-1]
+
+
+def approvals_of(walk: list[list[int]], rows: int, first: int) -> list[list[int]]:
+    """P(cell (a, b) is approved), for a < rows and b ≥ first, in 2^(−40·(a + B − b)).
+
+    A cell is approved if in its row or an earlier one the walk goes from threshold b + 1 to b.
+    After n steps all chances are whole numbers of 2^(−40·n), and they are added up as such.
+    """
+    columns = len(walk[0]) - 1
+    arrive, approved = [0] * columns + [1], [0] * columns
+    table = []
+    for shares in walk[:rows]:
+        onward = 0
+        for m in range(columns, first, -1):
+            reach = arrive[m] + onward
+            arrive[m] = reach * shares[m]
+            onward = (reach << WEIGHT_BITS) - arrive[m]
+            approved[m - 1] = (approved[m - 1] << WEIGHT_BITS) + onward
+        table.append(approved.copy())
+    return table

@@ -1,0 +1,1 @@
+"""Classes whose hypotheses stand in a list."""

@@ -1,0 +1,290 @@
+"""Conjunctions, disjunctions and parities of flags: what a short rule in words can say.
+
+Literals are not negated. To use "not an owner", add a flag of its own to the schema, which the
+client fills in; the class then takes the flag and its negation as two independent columns, also
+on its separating set, where a point may have both or neither.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from likewise.errors import HypothesisError, ParameterError
+from likewise.fixed_point import IntArray
+from likewise.hypotheses.base import Bits, Points
+from likewise.hypotheses.listed.base import Listed
+from likewise.schema import FeatureSchema, Kind, People
+
+__all__ = [
+    "LARGEST",
+    "LARGEST_TABLE",
+    "NUMERIC",
+    "Conjunctions",
+    "Disjunctions",
+    "OverFlags",
+    "Parities",
+    "check_columns",
+    "check_size",
+]
+
+# Beyond these a draw takes milliseconds and a block of draws hundreds of megabytes.
+LARGEST = 1 << 17
+LARGEST_TABLE = 1 << 25
+# Kinds of columns that can be compared with a number.
+NUMERIC: tuple[Kind, ...] = ("number", "integer", "flag")
+
+
+def check_columns(
+    owner: str, schema: FeatureSchema, columns: Sequence[str], kinds: tuple[Kind, ...]
+) -> tuple[str, ...]:
+    """The columns, if they are some of the schema's, different, of these kinds, never missing."""
+    if isinstance(columns, str) or not columns or len(set(columns)) != len(columns):
+        raise ParameterError(
+            f"{owner}.columns",
+            "must be a list of at least one name, none of them twice",
+            columns,
+            f"The schema has {', '.join(schema.names)}.",
+        )
+    for name in columns:
+        feature = schema[name]
+        if feature.kind not in kinds:
+            raise ParameterError(
+                f"{owner}.columns",
+                f"must be of the kinds {', '.join(kinds)}",
+                f"{name} ({feature.kind})",
+                "Turn it into flags, one for each thing that a rule may ask.",
+            )
+        if feature.missing is not None:
+            raise ParameterError(
+                f"{owner}.columns",
+                "must never be missing",
+                f"{name} (missing={feature.missing!r})",
+                "Fill it in before it comes here, and make 'missing' a flag of its own.",
+            )
+    return tuple(columns)
+
+
+def check_size(owner: str, size: int, separators: int, remedy: str) -> None:
+    """Refuse a class that is too large to be listed."""
+    if size > LARGEST:
+        raise HypothesisError(
+            f"{owner} must have at most {LARGEST} hypotheses, as they are listed; this one has "
+            f"{size}. {remedy}"
+        )
+    if size * separators > LARGEST_TABLE:
+        raise HypothesisError(
+            f"{owner} must have at most {LARGEST_TABLE} predictions on its separating set; this "
+            f"one has {size} hypotheses on {separators} points. {remedy}"
+        )
+
+
+class OverFlags(Listed):
+    """A listed class over flag columns. ``separating_set`` are its vectors of 0s and 1s."""
+
+    kind: ClassVar[str]
+    separating_set: Bits
+
+    def __init__(self, schema: FeatureSchema, columns: Sequence[str]) -> None:
+        self.schema = schema
+        self.columns = check_columns(type(self).__name__, schema, columns, ("flag",))
+
+    @abstractmethod
+    def evaluate(self, flags: Bits) -> Bits:
+        """The predictions of all hypotheses, (k, N), on rows of the columns' flags, (k, n)."""
+
+    def locate(self, people: People) -> Points:
+        """The predictions of all hypotheses, shape (k, N)."""
+        flags = np.stack([people.column(name) for name in self.columns], axis=1)
+        return self.evaluate(flags.astype(np.uint8))
+
+    def spec(self) -> dict[str, Any]:
+        """The columns."""
+        return {
+            "class": self.kind,
+            "schema": self.schema.spec(),
+            "columns": list(self.columns),
+        }
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Read the class from its JSON."""
+        return cls(FeatureSchema.from_spec(spec["schema"]), spec["columns"])
+
+
+class _Subsets(OverFlags):
+    """A hypothesis for every set of columns: bit i of its code says whether column i is in.
+
+    After these come the hypotheses that ``_extend`` adds.
+    """
+
+    _join: ClassVar[np.ufunc]
+    _of_none: ClassVar[int]
+
+    def __init__(self, schema: FeatureSchema, columns: Sequence[str]) -> None:
+        super().__init__(schema, columns)
+        self._subsets = 1 << len(self.columns)
+        separators = len(self.columns) + 1
+        check_size(type(self).__name__, self._size(), separators, "Use at most 16 columns.")
+        self.separating_set = self._vectors()
+        self._keep(self.evaluate(self.separating_set).T)
+
+    def _size(self) -> int:
+        """The number of hypotheses, before they are listed."""
+        return self._subsets + 1
+
+    def _vectors(self) -> Bits:
+        """{e_i} ∪ {0}."""
+        n = len(self.columns)
+        return np.concatenate([np.eye(n, dtype=np.uint8), np.zeros((1, n), dtype=np.uint8)])
+
+    def evaluate(self, flags: Bits) -> Bits:
+        """Each column doubles the list: the sets without it, then the same sets with it."""
+        bits = np.empty((len(flags), self._size()), dtype=np.uint8)
+        bits[:, 0] = self._of_none
+        for i in range(len(self.columns)):
+            half = 1 << i
+            self._join(bits[:, :half], flags[:, i : i + 1], out=bits[:, half : 2 * half])
+        self._extend(bits)
+        return bits
+
+    def _extend(self, bits: Bits) -> None:
+        """Add the constant that is not the empty set's."""
+        bits[:, self._subsets] = 1 - self._of_none
+
+    def _names(self, code: IntArray) -> list[str]:
+        return [name for i, name in enumerate(self.columns) if int(code[0]) >> i & 1]
+
+    @abstractmethod
+    def _say(self, names: list[str]) -> str:
+        """The rule on a set of columns that is not empty."""
+
+    def describe(self, code: IntArray) -> str:
+        """The rule in words."""
+        plain = int(code[0]) < self._subsets
+        if plain and (names := self._names(code)):
+            return self._say(names)
+        return f"approve {'everybody' if self._of_none == int(plain) else 'nobody'}"
+
+
+class Conjunctions(_Subsets):
+    """Approve whoever has all of some flags: h_S(x) = ∧_{i∈S} x_i, and the constant 0.
+
+    |H| = 2^n + 1; S = ∅ approves everybody. Q = {1 − e_i} ∪ {1}, n + 1 points: h_S(1 − e_i) is 0
+    exactly if i ∈ S, which tells S; the constant 0 agrees there with S = all columns, but not on
+    1. No smaller set exists: n points tell at most 2^n hypotheses apart. The class is listed, so
+    n is at most 16.
+
+    *Remark "Classes for which small separating sets are known".*
+
+    >>> from likewise.schema import Feature
+    >>> schema = FeatureSchema((Feature("owner", "flag"), Feature("employed", "flag")))
+    >>> rules = Conjunctions(schema, ["owner", "employed"])
+    >>> [rules.describe(code) for code in rules.codes()][2:]
+    ['approve if employed', 'approve if owner and employed', 'approve nobody']
+    >>> rules.locate(schema.people([{"owner": 1, "employed": 0}])).tolist()
+    [[1, 1, 0, 0, 0]]
+    """
+
+    kind = "conjunctions"
+    _join, _of_none = np.bitwise_and, 1
+
+    def _vectors(self) -> Bits:
+        """{1 − e_i} ∪ {1}."""
+        return np.asarray(1 - super()._vectors(), dtype=np.uint8)
+
+    def _say(self, names: list[str]) -> str:
+        return f"approve if {' and '.join(names)}"
+
+
+class Disjunctions(_Subsets):
+    """Approve whoever has one of some flags: h_S(x) = ∨_{i∈S} x_i, and the constant 1.
+
+    |H| = 2^n + 1; S = ∅ approves nobody. Q = {e_i} ∪ {0}, n + 1 points: h_S(e_i) is 1 exactly if
+    i ∈ S, which tells S; the constant 1 agrees there with S = all columns, but not on 0. No
+    smaller set exists: n points tell at most 2^n hypotheses apart. The class is listed, so n is
+    at most 16.
+
+    *Remark "Classes for which small separating sets are known".*
+
+    >>> from likewise.schema import Feature
+    >>> schema = FeatureSchema((Feature("owner", "flag"), Feature("employed", "flag")))
+    >>> rules = Disjunctions(schema, ["owner", "employed"])
+    >>> [rules.describe(code) for code in rules.codes()][2:]
+    ['approve if employed', 'approve if owner or employed', 'approve everybody']
+    >>> rules.locate(schema.people([{"owner": 1, "employed": 0}])).tolist()
+    [[0, 1, 0, 1, 1]]
+    """
+
+    kind = "disjunctions"
+    _join, _of_none = np.bitwise_or, 0
+
+    def _say(self, names: list[str]) -> str:
+        return f"approve if {' or '.join(names)}"
+
+
+class Parities(_Subsets):
+    """Approve whoever has an odd number of some flags: h_S(x) = ⊕_{i∈S} x_i.
+
+    With ``complements`` also whoever has an even number, |H| = 2^(n+1); without them the
+    constant 1 is added, |H| = 2^n + 1. Q = {e_i} ∪ {0}, n + 1 points: h(0) tells a complement or
+    the constant 1 from the rest, and h(e_i) ⊕ h(0) is 1 exactly if i ∈ S. (On {e_i} alone the
+    constant 1 agrees with S = all columns.) No smaller set exists: n points tell at most 2^n
+    hypotheses apart. The class is listed, so n is at most 16.
+
+    *Remark "Classes for which small separating sets are known".*
+
+    >>> from likewise.schema import Feature
+    >>> schema = FeatureSchema((Feature("a", "flag"), Feature("b", "flag")))
+    >>> rules = Parities(schema, ["a", "b"])
+    >>> rules.size, rules.separators, rules.describe(np.array([3]))
+    (8, 3, 'approve if an odd number of a, b')
+    >>> rules.locate(schema.people([{"a": 1, "b": 1}])).tolist()
+    [[0, 1, 1, 0, 1, 0, 0, 1]]
+    """
+
+    kind = "parities"
+    _join, _of_none = np.bitwise_xor, 0
+
+    def __init__(
+        self, schema: FeatureSchema, columns: Sequence[str], *, complements: bool = True
+    ) -> None:
+        self.complements = complements
+        super().__init__(schema, columns)
+
+    def _size(self) -> int:
+        return self._subsets * 2 if self.complements else self._subsets + 1
+
+    def _extend(self, bits: Bits) -> None:
+        bits[:, self._subsets :] = 1
+        if self.complements:
+            bits[:, self._subsets :] -= bits[:, : self._subsets]
+
+    def _say(self, names: list[str]) -> str:
+        return f"approve if {names[0] if len(names) == 1 else self._count('odd', names)}"
+
+    @staticmethod
+    def _count(which: str, names: list[str]) -> str:
+        return f"an {which} number of {', '.join(names)}"
+
+    def describe(self, code: IntArray) -> str:
+        """The rule in words."""
+        names = self._names(code)
+        if int(code[0]) < self._subsets or not names:
+            return super().describe(code)
+        if len(names) == 1:
+            return f"approve unless {names[0]}"
+        return f"approve if {self._count('even', names)}"
+
+    def spec(self) -> dict[str, Any]:
+        """The columns, and whether complements are inside."""
+        return {**super().spec(), "complements": self.complements}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Read the class from its JSON."""
+        schema = FeatureSchema.from_spec(spec["schema"])
+        return cls(schema, spec["columns"], complements=spec["complements"])

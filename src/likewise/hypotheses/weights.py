@@ -1,0 +1,44 @@
+"""Randomised policies, ΔH: whole weights on hypotheses, and scores as whole numbers of 2^-20."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from likewise.fixed_point import BITS, FloatArray, IntArray
+from likewise.portable_math import exp_negative
+
+__all__ = ["WEIGHT_BITS", "gibbs_weights", "pick", "score"]
+
+WEIGHT_BITS = 40
+
+
+def gibbs_weights(costs: IntArray, temperature: float) -> IntArray:
+    """Exponential weights along the last axis: round(2^40·exp(−(c − min c)/temperature)).
+
+    Weights are whole numbers, so that their sums are the same in any order. What is lost is a
+    weight of less than 2^-41 of the largest, which moves no probability by more than |H|·2^-41.
+
+    >>> (gibbs_weights(np.array([0, 10]), 10 / np.log(4)) / 2**40).round(9).tolist()
+    [1.0, 0.25]
+    """
+    excess = (costs - costs.min(axis=-1, keepdims=True)).astype(np.float64)
+    weights: FloatArray = np.ldexp(exp_negative(excess / temperature), WEIGHT_BITS)
+    return np.rint(weights).astype(np.int64)
+
+
+def pick(weights: IntArray, number: int) -> int:
+    """The index that a whole number below the total weight falls on.
+
+    >>> [pick(np.array([2, 0, 1]), n) for n in (0, 1, 2)]
+    [0, 0, 2]
+    """
+    return int(np.searchsorted(np.cumsum(weights), number, side="right"))
+
+
+def score(weight: int, total: int) -> int:
+    """A probability as a whole number of 2^-20, halves up.
+
+    >>> score(1, 2), score(1, 3)
+    (524288, 349525)
+    """
+    return ((weight << (BITS + 1)) // total + 1) >> 1

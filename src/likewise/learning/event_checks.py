@@ -1,0 +1,188 @@
+"""What the fold does not let in, and how it says so."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from likewise.errors import EventRefused
+from likewise.events import Arrived, Audited, Decision, Labelled, Overridden, Person
+from likewise.fixed_point import ONE
+from likewise.learning.learner import Learner
+from likewise.learning.primal.exponential_weights import LARGEST_INVERSE
+from likewise.learning.state import OpenRound, State
+
+__all__ = [
+    "check_decision",
+    "check_id",
+    "check_override",
+    "check_pairs",
+    "check_seen",
+    "checked_people",
+    "open_round",
+    "same_person",
+]
+
+
+def check_id(name: object, what: str) -> None:
+    """Ids are text that can be written to a file; anything else would come back as another id."""
+    if not isinstance(name, str) or not name:
+        raise EventRefused(f"{what} must be text that is not empty; got {name!r}. Use str(…).")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise EventRefused(f"{what} must be text that can be written; got {name!r}.") from None
+
+
+def open_round(state: State, round_id: str) -> OpenRound:
+    """The open round of that id."""
+    if round_id in state.open:
+        return state.open[round_id]
+    if round_id in state.closed:
+        raise EventRefused(
+            f"Round {round_id!r} is closed, and a closed round takes no more events. Corrections "
+            f"belong in a new round."
+        )
+    known = ", ".join(map(repr, list(state.open)[:5])) or "none"
+    raise EventRefused(
+        f"Round {round_id!r} is not open; open rounds are: {known}. It was never opened by an "
+        f"Arrived event, or was closed long ago."
+    )
+
+
+def checked_people(event: Arrived, round_: OpenRound, state: State) -> tuple[Person, ...]:
+    """The people as plain numbers, once they have been checked."""
+    limit = state.learner.k
+    if len(round_.people) + len(event.people) > limit:
+        raise EventRefused(
+            f"Round {round_.id!r} would have {len(round_.people) + len(event.people)} people; this "
+            f"learner was made for at most k = {limit}. Split the batch into rounds."
+        )
+    for person in event.people:
+        check_id(person.id, "A person's id")
+    ids = [p.id for p in round_.people + event.people]
+    if twice := sorted({p for p in ids if ids.count(p) > 1}):
+        raise EventRefused(f"Round {round_.id!r}: {', '.join(map(repr, twice))} arrived twice.")
+    schema = state.learner.hypotheses.schema
+    for person in event.people:
+        if len(person.features) != len(schema):
+            raise EventRefused(
+                f"Person {person.id!r} has {len(person.features)} features; the schema has "
+                f"{len(schema)}: {', '.join(schema.names)}."
+            )
+    found = schema.people([p.features for p in event.people], [p.id for p in event.people])
+    rows = zip(found.ids, found.x.tolist(), strict=True)
+    return tuple(Person(name, tuple(row)) for name, row in rows)
+
+
+def check_pairs(event: Audited, round_: OpenRound, sensitivity: int) -> None:
+    """Reported pairs are of the round, name the favoured first, and could be violations at all."""
+    for over, under in event.pairs:
+        for person in (over, under):
+            check_id(person, "A person's id")
+            if person not in round_.decisions:
+                raise EventRefused(
+                    f"Round {round_.id!r} has no person {person!r} to report; it has "
+                    f"{', '.join(map(repr, round_.decisions))}."
+                )
+        high, low = round_.decisions[over].score, round_.decisions[under].score
+        if high <= low:
+            raise EventRefused(
+                f"Round {round_.id!r}: the report ({over!r}, {under!r}) says that the first was "
+                f"favoured, but the scores are {high} and {low}. Name the favoured person first."
+            )
+        if high - low <= sensitivity:
+            raise EventRefused(
+                f"Round {round_.id!r}: the gap of ({over!r}, {under!r}) is {high - low} units, and "
+                f"the panel was asked for gaps above {sensitivity} (alpha − kappa). No distance is "
+                f"below 0, so such a pair cannot be a violation; leave it out."
+            )
+    if len({frozenset(pair) for pair in event.pairs}) != len(event.pairs):
+        raise EventRefused(f"Round {round_.id!r}: a pair was reported twice.")
+
+
+def same_person(one: Person, other: Person) -> bool:
+    """Whether id and features agree; a value that is missing agrees with one that is missing."""
+    try:
+        # None is a missing value too.
+        mine, theirs = (np.array(p.features, dtype=np.float64) for p in (one, other))
+    except (TypeError, ValueError):
+        return False
+    return one.id == other.id and np.array_equal(mine, theirs, equal_nan=True)
+
+
+def check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> None:
+    """A score, a decision, and J for those whose label will be weighted by it."""
+    score, inverse = decision.score, decision.inverse_chance
+    if isinstance(score, bool) or not isinstance(score, int) or not 0 <= score <= ONE:
+        raise EventRefused(
+            f"Person {decision.person!r}: a score must be a whole number in [0, 2^20]; got "
+            f"{score!r}. likewise.fixed_point.to_units turns a chance into one."
+        )
+    if not isinstance(decision.approved, bool):
+        raise EventRefused(
+            f"Person {decision.person!r}: approved must be True or False; got "
+            f"{decision.approved!r}."
+        )
+    if not (learner.pricing.one_sided and decision.approved):
+        if inverse is not None:
+            raise EventRefused(
+                f"Person {decision.person!r}: an inverse chance is for those whom a learner with "
+                f"one-sided labels approved; got {inverse!r}."
+            )
+        return
+    # Where S rests on the range of an estimate, J is at most M.
+    capped = learner.label_square is None
+    largest = learner.resamples(round_.number) * ONE if capped else LARGEST_INVERSE
+    if isinstance(inverse, bool) or not isinstance(inverse, int) or not ONE <= inverse <= largest:
+        raise EventRefused(
+            f"Person {decision.person!r} was approved, and labels are one-sided: the decision must "
+            f"come with its inverse chance, a whole number in [2^20, {largest}]; got {inverse!r}."
+        )
+
+
+def check_override(event: Overridden, round_: OpenRound, *, one_sided: bool) -> None:
+    """An override changes a decision, once, before its outcome is known."""
+    if event.person not in round_.decisions:
+        raise EventRefused(
+            f"Round {round_.id!r} has no decision on {event.person!r} to override; it has those on "
+            f"{', '.join(map(repr, round_.decisions)) or 'nobody'}."
+        )
+    if not isinstance(event.approved, bool):
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: approved must be True or False; got "
+            f"{event.approved!r}."
+        )
+    said = {True: "approved", False: "rejected"}
+    if event.person in round_.overrides:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: the override is recorded as "
+            f"{said[round_.overrides[event.person]]} and cannot become {said[event.approved]}."
+        )
+    if event.approved == round_.decisions[event.person].approved:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: the learner's decision was "
+            f"{said[event.approved]} too, so nothing was overridden. Leave the event out."
+        )
+    if one_sided and event.person in round_.labels:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: the label is known, so the decision "
+            f"was carried out and cannot be overridden any more."
+        )
+
+
+def check_seen(event: Labelled, round_: OpenRound, *, one_sided: bool) -> None:
+    """With one-sided labels, nobody knows what those who were rejected would have done."""
+    person = event.person
+    if not one_sided:
+        return
+    if round_.overrides.get(person) is False:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {person!r}: the override is recorded as rejected, and "
+            f"this learner's labels are one-sided: nobody knows this label. Leave it out."
+        )
+    if person not in round_.overrides and not round_.decisions[person].approved:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {person!r} was rejected, and this learner's labels are "
+            f"one-sided: nobody knows this label. If somebody approved them after all, record that "
+            f"first: Overridden({round_.id!r}, {person!r}, True)."
+        )

@@ -1,0 +1,125 @@
+"""Who may do what: the callers that each route takes, and what it has at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Path, Request
+from fastapi.security import HTTPBearer
+
+from likewise.service.api.telemetry import Telemetry
+from likewise.service.auth.tokens import Identity, Role
+from likewise.service.dockets.worker import Office, Offices
+from likewise.service.errors import ServiceError
+from likewise.service.ledger.store import Store
+from likewise.service.settings import Settings
+
+__all__ = [
+    "BEARER",
+    "DOCKET_NAME",
+    "Auditing",
+    "Counter",
+    "Deciding",
+    "DocketName",
+    "Everybody",
+    "Governing",
+    "Inspecting",
+    "Operating",
+    "Reading",
+    "Services",
+    "ServicesOf",
+    "Somebody",
+    "Supervising",
+]
+
+T = TypeVar("T")
+# For the schema alone: the gate has looked at the token before any route is reached.
+BEARER = HTTPBearer(auto_error=False, description="A token that the operator gave you: lw_…")
+DOCKET_NAME = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
+DocketName = Annotated[str, Path(pattern=DOCKET_NAME, max_length=64, description="The docket.")]
+
+
+@dataclass(frozen=True)
+class Services:
+    """What the routes of an app share."""
+
+    store: Store
+    settings: Settings
+    offices: Offices
+    telemetry: Telemetry
+
+
+# All of these are coroutines: FastAPI would run plain functions in threads.
+async def _services(request: Request) -> Services:
+    found: Services = request.app.state.services
+    return found
+
+
+ServicesOf = Annotated[Services, Depends(_services)]
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A caller in front of a docket that concerns them."""
+
+    caller: Identity
+    docket: str
+    services: Services
+
+    @property
+    def sees_panel(self) -> bool:
+        """Whether they may see what members say and do."""
+        return self.caller.role in ("operator", "regulator")
+
+    async def run(self, task: Callable[[Office], T]) -> T:
+        """Do something in the docket's thread."""
+        return await self.services.offices.run(self.docket, task)
+
+
+def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
+    caller: Identity | None = request.state.caller
+    if caller is None:
+        raise ServiceError("unauthorised", 401, "This needs a token. Ask the operator for one.")
+    if caller.role not in roles:
+        raise ServiceError(
+            "wrong-role", 403,
+            f"This takes a token of the role {' or '.join(roles)}; yours is of the role "
+            f"{caller.role}. Ask the operator.",
+        )  # fmt: skip
+    return caller
+
+
+def _anybody(*roles: Role) -> Callable[[Request], Awaitable[Identity]]:
+    async def check(request: Request) -> Identity:
+        return _checked(request, roles)
+
+    return check
+
+
+def _at(*roles: Role) -> Callable[[Request, DocketName, Services], Awaitable[Counter]]:
+    async def counter(request: Request, docket: DocketName, services: ServicesOf) -> Counter:
+        caller = _checked(request, roles)
+        if not caller.concerns(docket):
+            # The same whether it exists or not, so that nobody learns which dockets there are.
+            raise ServiceError(
+                "other-docket", 403,
+                f"Your token is for the docket {caller.docket!r} alone. Ask the operator for one "
+                f"of this docket.",
+            )  # fmt: skip
+        return Counter(caller, docket, services)
+
+    return counter
+
+
+Somebody = Annotated[Identity, Depends(_anybody("operator", "client", "auditor", "regulator"))]
+Operating = Annotated[Identity, Depends(_anybody("operator"))]
+Supervising = Annotated[Identity, Depends(_anybody("operator", "regulator"))]
+
+Everybody = Annotated[Counter, Depends(_at("operator", "client", "auditor", "regulator"))]
+Deciding = Annotated[Counter, Depends(_at("operator", "client"))]
+Reading = Annotated[Counter, Depends(_at("operator", "client", "regulator"))]
+Inspecting = Annotated[Counter, Depends(_at("operator", "regulator"))]
+Auditing = Annotated[Counter, Depends(_at("auditor"))]
+Governing = Annotated[Counter, Depends(_at("operator"))]

@@ -1,0 +1,176 @@
+"""What requests may hold: exactly this, of these kinds, within these bounds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Header, Path
+from pydantic import BaseModel, ConfigDict, Field
+
+from likewise.service.api.dependencies import DOCKET_NAME
+
+__all__ = [
+    "ClosedBody",
+    "DocketBody",
+    "ErasureBody",
+    "IdempotencyKey",
+    "LabelsBody",
+    "MemberBody",
+    "MemberName",
+    "ObjectionBody",
+    "OverrideBody",
+    "PeopleBody",
+    "ReceiptBody",
+    "RevealBody",
+    "ReviewId",
+    "RoundBody",
+    "RoundId",
+    "RuleBody",
+    "TokenBody",
+    "TokenId",
+    "WithdrawalBody",
+]
+
+# Text without control characters, which neither logs nor PostgreSQL can hold.
+PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]+$"
+ROUND_ID = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+KEY = r"^[\x21-\x7e]+$"
+# Whole numbers beyond this are no exact numbers in JSON.
+LARGEST = 2**53
+
+Text = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTABLE)]
+PersonId = Annotated[str, Field(min_length=1, max_length=128, pattern=PRINTABLE)]
+RoundName = Annotated[str, Field(min_length=1, max_length=64, pattern=ROUND_ID)]
+Whole = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+Real = Annotated[float, Field(allow_inf_nan=False)]
+FeatureValue = bool | Whole | Real | Annotated[str, Field(max_length=200)] | None
+
+RoundId = Annotated[str, Path(min_length=1, max_length=64, pattern=ROUND_ID)]
+MemberName = Annotated[str, Path(min_length=1, max_length=200, pattern=PRINTABLE)]
+TokenId = Annotated[str, Path(min_length=1, max_length=32, pattern=r"^[a-z0-9-]+$")]
+ReviewId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="From the list of reviews.")]
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key", min_length=1, max_length=200, pattern=KEY,
+        description="The same key with the same request gets the same answer.",
+    ),
+]  # fmt: skip
+
+
+class Body(BaseModel):
+    """A request: nothing is converted, nothing unknown is let in."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class DocketBody(Body):
+    """A new docket. What is left out of the learner has its default."""
+
+    name: Annotated[str, Field(pattern=DOCKET_NAME, max_length=64)]
+    title: Text
+    learner: Annotated[dict[str, Any], Field(description="hypotheses, k, alpha, eps, …")]
+    members: Annotated[list[Text], Field(max_length=100)]
+    rule: Annotated[str, Field(min_length=1, max_length=2000)] = "majority"
+    quorum: Annotated[int, Field(ge=1, le=100)] = 1
+    deadline: Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)] | None = None
+    shadow: bool = False
+    repeat_share: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)] = 0.05
+
+
+class PersonBody(Body):
+    """Somebody to decide on. The id stays in the ledger for ever: do not use a name."""
+
+    id: PersonId
+    features: Annotated[dict[str, FeatureValue], Field(max_length=1000)]
+
+
+class PeopleBody(Body):
+    """Some people."""
+
+    people: Annotated[list[PersonBody], Field(min_length=1, max_length=10_000)]
+
+
+class RoundBody(PeopleBody):
+    """A new round. Unless it is sealed, more people may join it."""
+
+    round: RoundName | None = None
+    seal: bool = True
+
+
+class LabelBody(Body):
+    """How it turned out for somebody."""
+
+    round: RoundName
+    person: PersonId
+    label: Annotated[int, Field(ge=0, le=1)]
+
+
+class LabelsBody(Body):
+    """Some labels; all of them are recorded, or none."""
+
+    labels: Annotated[list[LabelBody], Field(min_length=1, max_length=10_000)]
+
+
+class OverrideBody(Body):
+    """Somebody decided otherwise."""
+
+    person: PersonId
+    approved: bool
+
+
+class ClosedBody(Body):
+    """The end of a round; ``unaudited`` ends an audit that is under way."""
+
+    unaudited: bool = False
+
+
+class WithdrawalBody(Body):
+    """A pair of people, by their names in the review."""
+
+    pair: Annotated[list[Annotated[str, Field(max_length=16)]], Field(min_length=2, max_length=2)]
+
+
+class ObjectionBody(WithdrawalBody):
+    """An objection: two people are similar, yet treated differently."""
+
+    reason: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
+
+
+class MemberBody(Body):
+    """Somebody who joins the panel."""
+
+    member: Text
+
+
+class RuleBody(Body):
+    """A rule for rounds that are sealed from now on."""
+
+    rule: Annotated[str, Field(min_length=1, max_length=2000)]
+
+
+class ErasureBody(Body):
+    """Whose features and reasons are to be removed."""
+
+    round: RoundName
+    person: PersonId
+
+
+class RevealBody(Body):
+    """The docket's name once more, since this cannot be undone."""
+
+    docket: Annotated[str, Field(max_length=64)]
+
+
+class ReceiptBody(Body):
+    """A receipt as it was printed."""
+
+    receipt: Annotated[str, Field(min_length=1, max_length=300)]
+
+
+class TokenBody(Body):
+    """A new token; an auditor's name is that of a member of the panel."""
+
+    role: Literal["operator", "client", "auditor", "regulator"]
+    name: Text
+    docket: Annotated[str, Field(pattern=DOCKET_NAME, max_length=64)] | None = None

@@ -1,0 +1,127 @@
+"""The ledger: receipts, exports, and the docket in numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi.responses import StreamingResponse
+
+from likewise.service.api.dependencies import Counter, Everybody, Inspecting, Reading
+from likewise.service.api.errors import DOCUMENTED
+from likewise.service.api.metrics import aged, measure
+from likewise.service.api.requests import ReceiptBody
+from likewise.service.api.responses import ReceiptAnswer, ReceiptCheck
+from likewise.service.api.review_responses import MetricsAnswer
+from likewise.service.api.serializers import receipt_answer
+from likewise.service.dockets.worker import Office
+from likewise.service.ledger.records import Receipt, Record
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/v1/dockets/{docket}", tags=["ledger"], responses=DOCUMENTED)
+
+PAGE = 1000
+COLUMNS = ("docket", "seq", "at", "kind", "body", "nonce", "prev", "hash")
+
+After = Annotated[int, Query(ge=0, le=2**53, description="Records with numbers above this.")]
+
+
+@router.get("/receipt")
+async def get_receipt(at: Everybody) -> ReceiptAnswer:
+    """The ledger's head. Whoever keeps it can tell later whether anything was rewritten."""
+    return await at.run(lambda office: receipt_answer(office.desk.receipt()))
+
+
+@router.post("/receipt/check")
+async def check_receipt(body: ReceiptBody, at: Everybody) -> ReceiptCheck:
+    """Whether a receipt that you kept is of this ledger."""
+    receipt = Receipt.parse(body.receipt)
+    head = receipt.head
+    if receipt.docket != at.docket:
+        return ReceiptCheck(False, f"This receipt is of the docket {receipt.docket!r}.")
+    if head.seq > 2**62:
+        return ReceiptCheck(False, "The ledger has no record of that number.")
+    store = at.services.store
+    found = await asyncio.to_thread(store.records, at.docket, head.seq - 1, head.seq)
+    if head.seq < 1 or not found:
+        return ReceiptCheck(False, f"The ledger has no record {head.seq}; it was cut, or restored.")
+    if head.hash not in (found[0].hash, found[0].content_hash) or (
+        found[0].hash != found[0].content_hash
+    ):
+        return ReceiptCheck(
+            False, f"Record {head.seq} is not what it was when this receipt was given."
+        )
+    return ReceiptCheck(
+        True,
+        f"Record {head.seq} is what it was when this receipt was given. That all before it is so "
+        f"too is shown by: likewise verify --head.",
+    )
+
+
+@router.get("/metrics")
+async def get_metrics(at: Reading) -> MetricsAnswer:
+    """Reports, errors, gaps, what is open or missing; and how the panel works."""
+
+    def task(office: Office) -> MetricsAnswer:
+        return aged(office.kept("metrics", lambda: measure(office.desk)), office.desk.clock())
+
+    found = await at.run(task)
+    return found if at.sees_panel else replace(found, agreement=None, members=None)
+
+
+async def _lines(
+    at: Counter, after: int, until: int, write: Callable[[Record], str], first: str = ""
+) -> AsyncIterator[str]:
+    """The records up to one, page by page, so that a long ledger is never in memory."""
+    if first:
+        yield first
+    while after < until:
+        upto = min(after + PAGE, until)
+        page = await asyncio.to_thread(at.services.store.records, at.docket, after, upto)
+        yield "".join(write(record) for record in page)
+        after = upto
+
+
+async def _until(at: Counter) -> int:
+    return await at.run(lambda office: office.desk.book.head.seq)
+
+
+@router.get(
+    "/ledger.jsonl",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}}},
+)
+async def export_jsonl(at: Inspecting, after: After = 0) -> StreamingResponse:
+    """All records, one a line, written as they were hashed."""
+    lines = _lines(at, after, await _until(at), lambda record: record.line().decode() + "\n")
+    return StreamingResponse(lines, media_type="application/jsonl")
+
+
+def _row(record: Record) -> str:
+    plain = record.to_json()
+    plain["body"] = json.dumps(plain["body"], ensure_ascii=False, sort_keys=True)
+    return _written([plain[name] for name in COLUMNS])
+
+
+def _written(values: list[object]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerow(values)
+    return text.getvalue()
+
+
+@router.get(
+    "/ledger.csv",
+    response_class=StreamingResponse,
+    responses={200: {"content": {"text/csv": {"schema": {"type": "string"}}}}},
+)
+async def export_csv(at: Inspecting, after: After = 0) -> StreamingResponse:
+    """All records as a table; the body is JSON. Verify the other export: it has the exact bytes."""
+    lines = _lines(at, after, await _until(at), _row, _written(list(COLUMNS)))
+    return StreamingResponse(lines, media_type="text/csv")

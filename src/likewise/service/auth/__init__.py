@@ -1,0 +1,1 @@
+"""Callers: tokens, sign-ins, and how much they may ask for."""

@@ -1,0 +1,154 @@
+"""Who is calling: four roles, and tokens of which only a hash is kept."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import sqlalchemy as sa
+
+from likewise.auditing.names import checked_name
+from likewise.errors import ParameterError
+from likewise.service.dockets.spec import checked_docket_name
+from likewise.service.errors import ServiceError
+from likewise.service.ledger.schema import tokens
+from likewise.service.ledger.store import Store, now
+
+__all__ = [
+    "ROLES",
+    "Identity",
+    "Role",
+    "create_token",
+    "first_operator",
+    "list_tokens",
+    "recognise",
+    "revoke_token",
+]
+
+Role = Literal["operator", "client", "auditor", "regulator"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+_TOKEN = re.compile(r"lw_(?:operator|client|auditor|regulator)_[A-Za-z0-9_-]{43}\Z")
+_FIRST = "first-operator"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Somebody with a token. An auditor's ``name`` is that of a member of the docket's panel.
+
+    Without a docket an identity concerns all of them: the operator does, and a regulator may.
+    """
+
+    id: str
+    role: Role
+    name: str
+    docket: str | None
+    created: str
+    revoked: str | None = None
+
+    def concerns(self, docket: str) -> bool:
+        """Whether they have anything to do with a docket."""
+        return self.docket is None or self.docket == docket
+
+
+def create_token(store: Store, role: Role, name: str, docket: str | None) -> tuple[str, Identity]:
+    """A new token, which is shown now and never again."""
+    return _create(store, secrets.token_hex(8), role, name, docket)
+
+
+def _create(
+    store: Store, token_id: str, role: Role, name: str, docket: str | None
+) -> tuple[str, Identity]:
+    if role not in ROLES:
+        raise ParameterError("role", f"must be one of {', '.join(ROLES)}", role, "Choose one.")
+    checked_name(name, "name")
+    if len(name) > 200 or not name.isprintable():
+        raise ParameterError("name", "must be at most 200 printable characters", name, "")
+    if role == "operator" and docket is not None:
+        raise ParameterError("docket", "must not be given for an operator", docket, "Leave it out.")
+    if role in ("client", "auditor") and docket is None:
+        raise ParameterError("docket", f"must be given for {role}s", docket, "Name one docket.")
+    if docket is not None:
+        checked_docket_name(docket)
+    token = f"lw_{role}_{secrets.token_urlsafe(32)}"
+    identity = Identity(token_id, role, name, docket, now())
+    with store.changing() as connection:
+        connection.execute(
+            tokens.insert().values(
+                id=identity.id, hash=_hash(token), role=role, name=name, docket=docket,
+                created=identity.created,
+            )
+        )  # fmt: skip
+    return token, identity
+
+
+def first_operator(store: Store) -> str | None:
+    """The token of a store's first operator; None if there has been one.
+
+    The row has an id of its own, so that of several processes only one succeeds.
+    """
+    with store.reading() as connection:
+        if connection.execute(sa.select(tokens.c.id).where(tokens.c.role == "operator")).first():
+            return None
+    try:
+        return _create(store, _FIRST, "operator", "operator", None)[0]
+    except sa.exc.IntegrityError:
+        return None
+
+
+def recognise(store: Store, token: str) -> Identity | None:
+    """Whose token it is; None for strangers, and for tokens that were revoked.
+
+    Looked up by its hash, so that timing says nothing about any token.
+    """
+    if not _TOKEN.match(token):
+        return None
+    wanted = _hash(token)
+    with store.reading() as connection:
+        row = connection.execute(sa.select(tokens).where(tokens.c.hash == wanted)).first()
+    if row is None or not hmac.compare_digest(row.hash, wanted) or row.revoked is not None:
+        return None
+    return _identity(row)
+
+
+def list_tokens(store: Store) -> list[Identity]:
+    """All identities, the oldest first, with those that were revoked."""
+    with store.reading() as connection:
+        rows = connection.execute(sa.select(tokens).order_by(tokens.c.created, tokens.c.id))
+        return [_identity(row) for row in rows]
+
+
+def revoke_token(store: Store, token_id: str) -> Identity:
+    """From now on the token opens nothing, nor do the sessions that it began."""
+    with store.changing() as connection:
+        found = connection.execute(sa.select(tokens).where(tokens.c.id == token_id)).first()
+        if found is None:
+            raise ServiceError(
+                "no-token", 404, f"There is no token {token_id!r}. List them to see their ids."
+            )
+        if found.revoked is not None:
+            return _identity(found)
+        operators = sa.select(sa.func.count()).where(
+            tokens.c.role == "operator", tokens.c.revoked.is_(None)
+        )
+        if found.role == "operator" and connection.execute(operators).scalar() == 1:
+            raise ServiceError(
+                "last-operator", 409,
+                "This is the last operator's token; without it nobody could create another. "
+                "Create one first.",
+            )  # fmt: skip
+        connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
+        row = connection.execute(sa.select(tokens).where(tokens.c.id == token_id)).one()
+        return _identity(row)
+
+
+def _identity(row: sa.Row[Any]) -> Identity:
+    return Identity(row.id, row.role, row.name, row.docket, row.created, row.revoked)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()

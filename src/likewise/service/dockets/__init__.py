@@ -1,0 +1,1 @@
+"""Dockets at work: their settings, rounds, learner and commands."""

@@ -1,0 +1,1 @@
+"""Commands: all that can be done to a docket, one transaction each."""

@@ -1,0 +1,130 @@
+"""A docket: what is decided on, by which class, under which panel and rule."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from likewise.auditing.names import checked_name
+from likewise.auditing.rules.parsing import as_rule
+from likewise.errors import LikewiseError, ParameterError
+from likewise.learning import Learner
+from likewise.learning.learner import ALGORITHM
+from likewise.validation import real, whole
+
+__all__ = ["DocketSpec", "checked_docket_name", "checked_panel"]
+
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?\Z")
+
+
+def checked_docket_name(name: str) -> str:
+    """A name that fits into an address: small letters, digits and hyphens, at most 64.
+
+    >>> checked_docket_name("small-loans-2026")
+    'small-loans-2026'
+    """
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise ParameterError(
+            "docket", "must be small letters, digits and hyphens, at most 64 of them", name,
+            "For example small-loans-2026.",
+        )  # fmt: skip
+    return name
+
+
+def checked_panel(members: tuple[str, ...], rule: str) -> str:
+    """The rule's own text, once it is known to make sense for the members."""
+    if len(set(members)) != len(members):
+        raise ParameterError("members", "must be different people", list(members), "")
+    for member in members:
+        checked_name(member, "A panel")
+    if members and not as_rule(rule).can_fire(members):
+        raise ParameterError(
+            "rule", f"must be able to fire on a panel of {len(members)}", rule,
+            f"The members are {', '.join(members)}; name those, or count fewer votes.",
+        )  # fmt: skip
+    return str(as_rule(rule))
+
+
+@dataclass(frozen=True)
+class DocketSpec:
+    """All settings of a docket, as its first record holds them; the seed is only committed to.
+
+    ``learner`` is :meth:`Learner.spec` without its seed. ``quorum`` members must have reviewed a
+    round for its audit to count when the ``deadline`` (in seconds after sealing) passes; without a
+    deadline a panel waits for all of its members. In ``shadow`` the docket scores and is audited,
+    but its decisions are not used. ``repeat_share`` is how often an auditor is shown an earlier
+    round again, without being told.
+    """
+
+    title: str
+    learner: Mapping[str, Any]
+    members: tuple[str, ...]
+    rule: str = "majority"
+    quorum: int = 1
+    deadline: float | None = None
+    shadow: bool = False
+    repeat_share: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.title, str) or not 0 < len(self.title) <= 200:
+            raise ParameterError("title", "must be text of 1 to 200 characters", self.title, "")
+        object.__setattr__(self, "members", tuple(self.members))
+        object.__setattr__(self, "rule", checked_panel(self.members, self.rule))
+        object.__setattr__(self, "quorum", whole("quorum", self.quorum, 1, None, "1 at least."))
+        if self.deadline is not None:
+            deadline = real("deadline", self.deadline, "It is in seconds.")
+            if not (math.isfinite(deadline) and deadline > 0):
+                raise ParameterError("deadline", "must be above 0 seconds", self.deadline, "")
+            object.__setattr__(self, "deadline", deadline)
+        share = real("repeat_share", self.repeat_share, "0.05 is the default.")
+        if not 0 <= share <= 0.5:
+            raise ParameterError("repeat_share", "must be in [0, 1/2]", share, "0 means never.")
+        if "seed" in self.learner:
+            raise ParameterError("learner", "must not name its seed", "seed", "It stays secret.")
+        made = self.make_learner(0)
+        if self.shadow and made.pricing.one_sided:
+            raise ParameterError(
+                "shadow", "must have full feedback", self.learner.get("feedback"),
+                "In shadow somebody else decides, so the chances of approval are not ours.",
+            )  # fmt: skip
+        spec = made.spec()
+        spec.pop("seed")
+        object.__setattr__(self, "learner", spec)
+
+    def make_learner(self, seed: int) -> Learner:
+        """The learner with its seed."""
+        try:
+            return Learner.from_spec({"algorithm": ALGORITHM, **self.learner, "seed": seed})
+        except (KeyError, TypeError) as error:
+            raise ParameterError(
+                "learner", "must be the settings of a learner", str(error),
+                "Learner.spec() has them all; leave out the seed.",
+            ) from error  # fmt: skip
+
+    @classmethod
+    def of(cls, title: str, learner: Learner, members: tuple[str, ...], **more: Any) -> DocketSpec:
+        """From a learner; its seed is left out."""
+        spec = learner.spec()
+        spec.pop("seed")
+        return cls(title, spec, members, **more)
+
+    def to_json(self) -> dict[str, Any]:
+        """The settings by name."""
+        return {**asdict(self), "learner": dict(self.learner), "members": list(self.members)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> DocketSpec:
+        """Read the settings back."""
+        known = {f.name for f in fields(cls)}
+        if unknown := set(data) - known:
+            raise LikewiseError(
+                f"A docket has no setting {', '.join(sorted(map(repr, unknown)))}; it has "
+                f"{', '.join(sorted(known))}."
+            )
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise LikewiseError(f"These are not the settings of a docket: {error}.") from error

@@ -1,0 +1,1 @@
+"""The ledger: records, payloads, and the database that keeps them."""

@@ -1,0 +1,1 @@
+"""Verification: replay, receipts and exports."""

@@ -1,0 +1,91 @@
+"""What a replay is given: records, the payloads beside them, and the seed if it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from likewise.service.errors import LedgerBroken, ServiceError, StoreError
+from likewise.service.ledger.payloads import Payload
+from likewise.service.ledger.records import GENESIS, Head, Record
+from likewise.service.ledger.schema import events
+from likewise.service.ledger.store import Store
+from likewise.service.ledger.transaction import payloads_of, read_row, secret_of
+from likewise.service.verification.findings import Difference
+
+__all__ = ["Evidence", "evidence_of", "walked"]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A docket's ledger as it was found; ``unreadable`` says why some records are not among it.
+
+    ``payloads`` is None where none were given, so that nothing can be said about them.
+    """
+
+    docket: str
+    records: Sequence[Record]
+    payloads: Mapping[str, Payload] | None = None
+    secret: tuple[int, bytes] | None = None
+    unreadable: Mapping[int, str] = field(default_factory=dict)
+
+
+def evidence_of(store: Store, docket: str) -> Evidence:
+    """All that a store holds of a docket, at one moment."""
+    records, unreadable = [], {}
+    try:
+        with store.reading() as connection:
+            query = sa.select(events).where(events.c.docket == docket).order_by(events.c.seq)
+            for row in connection.execute(query):
+                try:
+                    records.append(read_row(docket, row))
+                except LedgerBroken as error:
+                    place = error.seq if isinstance(error.seq, int) else len(records) + 1
+                    unreadable[place] = error.why
+            payloads = payloads_of(connection, docket, None)
+            secret = secret_of(connection, docket)
+    except sa.exc.DatabaseError as error:
+        raise StoreError(f"{store.where} cannot be read: {error.orig}") from error
+    if not records and not unreadable:
+        known = ", ".join(store.dockets()) or "none"
+        raise ServiceError(
+            "no-docket", 404, f"There is no docket {docket!r} in {store.where}; it has: {known}."
+        )
+    return Evidence(docket, records, payloads, secret, unreadable)
+
+
+def walked(evidence: Evidence) -> Iterator[tuple[Record, Difference | None]]:
+    """Every record with what is wrong with its place in the chain; it goes on after a fault.
+
+    A record that has been there already, by its number, is a fault and nothing else: what follows
+    it is compared with the record before it.
+    """
+    head: Head = Head()
+    for record in evidence.records:
+        place, linked = head.seq + 1, True
+        while place in evidence.unreadable:
+            place, linked = place + 1, False
+        yield record, _fault(evidence.docket, record, place, head.hash if linked else None)
+        if record.seq >= place:
+            head = record.head
+
+
+def _fault(docket: str, record: Record, place: int, prev: str | None) -> Difference | None:
+    def fault(recorded: str, expected: str) -> Difference:
+        return Difference(place, "chain", recorded, expected)
+
+    if record.seq != place:
+        return fault(f"The record here has the number {record.seq}.", f"number {place}.")
+    if record.docket != docket:
+        return fault(f"It is a record of {record.docket!r}.", f"one of {docket!r}.")
+    if record.hash != record.content_hash:
+        return fault(
+            f"Its content was changed: it has the hash {record.content_hash[:16]}….",
+            f"{str(record.hash)[:16]}…, the hash that it carries.",
+        )
+    if prev is not None and record.prev != prev:
+        before = "nothing" if prev == GENESIS else f"{prev[:16]}…"
+        return fault(f"It follows {record.prev[:16]}….", f"{before}, the record before it.")
+    return None

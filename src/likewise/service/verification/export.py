@@ -1,0 +1,140 @@
+"""A docket as files, for auditors elsewhere: the ledger, and what is needed to replay it.
+
+ledger.jsonl     one record a line; the line's number is the record's
+events.csv       the same for spreadsheets (not for proofs)
+receipt.txt      the ledger's head
+payloads.jsonl   features and reasons: personal, only if asked for
+seed.json        the seed and its salt: only if published, or asked for by its owner
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from likewise.errors import LikewiseError
+from likewise.service.errors import LedgerBroken
+from likewise.service.ledger.payloads import Payload
+from likewise.service.ledger.records import Receipt, Record, canonical, parse_line
+from likewise.service.verification.evidence import Evidence
+
+__all__ = ["read_export", "write_export"]
+
+LEDGER, EVENTS, RECEIPT = "ledger.jsonl", "events.csv", "receipt.txt"
+PAYLOADS, SEED = "payloads.jsonl", "seed.json"
+_COLUMNS = ("seq", "at", "kind", "round", "person", "member", "body", "hash")
+
+
+def write_export(
+    evidence: Evidence, folder: Path, *, personal: bool = False, seed: bool = False
+) -> list[Path]:
+    """Write a docket to a new folder; returns the files.
+
+    ``personal`` adds the payloads. The seed is added if it has been published, or with ``seed``.
+    """
+    for number, why in evidence.unreadable.items():
+        raise LedgerBroken(evidence.docket, number, why)
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise LikewiseError(f"{folder} is not empty; an export needs a folder of its own.")
+    receipt = Receipt(evidence.docket, evidence.records[-1].head)
+    written = [
+        _write(folder / LEDGER, (record.line() for record in evidence.records)),
+        _write_csv(folder / EVENTS, evidence.records),
+        _write(folder / RECEIPT, [str(receipt).encode()]),
+    ]
+    if personal and evidence.payloads is not None:
+        lines = (
+            canonical({"digest": digest, "salt": payload.salt.hex(), "content": payload.content})
+            for digest, payload in sorted(evidence.payloads.items())
+        )
+        written.append(_write(folder / PAYLOADS, lines, private=True))
+    published = any(record.kind == "seed-revealed" for record in evidence.records)
+    if evidence.secret is not None and (seed or published):
+        number, salt = evidence.secret
+        content = canonical({"seed": str(number), "salt": salt.hex()})
+        written.append(_write(folder / SEED, [content], private=not published))
+    return written
+
+
+def read_export(folder: Path) -> Evidence:
+    """Read an export back; lines that cannot be read are named, not passed over."""
+    # The ledger alone, as the dashboard gives it, will do for what needs no more.
+    path = folder if folder.is_file() else folder / LEDGER
+    if not path.is_file():
+        raise LikewiseError(f"{folder} is not an export of a ledger: it has no {LEDGER}.")
+    folder = path.parent if path.name == LEDGER else path.parent / f"{path.name}.d"
+    records: list[Record] = []
+    unreadable: dict[int, str] = {}
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                records.append(parse_line("", number, line))
+            except LedgerBroken as error:
+                unreadable[number] = error.why
+    docket = _docket(folder, records)
+    return Evidence(docket, records, _payloads(folder / PAYLOADS), _seed(folder), unreadable)
+
+
+def _docket(folder: Path, records: list[Record]) -> str:
+    """The docket that most records name: one that was changed must not rename the others."""
+    names = [record.docket for record in records]
+    if not names:
+        raise LikewiseError(f"{folder / LEDGER} has no record that can be read.")
+    return max(dict.fromkeys(names), key=names.count)
+
+
+def _payloads(path: Path) -> dict[str, Payload] | None:
+    """Payloads by digest; one that cannot be read is missing, as the replay will say."""
+    if not path.is_file():
+        return None
+    found: dict[str, Payload] = {}
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                data = json.loads(line)
+                canonical(data)
+                found[str(data["digest"])] = Payload(bytes.fromhex(data["salt"]), data["content"])
+            except (ValueError, TypeError, KeyError, RecursionError, LikewiseError):
+                continue
+    return found
+
+
+def _seed(folder: Path) -> tuple[int, bytes] | None:
+    path = folder / SEED
+    if not path.is_file():
+        return None
+    try:
+        data = json.loads(path.read_bytes())
+        return int(data["seed"]), bytes.fromhex(data["salt"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise LikewiseError(f"{path} does not hold a seed and its salt: {error}.") from error
+
+
+def _write(path: Path, lines: Iterable[bytes], *, private: bool = False) -> Path:
+    mode = 0o600 if private else 0o644
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        for line in lines:
+            file.write(line + b"\n")
+    return path
+
+
+def _write_csv(path: Path, records: Iterable[Record]) -> Path:
+    with path.open("x", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(_COLUMNS)
+        for record in records:
+            named = [record.body.get(name, "") for name in ("round", "person", "member")]
+            body = canonical(record.body).decode()
+            row = [record.seq, record.at, record.kind, *named, body, record.hash]
+            writer.writerow([_harmless(cell) for cell in row])
+    return path
+
+
+def _harmless(cell: object) -> object:
+    """Spreadsheets would carry out a cell that begins like a formula."""
+    text = str(cell)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

@@ -1,0 +1,206 @@
+"""A typed client of the API.
+
+    with Client("http://127.0.0.1:8000", token) as likewise:
+        answer = likewise.open_round("small-loans", {"ann": {"score": 700, "purpose": "car"}})
+
+Every method gives a plain value back, or raises an :class:`ApiError` with the server's code and
+sentence. What can be sent twice without harm is sent again when the network or the server fails.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from likewise.service.api.responses import (
+    DocketAnswer,
+    DocketSummary,
+    MeAnswer,
+    NewToken,
+    ReceiptAnswer,
+    ReceiptCheck,
+    RoundAnswer,
+    RoundList,
+    TokenAnswer,
+    TokenList,
+)
+from likewise.service.api.responses import DocketList as _DocketList
+from likewise.service.api.review_responses import MetricsAnswer, ReviewAnswer, ReviewSummary
+from likewise.service.api.review_responses import ReviewList as _ReviewList
+from likewise.service.ledger.records import Record, chained, parse_lines
+from likewise_client.transport import Wire
+
+__all__ = ["Client"]
+
+
+class Client(Wire):
+    """One caller of one server."""
+
+    # ── Dockets ──────────────────────────────────────────────────────────────────────────────────
+
+    def me(self) -> MeAnswer:
+        """Whose token this is."""
+        return self._get(MeAnswer, "/v1/me")
+
+    def dockets(self) -> list[DocketSummary]:
+        """The dockets that the token concerns."""
+        return self._get(_DocketList, "/v1/dockets").dockets
+
+    def create_docket(self, name: str, spec: Mapping[str, Any]) -> DocketAnswer:
+        """Begin a docket, from ``DocketSpec.to_json()`` or a part of it."""
+        body = {"name": name, **spec}
+        return self._send(DocketAnswer, "POST", "/v1/dockets", body, again=False)
+
+    def docket(self, docket: str) -> DocketAnswer:
+        """A docket's settings and features."""
+        return self._get(DocketAnswer, _at(docket))
+
+    def add_member(self, docket: str, member: str) -> ReceiptAnswer:
+        """Somebody joins the panel."""
+        return self._write("POST", _at(docket, "members"), {"member": member})
+
+    def remove_member(self, docket: str, member: str) -> ReceiptAnswer:
+        """Somebody leaves the panel."""
+        return self._write("DELETE", _at(docket, "members", member), again=False)
+
+    def set_rule(self, docket: str, rule: str) -> ReceiptAnswer:
+        """Another rule, for rounds that are sealed from now on."""
+        return self._write("PUT", _at(docket, "rule"), {"rule": rule})
+
+    def erase(self, docket: str, round_id: str, person: str) -> ReceiptAnswer:
+        """Remove what is personal about somebody."""
+        body = {"round": round_id, "person": person}
+        return self._write("POST", _at(docket, "erasures"), body)
+
+    # ── Rounds ───────────────────────────────────────────────────────────────────────────────────
+
+    def open_round(
+        self,
+        docket: str,
+        people: Mapping[str, Mapping[str, Any]],
+        *,
+        round_id: str | None = None,
+        seal: bool = True,
+        key: str | None = None,
+    ) -> RoundAnswer:
+        """People (features by id) are decided on at once. A key is made up if there is none."""
+        body = {"people": _people(people), "round": round_id, "seal": seal}
+        key = key or uuid.uuid4().hex
+        return self._send(RoundAnswer, "POST", _at(docket, "rounds"), body, key=key)
+
+    def add_people(
+        self,
+        docket: str,
+        round_id: str,
+        people: Mapping[str, Mapping[str, Any]],
+        *,
+        key: str | None = None,
+    ) -> RoundAnswer:
+        """More people join a round that is not sealed."""
+        path, body = _at(docket, "rounds", round_id, "people"), {"people": _people(people)}
+        return self._send(RoundAnswer, "POST", path, body, key=key or uuid.uuid4().hex)
+
+    def seal(self, docket: str, round_id: str) -> RoundAnswer:
+        """Nobody else will join."""
+        return self._send(RoundAnswer, "POST", _at(docket, "rounds", round_id, "seal"))
+
+    def round(self, docket: str, round_id: str) -> RoundAnswer:
+        """A round."""
+        return self._get(RoundAnswer, _at(docket, "rounds", round_id))
+
+    def rounds(
+        self, docket: str, *, status: str | None = None, after: int = 0, limit: int = 100
+    ) -> RoundList:
+        """Rounds by number, the oldest first."""
+        query: dict[str, Any] = {"after": after, "limit": limit}
+        if status is not None:
+            query["status"] = status
+        return self._get(RoundList, _at(docket, "rounds"), query)
+
+    def label(self, docket: str, labels: Iterable[tuple[str, str, int]]) -> ReceiptAnswer:
+        """Labels (round, person, label): all are recorded, or none."""
+        listed = [{"round": r, "person": p, "label": y} for r, p, y in labels]
+        return self._write("POST", _at(docket, "labels"), {"labels": listed})
+
+    def override(self, docket: str, round_id: str, person: str, approved: bool) -> ReceiptAnswer:
+        """Somebody decided otherwise."""
+        body = {"person": person, "approved": approved}
+        return self._write("POST", _at(docket, "rounds", round_id, "overrides"), body)
+
+    def close_round(self, docket: str, round_id: str, *, unaudited: bool = False) -> ReceiptAnswer:
+        """Nothing more will be heard of a round."""
+        path = _at(docket, "rounds", round_id, "close")
+        return self._write("POST", path, {"unaudited": unaudited})
+
+    # ── Reviews ──────────────────────────────────────────────────────────────────────────────────
+
+    def reviews(self, docket: str, *, status: str = "asked") -> list[ReviewSummary]:
+        """What awaits you, or what became of it."""
+        return self._get(_ReviewList, _at(docket, "reviews"), {"status": status}).reviews
+
+    def review(self, docket: str, review_id: str) -> ReviewAnswer:
+        """One review."""
+        return self._get(ReviewAnswer, _at(docket, "reviews", review_id))
+
+    def object_to(
+        self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None
+    ) -> ReceiptAnswer:
+        """Object to a pair."""
+        body = {"pair": list(pair), "reason": reason}
+        return self._write("POST", _at(docket, "reviews", review_id, "objections"), body)
+
+    def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> ReceiptAnswer:
+        """Take an objection back."""
+        path = _at(docket, "reviews", review_id, "withdrawals")
+        return self._write("POST", path, {"pair": list(pair)})
+
+    def done(self, docket: str, review_id: str) -> ReceiptAnswer:
+        """You have looked at all pairs."""
+        return self._write("POST", _at(docket, "reviews", review_id, "done"))
+
+    def reopen(self, docket: str, review_id: str) -> ReceiptAnswer:
+        """You want to look again."""
+        return self._write("POST", _at(docket, "reviews", review_id, "reopen"))
+
+    # ── The ledger, and tokens ───────────────────────────────────────────────────────────────────
+
+    def receipt(self, docket: str) -> ReceiptAnswer:
+        """The ledger's head."""
+        return self._get(ReceiptAnswer, _at(docket, "receipt"))
+
+    def check_receipt(self, docket: str, receipt: str) -> ReceiptCheck:
+        """Whether a receipt that was kept is of the ledger."""
+        path = _at(docket, "receipt", "check")
+        return self._send(ReceiptCheck, "POST", path, {"receipt": receipt})
+
+    def metrics(self, docket: str) -> MetricsAnswer:
+        """The docket in numbers."""
+        return self._get(MetricsAnswer, _at(docket, "metrics"))
+
+    def ledger(self, docket: str) -> Iterator[Record]:
+        """All records, each checked as it passes."""
+        lines = self._lines(_at(docket, "ledger.jsonl"))
+        return chained(docket, parse_lines(docket, lines))
+
+    def tokens(self) -> list[TokenAnswer]:
+        """All tokens but for the tokens themselves."""
+        return self._get(TokenList, "/v1/tokens").tokens
+
+    def create_token(self, role: str, name: str, docket: str | None = None) -> NewToken:
+        """A new token, shown this once."""
+        body = {"role": role, "name": name, "docket": docket}
+        return self._send(NewToken, "POST", "/v1/tokens", body, again=False)
+
+    def revoke_token(self, token_id: str) -> TokenAnswer:
+        """From now on the token opens nothing."""
+        return self._send(TokenAnswer, "DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
+
+
+def _people(people: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{"id": name, "features": dict(features)} for name, features in people.items()]
+
+
+def _at(docket: str, *parts: str) -> str:
+    return "/v1/dockets/" + "/".join(quote(part, safe="") for part in (docket, *parts))
