@@ -110,7 +110,7 @@ class Feature:
         low, high = self.limits
         whole = self.kind != "number"
         if not math.isfinite(number) or not low <= number <= high or (whole and number % 1):
-            what = "a whole number" if whole else "a finite number"
+            what = "an integer" if whole else "a finite number"
             raise PeopleError(
                 f"Person {person!r}: feature {self.name!r} must be {what} in [{low:g}, {high:g}]; "
                 f"got {value!r}. Correct the value, or the bounds in the schema."

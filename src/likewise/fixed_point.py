@@ -1,6 +1,6 @@
-"""The dyadic grid: costs, noise, distances and scores are whole numbers of 2^-20.
+"""The dyadic grid: costs, noise, distances and scores are integers of 2^-20.
 
-Whole numbers add up to the same sum in any order, on any machine. That is what lets two engines,
+Integers add up to the same sum in any order, on any machine. That is what lets two engines,
 two BLAS kernels or two computers take the same decisions. One unit is about one in a million.
 """
 

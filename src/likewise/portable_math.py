@@ -37,7 +37,7 @@ def log_array(x: FloatArray) -> FloatArray:
 
 
 def log(x: float) -> float:
-    """Natural logarithm of one positive number, also of whole numbers too large for a float.
+    """Natural logarithm of one positive number, also of integers too large for a float.
 
     >>> round(log(21**50), 6)
     152.226122

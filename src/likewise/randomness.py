@@ -98,7 +98,7 @@ class Stream:
     def __post_init__(self) -> None:
         if not 0 <= self.seed < 1 << 64:
             raise ParameterError(
-                "seed", "must be a whole number in [0, 2^64)", self.seed, "Take any such number."
+                "seed", "must be an integer in [0, 2^64)", self.seed, "Take any such number."
             )
         if not 0 <= self.round < 1 << 32:
             raise ParameterError("round", "must be in [0, 2^32)", self.round, "Start a new seed.")
@@ -119,7 +119,7 @@ class Stream:
         return words[positions % 4, :, place].T.astype(np.uint32)
 
     def below(self, n: int, draw: int = 0) -> int:
-        """One whole number uniformly below n ≤ 2^64.
+        """One integer uniformly below n ≤ 2^64.
 
         >>> 0 <= Stream(1, Purpose.REPORT, 4).below(6) < 6
         True
@@ -127,7 +127,7 @@ class Stream:
         return self.numbers_below([n], draw, np.zeros(1, dtype=np.int64))[0]
 
     def numbers_below(self, limits: Sequence[int], draw: int, positions: IntArray) -> list[int]:
-        """Whole numbers uniformly below the limits: the high half of a 64-bit number times n.
+        """Integers uniformly below the limits: the high half of a 64-bit number times n.
 
         The 64 bits at a position are the words 2·position and 2·position + 1 of the draw.
         """
@@ -154,7 +154,7 @@ class Noise:
     copies: int = 1
 
     def __post_init__(self) -> None:
-        # A sum over all points must stay a whole number that int64 and the engines can hold.
+        # A sum over all points must stay an integer that int64 and the engines can hold.
         if not 0 <= self.scale * self.copies < 2.0**34:
             raise ParameterError(
                 "noise scale times copies",

@@ -7,19 +7,19 @@ from typing import Any
 
 from likewise.errors import ParameterError
 
-__all__ = ["real", "whole"]
+__all__ = ["integer", "real"]
 
 
-def whole(name: str, value: Any, low: int, high: int | None, remedy: str) -> int:
-    """A whole number in [low, high), also from numpy; ``True`` is not one.
+def integer(name: str, value: Any, low: int, high: int | None, remedy: str) -> int:
+    """An integer in [low, high), also from numpy; ``True`` is not one.
 
     >>> import numpy as np
-    >>> whole("k", np.int64(3), 1, None, "")
+    >>> integer("k", np.int64(3), 1, None, "")
     3
     """
-    rule = f"must be a whole number of at least {low}"
+    rule = f"must be an integer of at least {low}"
     if high is not None:
-        rule = f"must be a whole number in [{low}, {high})"
+        rule = f"must be an integer in [{low}, {high})"
     try:
         number = operator.index(value)
     except TypeError:

@@ -13,10 +13,10 @@ from likewise.auditing import (
     MetricAuditor,
     Objections,
     Panel,
-    Policy,
     RandomPair,
     Ratings,
     Report,
+    Selection,
     decisive,
     panel_name,
     report,
@@ -36,7 +36,7 @@ RULES = [
     "weighted(j1: 2, j2: 1, j3: 1; 3)",
     "never",
 ]
-POLICIES: list[Policy] = [LargestGap(), FirstPair(), RandomPair(3), AllPairs()]
+SELECTIONS: list[Selection] = [LargestGap(), FirstPair(), RandomPair(3), AllPairs()]
 EIGHTHS = st.integers(0, 8).map(lambda n: n / 8)
 PEOPLE = st.lists(st.tuples(EIGHTHS, EIGHTHS, EIGHTHS, EIGHTHS), min_size=1, max_size=5)
 
@@ -48,14 +48,16 @@ def split(rows: list[tuple[float, ...]]) -> tuple[People, list[int]]:
 
 
 @reproducible
-@given(PEOPLE, st.sampled_from(RULES), st.sampled_from(POLICIES), st.integers(0, 2))
+@given(PEOPLE, st.sampled_from(RULES), st.sampled_from(SELECTIONS), st.integers(0, 2))
 def test_pivots_and_objections_lead_to_the_same_report(
-    rows: list[tuple[float, ...]], rule: str, policy: Policy, eighths: int
+    rows: list[tuple[float, ...]], rule: str, selection: Selection, eighths: int
 ) -> None:
     people, scores = split(rows)
     panel, alpha = Panel(AUDITORS, rule), eighths * ONE // 8
-    by_pivot = panel.audit(people, scores, alpha, policy, round=5)
-    by_objections = report(panel.rule, panel.objections(people, scores, alpha), scores, policy, 5)
+    by_pivot = panel.audit(people, scores, alpha, selection, round=5)
+    by_objections = report(
+        panel.rule, panel.objections(people, scores, alpha), scores, selection, 5
+    )
     assert by_pivot == by_objections
 
 
@@ -92,17 +94,19 @@ def test_a_panel_that_never_reports_has_no_pivots() -> None:
 
 
 @pytest.mark.parametrize(
-    ("policy", "pairs"),
+    ("selection", "pairs"),
     [
         (LargestGap(), (("ann", "cy"),)),
         (FirstPair(), (("ann", "bo"),)),
         (AllPairs(), (("ann", "bo"), ("ann", "cy"), ("bo", "cy"))),
     ],
 )
-def test_the_policy_chooses_the_pair(policy: Policy, pairs: tuple[tuple[str, str], ...]) -> None:
+def test_the_selection_chooses_the_pair(
+    selection: Selection, pairs: tuple[tuple[str, str], ...]
+) -> None:
     people, scores = example()
     panel = Panel(AUDITORS[1:2], "any")
-    assert panel.audit(people, scores, 0, policy).pairs == pairs
+    assert panel.audit(people, scores, 0, selection).pairs == pairs
 
 
 def test_the_largest_gap_is_the_default() -> None:

@@ -17,7 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli import main
-from likewise.cli.listing import REPORT_POLICIES, RULES
+from likewise.cli.listing import RULES, SELECTIONS
 from likewise.cli.simulate import LEARNER_NAMES, WORLD_NAMES
 from likewise.experiments.demo.run import SHOWN
 from likewise.experiments.learners import LEARNERS
@@ -177,13 +177,13 @@ def test_a_rule_that_can_never_fire_is_pointed_out(rule: str, said: bool) -> Non
 
 def test_list_names_everything() -> None:
     listed = run("list").stdout
-    assert all(name in listed for name in (*LEARNERS, *WORLDS, *REPORT_POLICIES))
+    assert all(name in listed for name in (*LEARNERS, *WORLDS, *SELECTIONS))
     assert all(text in listed for text, _ in RULES)
 
 
-@pytest.mark.parametrize("policy", REPORT_POLICIES)
-def test_every_report_policy_that_is_listed_can_be_used(policy: str) -> None:
-    assert simulate("--report", policy, "--no-comparator")["rounds"] == 20
+@pytest.mark.parametrize("selection", SELECTIONS)
+def test_every_selection_that_is_listed_can_be_used(selection: str) -> None:
+    assert simulate("--report", selection, "--no-comparator")["rounds"] == 20
 
 
 def test_every_option_says_what_it_is_for() -> None:

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli import main
-from likewise.experiments.study.configurations import Contender
+from likewise.experiments.study.configurations import Configuration
 
 
 def run(*args: str) -> Any:
@@ -65,10 +65,10 @@ def test_feedback_that_makes_no_sense_is_refused(args: str, says: str) -> None:
 
 def test_contenders_that_hear_otherwise_have_runs_of_their_own() -> None:
     kinds = [
-        Contender("exact", 0.25),
-        Contender("exact", 0.25, feedback="one-sided"),
-        Contender("exact", 0.25, delay="50"),
-        Contender("exact", 0.25, audit_share=0.5),
+        Configuration("exact", 0.25),
+        Configuration("exact", 0.25, feedback="one-sided"),
+        Configuration("exact", 0.25, delay="50"),
+        Configuration("exact", 0.25, audit_share=0.5),
     ]
     assert len({json.dumps(one.key) for one in kinds}) == len(kinds)
     assert len({one.title for one in kinds}) == len(kinds)

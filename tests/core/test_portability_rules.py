@@ -5,7 +5,7 @@ exponentials, powers and angles, which differ between mathematical libraries, pr
 versions of numpy; nor the order in which a matrix product adds, which differs between BLAS kernels.
 So modules whose results enter decisions go without them: :mod:`likewise.portable_math` has a
 logarithm and an exponential of our own, :mod:`likewise.randomness` a generator, and long sums are
-of whole numbers.
+of integers.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ NOTHING_OF = ("numpy.linalg", "numpy.random", "numpy.fft", "scipy", "random", "s
 
 # (module, function): why the operator is exact there.
 POWERS = {
-    ("hypotheses/cells/segments.py", "Segments.size"): "whole numbers of Python",
-    ("hypotheses/cells/staircases.py", "Staircases.size"): "whole numbers of Python",
-    ("hypotheses/listed/linear.py", "LinearByIntercepts.__init__"): "whole numbers of Python",
+    ("hypotheses/cells/segments.py", "Segments.size"): "integers of Python",
+    ("hypotheses/cells/staircases.py", "Staircases.size"): "integers of Python",
+    ("hypotheses/listed/linear.py", "LinearByIntercepts.__init__"): "integers of Python",
 }
 PRODUCTS = {
     ("hypotheses/listed/base.py", "Listed.minimise"): "int64 by int64",
@@ -161,7 +161,7 @@ class Reader(ast.NodeVisitor):
 
 
 def _whole(node: ast.expr) -> bool:
-    """A whole number as a literal, such as 2 or 2.0."""
+    """An integer as a literal, such as 2 or 2.0."""
     value = node.value if isinstance(node, ast.Constant) else None
     return isinstance(value, int | float) and not isinstance(value, bool) and value == int(value)
 

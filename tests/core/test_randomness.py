@@ -90,7 +90,7 @@ def test_numbers_below_a_limit_are_uniform() -> None:
 
 @pytest.mark.parametrize("seed", [-1, 1 << 64])
 def test_a_seed_out_of_range_is_refused(seed: int) -> None:
-    with pytest.raises(ParameterError, match="seed must be a whole number"):
+    with pytest.raises(ParameterError, match="seed must be an integer"):
         Stream(seed, Purpose.WORLD, 0)
 
 

@@ -42,9 +42,9 @@ def test_a_missing_value_is_said_where_the_schema_allows_it() -> None:
         ({"income": -1}, "must be a finite number in \\[0, 500\\]; got -1"),
         ({"income": math.inf}, "must be a finite number"),
         ({"income": "much"}, "must be of the kind 'number'; got 'much'"),
-        ({"children": 1.5}, "must be a whole number in \\[0, 20\\]; got 1.5"),
+        ({"children": 1.5}, "must be an integer in \\[0, 20\\]; got 1.5"),
         ({"purpose": "boat"}, "must be one of car, home; got 'boat'"),
-        ({"owner": 2}, "must be a whole number in \\[0, 1\\]; got 2"),
+        ({"owner": 2}, "must be an integer in \\[0, 1\\]; got 2"),
         ({"shoe": 42}, "unknown features shoe"),
     ],
 )

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from likewise.cli import main
 from likewise.cli.studies import FRONTIERS, PAGES
-from likewise.experiments.environments import ARENAS, CHOOSING, JUDGING
+from likewise.experiments.environments import CHOOSING, ENVIRONMENTS, JUDGING
 from likewise.experiments.study import pages
-from likewise.experiments.study.configurations import Contender
+from likewise.experiments.study.configurations import Configuration
 from likewise.experiments.study.frontiers import MARKERS, frontiers_svg, write_frontiers
 from likewise.experiments.study.run import StudySpec
 from likewise.experiments.study.tables import Point
@@ -27,12 +27,12 @@ MARKS = ("judging", "choosing")
 def found(scale: float = 1.0, horizons: tuple[int, ...] = (500, 8000)) -> list[Point]:
     """Points as a study might find them; at the smaller eps, far away from the others."""
     made = []
-    for place, contender in enumerate(StudySpec(noise_divisors=(1e5, 1e6)).contenders()):
+    for place, configuration in enumerate(StudySpec(noise_divisors=(1e5, 1e6)).configurations()):
         error = (0.9, 0.3 + 0.01 * place)
         counts = (0.0, scale * (8 - place))
         made += [
-            Point(contender, 0.3, horizons, error, counts, counts, 0.0, 0.4),
-            Point(contender, 0.1, horizons, (0.9, 0.87), (0.0, 7777.0), counts, 0.0, 0.4),
+            Point(configuration, 0.3, horizons, error, counts, counts, 0.0, 0.4),
+            Point(configuration, 0.1, horizons, (0.9, 0.87), (0.0, 7777.0), counts, 0.0, 0.4),
         ]
     return made
 
@@ -42,15 +42,15 @@ def texts(svg: str) -> list[str]:
 
 
 def test_every_world_has_a_panel() -> None:
-    svg = frontiers_svg({name: found() for name in ARENAS})
-    for name in ARENAS:
+    svg = frontiers_svg({name: found() for name in ENVIRONMENTS})
+    for name in ENVIRONMENTS:
         assert texts(svg).count(f"{name}, T = 8,000") == 1
 
 
 def test_learners_are_named_and_can_be_told_apart_without_colour() -> None:
     assert len(set(MARKERS.values())) == len(MARKERS)
     shown = texts(frontiers_svg({"drift": found()}))
-    assert {c.learner for c in StudySpec().contenders()} == set(MARKERS)
+    assert {c.learner for c in StudySpec().configurations()} == set(MARKERS)
     assert all(shown.count(name) == 1 for name in MARKERS)
     assert [shown.count(knob) for knob in ("1/4", "1/16", "10⁵", "10⁶")] == [2, 2, 1, 1]
 
@@ -69,7 +69,7 @@ def test_no_violations_and_many_can_both_be_drawn(scale: float) -> None:
 
 
 def test_a_learner_that_stands_alone_can_be_drawn() -> None:
-    alone = Point(Contender("untaught"), 0.3, (8,), (0.4,), (0.0,), (0.0,), 0.0, 0.4)
+    alone = Point(Configuration("untaught"), 0.3, (8,), (0.4,), (0.0,), (0.0,), 0.0, 0.4)
     assert "drift, T = 8" in texts(frontiers_svg({"drift": [alone]}))
 
 
@@ -124,9 +124,9 @@ def test_tables_and_picture_are_written_together() -> None:
 
 def test_worlds_judge_or_choose_and_never_both() -> None:
     assert not set(JUDGING) & set(CHOOSING)
-    assert {**JUDGING, **CHOOSING} == ARENAS
+    assert {**JUDGING, **CHOOSING} == ENVIRONMENTS
     placed = {part.world: mark for mark, part in pages.PARTS["worlds"](8000, None)}
-    assert placed == {name: MARKS[name in CHOOSING] for name in ARENAS if name != "loans"}
+    assert placed == {name: MARKS[name in CHOOSING] for name in ENVIRONMENTS if name != "loans"}
 
 
 def test_the_page_has_each_mark_once_and_each_picture_a_text() -> None:
@@ -138,8 +138,8 @@ def test_the_page_has_each_mark_once_and_each_picture_a_text() -> None:
 
 def test_the_page_names_every_world_and_every_knob_of_it() -> None:
     before = PAGE.split("## How the tables are made")[0]
-    for name in {**ARENAS, **WORLDS}:
+    for name in {**ENVIRONMENTS, **WORLDS}:
         assert f"| `{name}` |" in before
     for world in WORLDS.values():
-        for knob in vars(world(seed=1)):
+        for knob in vars(world.make(seed=1)):
             assert f"`{knob}`" in before

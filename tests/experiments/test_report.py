@@ -155,7 +155,7 @@ def test_the_report_says_whom_learners_must_beat_and_that_paper_does_not_learn(p
 
 def test_the_report_says_how_many_draws_paper_made(demo: Demo, page: str) -> None:
     played = next(s.transcript for s in demo.shown if s.name == "paper")
-    draws = played.learner.schedule.draws(played.learner.audit, demo.world.k, 1)
+    draws = played.learner.schedule.draws(played.learner.margins, demo.world.k, 1)
     assert demo.paper_draws == draws + 1  # the one that decides
     assert f"{demo.paper_draws:,} draws a round" in page
 

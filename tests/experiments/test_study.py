@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from likewise.errors import LikewiseError
-from likewise.experiments.study.configurations import Contender
+from likewise.experiments.study.configurations import Configuration
 from likewise.experiments.study.run import StudySpec, run_study
 from likewise.experiments.study.tables import (
     Point,
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_contender_has_a_result_at_every_horizon(folder: Path) -> None:
     results = run_study(TINY, folder, jobs=1)
-    assert len(results) == len(TINY.contenders()) * len(TINY.horizons)
+    assert len(results) == len(TINY.configurations()) * len(TINY.horizons)
 
 
 def test_a_study_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_study_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
 
 def test_the_table_has_a_row_for_every_contender(folder: Path) -> None:
     text = study_markdown(TINY, points(TINY, run_study(TINY, folder, jobs=1)))
-    assert all(f"| {contender.title} |" in text for contender in TINY.contenders())
+    assert all(f"| {configuration.title} |" in text for configuration in TINY.configurations())
     assert "beat" in text
 
 
@@ -58,7 +58,7 @@ def test_where_the_world_reacts_each_contender_has_a_comparator_of_its_own(tmp_p
     text = study_markdown(REACTING, found)
     assert text.count("best fair policy |") == 1
     for mine in found:
-        row = next(line for line in text.splitlines() if f"| {mine.contender.title} |" in line)
+        row = next(line for line in text.splitlines() if f"| {mine.configuration.title} |" in line)
         assert row.endswith(f" | {mine.comparator:.3f} |")
     assert len({mine.comparator for mine in found}) > 1
 
@@ -71,8 +71,8 @@ def test_where_the_world_is_steady_all_have_the_same_comparator(folder: Path) ->
 
 def point(learner: str, error: float, violations: float, reports: float) -> Point:
     ours = learner == "exact"
-    contender = Contender(learner, 1.0 if ours else None, None if ours else 1.0)
-    return Point(contender, 0.3, (8,), (error,), (violations,), (reports,), 0.0, 0.4)
+    configuration = Configuration(learner, 1.0 if ours else None, None if ours else 1.0)
+    return Point(configuration, 0.3, (8,), (error,), (violations,), (reports,), 0.0, 0.4)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ def test_a_document_without_marks_is_refused(tmp_path: Path) -> None:
 
 def test_the_readme_holds_a_table_for_every_part_of_the_study() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text()
-    for contender in replace(TINY, noise_divisors=StudySpec().noise_divisors).contenders():
-        assert readme.count(f"| {contender.title} |") >= 2
+    for configuration in replace(TINY, noise_divisors=StudySpec().noise_divisors).configurations():
+        assert readme.count(f"| {configuration.title} |") >= 2
 
 
 def test_tuning_shows_every_trial() -> None:

@@ -145,7 +145,7 @@ def test_a_column_of_one_value_has_no_quantiles(reference: Any) -> None:
 @pytest.mark.parametrize("parts", [1, 2.5, 0])
 def test_parts_must_be_at_least_two(parts: Any) -> None:
     schema = FeatureSchema((Feature("x"),))
-    with pytest.raises(ParameterError, match=r"from_quantiles\.parts must be a whole number"):
+    with pytest.raises(ParameterError, match=r"from_quantiles\.parts must be an integer"):
         Stumps.from_quantiles(schema, ["x"], np.ones((5, 1)), parts=parts)
 
 
@@ -158,7 +158,7 @@ def test_parts_must_be_at_least_two(parts: Any) -> None:
         ({"income": []}, r"Stumps\.cuts\['income'\] must be at least one"),
         ({"income": [5, 5]}, "increase"),
         ({"income": [5, float("nan")]}, "finite"),
-        ({"children": [1.5]}, r"must be whole numbers as 'children' is; got \(1\.5,\)"),
+        ({"children": [1.5]}, r"must be integers as 'children' is; got \(1\.5,\)"),
         ({"income": [0, 5]}, r"must be above 0 and at most 100, .* both constants are inside"),
         ({"owner": [2]}, "must be above 0 and at most 1"),
     ],

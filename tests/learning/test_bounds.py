@@ -56,7 +56,7 @@ def test_a_share_and_a_bad_estimate_are_paid_for_together() -> None:
 
 @pytest.mark.parametrize("wrong", [{"delay": -1}, {"pieces": 0}, {"delay": 1.5}])
 def test_a_delay_or_number_of_pieces_that_makes_no_sense_is_refused(wrong: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="must be a whole number"):
+    with pytest.raises(ValueError, match="must be an integer"):
         bounds(learner("context-ftpl"), T, **wrong)
 
 
@@ -77,7 +77,7 @@ def test_feedback_in_one_piece_is_better_than_in_several() -> None:
 @pytest.mark.parametrize(
     ("settings", "delay"),
     [
-        ({"heeds_reports": False}, 0),
+        ({"ignores_reports": True}, 0),
         ({}, None),
         ({"audit_share": 0.5}, 3),
         ({"feedback": "one-sided", "estimate": "direct"}, 0),

@@ -507,7 +507,7 @@ def test_at_the_limit_a_round_that_is_open_still_takes_people() -> None:
 
 @pytest.mark.parametrize("limit", [0, -1, 2.5, None, True])
 def test_a_limit_that_lets_no_round_open_is_refused(limit: Any) -> None:
-    with pytest.raises(ParameterError, match="open_limit must be a whole number"):
+    with pytest.raises(ParameterError, match="open_limit must be an integer"):
         start(open_limit=limit)
 
 
@@ -672,7 +672,7 @@ def test_a_delay_that_never_ends_or_makes_no_sense_is_refused(chance: Any) -> No
 
 @pytest.mark.parametrize("rounds", [-1, 2.5, 10**9, None, True])
 def test_a_delay_is_a_whole_number_of_rounds(rounds: Any) -> None:
-    with pytest.raises(ParameterError, match="delay must be a whole number in"):
+    with pytest.raises(ParameterError, match="delay must be an integer in"):
         Delay(rounds=rounds)
 
 
@@ -690,7 +690,7 @@ def test_the_rarest_letters_still_come() -> None:
         ("geometric", "must be a number of rounds or geometric:P"),
         ("geometric:often", "must be a number of rounds or geometric:P"),
         ("geometric:0.5:3", "must be a number of rounds or geometric:P"),
-        ("-1", "must be a whole number in"),
+        ("-1", "must be an integer in"),
         ("geometric:0", "must have a chance in"),
         ("geometric:2", "must have a chance in"),
         ("geometric:nan", "must have a chance in"),

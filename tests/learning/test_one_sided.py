@@ -478,7 +478,7 @@ def test_a_label_that_contradicts_the_record_is_refused(player: str, estimate: s
 
 def test_a_batch_takes_r_draws_where_m_is_less() -> None:
     learner = start("context-ftpl").learner
-    assert learner.draws(9) == learner.schedule.draws(learner.audit, 4, 9) > 3
+    assert learner.draws(9) == learner.schedule.draws(learner.margins, 4, 9) > 3
 
 
 def one_sided_paper(k: int, horizon: int, **settings: Any) -> Learner:
@@ -490,7 +490,7 @@ def one_sided_paper(k: int, horizon: int, **settings: Any) -> Learner:
 def test_a_batch_takes_m_draws_where_r_is_less() -> None:
     learner = one_sided_paper(4, 8000)
     # 2·ln(4·4·8000/0.9)/0.16
-    assert learner.schedule.draws(learner.audit, 4, 1) == 149
+    assert learner.schedule.draws(learner.margins, 4, 1) == 149
     assert learner.draws(1) == 471
 
 
@@ -582,7 +582,7 @@ def test_unknown_feedback_and_estimates_are_refused_by_name(name: str, value: An
 
 @pytest.mark.parametrize("constant", [0, -1, 1.5, True])
 def test_an_omega_that_makes_no_sense_is_refused(constant: Any) -> None:
-    with pytest.raises(ParameterError, match="omega_constant must be a whole number"):
+    with pytest.raises(ParameterError, match="omega_constant must be an integer"):
         PaperOneSided(100, omega_constant=constant)
 
 
@@ -618,7 +618,7 @@ def test_noise_beyond_whole_numbers_is_the_same_noise_on_a_coarser_grid(
     scale = 1.5 * 2.0**32 / copies
     small = Frozen(3, 9, costs, scale, copies)
     large = Frozen(3, 9, costs << shift, math.ldexp(scale, shift), copies)
-    scores = [player.outlook(LENDER, f, points, 400, 0, cap=7) for f in (small, large)]
+    scores = [player.estimates(LENDER, f, points, 400, 0, cap=7) for f in (small, large)]
     assert scores[0] == scores[1]
     assert all(0.02 * ONE < score < 0.98 * ONE for score in scores[0].scores)
 
@@ -709,7 +709,7 @@ def random_game(learner: Learner, rounds: int, sizing: str) -> Iterator[Opening]
     """Rounds of one to k people; the state and the referee beside each other."""
     rng = np.random.default_rng(rounds)
     k, unit = learner.k, units(learner.schedule.error_weight() / learner.k)
-    referee = Referee(unit, k, learner.audit.beta, learner.audit_share, sizing)
+    referee = Referee(unit, k, learner.margins.beta, learner.audit_share, sizing)
     state, b, largest = State.start(learner), 0.0, math.inf
     lifted = learner.estimate == "lifted"
     for t in range(1, rounds + 1):
@@ -764,7 +764,7 @@ def random_game(learner: Learner, rounds: int, sizing: str) -> Iterator[Opening]
 def test_costs_lam_and_scale_are_what_the_definitions_say(
     player: str, estimate: str, sizing: str, share: float
 ) -> None:
-    schedule = SelfTuned(eta=0.3, x=0.7, kappa=0.5, r=0.4)  # 0.3/4 is no whole number of 2^-20
+    schedule = SelfTuned(eta=0.3, x=0.7, kappa=0.5, r=0.4)  # 0.3/4 is no integer of 2^-20
     learner = Learner(
         LENDER, 4, 1.0, 1.0, 1, schedule, player,
         feedback="one-sided", estimate=estimate, audit_share=share,

@@ -123,7 +123,7 @@ class Referee:
 
     @property
     def largest(self) -> float:
-        """B̄_t = eta + 2·lam_t, where costs are whole numbers of 2^-20."""
+        """B̄_t = eta + 2·lam_t, where costs are integers of 2^-20."""
         return (self.k * units(self.eta / self.k) + 2 * units(self.lam)) / 2**20
 
     def open(self) -> float:
@@ -176,7 +176,7 @@ def random_game(learner: Learner, rounds: int, all_pairs: bool) -> Iterator[Open
     come or not; the state and the referee beside each other. The decisions are ours.
     """
     rng = np.random.default_rng(rounds + all_pairs)
-    beta, eta = learner.audit.beta, learner.schedule.error_weight()
+    beta, eta = learner.margins.beta, learner.schedule.error_weight()
     state, referee, b = State.start(learner), Referee(eta, learner.k, beta), 0.0
     for t in range(1, rounds + 1):
         cells = rng.integers(0, 6, int(rng.integers(1, learner.k + 1))).tolist()
@@ -216,7 +216,7 @@ def random_game(learner: Learner, rounds: int, all_pairs: bool) -> Iterator[Open
 def test_costs_lam_and_scale_are_what_the_definitions_say(
     player: str, all_pairs: bool, x: float | None
 ) -> None:
-    schedule = SelfTuned(eta=0.3, x=x)  # 0.3/4 is no whole number of 2^-20
+    schedule = SelfTuned(eta=0.3, x=x)  # 0.3/4 is no integer of 2^-20
     learner = Learner(LENDER, 4, 0.3, 0.3, 1, schedule, player)
     if x is None:
         log_size, s = 2 * math.log(4), 6.0  # four thresholds for each of two segments; six cells
@@ -450,19 +450,19 @@ def test_the_decision_is_no_draw_that_the_score_has_seen() -> None:
 )
 def test_the_number_of_draws_by_hand(k: int, r: float, delta: float, t: int, draws: int) -> None:
     schedule = SelfTuned(r=r, delta=delta)
-    assert schedule.draws(schedule.audit(0.3, 0.3, exact=False), k, t) == draws
+    assert schedule.draws(schedule.margins(0.3, 0.3, exact=False), k, t) == draws
 
 
 def test_a_gap_is_estimated_within_r_and_within_kappa() -> None:
     """What a violation loses is at most kappa, so the smaller of the two counts."""
     schedule = SelfTuned(kappa=0.05, r=0.12)
-    audit = schedule.audit(0.3, 0.3, exact=False)
+    audit = schedule.margins(0.3, 0.3, exact=False)
     assert schedule.draws(audit, 4, 1) == 5013  # 2·6.26602/0.0025 = 5012.82
 
 
 def test_the_number_of_draws_grows_with_the_logarithm_of_the_round() -> None:
     schedule = SelfTuned()
-    audit = schedule.audit(0.3, 0.3, exact=False)
+    audit = schedule.margins(0.3, 0.3, exact=False)
     draws = [schedule.draws(audit, 4, 10**n) for n in range(7)]
     steps = {later - sooner for sooner, later in pairwise(draws)}
     assert steps <= {639, 640}  # 2·2·ln(10)/0.0144 = 639.6

@@ -9,7 +9,7 @@ import pytest
 
 from likewise.errors import ParameterError
 from likewise.hypotheses import Pool
-from likewise.learning import Audit, Learner, Paper, SelfTuned
+from likewise.learning import Learner, Margins, Paper, SelfTuned
 from likewise.learning.bounds import bounds
 from likewise.learning.schedules import schedule_from_spec
 from likewise.worlds import Loans
@@ -21,12 +21,12 @@ def test_the_papers_constants() -> None:
     schedule = Paper(horizon=10_000)
     assert schedule.mu(17) == 0.01
     assert schedule.scale(0.0, 10, 10, 1.0) == pytest.approx(3.2e5)  # 1/omega = 32ks/mu
-    draws = schedule.draws(schedule.audit(0.3, 0.3, exact=False), 10, 1)
+    draws = schedule.draws(schedule.margins(0.3, 0.3, exact=False), 10, 1)
     assert draws == math.ceil(64 * math.log(2 * 10 * 10_000 / 0.05) / 0.09)
 
 
 def test_tight_draws_are_half_of_the_papers() -> None:
-    audit = Audit(0.3, 0.3, 0.15, 0.075)
+    audit = Margins(0.3, 0.3, 0.15, 0.075)
     paper, tight = (Paper(1000, draws_rule=rule).draws(audit, 4, 1) for rule in ("paper", "tight"))
     assert tight == math.ceil(32 * math.log(2 * 4 * 1000 / 0.05) / 0.09)
     assert abs(paper - 2 * tight) <= 1
@@ -38,14 +38,14 @@ def test_the_frontier_parameter_lowers_the_weight_of_the_error() -> None:
 
 
 def test_the_default_needs_fewer_draws_than_the_tight_preset() -> None:
-    ours = Paper(8000, draws_rule="r").draws(Audit(0.3, 0.3, 0.15, 0.12), 4, 1)
-    tight = Paper(8000, draws_rule="tight").draws(Audit(0.3, 0.3, 0.15, 0.075), 4, 1)
+    ours = Paper(8000, draws_rule="r").draws(Margins(0.3, 0.3, 0.15, 0.12), 4, 1)
+    tight = Paper(8000, draws_rule="tight").draws(Margins(0.3, 0.3, 0.15, 0.075), 4, 1)
     assert tight / ours > 2.3
 
 
 def test_an_exact_player_has_no_sampling_error() -> None:
     learner = Learner(POOL, 2, 0.3, 0.3, 1, player="exponential-weights")
-    assert learner.audit.r == 0.0
+    assert learner.margins.r == 0.0
 
 
 @pytest.mark.parametrize("schedule", [SelfTuned(eta=0.3, x=2.0), Paper(50, b=0.1)])
@@ -61,9 +61,9 @@ def test_a_schedule_can_be_written_as_json_and_read_back(schedule: Any) -> None:
         (lambda: Learner(POOL, 2, math.nan, 0.1, 1), "alpha must be in"),
         (lambda: Learner(POOL, 2, 0.3, 0.0, 1), r"eps must be in \(0, alpha\]"),
         (lambda: Learner(POOL, 2, 0.3, 0.4, 1), r"eps must be in \(0, alpha\] = \(0, 0.3\]"),
-        (lambda: Learner(POOL, 0, 0.3, 0.3, 1), "k must be a whole number of at least 1; got 0"),
+        (lambda: Learner(POOL, 0, 0.3, 0.3, 1), "k must be an integer of at least 1; got 0"),
         (lambda: Learner(POOL, 2, 0.3, 0.3, -1), "seed must be"),
-        (lambda: Learner(POOL, 2, 0.3, 0.3, 1, player="best"), "player must be auto"),
+        (lambda: Learner(POOL, 2, 0.3, 0.3, 1, player="best"), "player must be one of"),
         (lambda: Learner(POOL, 2, 0.3, 0.3, 1, SelfTuned(kappa=0.3)), r"kappa must be in \[0, eps"),
         (lambda: Learner(POOL, 2, 0.3, 0.3, 1, SelfTuned(kappa=-0.1)), "kappa must be in"),
         (
@@ -130,4 +130,4 @@ def test_theorem_b_becomes_informative_for_the_exact_player_on_a_small_class() -
 
 
 def test_a_learner_that_ignores_its_panel_has_no_bound() -> None:
-    assert bounds(Learner(POOL, 2, 0.3, 0.3, 1, heeds_reports=False), 100) == ()
+    assert bounds(Learner(POOL, 2, 0.3, 0.3, 1, ignores_reports=True), 100) == ()

@@ -1,7 +1,7 @@
 """The paper's lemmas on the unfairness proxy, each as a property, for any monotone panel.
 
 The proxy is U(π) = [π(x_l) − π(x_r)] − [π̃(x_l) − π̃(x_r)] + beta on a reported pair (l, r), else 0.
-Scores are whole numbers of 2^-20, as everywhere.
+Scores are integers of 2^-20, as everywhere.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from likewise.auditing import parse_rule
 from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import Segments
-from likewise.learning import Audit, Learner, State
+from likewise.learning import Learner, Margins, State
 from likewise.learning.decisions import upcoming
 from likewise.randomness import Purpose
 from likewise.schema import Feature, FeatureSchema
@@ -113,7 +113,7 @@ def test_the_estimated_policy_is_close_with_the_stated_probability() -> None:
     for seed in range(40):
         learner = Learner(class_, 4, 0.3, 0.3, seed, player="context-ftpl")
         frozen = upcoming(State.start(learner))
-        draws = learner.schedule.draws(Audit(0.3, 0.3, 0.15, 0.12), 4, 1)
+        draws = learner.schedule.draws(Margins(0.3, 0.3, 0.15, 0.12), 4, 1)
         cells = class_.separating_points()
         estimate = learner.primal.scores(class_, frozen, cells, draws, 0)
         truth = learner.primal.scores(class_, frozen, cells, 60_000, 0, Purpose.EVALUATE)

@@ -195,5 +195,5 @@ def test_the_counterpart_holds_for_exponential_weights(
         return np.array(player.scores(hypotheses, frozen, points, 0, 0)) / ONE
 
     run = Run(hypotheses, x, policy).against(adversary)
-    off = 2.0**-20 * sum(run.ranges)  # scores are whole numbers of 2^-20
+    off = 2.0**-20 * sum(run.ranges)  # scores are integers of 2^-20
     run.check(player, 1 / 8, hypotheses.log_size, off)

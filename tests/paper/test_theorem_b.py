@@ -202,7 +202,7 @@ def learner_of(setting: Setting, player: str, eta: float, eps: float, x: float |
 
 def check_the_audit_lemma(played: Played, best: BestFair) -> None:
     """U_t(π^t) ≥ beta − r and U_t(π*) ≤ 0 on report rounds; violations are in report rounds."""
-    beta, r, rounding = played.learner.audit.beta, played.learner.audit.r, 2.0**-19
+    beta, r, rounding = played.learner.margins.beta, played.learner.margins.r, 2.0**-19
     for faced, policy, scores, pair in zip(
         played.faced, played.policies, played.scores, played.reports, strict=True
     ):
@@ -236,7 +236,7 @@ def test_theorem_b_holds_for_exponential_weights(
 ) -> None:
     learner = learner_of(EXACT[name], "exponential-weights", eta, eps, x)
     played = hostile_game(learner, EXACT[name], against)
-    off = 2.0**-19 * sum(played.ranges)  # published scores are whole numbers of 2^-20
+    off = 2.0**-19 * sum(played.ranges)  # published scores are integers of 2^-20
     check(played, played.bound(1 / 8, learner.hypotheses.log_size), off)
 
 

@@ -116,7 +116,7 @@ def test_deciding_and_resampling_are_independent_as_the_learner_draws_them() -> 
     points = hypotheses.separating_points()
     q = 0.5 * math.exp(-1.0)  # approved iff the noise is below −1
     weighted = [
-        player.outlook(hypotheses, frozen, points, cap, batch, cap=cap).inverses[0]
+        player.estimates(hypotheses, frozen, points, cap, batch, cap=cap).inverses[0]
         / ONE
         * float(player.decide(hypotheses, frozen, points, batch)[0])
         for batch in range(batches)
@@ -204,7 +204,7 @@ class Game:
 
     def exact_inverses(self, frozen: Frozen) -> list[int]:
         points = self.table.T.astype(np.uint8)
-        return self.learner.primal.outlook(self.learner.hypotheses, frozen, points, 0, 0).inverses
+        return self.learner.primal.estimates(self.learner.hypotheses, frozen, points, 0, 0).inverses
 
     def first(self, tried: list[int], cap: int) -> list[int]:
         """The number of the first draw that approves, at most M; the last draw never matters."""
@@ -336,7 +336,7 @@ def test_theorem_c_prime_holds_in_expectation_for_exponential_weights(
     game = Game(learner_of(table, schedule, "exponential-weights"), np.array(table, float), labels)
     assert game.chance == pytest.approx(1, abs=1e-9)
     assert game.checked > 1
-    assert game.regret.max() <= game.bound + 1e-3  # J and the scores are whole numbers of 2^-20
+    assert game.regret.max() <= game.bound + 1e-3  # J and the scores are integers of 2^-20
     # the corollary: C·E sqrt(max S) with C = 1/(2x) + x·log|H|
     big_c = 1 / (2 * x) + x * math.log(len(table))
     assert game.bound <= big_c * game.root_peak + 1e-9

@@ -101,9 +101,9 @@ def test_scores_estimate_the_policy_within_r(world: Steady) -> None:
     assert max(off) < 0.12 / 2 + 0.03  # 0.03 for the 5,000 evaluation draws
 
 
-@pytest.mark.parametrize("policy", [LargestGap(), FirstPair(), RandomPair(4), AllPairs()])
-def test_any_choice_of_the_reported_pair_can_be_played(world: Steady, policy: object) -> None:
-    played = play(world, learner(world, "auto", eta=1.0), 50, policy=policy)  # type: ignore[arg-type]
+@pytest.mark.parametrize("selection", [LargestGap(), FirstPair(), RandomPair(4), AllPairs()])
+def test_any_choice_of_the_reported_pair_can_be_played(world: Steady, selection: object) -> None:
+    played = play(world, learner(world, "auto", eta=1.0), 50, selection=selection)  # type: ignore[arg-type]
     assert played.reported.any()
 
 

@@ -8,7 +8,7 @@ from likewise.auditing.agreement import (
     krippendorff_alpha,
 )
 from likewise.auditing.metric_auditor import MetricAuditor, distance_units
-from likewise.auditing.metrics.base import Distance, Mahalanobis, Masked, WeightedL1
+from likewise.auditing.metrics.base import Mahalanobis, Masked, Metric, WeightedL1
 from likewise.auditing.metrics.opinions import FromFunction, Ratings
 from likewise.auditing.objections import MemberObjections, Objections, Pair
 from likewise.auditing.panel import Panel, Pivots, panel_name
@@ -26,7 +26,7 @@ from likewise.auditing.rules.thresholds import (
     more_than,
 )
 from likewise.auditing.rules.truth import from_function, from_truth_table
-from likewise.auditing.selection import AllPairs, FirstPair, LargestGap, Policy, RandomPair
+from likewise.auditing.selection import AllPairs, FirstPair, LargestGap, RandomPair, Selection
 
 __all__ = [
     "Agreement",
@@ -34,13 +34,13 @@ __all__ = [
     "And",
     "AtLeast",
     "Consistency",
-    "Distance",
     "FirstPair",
     "FromFunction",
     "LargestGap",
     "Mahalanobis",
     "Masked",
     "MemberObjections",
+    "Metric",
     "MetricAuditor",
     "Never",
     "Objections",
@@ -49,11 +49,11 @@ __all__ = [
     "Pair",
     "Panel",
     "Pivots",
-    "Policy",
     "RandomPair",
     "Ratings",
     "Report",
     "Rule",
+    "Selection",
     "Share",
     "Weighted",
     "WeightedL1",

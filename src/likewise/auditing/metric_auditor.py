@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.auditing.metrics.base import Distance
+from likewise.auditing.metrics.base import Metric
 from likewise.auditing.names import checked_name
 from likewise.errors import AuditError, LikewiseError, ParameterError
 from likewise.fixed_point import ONE, FloatArray, IntArray
@@ -40,7 +40,7 @@ class MetricAuditor:
     """
 
     name: str
-    distance: Distance
+    distance: Metric
 
     def __post_init__(self) -> None:
         checked_name(self.name, "MetricAuditor.name")

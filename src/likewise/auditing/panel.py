@@ -14,7 +14,7 @@ from likewise.auditing.objections import MemberObjections, Objections
 from likewise.auditing.reporting import Report, checked_scores, choose_report
 from likewise.auditing.rules.base import BoolArray, Rule
 from likewise.auditing.rules.parsing import as_rule
-from likewise.auditing.selection import LargestGap, Policy
+from likewise.auditing.selection import LargestGap, Selection
 from likewise.errors import AuditError, ParameterError
 from likewise.fixed_point import IntArray
 from likewise.schema import People
@@ -55,7 +55,7 @@ class Pivots:
 class Panel:
     """Auditors with distances, and the rule that joins them; another one may sit every round.
 
-    Definition "Monotone auditing scheme". Scores and the sensitivity alpha are whole numbers of
+    Definition "Monotone auditing scheme". Scores and the sensitivity alpha are integers of
     2^-20, so that every comparison is exact.
 
     >>> from likewise.auditing import Ratings
@@ -132,13 +132,13 @@ class Panel:
         people: People,
         scores: npt.ArrayLike,
         sensitivity: int,
-        policy: Policy | None = None,
+        selection: Selection | None = None,
         round: int | None = None,
     ) -> Report:
-        """The panel's report: of its violations, those that the policy chooses."""
+        """The panel's report: of its violations, those that are selected."""
         found = self.violations(people, scores, sensitivity)
         whole = checked_scores(scores, people.ids)
-        return choose_report(found, whole, people.ids, policy or LargestGap(), round)
+        return choose_report(found, whole, people.ids, selection or LargestGap(), round)
 
 
 def _check_auditor(auditor: object) -> None:
@@ -154,7 +154,7 @@ def _check_auditor(auditor: object) -> None:
 def _checked_sensitivity(sensitivity: int) -> int:
     if isinstance(sensitivity, bool) or not isinstance(sensitivity, int | np.integer):
         raise AuditError(
-            f"The sensitivity must be a whole number of 2^-20; got {sensitivity!r}. Use "
+            f"The sensitivity must be an integer of 2^-20; got {sensitivity!r}. Use "
             f"likewise.fixed_point.to_units(alpha)."
         )
     if sensitivity < 0:

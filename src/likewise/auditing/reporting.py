@@ -11,7 +11,7 @@ import numpy.typing as npt
 from likewise.auditing.objections import Objections, Pair
 from likewise.auditing.rules.base import BoolArray, Rule
 from likewise.auditing.rules.parsing import as_rule
-from likewise.auditing.selection import LargestGap, Policy
+from likewise.auditing.selection import LargestGap, Selection
 from likewise.errors import AuditError
 from likewise.fixed_point import ONE, IntArray
 
@@ -45,17 +45,17 @@ class Report:
 
 
 def checked_scores(scores: npt.ArrayLike, ids: Sequence[str]) -> IntArray:
-    """Scores of some people as whole numbers of 2^-20 within [0, 1].
+    """Scores of some people as integers of 2^-20 within [0, 1].
 
     >>> checked_scores([0.5, 0.25], ["ann", "bo"])
     Traceback (most recent call last):
-    likewise.errors.AuditError: Scores must be 2 whole numbers of 2^-20, one for each person; got \
+    likewise.errors.AuditError: Scores must be 2 integers of 2^-20, one for each person; got \
 float64 of shape (2,). Round them: np.rint(score * 2**20).astype(np.int64).
     """
     given = np.asarray(scores)
     if given.dtype.kind not in "iu" or given.shape != (len(ids),):
         raise AuditError(
-            f"Scores must be {len(ids)} whole numbers of 2^-20, one for each person; got "
+            f"Scores must be {len(ids)} integers of 2^-20, one for each person; got "
             f"{given.dtype} of shape {given.shape}. Round them: "
             f"np.rint(score * 2**20).astype(np.int64)."
         )
@@ -72,14 +72,14 @@ def choose_report(
     violations: BoolArray,
     scores: IntArray,
     ids: Sequence[str],
-    policy: Policy,
+    selection: Selection,
     round: int | None,
 ) -> Report:
-    """The report a policy makes of the ordered violations (k, k) of some people."""
+    """The report a selection makes of the ordered violations (k, k) of some people."""
     over, under = np.nonzero(violations)
     if not len(over):
         return Report()
-    chosen = policy.choose(scores[over] - scores[under], round)
+    chosen = selection.choose(scores[over] - scores[under], round)
     return Report(tuple((ids[over[n]], ids[under[n]]) for n in chosen))
 
 
@@ -87,10 +87,10 @@ def report(
     rule: Rule | str,
     objections: Objections,
     scores: npt.ArrayLike,
-    policy: Policy | None = None,
+    selection: Selection | None = None,
     round: int | None = None,
 ) -> Report:
-    """What a panel reports: the rule over its members' objections, then the policy.
+    """What a panel reports: the rule over its members' objections, then the selection.
 
     S_(l,r) = f(j¹_(l,r), …, jᵐ_(l,r)), definition "Auditing scheme". The person with the higher
     score is over. A pair with equal scores has no direction and is not reported. The
@@ -105,7 +105,7 @@ def report(
     whole = checked_scores(scores, objections.people)
     fired = as_rule(rule).fires(objections.votes(), tuple(objections.members))
     violations = fired & (whole[:, None] > whole[None, :])
-    return choose_report(violations, whole, objections.people, policy or LargestGap(), round)
+    return choose_report(violations, whole, objections.people, selection or LargestGap(), round)
 
 
 def decisive(

@@ -1,7 +1,8 @@
 """Which violating pair is reported: the paper's arbitrary choice, made explicit.
 
-Definition "Auditing scheme" reports one pair, "(arbitrarily) selected". A policy is given the gaps
-of the pairs the panel objects to, ordered by the place of the person over, then of the one under.
+Definition "Auditing scheme" reports one pair, "(arbitrarily) selected". A selection is given the
+gaps of the pairs the panel objects to, ordered by the place of the person over, then of the one
+under.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 from likewise.randomness import Purpose, Stream
 
-__all__ = ["AllPairs", "FirstPair", "LargestGap", "Policy", "RandomPair"]
+__all__ = ["AllPairs", "FirstPair", "LargestGap", "RandomPair", "Selection"]
 
 
-class Policy(Protocol):
+class Selection(Protocol):
     """Chooses among n ≥ 1 violating pairs."""
 
     def choose(self, gaps: IntArray, round: int | None, /) -> list[int]:

@@ -18,4 +18,4 @@ def accuracy_only(
     # A third of the bound's best temperature: nothing but accuracy is at stake, so learn fast.
     player = player_named("auto", hypotheses, "compiled")
     schedule = SelfTuned(eta=1.0, x=player.best_x(hypotheses) / 3)
-    return Learner(hypotheses, k, alpha, eps, seed, schedule=schedule, heeds_reports=False)
+    return Learner(hypotheses, k, alpha, eps, seed, schedule=schedule, ignores_reports=True)

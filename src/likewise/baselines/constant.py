@@ -19,4 +19,4 @@ def constant(
     """
     cut = Cut(schema.names[0], -np.inf if approve else np.inf)
     alone = Pool(schema, [cut], np.zeros((1, len(schema))))
-    return Learner(alone, k, alpha, eps, seed, heeds_reports=False)
+    return Learner(alone, k, alpha, eps, seed, ignores_reports=True)

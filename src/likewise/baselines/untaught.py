@@ -16,5 +16,5 @@ def untaught(hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed
     schedule = SelfTuned(eta=1.0, x=HOT)
     return Learner(
         hypotheses, k, alpha, eps, seed, schedule=schedule, player="exponential-weights",
-        heeds_reports=False,
+        ignores_reports=True,
     )  # fmt: skip

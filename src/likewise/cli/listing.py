@@ -8,7 +8,7 @@ import click
 
 from likewise.cli.main import main
 
-__all__ = ["REPORT_POLICIES", "RULES", "list_"]
+__all__ = ["RULES", "SELECTIONS", "list_"]
 
 RULES = (
     ("any", "one objection is enough"),
@@ -23,7 +23,7 @@ RULES = (
     ("weighted(banker: 2, ethicist: 1; 2)", "votes that weigh at least 2"),
     ("never", "nothing is ever reported"),
 )
-REPORT_POLICIES = {
+SELECTIONS = {
     "largest-gap": "the pair whose chances are furthest apart",
     "first": "the first, in the order of the people",
     "random": "one at random",
@@ -31,9 +31,9 @@ REPORT_POLICIES = {
 }
 
 
-@main.command("list", short_help="Worlds, learners, classes, rules and report policies.")
+@main.command("list", short_help="Worlds, learners, classes, rules and selections of a pair.")
 def list_() -> None:
-    """List the worlds and their classes, the learners, the rules and the report policies."""
+    """List the worlds and their classes, the learners, the rules and the selections of a pair."""
     from likewise.experiments.learners import LEARNERS
     from likewise.worlds import WORLDS
 
@@ -43,9 +43,7 @@ def list_() -> None:
     _section("Worlds (--world), with their classes (--hypotheses)", worlds)
     _section("Learners (--learner)", [(name, about) for name, (about, _) in LEARNERS.items()])
     _section("Rules (--rule); join them with `and`, `or` and parentheses", RULES)
-    _section(
-        "Report policies (--report): which violating pair is reported", REPORT_POLICIES.items()
-    )
+    _section("Selections (--report): which violating pair is reported", SELECTIONS.items())
 
 
 def _section(title: str, rows: Iterable[tuple[str, str]]) -> None:

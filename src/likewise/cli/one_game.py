@@ -15,15 +15,17 @@ if TYPE_CHECKING:
     from likewise.evaluation.comparator import BestFair
     from likewise.game import Transcript
     from likewise.learning import Learner
-    from likewise.worlds import Admissions, World
-    from likewise.worlds.loans import LoanSettings
+    from likewise.worlds import World
 
 __all__ = ["best_fair", "play_game", "print_game", "say_if_silent", "set_up"]
 
 
-def say_if_silent(world: LoanSettings | Admissions) -> None:
+def say_if_silent(world: World) -> None:
     """A rule that can never fire is allowed, and worth a word."""
-    members, rule = world.panel.members, world.panel.rule
+    panel = getattr(world, "panel", None)
+    if panel is None:
+        return
+    members, rule = panel.members, panel.rule
     if not rule.can_fire(members):
         click.echo(
             f"Note: the rule {rule} can never fire on a panel of {len(members)} "
@@ -39,14 +41,14 @@ def set_up(
     seed: int,
     delay: str,
     options: dict[str, Any],
-) -> tuple[LoanSettings | Admissions, Learner]:
+) -> tuple[World, Learner]:
     """The world and the learner that the options describe."""
     from likewise.experiments.learners import Settings, make_learner
     from likewise.game import parse_delay
     from likewise.worlds import WORLDS
 
     k = {} if options["k"] is None else {"k": options["k"]}
-    world = WORLDS[world_name](seed, rule=options["rule"], **k)
+    world = WORLDS[world_name].make(seed, rule=options["rule"], **k)
     hypotheses = world.hypotheses(options["hypotheses"])
     names = (
         "alpha", "eta", "x", "kappa", "r", "b", "noise_divisor", "draws", "engine",
@@ -69,17 +71,17 @@ def play_game(
     world: World,
     learner: Learner,
     rounds: int,
-    report_policy: str,
+    selection: str,
     seed: int,
     delay: str,
     *,
     record: bool,
 ) -> Transcript:
     """Play it, with a bar on the way."""
-    from likewise.auditing import AllPairs, FirstPair, LargestGap, Policy, RandomPair
+    from likewise.auditing import AllPairs, FirstPair, LargestGap, RandomPair, Selection
     from likewise.game import parse_delay, play
 
-    policies: dict[str, Policy] = {
+    selections: dict[str, Selection] = {
         "largest-gap": LargestGap(),
         "first": FirstPair(),
         "random": RandomPair(seed),
@@ -88,7 +90,7 @@ def play_game(
     late = parse_delay(delay)
     with progress_bar(rounds) as progress:
         return play(
-            world, learner, rounds, policy=policies[report_policy], record=record,
+            world, learner, rounds, selection=selections[selection], record=record,
             delay=late,
             progress=lambda moment: progress("rounds", moment.t),
         )  # fmt: skip

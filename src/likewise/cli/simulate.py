@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from likewise.cli.listing import REPORT_POLICIES
+from likewise.cli.listing import SELECTIONS
 from likewise.cli.main import AT_LEAST_ONE, OutputFile, main
 from likewise.cli.one_game import best_fair, play_game, print_game, say_if_silent, set_up
 
@@ -50,8 +50,8 @@ MEANT_FOR = {
 )
 @click.option(
     "--report",
-    "report_policy",
-    type=click.Choice(list(REPORT_POLICIES)),
+    "selection",
+    type=click.Choice(list(SELECTIONS)),
     default="largest-gap",
     show_default=True,
     help="Which violating pair is reported; `all` are averaged.",
@@ -123,7 +123,7 @@ def simulate(
     learner_name: str,
     rounds: int,
     seed: int,
-    report_policy: str,
+    selection: str,
     delay: str,
     no_comparator: bool,
     json_path: Path | None,
@@ -152,9 +152,7 @@ def simulate(
             err=True,
         )
     began = time.perf_counter()
-    transcript = play_game(
-        world, learner, rounds, report_policy, seed, delay, record=not no_comparator
-    )
+    transcript = play_game(world, learner, rounds, selection, seed, delay, record=not no_comparator)
     best = None if no_comparator else best_fair(transcript, options["hypotheses"])
     seconds = time.perf_counter() - began
     if trace is not None:

@@ -56,7 +56,7 @@ class Faced:
             )
         if pivots.shape != (k, k) or pivots.dtype.kind not in "iu":
             raise AuditError(
-                f"Faced.pivots must be whole numbers of 2^-20, one for each pair of the {k} "
+                f"Faced.pivots must be integers of 2^-20, one for each pair of the {k} "
                 f"people; got {pivots.dtype} of shape {pivots.shape}. Panel.pivots(people) has "
                 f"them as its distance."
             )

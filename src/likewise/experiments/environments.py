@@ -6,19 +6,19 @@ from collections.abc import Callable
 
 from likewise.worlds import Adaptive, Admissions, Adversarial, Drift, Loans, Strategic, World
 
-__all__ = ["ARENAS", "CHOOSING", "JUDGING"]
+__all__ = ["CHOOSING", "ENVIRONMENTS", "JUDGING"]
 
-Arena = Callable[[int], World]
+Environment = Callable[[int], World]
 
-JUDGING: dict[str, Arena] = {
+JUDGING: dict[str, Environment] = {
     "loans": Loans,
     "drift": Drift,
     "strategic": Strategic,
     "adaptive": Adaptive,
     "adversarial": Adversarial,
 }
-CHOOSING: dict[str, Arena] = {
+CHOOSING: dict[str, Environment] = {
     "admissions": Admissions,
     "loans, another market": lambda seed: Loans(seed, k=4, luck=0.35, harshness=0, leniency=0.7),
 }
-ARENAS = {**JUDGING, **CHOOSING}
+ENVIRONMENTS = {**JUDGING, **CHOOSING}

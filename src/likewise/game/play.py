@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.auditing import LargestGap, Policy
+from likewise.auditing import LargestGap, Selection
 from likewise.auditing.reporting import choose_report
 from likewise.errors import ParameterError
 from likewise.events import Audited, Event, Labelled, Outcome
@@ -53,7 +53,7 @@ def play(
     learner: Learner,
     rounds: int,
     *,
-    policy: Policy | None = None,
+    selection: Selection | None = None,
     delay: Delay = AT_ONCE,
     evaluation_draws: int = EVALUATION_DRAWS,
     record: bool = False,
@@ -76,7 +76,7 @@ def play(
             delay.rounds, "Rounds stay open until their feedback comes; allow for more of them.",
         )  # fmt: skip
     state, alpha = State.start(learner), to_units(learner.alpha)
-    table = _Table(world.course(), policy or LargestGap(), Inbox(delay), evaluation_draws)
+    table = _Table(world.course(), selection or LargestGap(), Inbox(delay), evaluation_draws)
     rows: list[tuple[float | int | bool, ...]] = []
     kept: list[Moment] = []
     encounters: list[Encounter] = []
@@ -101,7 +101,7 @@ class _Table:
     """Where they meet: who arrives, which pair is reported, and when the learner hears of it."""
 
     course: Course
-    policy: Policy
+    selection: Selection
     inbox: Inbox
     evaluation_draws: int
 
@@ -114,7 +114,7 @@ class _Table:
         scores = deployment.scores
         audited = drawn_for_audit(state, deployment.round)
         found = scores[:, None] - scores[None, :] > pivots.distance + learner.sensitivity
-        report = choose_report(found & audited, scores, people.ids, self.policy, t)
+        report = choose_report(found & audited, scores, people.ids, self.selection, t)
         draws, exact = (
             state.open[deployment.round].draws,
             self._policy(state, frozen, deployment, people),

@@ -11,7 +11,7 @@ from likewise.errors import ParameterError
 from likewise.events import Closed, Event
 from likewise.portable_math import log
 from likewise.randomness import Purpose, Stream
-from likewise.validation import real, whole
+from likewise.validation import integer, real
 
 __all__ = ["AT_ONCE", "Delay", "Inbox", "parse_delay"]
 
@@ -31,7 +31,7 @@ class Delay:
     chance: float = 1.0
 
     def __post_init__(self) -> None:
-        rounds = whole("delay", self.rounds, 0, LONGEST, "0 means that all comes at once.")
+        rounds = integer("delay", self.rounds, 0, LONGEST, "0 means that all comes at once.")
         object.__setattr__(self, "rounds", rounds)
         chance = real("delay", self.chance, "geometric:0.02 means 49 rounds in the mean.")
         if not 1 / LONGEST <= chance <= 1:

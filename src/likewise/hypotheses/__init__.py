@@ -16,9 +16,10 @@ from likewise.hypotheses.listed.linear import LinearByIntercepts
 from likewise.hypotheses.listed.pool import Cut, Pool
 from likewise.hypotheses.listed.stumps import Stumps
 from likewise.hypotheses.separating import greedy_separating_set, verify_separating_set
+from likewise.registry import HYPOTHESES
 
 __all__ = [
-    "CLASSES",
+    "HYPOTHESES",
     "Bits",
     "Conjunctions",
     "Cut",
@@ -39,24 +40,13 @@ __all__ = [
     "verify_separating_set",
 ]
 
-CLASSES: dict[str, type[HypothesisClass]] = {
-    "pool": Pool,
-    "segments": Segments,
-    "staircases": Staircases,
-    "conjunctions": Conjunctions,
-    "disjunctions": Disjunctions,
-    "parities": Parities,
-    "decision-lists": DecisionLists,
-    "stumps": Stumps,
-    "linear-by-intercepts": LinearByIntercepts,
-}
-
 
 def class_from_spec(spec: Mapping[str, Any]) -> HypothesisClass:
-    """Read any hypothesis class from its JSON."""
-    name = spec.get("class")
-    if name not in CLASSES:
+    """Read any hypothesis class from its JSON, by the name that it is registered under."""
+    name = str(spec.get("class"))
+    if name not in HYPOTHESES:
         raise HypothesisError(
-            f"A hypothesis class must be one of {', '.join(CLASSES)}; got {name!r}."
+            f"A hypothesis class must be one of {', '.join(HYPOTHESES)}; got {name!r}. If it is "
+            f"one of your own, its package has to be installed here."
         )
-    return CLASSES[name].from_spec(spec)
+    return HYPOTHESES[name].from_spec(spec)

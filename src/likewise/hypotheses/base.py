@@ -1,7 +1,7 @@
 """What every hypothesis class offers: people become points, costs add up, the least is found.
 
 A round's loss is a short list of signed costs on points: a cost c at x means that predicting 1
-at x costs c. A class keeps the sum of all of them in one array of whole numbers whose meaning is
+at x costs c. A class keeps the sum of all of them in one array of integers whose meaning is
 its own (a cost for every hypothesis, or for every cell), and whose size does not grow with time.
 """
 
@@ -30,7 +30,7 @@ Points = npt.NDArray[Any]
 class HypothesisClass(ABC):
     """A finite class H of binary predictors, with a constant inside and a separating set Q.
 
-    A hypothesis is written as a short array of whole numbers, its code. Ties are broken towards
+    A hypothesis is written as a short array of integers, its code. Ties are broken towards
     the smallest code, the same way every time.
     """
 
@@ -101,14 +101,14 @@ class HypothesisClass(ABC):
 class ExactWeights(ABC):
     """A class over which exponential weights can be computed exactly.
 
-    π(h) ∝ exp(−cost(h)/temperature), as whole weights (see :mod:`likewise.hypotheses.weights`).
+    π(h) ∝ exp(−cost(h)/temperature), as integer weights (see :mod:`likewise.hypotheses.weights`).
     """
 
     @abstractmethod
     def approval(
         self, costs: IntArray, temperature: float, points: Points
     ) -> list[tuple[int, int]]:
-        """π(x) of every point as a fraction of whole numbers; the temperature is in units."""
+        """π(x) of every point as a fraction of integers; the temperature is in units."""
 
     @abstractmethod
     def draw(

@@ -1,4 +1,4 @@
-"""Randomised policies, ΔH: whole weights on hypotheses, and scores as whole numbers of 2^-20."""
+"""Randomised policies, ΔH: integer weights on hypotheses, and scores as integers of 2^-20."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WEIGHT_BITS = 40
 def gibbs_weights(costs: IntArray, temperature: float) -> IntArray:
     """Exponential weights along the last axis: round(2^40·exp(−(c − min c)/temperature)).
 
-    Weights are whole numbers, so that their sums are the same in any order. What is lost is a
+    Weights are integers, so that their sums are the same in any order. What is lost is a
     weight of less than 2^-41 of the largest, which moves no probability by more than |H|·2^-41.
 
     >>> (gibbs_weights(np.array([0, 10]), 10 / np.log(4)) / 2**40).round(9).tolist()
@@ -27,7 +27,7 @@ def gibbs_weights(costs: IntArray, temperature: float) -> IntArray:
 
 
 def pick(weights: IntArray, number: int) -> int:
-    """The index that a whole number below the total weight falls on.
+    """The index that an integer below the total weight falls on.
 
     >>> [pick(np.array([2, 0, 1]), n) for n in (0, 1, 2)]
     [0, 0, 2]
@@ -36,7 +36,7 @@ def pick(weights: IntArray, number: int) -> int:
 
 
 def score(weight: int, total: int) -> int:
-    """A probability as a whole number of 2^-20, halves up.
+    """A probability as an integer of 2^-20, halves up.
 
     >>> score(1, 2), score(1, 3)
     (524288, 349525)

@@ -4,17 +4,19 @@ from likewise.learning.decisions import decide, drawn_for_audit
 from likewise.learning.deploy import Deployment, deploy, learn
 from likewise.learning.fold import apply
 from likewise.learning.learner import Learner
-from likewise.learning.margins import Audit
+from likewise.learning.margins import Margins
+from likewise.learning.primal import Player
 from likewise.learning.schedules import Paper, PaperOneSided, Schedule, SelfTuned
 from likewise.learning.state import State
 from likewise.learning.state_files import dump_state, load_state, parse_state, save_state
 
 __all__ = [
-    "Audit",
     "Deployment",
     "Learner",
+    "Margins",
     "Paper",
     "PaperOneSided",
+    "Player",
     "Schedule",
     "SelfTuned",
     "State",

@@ -14,7 +14,7 @@ from typing import Any
 from likewise.learning.learner import Learner
 from likewise.learning.pricing import Lifted
 from likewise.learning.schedules import Paper, PaperOneSided, SelfTuned
-from likewise.validation import whole
+from likewise.validation import integer
 
 __all__ = ["Bound", "bounds"]
 
@@ -67,10 +67,10 @@ def bounds(
     exponential weights.
     """
     if delay is not None:
-        delay = whole("delay", delay, 0, None, "It counts rounds.")
+        delay = integer("delay", delay, 0, None, "It counts rounds.")
     if pieces is not None:
-        pieces = whole("pieces", pieces, 1, None, "All at once is one piece.")
-    if not learner.heeds_reports or delay is None or (delay and learner.audit_share < 1):
+        pieces = integer("pieces", pieces, 1, None, "All at once is one piece.")
+    if learner.ignores_reports or delay is None or (delay and learner.audit_share < 1):
         return ()
     schedule, one_sided = learner.schedule, learner.pricing.one_sided
     if one_sided and not isinstance(learner.pricing, Lifted):
@@ -105,7 +105,7 @@ def _paper(learner: Learner, schedule: Paper, rounds: int) -> Bound:
     is the norm of the lifted loss. These are its inequalities, and no theorem about this program:
     reports are not resampled here, and its expectations are not those of a bad estimate.
     """
-    hypotheses, audit = learner.hypotheses, learner.audit
+    hypotheses, margins = learner.hypotheses, learner.margins
     eta, mu, k, s = schedule.error_weight(), schedule.mu(1), learner.k, hypotheses.separators
     omega = 1.0 / schedule.scale(0.0, k, s, 1.0)
     a, norm, source = 4.0 * omega * s * learner.copies, eta, "the paper's proof, plug-in dual"
@@ -115,12 +115,12 @@ def _paper(learner: Learner, schedule: Paper, rounds: int) -> Bound:
         a, norm = 8.0 * omega * s * k**3 * m + k / (math.e * m), 2.0 * eta
         source = "the paper's inequalities, corrected; no theorem about this program"
         holds = "in expectation, against an oblivious adversary"
-    beta, c = audit.beta, (audit.beta - audit.r) / audit.beta
+    beta, c = margins.beta, (margins.beta - margins.r) / margins.beta
     noise = 10.0 / omega * math.sqrt(s * learner.copies) * hypotheses.log_size
     rest = max(0.0, 2.0 * a - c * (mu - mu**3) / 2.0) * rounds * (beta / mu) ** 2
     w = 2.0 * a * norm * norm * rounds + noise + c * mu / 2.0 * beta**2 * rounds + rest
     spread = 2.0 * (mu * rounds + 1.0 / mu) * (w + eta * rounds)
-    reports = math.sqrt(spread / (beta * (beta - audit.r)))
+    reports = math.sqrt(spread / (beta * (beta - margins.r)))
     return Bound(source, holds, rounds, k, k / eta * w, reports)
 
 
@@ -181,8 +181,8 @@ class _Proof:
 
     @property
     def _c(self) -> float:
-        audit = self.learner.audit
-        return (audit.beta - audit.r) / audit.beta
+        margins = self.learner.margins
+        return (margins.beta - margins.r) / margins.beta
 
     @property
     def _audits(self) -> float:
@@ -199,15 +199,15 @@ class _Proof:
 
     def _fairness(self, squares: float) -> float:
         """(squares·C²/c + (1 + 5d/2)·c·beta²)·sqrt(n)/p² + 4·beta·delta/p."""
-        share, beta, c = self.learner.audit_share, self.learner.audit.beta, self._c
+        share, beta, c = self.learner.audit_share, self.learner.margins.beta, self._c
         late = 1.0 + 2.5 * self.delay
         steady = squares * self.constant**2 / c + late * c * beta * beta
         return steady * math.sqrt(self._audits) / share**2 + 4.0 * beta * self._failing / share
 
     def _bound(self, theorem: str, holds: str, w: float) -> Bound:
-        learner, audit, eta = self.learner, self.learner.audit, self.schedule.eta
+        learner, margins, eta = self.learner, self.learner.margins, self.schedule.eta
         spread = math.sqrt(self._audits) * (eta * self.rounds + w)
-        reports = 2.0 * math.sqrt(spread / (audit.beta * (audit.beta - audit.r)))
+        reports = 2.0 * math.sqrt(spread / (margins.beta * (margins.beta - margins.r)))
         if learner.audit_share < 1:
             theorem += " and D"
         source = f"Theorem {theorem}, {learner.primal.name}, C = {self.constant:.3g}"

@@ -1,4 +1,4 @@
-"""One canonical form for every loss: signed costs on points, as whole numbers of 2^-20.
+"""One canonical form for every loss: signed costs on points, as integers of 2^-20.
 
 | source            | point    | cost           |
 |-------------------|----------|----------------|

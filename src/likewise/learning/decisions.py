@@ -48,19 +48,19 @@ def decide(state: State, round_id: str) -> Decided:
     learner, batch = state.learner, round_.batches - 1
     points, frozen, one_sided = located(state, people), round_.policy, learner.pricing.one_sided
     cap = learner.resamples(round_.number)
-    outlook = learner.primal.outlook(
+    estimates = learner.primal.estimates(
         learner.hypotheses, frozen, points, round_.draws, batch, cap=cap
     )
     bits = learner.primal.decide(learner.hypotheses, frozen, points, batch)
     if isinstance(learner.pricing, Direct):
         # Its estimate has no bound where J has none, so J is capped even where it is exact.
-        outlook = replace(outlook, inverses=[min(j, cap * ONE) for j in outlook.inverses])
+        estimates = replace(estimates, inverses=[min(j, cap * ONE) for j in estimates.inverses])
     return Decided(
         round_id,
         tuple(
             Decision(person.id, bool(bit), score, inverse if one_sided and bit else None)
             for person, bit, score, inverse in zip(
-                people, bits, outlook.scores, outlook.inverses, strict=True
+                people, bits, estimates.scores, estimates.inverses, strict=True
             )
         ),
     )

@@ -115,7 +115,7 @@ def check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> N
     score, inverse = decision.score, decision.inverse_chance
     if isinstance(score, bool) or not isinstance(score, int) or not 0 <= score <= ONE:
         raise EventRefused(
-            f"Person {decision.person!r}: a score must be a whole number in [0, 2^20]; got "
+            f"Person {decision.person!r}: a score must be an integer in [0, 2^20]; got "
             f"{score!r}. likewise.fixed_point.to_units turns a chance into one."
         )
     if not isinstance(decision.approved, bool):
@@ -136,7 +136,7 @@ def check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> N
     if isinstance(inverse, bool) or not isinstance(inverse, int) or not ONE <= inverse <= largest:
         raise EventRefused(
             f"Person {decision.person!r} was approved, and labels are one-sided: the decision must "
-            f"come with its inverse chance, a whole number in [2^20, {largest}]; got {inverse!r}."
+            f"come with its inverse chance, an integer in [2^20, {largest}]; got {inverse!r}."
         )
 
 

@@ -209,7 +209,7 @@ def _audited(event: Audited, state: State) -> State:
         )
     check_pairs(event, round_, state.learner.sensitivity)
     round_ = replace(round_, outcome=event.outcome, pairs=event.pairs)
-    if event.outcome == "unaudited" or not state.learner.heeds_reports:
+    if event.outcome == "unaudited" or state.learner.ignores_reports:
         return _with_round(state, round_, reports=state.reports + (event.outcome == "report"))
     return _charge_report(state, round_)
 
@@ -236,7 +236,7 @@ def _charge_report(state: State, round_: OpenRound) -> State:
         tuning = tuning.charged(amount * len(people))
     audits = state.audits + 1
     mu = learner.schedule.mu(audits)
-    share, beta = learner.audit_share, learner.audit.beta
+    share, beta = learner.audit_share, learner.margins.beta
     lam = dual_step(state.lam, reported=reported, beta=beta, mu=mu, share=share)
     return _with_round(
         state, round_, costs=costs, tuning=tuning, lam=lam, audits=audits,

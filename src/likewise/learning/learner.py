@@ -12,11 +12,12 @@ from likewise.errors import ParameterError
 from likewise.fixed_point import ONE, from_units, to_units
 from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec
 from likewise.learning import primal
-from likewise.learning.margins import Audit
+from likewise.learning.margins import Margins
 from likewise.learning.pricing import Lifted, Pricing, pricing_named
 from likewise.learning.schedules import Paper, Schedule, SelfTuned, schedule_from_spec
 from likewise.oracles import ENGINES
-from likewise.validation import real, whole
+from likewise.registry import PLAYERS
+from likewise.validation import integer, real
 
 __all__ = ["Learner", "player_named"]
 
@@ -29,16 +30,10 @@ SMALLEST_SHARE = 0.001
 
 
 def player_named(name: str, hypotheses: HypothesisClass, engine: str) -> primal.Player:
-    """``context-ftpl``, ``exponential-weights``, or ``auto``: the exact one where there is one."""
+    """A primal player by name; ``auto`` is the exact one where the class allows it."""
     if name == "auto":
         name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "context-ftpl"
-    if name == "exponential-weights":
-        return primal.ExponentialWeights()
-    if name == "context-ftpl":
-        return primal.ContextFTPL(engine)
-    raise ParameterError(
-        "player", "must be auto, context-ftpl or exponential-weights", name, "Use auto if in doubt."
-    )
+    return PLAYERS[name].make(engine)
 
 
 @dataclass(frozen=True)
@@ -52,11 +47,11 @@ class Learner:
     k: the most people in a round. Rounds may have fewer.
     alpha: the size of a fairness violation.
     eps: the learner competes with policies that are fair at alpha − eps.
-    seed: of everything random, a whole number below 2^64.
+    seed: of everything random, an integer below 2^64.
     schedule: :class:`SelfTuned`, or :class:`Paper` for the paper's constants.
     player: ``auto``, ``context-ftpl`` or ``exponential-weights``.
     engine: who makes the draws of Context-FTPL; every engine makes the same ones.
-    heeds_reports: if not, the panel is ignored and only accuracy counts (a baseline).
+    ignores_reports: the panel is ignored and only accuracy counts (a baseline).
     feedback: ``full``, or ``one-sided``: labels become known only of those who were approved.
     estimate: how unseen labels are made up for, ``lifted`` or ``direct``.
     audit_share: the probability with which a round is drawn for audit; reports weigh 1/share.
@@ -71,13 +66,13 @@ class Learner:
     schedule: Schedule = field(default_factory=SelfTuned)
     player: str = "auto"
     engine: str = "compiled"
-    heeds_reports: bool = True
+    ignores_reports: bool = False
     feedback: str = "full"
     estimate: str = "lifted"
     audit_share: float = 1.0
     open_limit: int = 10_000
 
-    _PLAIN: ClassVar = ("heeds_reports", "feedback", "estimate", "audit_share", "open_limit")
+    _PLAIN: ClassVar = ("ignores_reports", "feedback", "estimate", "audit_share", "open_limit")
 
     def __post_init__(self) -> None:
         if not isinstance(self.hypotheses, HypothesisClass):
@@ -92,15 +87,15 @@ class Learner:
                 self.schedule,
                 "Make one: SelfTuned() or Paper(T).",
             )
-        k = whole("k", self.k, 1, None, "It is the most people in a round.")
+        k = integer("k", self.k, 1, None, "It is the most people in a round.")
         object.__setattr__(self, "k", k)
-        seed = whole("seed", self.seed, 0, 1 << 64, "Take any such number.")
+        seed = integer("seed", self.seed, 0, 1 << 64, "Take any such number.")
         object.__setattr__(self, "seed", seed)
         if self.engine not in ENGINES:
             raise ParameterError(
                 "engine", f"must be one of {', '.join(ENGINES)}", self.engine, "They all agree."
             )
-        limit = whole("open_limit", self.open_limit, 1, None, "It bounds the size of a state.")
+        limit = integer("open_limit", self.open_limit, 1, None, "It bounds the size of a state.")
         object.__setattr__(self, "open_limit", limit)
         share = real("audit_share", self.audit_share, "1 is the default.")
         if not SMALLEST_SHARE <= share <= 1:
@@ -132,10 +127,10 @@ class Learner:
                 "eta",
                 f"must be at least {SMALLEST_LABEL_COST * self.k / ONE:g} for k = {self.k}",
                 self.schedule.error_weight(),
-                "Costs are whole numbers of 2^-20; labels would weigh next to nothing.",
+                "Costs are integers of 2^-20; labels would weigh next to nothing.",
             )
         for name in ("alpha", "eps"):
-            object.__setattr__(self, name, getattr(self.audit, name))
+            object.__setattr__(self, name, getattr(self.margins, name))
 
     @cached_property
     def primal(self) -> primal.Player:
@@ -143,9 +138,9 @@ class Learner:
         return player_named(self.player, self.hypotheses, self.engine)
 
     @cached_property
-    def audit(self) -> Audit:
+    def margins(self) -> Margins:
         """How violations are asked for."""
-        return self.schedule.audit(self.alpha, self.eps, exact=self.primal.exact)
+        return self.schedule.margins(self.alpha, self.eps, exact=self.primal.exact)
 
     @cached_property
     def pricing(self) -> Pricing:
@@ -173,12 +168,12 @@ class Learner:
         """How many draws of h a batch of round t takes: R, or M if that is more."""
         if self.primal.exact:
             return 0
-        return max(self.schedule.draws(self.audit, self.k, t), self.resamples(t))
+        return max(self.schedule.draws(self.margins, self.k, t), self.resamples(t))
 
     @property
     def sensitivity(self) -> int:
         """What the panel is asked at, alpha − kappa, in units."""
-        return to_units(self.audit.alpha - self.audit.kappa)
+        return to_units(self.margins.alpha - self.margins.kappa)
 
     @cached_property
     def copies(self) -> int:
@@ -201,7 +196,7 @@ class Learner:
         if not isinstance(schedule, SelfTuned):
             return schedule
         x = self.default_x if schedule.x is None else schedule.x
-        asked = schedule.audit(self.alpha, self.eps, exact=self.primal.exact)
+        asked = schedule.margins(self.alpha, self.eps, exact=self.primal.exact)
         r = asked.r if schedule.r is None else schedule.r
         return replace(schedule, x=x, kappa=asked.kappa, r=r)
 
@@ -235,9 +230,12 @@ class Learner:
                 "schema", "must have the hash that was recorded", hypotheses.schema.digest,
                 f"Recorded was {spec['schema']}; the features have been changed.",
             )  # fmt: skip
+        given = dict(spec)
+        if "heeds_reports" in given:  # its name, and its opposite, until October 2026
+            given["ignores_reports"] = not given.pop("heeds_reports")
         plain = ("k", "alpha", "eps", "seed", "player", "engine", *cls._PLAIN)
         return cls(
             hypotheses=hypotheses,
-            schedule=schedule_from_spec(spec["schedule"]),
-            **{name: spec[name] for name in plain},
+            schedule=schedule_from_spec(given["schedule"]),
+            **{name: given[name] for name in plain},
         )

@@ -1,4 +1,4 @@
-"""How violations are asked for."""
+"""The margins of an audit: how violations are asked for."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from likewise.errors import ParameterError
 from likewise.validation import real
 
-__all__ = ["Audit"]
+__all__ = ["Margins"]
 
 
 @dataclass(frozen=True)
-class Audit:
+class Margins:
     """How violations are asked for: alpha, eps, and the split of eps into kappa and beta.
 
     The panel is asked at alpha − kappa; beta = eps − kappa is what a report proves; the estimate
     of a gap from draws may be off by r < beta. *The paper has kappa = beta = eps/2, r = eps/4.*
 
-    >>> Audit(alpha=0.3, eps=0.3, kappa=0.15, r=0.12).beta
+    >>> Margins(alpha=0.3, eps=0.3, kappa=0.15, r=0.12).beta
     0.15
     """
 

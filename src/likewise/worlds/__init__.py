@@ -1,11 +1,12 @@
 """Worlds: streams of people, labels and panels, each from a reason that the paper gives."""
 
+from likewise.registry import WORLDS
 from likewise.worlds.adaptive import Adaptive
 from likewise.worlds.admissions import Admissions
 from likewise.worlds.adversarial import Adversarial
 from likewise.worlds.base import Course, Encounter, Recorded, Steady, View, World
 from likewise.worlds.drift import Drift
-from likewise.worlds.loans import Loans, LoanSettings
+from likewise.worlds.loans import Loans
 from likewise.worlds.strategic import Strategic
 
 __all__ = [
@@ -23,12 +24,3 @@ __all__ = [
     "View",
     "World",
 ]
-
-WORLDS: dict[str, type[LoanSettings] | type[Admissions]] = {
-    "loans": Loans,
-    "admissions": Admissions,
-    "drift": Drift,
-    "strategic": Strategic,
-    "adaptive": Adaptive,
-    "adversarial": Adversarial,
-}

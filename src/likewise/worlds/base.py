@@ -5,12 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise.auditing import Panel, Pivots
+from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import HypothesisClass
 from likewise.schema import FeatureSchema, People
@@ -66,6 +67,17 @@ class World(ABC):
     summary: str
     k: int
     classes: tuple[str, ...]
+
+    @classmethod
+    def make(cls, seed: int, **settings: Any) -> Self:
+        """A world from its seed and its settings by name, as studies and the command line do."""
+        try:
+            return cls(seed, **settings)  # type: ignore[call-arg] # worlds are dataclasses
+        except TypeError as error:
+            raise ParameterError(
+                "world", f"must be made of its seed and settings, {cls.__name__}(seed, …)",
+                settings, f"{error}.",
+            ) from error  # fmt: skip
 
     @property
     @abstractmethod

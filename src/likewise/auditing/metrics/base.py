@@ -26,12 +26,12 @@ from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray
 from likewise.schema import People
 
-__all__ = ["Distance", "Mahalanobis", "Masked", "WeightedL1"]
+__all__ = ["Mahalanobis", "Masked", "Metric", "WeightedL1"]
 
 _ROUNDING = 1e-9
 
 
-class Distance(Protocol):
+class Metric(Protocol):
     """The distances of some people from each other: a symmetric array (k, k) within [0, 1]."""
 
     def __call__(self, people: People, /) -> FloatArray:
@@ -178,10 +178,10 @@ class Masked:
     [[0.0, 0.25], [0.25, 0.0]]
     """
 
-    base: Distance
+    base: Metric
     features: tuple[str, ...]
 
-    def __init__(self, base: Distance, features: Iterable[str]) -> None:
+    def __init__(self, base: Metric, features: Iterable[str]) -> None:
         object.__setattr__(self, "base", base)
         object.__setattr__(self, "features", checked_features(features, "Masked.features"))
 

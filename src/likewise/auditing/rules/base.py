@@ -66,7 +66,7 @@ class Rule(ABC):
         distances; "or" is min and "and" is max, so nothing is enumerated. Members of the same
         distance are ordered by their place on the panel. Where the rule cannot fire the pivot is
         the paper's dummy j^(m+1): distance 1, place −1. Distances have shape (m, …); floats are
-        meant as they are, whole numbers are units of 2^-20, so that 1 is :data:`units.ONE`.
+        meant as they are, integers are units of 2^-20, so that 1 is :data:`units.ONE`.
 
         >>> d = np.array([0.53, 0.1, 0.3, 0.65, 0.38])  # the paper's figure: d2 < d3 < d5 < d1 < d4
         >>> panel = ["j1", "j2", "j3", "j4", "j5"]

@@ -42,7 +42,7 @@ class AtLeast(Rule):
         ):
             raise ParameterError(
                 "AtLeast.votes",
-                "must be a whole number or a share",
+                "must be an integer or a share",
                 self.votes,
                 'Write a share as text, at_least("80%") or at_least("4/5"): a float is not exact.',
             )
@@ -180,7 +180,7 @@ def at_least(votes: int | str | Fraction, of: Iterable[str] | None = None) -> At
         return AtLeast(Share(number), named)
     if number.denominator != 1:
         raise ParameterError(
-            "at_least(votes)", "must be a whole number or a share", votes, "Write 4 or 80%."
+            "at_least(votes)", "must be an integer or a share", votes, "Write 4 or 80%."
         )
     return AtLeast(int(number), named)
 

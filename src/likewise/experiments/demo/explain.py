@@ -171,9 +171,9 @@ def _pivot(moment: Moment, case: Case, alpha: int) -> tuple[str, ...]:
 
 
 def _learner(moment: Moment, case: Case, learner: Learner) -> tuple[str, ...]:
-    if not learner.heeds_reports:
+    if learner.ignores_reports:
         return ("Nothing: this learner does not listen to the panel.",)
-    audit, schedule = learner.audit, learner.schedule
+    audit, schedule = learner.margins, learner.schedule
     mu = schedule.mu(moment.t)
     after = dual_step(moment.lam, reported=case.reported, beta=audit.beta, mu=mu)
     move = "rose" if after > moment.lam else "fell" if after < moment.lam else "stayed"

@@ -72,14 +72,14 @@ def _introduction(demo: Demo) -> str:
 
 def _results(demo: Demo) -> str:
     """What came out, in three boxes: the deaf learner, the last of those who listen, the best."""
-    deaf = [s for s in demo.shown if not s.transcript.learner.heeds_reports]
+    deaf = [s for s in demo.shown if s.transcript.learner.ignores_reports]
     boxes = []
     for title, shown in (("Deaf to the panel", deaf[:1]), ("Listening to it", demo.shown[-1:])):
         for one in shown:
             s = one.summary
             late = f"{_percent(s.violations_per_1000_last_quarter / 1000)} of the last quarter"
             small = f"{late}; {_percent(s.error_rate)} of decisions wrong"
-            if one.transcript.learner.heeds_reports:
+            if not one.transcript.learner.ignores_reports:
                 small += f" (untaught: {_percent(_untaught(demo))})"
             big = f"{s.violations:,} of {s.rounds:,} rounds unfair"
             boxes.append(_box(title, one.name, big, small))
@@ -184,7 +184,7 @@ def _pictures(demo: Demo) -> str:
 
 def _captions(demo: Demo) -> dict[str, str]:
     """What to see in each picture."""
-    audit = demo.shown[-1].transcript.learner.audit
+    audit = demo.shown[-1].transcript.learner.margins
     start = figures.error_start(demo.rounds)
     return {
         "violations": "A line that flattens means fewer and fewer violations; one that is deaf to "
@@ -246,11 +246,11 @@ def _part(part: Part) -> str:
 
 
 def _words(demo: Demo) -> str:
-    audit = demo.shown[-1].transcript.learner.audit
+    audit = demo.shown[-1].transcript.learner.margins
     alpha, asked = 100 * demo.alpha, 100 * (audit.alpha - audit.kappa)
     words = {
         "Chance": "how likely the learner approves an applicant; one draw then decides.",
-        "Distance": "how different an auditor finds two applicants, from 0 to 100 points.",
+        "Metric": "how different an auditor finds two applicants, from 0 to 100 points.",
         "Violation": f"two chances differ by more than the pivot’s distance and alpha = {alpha:g} "
         "points. Nobody sees violations but this report.",
         "Report": f"the pair that the panel names when asked at alpha − kappa = {asked:g} points: "

@@ -12,13 +12,13 @@ from likewise.game import parse_delay
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Learner, Paper, SelfTuned
 
-__all__ = ["ALPHA", "Contender"]
+__all__ = ["ALPHA", "Configuration"]
 
 ALPHA = 0.3
 
 
 @dataclass(frozen=True)
-class Contender:
+class Configuration:
     """One point of a study: a learner with its knob, and what it hears, how late.
 
     ``delay`` is written as on the command line: ``50``, or ``geometric:0.02``.

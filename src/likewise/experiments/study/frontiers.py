@@ -21,7 +21,7 @@ from likewise.experiments.canvas import (
     name_points,
 )  # fmt: skip
 from likewise.experiments.demo.run import fraction
-from likewise.experiments.study.configurations import ALPHA, Contender
+from likewise.experiments.study.configurations import ALPHA, Configuration
 from likewise.experiments.study.tables import Point
 
 __all__ = ["frontiers_svg", "write_frontiers"]
@@ -85,8 +85,8 @@ def _panel(axes: Axes, name: str, found: Sequence[Point]) -> None:
     longest = max(p.rounds[-1] for p in found)
     axes.set_title(f"{name}, T = {longest:,}", loc="left", size=13, weight="bold")
     lines, labels = [], []
-    for learner in dict.fromkeys(p.contender.learner for p in found):
-        mine = [p for p in found if p.contender.learner == learner]
+    for learner in dict.fromkeys(p.configuration.learner for p in found):
+        mine = [p for p in found if p.configuration.learner == learner]
         line = [(100 * p.error[-1], p.violations[-1]) for p in mine]
         colour = colour_of(learner)
         axes.plot(
@@ -94,18 +94,18 @@ def _panel(axes: Axes, name: str, found: Sequence[Point]) -> None:
             mec="white", mew=0.7, clip_on=False,
         )  # fmt: skip
         lines.append(line)
-        knobs = [_knob(p.contender) for p in mine]
+        knobs = [_knob(p.configuration) for p in mine]
         labels += [(*at, knob, colour) for at, knob in zip(line, knobs, strict=True) if knob]
     _scale(axes, [mark for line in lines for mark in line])
     name_points(axes, labels, lines)
 
 
-def _knob(contender: Contender) -> str:
+def _knob(configuration: Configuration) -> str:
     """What was turned: eta, or by how much the paper's noise was divided."""
-    if contender.eta is not None:
-        return fraction(contender.eta)
-    if contender.noise_divisor is not None:
-        power = str(round(math.log10(contender.noise_divisor)))
+    if configuration.eta is not None:
+        return fraction(configuration.eta)
+    if configuration.noise_divisor is not None:
+        power = str(round(math.log10(configuration.noise_divisor)))
         return f"10{power.translate(RAISED)}"
     return ""
 
@@ -116,7 +116,7 @@ def _legend(fig: Figure, shown: Mapping[str, Sequence[Point]]) -> None:
     fig.text(4 / WIDTH, 1 - 18 / tall, "Rounds in violation against error", weight="bold", size=14)
     says = "Beside the marks: eta, or by what the paper's noise is divided"
     fig.text(4 / WIDTH, 1 - 61 / tall, says, size=12)
-    there = {p.contender.learner for found in shown.values() for p in found}
+    there = {p.configuration.learner for found in shown.values() for p in found}
     handles = [
         Line2D([], [], color=colour_of(name), marker=mark, ms=8, lw=1.4, label=name)
         for name, mark in MARKERS.items()
@@ -131,7 +131,7 @@ def _legend(fig: Figure, shown: Mapping[str, Sequence[Point]]) -> None:
 def _told(point: Point) -> str:
     """A point in words, for those who cannot see it."""
     return (
-        f"{point.contender.title}, error {point.error[-1]:.1%}, {point.violations[-1]:.0f} "
+        f"{point.configuration.title}, error {point.error[-1]:.1%}, {point.violations[-1]:.0f} "
         f"violations"
     )
 

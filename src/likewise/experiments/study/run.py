@@ -14,8 +14,8 @@ from pathlib import Path
 from likewise.evaluation.comparator import best_fair_policy
 from likewise.evaluation.counts import summarise
 from likewise.evaluation.faced import faced_rounds
-from likewise.experiments.environments import ARENAS
-from likewise.experiments.study.configurations import ALPHA, Contender
+from likewise.experiments.environments import ENVIRONMENTS
+from likewise.experiments.study.configurations import ALPHA, Configuration
 from likewise.game import Transcript, parse_delay, play
 from likewise.learning.learner import ALGORITHM
 from likewise.worlds import Encounter, Recorded, Steady, World
@@ -39,21 +39,21 @@ class StudySpec:
     noise_divisors: tuple[float, ...] = (1.0, 1e4, 1e5, 1e6)
     heard: tuple[tuple[str, str, float], ...] = (("full", "0", 1.0),)
 
-    def contenders(self) -> tuple[Contender, ...]:
+    def configurations(self) -> tuple[Configuration, ...]:
         """All points, ours first."""
         ours = [
-            Contender(name, eta, None, *heard)
+            Configuration(name, eta, None, *heard)
             for name in ("self-tuned", "exact")
             for heard in self.heard
             for eta in self.etas
         ]
-        paper = [Contender("paper", noise_divisor=d) for d in self.noise_divisors]
-        return (*ours, Contender("untaught"), *paper)
+        paper = [Configuration("paper", noise_divisor=d) for d in self.noise_divisors]
+        return (*ours, Configuration("untaught"), *paper)
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one contender did with one seed by one horizon."""
+    """What one configuration did with one seed by one horizon."""
 
     learner: str
     eta: float | None
@@ -72,9 +72,9 @@ class Result:
     audit_share: float = 1.0
 
     @property
-    def contender(self) -> Contender:
+    def configuration(self) -> Configuration:
         """Whose it is."""
-        return Contender(**{f.name: getattr(self, f.name) for f in fields(Contender)})
+        return Configuration(**{f.name: getattr(self, f.name) for f in fields(Configuration)})
 
 
 @dataclass(frozen=True)
@@ -84,13 +84,13 @@ class _Job:
     seed: int
     folder: Path = field(compare=False)
 
-    def file(self, contender: Contender) -> Path:
+    def file(self, configuration: Configuration) -> Path:
         """Where the result is kept; another version of the algorithm has files of its own."""
         spec = self.spec
-        key = [ALGORITHM, contender.key, self.eps, self.seed]
+        key = [ALGORITHM, configuration.key, self.eps, self.seed]
         key += [spec.world, spec.hypotheses, spec.horizons]
         name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:12]
-        return self.folder / f"{contender.learner}-{self.eps}-{self.seed}-{name}.json"
+        return self.folder / f"{configuration.learner}-{self.eps}-{self.seed}-{name}.json"
 
 
 def run_study(
@@ -113,27 +113,27 @@ def run_study(
 
 def _read(work: Iterable[_Job]) -> Iterable[Result]:
     for job in work:
-        for contender in job.spec.contenders():
-            for row in json.loads(job.file(contender).read_text()):
+        for configuration in job.spec.configurations():
+            for row in json.loads(job.file(configuration).read_text()):
                 yield Result(**row)
 
 
 def _run(job: _Job) -> _Job:
-    """All contenders in one world; what does not react to them is made once."""
-    wanting = [c for c in job.spec.contenders() if not job.file(c).exists()]
+    """All configurations in one world; what does not react to them is made once."""
+    wanting = [c for c in job.spec.configurations() if not job.file(c).exists()]
     if not wanting:
         return job
-    world = ARENAS[job.spec.world](job.seed)
-    arena = _Arena(job, world)
-    for contender in wanting:
-        rows = [asdict(row) for row in arena.contend(contender)]
-        part = job.file(contender).with_suffix(".part")
+    world = ENVIRONMENTS[job.spec.world](job.seed)
+    environment = _Environment(job, world)
+    for configuration in wanting:
+        rows = [asdict(row) for row in environment.play(configuration)]
+        part = job.file(configuration).with_suffix(".part")
         part.write_text(json.dumps(rows))
-        part.rename(job.file(contender))
+        part.rename(job.file(configuration))
     return job
 
 
-class _Arena:
+class _Environment:
     """A world with the best fair policy for each horizon: known beforehand where it is steady."""
 
     def __init__(self, job: _Job, world: World) -> None:
@@ -152,33 +152,35 @@ class _Arena:
         reached = [n for n in self._job.spec.horizons if n <= len(faced)]
         return {n: best_fair_policy(self._hypotheses, faced[:n], slack).error for n in reached}
 
-    def contend(self, contender: Contender) -> Iterable[Result]:
-        """What one contender does here, by every horizon."""
+    def play(self, configuration: Configuration) -> Iterable[Result]:
+        """What one configuration does here, by every horizon."""
         # Only the paper's schedule knows the horizon: to the others, the first rounds of a long
         # game are a short game.
-        if contender.learner == "paper":
+        if configuration.learner == "paper":
             for rounds in self._job.spec.horizons:
-                whole, best = self._play(contender, rounds)
-                yield self._result(contender, whole, best[rounds])
+                whole, best = self._play(configuration, rounds)
+                yield self._result(configuration, whole, best[rounds])
         else:
-            whole, best = self._play(contender, self._longest)
+            whole, best = self._play(configuration, self._longest)
             for rounds in self._job.spec.horizons:
-                yield self._result(contender, whole.first(rounds), best[rounds])
+                yield self._result(configuration, whole.first(rounds), best[rounds])
 
-    def _play(self, contender: Contender, rounds: int) -> tuple[Transcript, dict[int, float]]:
+    def _play(
+        self, configuration: Configuration, rounds: int
+    ) -> tuple[Transcript, dict[int, float]]:
         job, reacts = self._job, not self._best
-        learner = contender.make(self._hypotheses, self._world.k, job.eps, job.seed, rounds)
-        delay = parse_delay(contender.delay)
+        learner = configuration.make(self._hypotheses, self._world.k, job.eps, job.seed, rounds)
+        delay = parse_delay(configuration.delay)
         whole = play(self._world, learner, rounds, record=reacts, delay=delay)
         return whole, self._best_fair(whole.encounters) if reacts else self._best
 
-    def _result(self, contender: Contender, game: Transcript, best: float) -> Result:
+    def _result(self, configuration: Configuration, game: Transcript, best: float) -> Result:
         summary = summarise(game, best)
         return Result(
-            contender.learner, contender.eta, contender.noise_divisor, self._job.eps,
+            configuration.learner, configuration.eta, configuration.noise_divisor, self._job.eps,
             self._job.seed, game.rounds,
             summary.error_rate, summary.violations, summary.reports,
             summary.violations_per_1000_last_quarter, summary.oracle_calls,
             best / summary.people,
-            contender.feedback, contender.delay, contender.audit_share,
+            configuration.feedback, configuration.delay, configuration.audit_share,
         )  # fmt: skip

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from likewise.errors import LikewiseError
 from likewise.evaluation.counts import growth_exponent
-from likewise.experiments.environments import ARENAS
-from likewise.experiments.study.configurations import ALPHA, Contender
+from likewise.experiments.environments import ENVIRONMENTS
+from likewise.experiments.study.configurations import ALPHA, Configuration
 from likewise.experiments.study.run import Result, StudySpec
 from likewise.worlds import Steady
 
@@ -19,9 +19,9 @@ __all__ = ["Point", "beaten", "points", "study_markdown", "write_between_marks"]
 
 @dataclass(frozen=True)
 class Point:
-    """One contender at one eps: means over the seeds, by horizon."""
+    """One configuration at one eps: means over the seeds, by horizon."""
 
-    contender: Contender
+    configuration: Configuration
     eps: float
     rounds: tuple[int, ...]
     error: tuple[float, ...]
@@ -45,12 +45,12 @@ def points(spec: StudySpec, results: Sequence[Result]) -> list[Point]:
     """Average over the seeds."""
     found = []
     for eps in spec.eps:
-        for contender in spec.contenders():
-            mine = [r for r in results if r.eps == eps and r.contender == contender]
+        for configuration in spec.configurations():
+            mine = [r for r in results if r.eps == eps and r.configuration == configuration]
             by_rounds = [[r for r in mine if r.rounds == n] for n in spec.horizons]
             found.append(
                 Point(
-                    contender,
+                    configuration,
                     eps,
                     spec.horizons,
                     tuple(_mean([r.error_rate for r in rows]) for rows in by_rounds),
@@ -73,8 +73,8 @@ def beaten(found: Sequence[Point]) -> list[tuple[Point, Point]]:
         (paper, mine)
         for paper in found
         for mine in found
-        if paper.contender.learner == "paper"
-        and mine.contender.ours
+        if paper.configuration.learner == "paper"
+        and mine.configuration.ours
         and paper.eps == mine.eps
         and paper.beats(mine)
     ]
@@ -82,7 +82,7 @@ def beaten(found: Sequence[Point]) -> list[tuple[Point, Point]]:
 
 def study_markdown(spec: StudySpec, found: Sequence[Point]) -> str:
     """A table for each eps, and what follows from them."""
-    world = ARENAS[spec.world](spec.seeds[0])
+    world = ENVIRONMENTS[spec.world](spec.seeds[0])
     hypotheses = world.hypotheses(spec.hypotheses)
     reacts = not isinstance(world, Steady)
     lines = [
@@ -124,7 +124,7 @@ def _row(point: Point, *, own_comparator: bool) -> str:
     cells.append(f"{point.last_quarter:.1f}")
     if own_comparator:
         cells.append(f"{point.comparator:.3f}")
-    return f"| {point.contender.title} | {' | '.join(cells)} |"
+    return f"| {point.configuration.title} | {' | '.join(cells)} |"
 
 
 def _verdict(found: Sequence[Point]) -> str:
@@ -135,7 +135,7 @@ def _verdict(found: Sequence[Point]) -> str:
             "reports together, at any of the horizons."
         )
     said = "; ".join(
-        f"{p.contender.title} beats {o.contender.title} at eps = {p.eps:g}, T = "
+        f"{p.configuration.title} beats {o.configuration.title} at eps = {p.eps:g}, T = "
         f"{', '.join(map(str, p.beats(o)))}"
         for p, o in pairs
     )
@@ -145,11 +145,11 @@ def _verdict(found: Sequence[Point]) -> str:
 def _prices(found: Sequence[Point]) -> Iterator[str]:
     """What it costs to hear less, or later: beside the same learner that hears all at once."""
     for point in found:
-        mine = point.contender
-        if not mine.ours or mine == Contender(mine.learner, mine.eta):
+        mine = point.configuration
+        if not mine.ours or mine == Configuration(mine.learner, mine.eta):
             continue
-        whole = Contender(mine.learner, mine.eta)
-        full = next(p for p in found if p.contender == whole and p.eps == point.eps)
+        whole = Configuration(mine.learner, mine.eta)
+        full = next(p for p in found if p.configuration == whole and p.eps == point.eps)
         ratio, more = point.violations[-1] / full.violations[-1], point.error[-1] - full.error[-1]
         yield (
             f"- {mine.title}: {ratio:.2f} times the violations and {more:+.3f} error, beside "

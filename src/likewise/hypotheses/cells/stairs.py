@@ -50,11 +50,11 @@ def walk_of(cells: IntArray, temperature: float) -> list[list[int]]:
 
         Z_a(m) = exp(−c_a(m)/temperature)·Z_{a+1}(m) + Z_a(m − 1),
 
-    and stopping has the first summand's share in it: returned as a whole number of 2^-40. Those
+    and stopping has the first summand's share in it: returned as an integer of 2^-40. Those
     numbers *are* the policy: everything else is computed from them without rounding.
 
     A Z may be beyond any float, so it is kept as n·exp(−least/temperature), with the least cost
-    of :func:`costs_of_rows` as a whole number and 1 ≤ n ≤ |H|: nothing overflows, and nothing that
+    of :func:`costs_of_rows` as an integer and 1 ≤ n ≤ |H|: nothing overflows, and nothing that
     matters underflows, at any temperature. Only + · / of float64 in a fixed order, and
     :mod:`likewise.portable_math`: the same numbers on every machine. A walk has A + B steps, and
     each is off by 2^-41 and a rounding error: no probability is off by more than (A + B)·2^-40.
@@ -85,7 +85,7 @@ def approvals_of(walk: list[list[int]], rows: int, first: int) -> list[list[int]
     """P(cell (a, b) is approved), for a < rows and b ≥ first, in 2^(−40·(a + B − b)).
 
     A cell is approved if in its row or an earlier one the walk goes from threshold b + 1 to b.
-    After n steps all chances are whole numbers of 2^(−40·n), and they are added up as such.
+    After n steps all chances are integers of 2^(−40·n), and they are added up as such.
     """
     columns = len(walk[0]) - 1
     arrive, approved = [0] * columns + [1], [0] * columns

@@ -19,7 +19,7 @@ from likewise.schema import People
 
 __all__ = ["LARGEST_LIST", "Listed"]
 
-# Whole weights of 2^40 each must add up within 63 bits.
+# Integer weights of 2^40 each must add up within 63 bits.
 LARGEST_LIST = 1 << (63 - WEIGHT_BITS)
 
 

@@ -63,7 +63,7 @@ class DecisionLists(OverFlags):
         if not isinstance(length, int) or not 1 <= length <= n:
             raise ParameterError(
                 "DecisionLists.length",
-                f"must be a whole number from 1 to the number of columns, {n}",
+                f"must be an integer from 1 to the number of columns, {n}",
                 length,
                 "A list that asks for a column twice says no more than a shorter one.",
             )

@@ -90,7 +90,7 @@ class Stumps(Listed):
             )
         if feature.kind != "number" and any(level % 1 for level in levels):
             raise ParameterError(
-                parameter, f"must be whole numbers as {name!r} is", levels, "Round them up."
+                parameter, f"must be integers as {name!r} is", levels, "Round them up."
             )
         low, high = feature.limits
         if self._below(name, levels[0]) < low or levels[-1] > high:
@@ -126,7 +126,7 @@ class Stumps(Listed):
         columns = check_columns("Stumps", schema, columns, NUMERIC)
         if not isinstance(parts, int) or parts < 2:
             raise ParameterError(
-                "Stumps.from_quantiles.parts", "must be a whole number from 2", parts, "Try 10."
+                "Stumps.from_quantiles.parts", "must be an integer from 2", parts, "Try 10."
             )
         people = schema.people(np.asarray(reference, dtype=np.float64))
         ranks = np.arange(1, parts) * len(people) // parts

@@ -1,7 +1,7 @@
 """Primal players: who sets the policy."""
 
-from likewise.learning.primal.base import Frozen, Outlook, Player
+from likewise.learning.primal.base import Estimates, Frozen, Player
 from likewise.learning.primal.context_ftpl import ContextFTPL
 from likewise.learning.primal.exponential_weights import ExponentialWeights
 
-__all__ = ["ContextFTPL", "ExponentialWeights", "Frozen", "Outlook", "Player"]
+__all__ = ["ContextFTPL", "Estimates", "ExponentialWeights", "Frozen", "Player"]

@@ -12,7 +12,7 @@ from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Purpose
 
-__all__ = ["Frozen", "Outlook", "Player"]
+__all__ = ["Estimates", "Frozen", "Player"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Frozen:
 
 
 @dataclass(frozen=True)
-class Outlook:
+class Estimates:
     """What is known of a round's policy at some points, in units of 2^-20.
 
     ``scores`` are π̃^t(x); ``inverses`` are J(x), one over the chance of approval. With draws, J is
@@ -62,6 +62,11 @@ class Player(ABC):
     share_of_best_x: float
     share_estimated: float
 
+    @classmethod
+    def make(cls, engine: str) -> Player:  # noqa: ARG003
+        """A player by its name alone; ``engine`` is for those who make draws."""
+        return cls()
+
     @abstractmethod
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """What moving the policy costs."""
@@ -71,7 +76,7 @@ class Player(ABC):
         """What randomising the policy costs."""
 
     @abstractmethod
-    def outlook(
+    def estimates(
         self,
         hypotheses: HypothesisClass,
         frozen: Frozen,
@@ -81,7 +86,7 @@ class Player(ABC):
         purpose: Purpose = Purpose.ELICIT,
         *,
         cap: int = 1,
-    ) -> Outlook:
+    ) -> Estimates:
         """Scores and inverse chances from the same fresh draws, J from the first ``cap``."""
 
     def scores(
@@ -94,7 +99,7 @@ class Player(ABC):
         purpose: Purpose = Purpose.ELICIT,
     ) -> list[int]:
         """π̃^t(x) of every point in units of 2^-20, from fresh draws for every batch."""
-        return self.outlook(hypotheses, frozen, points, draws, batch, purpose).scores
+        return self.estimates(hypotheses, frozen, points, draws, batch, purpose).scores
 
     @abstractmethod
     def decide(

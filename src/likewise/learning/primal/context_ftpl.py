@@ -15,7 +15,7 @@ from likewise.errors import ParameterError
 from likewise.fixed_point import ONE
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.hypotheses.weights import score
-from likewise.learning.primal.base import Frozen, Outlook, Player
+from likewise.learning.primal.base import Estimates, Frozen, Player
 from likewise.oracles import ENGINES, Oracle
 from likewise.randomness import Noise, Purpose, Stream
 
@@ -43,6 +43,11 @@ class ContextFTPL(Player):
                 "engine", f"must be one of {', '.join(ENGINES)}", self.engine, "They all agree."
             )
 
+    @classmethod
+    def make(cls, engine: str) -> ContextFTPL:
+        """With the engine that makes its draws."""
+        return cls(engine)
+
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """s, the size of the separating set."""
         return float(hypotheses.separators)
@@ -51,7 +56,7 @@ class ContextFTPL(Player):
         """A = E max_h Σ_q z_q·h(q)."""
         return hypotheses.noise_gain
 
-    def outlook(
+    def estimates(
         self,
         hypotheses: HypothesisClass,
         frozen: Frozen,
@@ -61,7 +66,7 @@ class ContextFTPL(Player):
         purpose: Purpose = Purpose.ELICIT,
         *,
         cap: int = 1,
-    ) -> Outlook:
+    ) -> Estimates:
         """The share of draws that approve, and which is the first; every batch has its own."""
         approved = self._approvals(hypotheses, frozen, points, purpose, batch * draws, draws)
         counts = approved.sum(axis=0, dtype=np.int64)
@@ -69,7 +74,7 @@ class ContextFTPL(Player):
         tried = approved[:cap].astype(bool)
         tried[-1] = True
         first = tried.argmax(axis=0) + 1
-        return Outlook([score(int(n), draws) for n in counts], [int(j) * ONE for j in first])
+        return Estimates([score(int(n), draws) for n in counts], [int(j) * ONE for j in first])
 
     def decide(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
@@ -91,7 +96,7 @@ class ContextFTPL(Player):
         first_draw: int,
         draws: int,
     ) -> Bits:
-        # Beside noise this large the last bits of a cost do not matter, and whole numbers have to
+        # Beside noise this large the last bits of a cost do not matter, and integers have to
         # stay below 2^63: so both are put on a coarser grid.
         shift = max(0, math.frexp(frozen.scale * frozen.copies)[1] - LARGEST_SCALE_BITS)
         stream = Stream(frozen.seed, purpose, frozen.number)

@@ -8,12 +8,12 @@ from likewise.errors import HypothesisError
 from likewise.fixed_point import ONE
 from likewise.hypotheses import Bits, ExactWeights, HypothesisClass, Points
 from likewise.hypotheses.weights import score
-from likewise.learning.primal.base import Frozen, Outlook, Player
+from likewise.learning.primal.base import Estimates, Frozen, Player
 from likewise.randomness import Purpose, Stream
 
 __all__ = ["ExponentialWeights"]
 
-# Keeps costs within whole numbers of 64 bits; chances below 2^-20 are approved once in a million
+# Keeps costs within integers of 64 bits; chances below 2^-20 are approved once in a million
 # rounds, and J is cut off there.
 LARGEST_INVERSE = ONE << 20
 
@@ -39,7 +39,7 @@ class ExponentialWeights(Player):
         """log|H|."""
         return hypotheses.log_size
 
-    def outlook(
+    def estimates(
         self,
         hypotheses: HypothesisClass,
         frozen: Frozen,
@@ -49,10 +49,10 @@ class ExponentialWeights(Player):
         purpose: Purpose = Purpose.ELICIT,  # noqa: ARG002
         *,
         cap: int = 1,  # noqa: ARG002
-    ) -> Outlook:
+    ) -> Estimates:
         """π^t itself and one over it, rounded to units; no draws, and nothing to cap."""
         weights = self._class(hypotheses).approval(frozen.costs, frozen.scale * ONE, points)
-        return Outlook(
+        return Estimates(
             [score(weight, total) for weight, total in weights],
             [_inverse(weight, total) for weight, total in weights],
         )

@@ -13,14 +13,9 @@ from likewise.errors import ParameterError
 from likewise.learning.schedules.base import Schedule
 from likewise.learning.schedules.paper import Paper, PaperOneSided
 from likewise.learning.schedules.self_tuned import SelfTuned
+from likewise.registry import SCHEDULES
 
 __all__ = ["SCHEDULES", "Paper", "PaperOneSided", "Schedule", "SelfTuned", "schedule_from_spec"]
-
-SCHEDULES: dict[str, type[SelfTuned] | type[Paper] | type[PaperOneSided]] = {
-    "self-tuned": SelfTuned,
-    "paper": Paper,
-    "paper-one-sided": PaperOneSided,
-}
 
 
 def schedule_from_spec(spec: Mapping[str, Any]) -> Schedule:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal
 
 from likewise.errors import ParameterError
-from likewise.learning.margins import Audit
+from likewise.learning.margins import Margins
 from likewise.validation import real
 
 __all__ = ["Schedule", "check_positive", "check_probability", "chernoff_draws"]
@@ -57,7 +57,7 @@ class Schedule(ABC):
         """How Context-FTPL puts noise on the separating set."""
 
     @abstractmethod
-    def audit(self, alpha: float, eps: float, *, exact: bool) -> Audit:
+    def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:
         """How violations are asked for; a player that knows π exactly has r = 0."""
 
     @abstractmethod
@@ -69,7 +69,7 @@ class Schedule(ABC):
         """The dual player's step at the given audit, counted from 1."""
 
     @abstractmethod
-    def draws(self, audit: Audit, k: int, t: int) -> int:
+    def draws(self, margins: Margins, k: int, t: int) -> int:
         """R, the number of draws of h that estimate the scores in round t."""
 
     @abstractmethod

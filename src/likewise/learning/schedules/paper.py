@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from likewise.errors import ParameterError
-from likewise.learning.margins import Audit
+from likewise.learning.margins import Margins
 from likewise.learning.schedules.base import (
     Schedule,
     check_positive,
@@ -17,7 +17,7 @@ from likewise.learning.schedules.base import (
     chernoff_draws,
 )
 from likewise.portable_math import exp_negative, log
-from likewise.validation import real, whole
+from likewise.validation import integer, real
 
 __all__ = ["Paper", "PaperOneSided"]
 
@@ -51,7 +51,7 @@ class Paper(Schedule):
 
     def __post_init__(self) -> None:
         why = "The proof needs a step mu below 1/sqrt(2)."
-        object.__setattr__(self, "horizon", whole("horizon", self.horizon, 2, None, why))
+        object.__setattr__(self, "horizon", integer("horizon", self.horizon, 2, None, why))
         if not 0 <= real("b", self.b, "0 is the default.") <= self.most_b:
             raise ParameterError(
                 "b", f"must be in [0, 1/{round(1 / self.most_b)}]", self.b,
@@ -73,9 +73,9 @@ class Paper(Schedule):
         """``repeated`` gives the paper's constants: k Laplace variables a point."""
         return self.noise
 
-    def audit(self, alpha: float, eps: float, *, exact: bool) -> Audit:  # noqa: ARG002
+    def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:  # noqa: ARG002
         """kappa = beta = eps/2, r = eps/4 (0.4·eps for the rule ``r``)."""
-        return Audit(alpha, eps, eps / 2, (0.4 if self.draws_rule == "r" else 0.25) * eps)
+        return Margins(alpha, eps, eps / 2, (0.4 if self.draws_rule == "r" else 0.25) * eps)
 
     def error_weight(self) -> float:
         """T^{-2b}."""
@@ -85,16 +85,16 @@ class Paper(Schedule):
         """T^{-1/2}."""
         return 1.0 / math.sqrt(self.horizon)
 
-    def draws(self, audit: Audit, k: int, t: int) -> int:  # noqa: ARG002
+    def draws(self, margins: Margins, k: int, t: int) -> int:  # noqa: ARG002
         """R for the whole horizon.
 
-        >>> Paper(horizon=8000).draws(Audit(0.3, 0.3, 0.15, 0.075), k=4, t=1)
+        >>> Paper(horizon=8000).draws(Margins(0.3, 0.3, 0.15, 0.075), k=4, t=1)
         10000
         """
         if self.draws_rule == "r":
-            return chernoff_draws(2.0, log(4.0 * k * self.horizon / self.delta), audit.r)
+            return chernoff_draws(2.0, log(4.0 * k * self.horizon / self.delta), margins.r)
         constant = 64.0 if self.draws_rule == "paper" else 32.0
-        return chernoff_draws(constant, log(2.0 * k * self.horizon / self.delta), audit.eps)
+        return chernoff_draws(constant, log(2.0 * k * self.horizon / self.delta), margins.eps)
 
     def resamples(self, k: int, t: int) -> int:  # noqa: ARG002
         """Nothing has to be estimated."""
@@ -130,7 +130,7 @@ class PaperOneSided(Paper):
     def __post_init__(self) -> None:
         super().__post_init__()
         why = "512 is the paper's."
-        constant = whole("omega_constant", self.omega_constant, 1, None, why)
+        constant = integer("omega_constant", self.omega_constant, 1, None, why)
         object.__setattr__(self, "omega_constant", constant)
 
     def mu(self, audits: int) -> float:  # noqa: ARG002

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any, Literal
 
 from likewise.errors import ParameterError
-from likewise.learning.margins import Audit
+from likewise.learning.margins import Margins
 from likewise.learning.schedules.base import (
     Schedule,
     check_positive,
@@ -16,11 +16,11 @@ from likewise.learning.schedules.base import (
     chernoff_draws,
 )
 from likewise.portable_math import log
-from likewise.validation import whole
+from likewise.validation import integer
 
 __all__ = ["SelfTuned"]
 
-# Sums of estimated costs must stay whole numbers of 64 bits for any horizon that one can run.
+# Sums of estimated costs must stay integers of 64 bits for any horizon that one can run.
 LARGEST_ETA = 64
 
 
@@ -63,7 +63,7 @@ class SelfTuned(Schedule):
         if self.x is not None:
             check_positive("x", self.x, "Leave it out for the default.")
         check_probability("delta", self.delta)
-        late_by = whole("late_by", self.late_by, 0, None, "0 means that all comes at once.")
+        late_by = integer("late_by", self.late_by, 0, None, "0 means that all comes at once.")
         object.__setattr__(self, "late_by", late_by)
 
     @property
@@ -71,21 +71,21 @@ class SelfTuned(Schedule):
         """One Laplace variable a point."""
         return "per-point"
 
-    def audit(self, alpha: float, eps: float, *, exact: bool) -> Audit:
+    def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:
         """kappa = eps/2 and r = 0.4·eps (0.8·beta where that is less) unless given."""
         kappa = eps / 2 if self.kappa is None else self.kappa
         asked = min(0.4 * eps, 0.8 * (eps - kappa)) if self.r is None else self.r
-        audit = Audit(alpha, eps, kappa, asked)
+        margins = Margins(alpha, eps, kappa, asked)
         if exact:
-            return replace(audit, r=0.0)
-        if audit.r == 0 or kappa == 0:
+            return replace(margins, r=0.0)
+        if margins.r == 0 or kappa == 0:
             raise ParameterError(
-                "r" if audit.r == 0 else "kappa",
+                "r" if margins.r == 0 else "kappa",
                 "must be above 0 for a player that estimates its scores from draws",
                 0.0,
                 "No number of draws is exact; exponential weights need none.",
             )
-        return audit
+        return margins
 
     def error_weight(self) -> float:
         """eta."""
@@ -95,14 +95,14 @@ class SelfTuned(Schedule):
         """t^{-1/2}."""
         return 1.0 / math.sqrt(audits)
 
-    def draws(self, audit: Audit, k: int, t: int) -> int:
+    def draws(self, margins: Margins, k: int, t: int) -> int:
         """R(r) = ceil(2·ln(4k/delta_t)/r²), delta_t = 6·delta/(pi²·t²).
 
-        >>> SelfTuned().draws(Audit(0.3, 0.3, 0.15, 0.12), k=4, t=1)
+        >>> SelfTuned().draws(Margins(0.3, 0.3, 0.15, 0.12), k=4, t=1)
         871
         """
         log_term = log(4.0 * k * math.pi * math.pi * t * t / (6.0 * self.delta))
-        return chernoff_draws(2.0, log_term, min(audit.r, audit.kappa))
+        return chernoff_draws(2.0, log_term, min(margins.r, margins.kappa))
 
     def resamples(self, k: int, t: int) -> int:  # noqa: ARG002
         """M_t = ceil(t^{1/3}).

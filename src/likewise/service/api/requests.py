@@ -35,7 +35,7 @@ __all__ = [
 PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]+$"
 ROUND_ID = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 KEY = r"^[\x21-\x7e]+$"
-# Whole numbers beyond this are no exact numbers in JSON.
+# Integers beyond this are no exact numbers in JSON.
 LARGEST = 2**53
 
 Text = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTABLE)]

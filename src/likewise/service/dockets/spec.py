@@ -13,7 +13,7 @@ from likewise.auditing.rules.parsing import as_rule
 from likewise.errors import LikewiseError, ParameterError
 from likewise.learning import Learner
 from likewise.learning.learner import ALGORITHM
-from likewise.validation import real, whole
+from likewise.validation import integer, real
 
 __all__ = ["DocketSpec", "checked_docket_name", "checked_panel"]
 
@@ -73,7 +73,7 @@ class DocketSpec:
             raise ParameterError("title", "must be text of 1 to 200 characters", self.title, "")
         object.__setattr__(self, "members", tuple(self.members))
         object.__setattr__(self, "rule", checked_panel(self.members, self.rule))
-        object.__setattr__(self, "quorum", whole("quorum", self.quorum, 1, None, "1 at least."))
+        object.__setattr__(self, "quorum", integer("quorum", self.quorum, 1, None, "1 at least."))
         if self.deadline is not None:
             deadline = real("deadline", self.deadline, "It is in seconds.")
             if not (math.isfinite(deadline) and deadline > 0):
