@@ -20,7 +20,7 @@ from likewise.portable_math import log
 from likewise.randomness import Stream
 from likewise.schema import FeatureSchema, People
 
-__all__ = ["Bits", "ExactWeights", "HypothesisClass", "Points"]
+__all__ = ["Bits", "ExactWeights", "GibbsPolicy", "HypothesisClass", "Points"]
 
 Bits = npt.NDArray[np.uint8]
 # What a class makes of people: cells (k,), or the predictions of all its members (k, N).
@@ -98,20 +98,29 @@ class HypothesisClass(ABC):
         """Read the class from its JSON."""
 
 
-class ExactWeights(ABC):
-    """A class over which exponential weights can be computed exactly.
+class GibbsPolicy(ABC):
+    """π(h) ∝ prior(h)·exp(−cost(h)/temperature), as integer weights, ready to be asked.
 
-    π(h) ∝ exp(−cost(h)/temperature), as integer weights (see :mod:`likewise.hypotheses.weights`).
+    Both methods speak of the same policy; see :mod:`likewise.hypotheses.weights`.
     """
 
     @abstractmethod
-    def approval(
-        self, costs: IntArray, temperature: float, points: Points
-    ) -> list[tuple[int, int]]:
-        """π(x) of every point as a fraction of integers; the temperature is in units."""
+    def approval(self, points: Points) -> list[tuple[int, int]]:
+        """π(x) of every point as a fraction of integers."""
 
     @abstractmethod
-    def draw(
-        self, costs: IntArray, temperature: float, points: Points, stream: Stream, draw: int
-    ) -> Bits:
+    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
         """The predictions of one h ~ π on the points."""
+
+
+class ExactWeights(ABC):
+    """A class over which exponential weights can be computed exactly, with a prior of its own."""
+
+    @abstractmethod
+    def weigh(self, costs: IntArray, temperature: float) -> GibbsPolicy:
+        """The policy for the costs so far; the temperature is in units."""
+
+    @property
+    @abstractmethod
+    def log_inverse_prior(self) -> float:
+        """max_h ln(1/prior(h)), which is log|H| for a flat prior."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from likewise.fixed_point import BITS, FloatArray, IntArray
-from likewise.portable_math import exp_negative
+from likewise.portable_math import LN2, exp_negative, log_array
 
-__all__ = ["WEIGHT_BITS", "gibbs_weights", "pick", "score"]
+__all__ = ["WEIGHT_BITS", "gibbs_weights", "integer_weights", "pick", "score"]
 
 WEIGHT_BITS = 40
 
@@ -24,6 +24,21 @@ def gibbs_weights(costs: IntArray, temperature: float) -> IntArray:
     excess = (costs - costs.min(axis=-1, keepdims=True)).astype(np.float64)
     weights: FloatArray = np.ldexp(exp_negative(excess / temperature), WEIGHT_BITS)
     return np.rint(weights).astype(np.int64)
+
+
+def integer_weights(terms: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Logarithms along the first axis as weights round(2^40·exp(term − max)), and ln Σ exp(term).
+
+    The sum is one of integers, so that it is the same in any order.
+
+    >>> weights, total = integer_weights(np.log([[1.0], [3.0]]))
+    >>> (weights / 2**40).round(6).tolist(), total.round(6).tolist()
+    ([[0.333333], [1.0]], [1.386294])
+    """
+    top = terms.max(axis=0)
+    weights = np.rint(np.ldexp(exp_negative(top - terms), WEIGHT_BITS)).astype(np.int64)
+    total = log_array(weights.sum(axis=0).astype(np.float64))
+    return weights, top + (total - WEIGHT_BITS * LN2)
 
 
 def pick(weights: IntArray, number: int) -> int:
