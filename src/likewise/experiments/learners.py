@@ -85,7 +85,7 @@ LEARNERS: dict[str, tuple[str, Callable[[Settings], Learner]]] = {
     ),
     "constant": (
         "approves everybody: never unfair, learns nothing",
-        lambda s: constant(s.schema, s.k, s.alpha, s.eps, s.seed),
+        lambda s: constant(s.hypotheses, s.k, s.alpha, s.eps, s.seed),
     ),
 }
 
