@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from likewise.errors import LikewiseError
-from likewise.experiments.study.configurations import Configuration
-from likewise.experiments.study.run import StudySpec, run_study
+from likewise.experiments.configurations import Configuration
+from likewise.experiments.study.run import run_study
+from likewise.experiments.study.spec import StudySpec
 from likewise.experiments.study.tables import (
     Point,
     beaten,
@@ -33,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_contender_has_a_result_at_every_horizon(folder: Path) -> None:
+def test_every_configuration_has_a_result_at_every_horizon(folder: Path) -> None:
     results = run_study(TINY, folder, jobs=1)
     assert len(results) == len(TINY.configurations()) * len(TINY.horizons)
 
@@ -47,13 +48,15 @@ def test_a_study_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
     assert {path for path in after if after[path] != before[path]} == {gone}
 
 
-def test_the_table_has_a_row_for_every_contender(folder: Path) -> None:
+def test_the_table_has_a_row_for_every_configuration(folder: Path) -> None:
     text = study_markdown(TINY, points(TINY, run_study(TINY, folder, jobs=1)))
     assert all(f"| {configuration.title} |" in text for configuration in TINY.configurations())
     assert "beat" in text
 
 
-def test_where_the_world_reacts_each_contender_has_a_comparator_of_its_own(tmp_path: Path) -> None:
+def test_where_the_world_reacts_each_configuration_has_a_comparator_of_its_own(
+    tmp_path: Path,
+) -> None:
     found = points(REACTING, run_study(REACTING, tmp_path, jobs=1))
     text = study_markdown(REACTING, found)
     assert text.count("best fair policy |") == 1

@@ -127,7 +127,9 @@ def test_a_world_that_declares_nothing_has_settings_all_the_same() -> None:
 class Tank:
     seed: int
     level: float = setting(0.5, "how full it is", low=0, high=1, beyond=True)
-    __post_init__ = check_settings
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
 
 @pytest.mark.parametrize("level", [0, -0.1, 1.01, float("nan")])

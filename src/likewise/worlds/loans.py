@@ -65,7 +65,7 @@ class LoanSettings(World):
         60.0, "the points that the bureau takes from the self-employed", low=0, high=200
     )
     leniency: float = setting(
-        1.0, "what the distances of the auditors who weigh features are multiplied by",
+        1.0, "a factor on the distances of the auditors who weigh features",
         low=0.01, high=10,
     )  # fmt: skip
     classes = ("segments", "segments-large", "pool")

@@ -77,7 +77,8 @@ def setting(
     ... class Rain:
     ...     seed: int
     ...     wet: float = setting(0.5, "the share of rainy days", low=0, high=1)
-    ...     __post_init__ = check_settings
+    ...     def __post_init__(self):
+    ...         check_settings(self)
     >>> [known.text for known in settings_of(Rain).values()]
     ['wet=0.5']
     >>> Rain(1, wet=2)
