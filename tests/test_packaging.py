@@ -152,18 +152,24 @@ def test_the_command_line_says_once_that_it_is_slow() -> None:
     assert cli((), *args).stderr == ""
 
 
-def test_games_in_several_processes_say_it_once_too(tmp_path: Path) -> None:
-    """Other processes are not blocked by a hook, so numba is hidden behind a broken one."""
+def test_work_in_several_processes_says_it_once_too(tmp_path: Path) -> None:
+    """Other processes know nothing of sys.modules here, so numba is hidden behind a broken one."""
     (tmp_path / "numba.py").write_text("raise ImportError('this numba is broken')")
+    (tmp_path / "work.py").write_text(
+        "from likewise.experiments.parallel import in_processes\n"
+        "from likewise.oracles import load_engine\n"
+        "if __name__ == '__main__':\n"
+        "    for engine in in_processes(load_engine, [('compiled',)] * 4, jobs=2):\n"
+        "        print(engine.__name__)\n"
+    )
     done = subprocess.run(
-        [sys.executable, "-m", "likewise", "demo", "--rounds", "8", "--jobs", "2",
-         "--out", str(tmp_path / "demo.html")],
+        [sys.executable, str(tmp_path / "work.py")],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True, text=True, timeout=250, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("numba") == 2  # in one sentence
-    assert "numba, which cannot be imported (this numba is broken). Install" in done.stderr
+    assert done.stdout.split() == ["likewise.oracles.engines.reference"] * 4, done.stderr
+    assert done.stderr.count("SlowEngine: The compiled engine needs numba, which cannot be") == 1
+    assert "imported (this numba is broken). Install it with: pip install" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,28 +158,33 @@ def test_a_package_can_be_played(installed: Path, learner: str) -> None:
     assert data["regret"] is not None
 
 
-def test_a_package_takes_part_in_a_study_of_two_processes(installed: Path, tmp_path: Path) -> None:
-    (tmp_path / "study.py").write_text(STUDY)
+@pytest.fixture(scope="module")
+def studied(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A study of the package, by one process and by two."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "study.py").write_text(STUDY)
     found = {}
     for jobs in ("1", "2"):
-        done = python(installed, str(tmp_path / "study.py"), str(tmp_path / f"runs{jobs}"), jobs)
+        done = python(installed, str(folder / "study.py"), str(folder / f"runs{jobs}"), jobs)
         assert done.returncode == 0, done.stderr
         found[jobs] = json.loads(done.stdout)
-    assert found["1"] == found["2"]
-    rows = found["1"]["results"]
+    return found
+
+
+def test_a_package_takes_part_in_a_study_of_two_processes(studied: dict[str, Any]) -> None:
+    assert studied["1"] == studied["2"]
+    rows = studied["2"]["results"]
     assert {row["learner"] for row in rows} == {"warm", "exact", "by-horizon", "untaught"}
     assert len(rows) == 3 * 2 * (2 + 2 + 1 + 1)
-    assert "| warm, eta = 1/4 |" in found["1"]["table"]
-    assert found["1"]["picture"].count(">by-horizon</text>") == 1
+    assert "| warm, eta = 1/4 |" in studied["2"]["table"]
+    assert studied["2"]["picture"].count(">by-horizon</text>") == 1
 
 
 def test_a_learner_that_knows_the_horizon_plays_a_game_for_each(
-    installed: Path, tmp_path: Path
+    installed: Path, studied: dict[str, Any]
 ) -> None:
     """Its first 8 rounds of 32 are not a game of 8: it would have had less noise."""
-    (tmp_path / "study.py").write_text(STUDY)
-    done = python(installed, str(tmp_path / "study.py"), str(tmp_path / "runs"), "1")
-    rows = json.loads(done.stdout)["results"]
+    rows = studied["1"]["results"]
     (short,) = (r for r in rows if (r["learner"], r["seed"], r["rounds"]) == ("by-horizon", 1, 8))
     alone = python(
         installed, "-m", "likewise", "simulate", "--world", "coins", "--learner", "by-horizon",
