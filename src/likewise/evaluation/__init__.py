@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from likewise.evaluation.comparator import BestFair, Faced, best_fair_policy
     from likewise.evaluation.comparator_rows import ComparatorError
+    from likewise.evaluation.faced import faced_rounds
 
 # Looked up when they are first used: they need scipy, and counting does not.
 _HOMES = {
@@ -13,9 +14,10 @@ _HOMES = {
     "ComparatorError": "comparator_rows",
     "Faced": "comparator",
     "best_fair_policy": "comparator",
+    "faced_rounds": "faced",
 }
 
-__all__ = ["BestFair", "ComparatorError", "Faced", "best_fair_policy"]
+__all__ = ["BestFair", "ComparatorError", "Faced", "best_fair_policy", "faced_rounds"]
 
 
 def __getattr__(name: str) -> Any:

@@ -78,8 +78,7 @@ class Game:
         self, played: Transcript, progress: Callable[[int], None] = lambda _t: None
     ) -> BestFair:
         """The best policy that is fair at alpha − eps, for the rounds that were met."""
-        from likewise.evaluation import best_fair_policy
-        from likewise.evaluation.faced import faced_rounds
+        from likewise.evaluation import best_fair_policy, faced_rounds
 
         faced = faced_rounds(played.encounters, self.hypotheses, progress)
         slack = self.learner.alpha - self.learner.eps

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from likewise.errors import ParameterError
-from likewise.evaluation import BestFair, best_fair_policy
+from likewise.evaluation import BestFair, best_fair_policy, faced_rounds
 from likewise.evaluation.counts import Summary, summarise
-from likewise.evaluation.faced import faced_rounds
 from likewise.experiments.configurations import Configuration
 from likewise.experiments.learners import Task, make_learner
 from likewise.experiments.parallel import Progress, in_processes, silent

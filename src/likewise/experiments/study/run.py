@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from likewise.evaluation import best_fair_policy
+from likewise.evaluation import best_fair_policy, faced_rounds
 from likewise.evaluation.counts import summarise
-from likewise.evaluation.faced import faced_rounds
 from likewise.experiments.configurations import Configuration
 from likewise.experiments.environments import environment, hypotheses_of
 from likewise.experiments.learners import Task, make_learner
