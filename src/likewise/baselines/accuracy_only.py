@@ -12,14 +12,9 @@ __all__ = ["accuracy_only"]
 
 @baseline("accuracy-only", "ignores the panel: accurate, unfair in almost every round")
 def accuracy_only(
-    hypotheses: HypothesisClass,
-    k: int,
-    alpha: float,
-    eps: float,
-    seed: int,
-    *,
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
     rounds: int | None = None,  # noqa: ARG001
-) -> Learner:
+) -> Learner:  # fmt: skip
     """A no-regret learner on the misclassification loss alone (section "On Achieving Simultaneous
     No-Regret Guarantees"): accurate, and unfair in almost every round.
     """

@@ -23,15 +23,9 @@ class MakesLearner(Protocol):
     """
 
     def __call__(
-        self,
-        hypotheses: HypothesisClass,
-        k: int,
-        alpha: float,
-        eps: float,
-        seed: int,
-        *,
+        self, hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
         rounds: int | None = None,
-    ) -> Learner:
+    ) -> Learner:  # fmt: skip
         """Make the learner for a class, rounds of at most k people, alpha, eps and a seed."""
 
 
@@ -56,15 +50,9 @@ class NamedBaseline:
     make: MakesLearner
 
     def __call__(
-        self,
-        hypotheses: HypothesisClass,
-        k: int,
-        alpha: float,
-        eps: float,
-        seed: int,
-        *,
+        self, hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
         rounds: int | None = None,
-    ) -> Learner:
+    ) -> Learner:  # fmt: skip
         """Make the learner."""
         return self.make(hypotheses, k, alpha, eps, seed, rounds=rounds)
 

@@ -17,14 +17,9 @@ __all__ = ["constant"]
 
 @baseline("constant", "approves everybody: never unfair, learns nothing")
 def constant(
-    hypotheses: HypothesisClass,
-    k: int,
-    alpha: float,
-    eps: float,
-    seed: int,
-    *,
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
     rounds: int | None = None,  # noqa: ARG001
-) -> Learner:
+) -> Learner:  # fmt: skip
     """Everybody is approved (section "On Achieving Simultaneous No-Regret Guarantees"): a class of
     one hypothesis, over the features of the class that others choose from.
     """

@@ -14,14 +14,9 @@ HOT = 1e9
 
 @baseline("untaught", "equal weights in every round: what exact begins with")
 def untaught(
-    hypotheses: HypothesisClass,
-    k: int,
-    alpha: float,
-    eps: float,
-    seed: int,
-    *,
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
     rounds: int | None = None,  # noqa: ARG001
-) -> Learner:
+) -> Learner:  # fmt: skip
     """All hypotheses with equal weights, come what may: learning must do better than that."""
     schedule = SelfTuned(eta=1.0, x=HOT)
     return Learner(

@@ -7,7 +7,7 @@ from likewise.worlds.adversarial import Adversarial
 from likewise.worlds.base import Course, Encounter, Recorded, Steady, View, World
 from likewise.worlds.drift import Drift
 from likewise.worlds.loans import Loans
-from likewise.worlds.settings import Setting, check_settings, setting, settings_of
+from likewise.worlds.settings import Setting, setting, settings_of
 from likewise.worlds.strategic import Strategic
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
     "Strategic",
     "View",
     "World",
-    "check_settings",
     "setting",
     "settings_of",
 ]

@@ -19,7 +19,7 @@ from likewise.hypotheses import Cut, HypothesisClass, Pool
 from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.worlds.base import Encounter, Steady
-from likewise.worlds.settings import check_settings, setting
+from likewise.worlds.settings import setting
 
 __all__ = ["Admissions"]
 
@@ -47,10 +47,6 @@ class Admissions(Steady):
     name = "admissions"
     summary = "a college, twelve models with cuts, five readers; used for choosing defaults"
     classes = ("pool",)
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        self.panel.rule.check(self.panel.members)
 
     @property
     def schema(self) -> FeatureSchema:

@@ -15,7 +15,7 @@ from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import HypothesisClass
 from likewise.schema import FeatureSchema, People
-from likewise.worlds.settings import known_setting, settings_of
+from likewise.worlds.settings import check_settings, known_setting, settings_of
 
 __all__ = ["Course", "Encounter", "Recorded", "Steady", "View", "World"]
 
@@ -70,6 +70,9 @@ class World(ABC):
     summary: str
     k: int
     classes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
     @classmethod
     def make(cls, seed: int, **settings: Any) -> Self:

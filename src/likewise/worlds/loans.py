@@ -23,7 +23,7 @@ from likewise.hypotheses import Cut, HypothesisClass, Pool, Segments
 from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.worlds.base import Encounter, Steady, World
-from likewise.worlds.settings import check_settings, setting
+from likewise.worlds.settings import setting
 
 __all__ = ["REGIONS", "SCHEMA", "LoanSettings", "LoanWorld", "Loans", "applicants", "five_auditors"]
 
@@ -69,11 +69,6 @@ class LoanSettings(World):
         low=0.01, high=10,
     )  # fmt: skip
     classes = ("segments", "segments-large", "pool")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        # A rule that cannot be read, or names somebody else, is refused now and not when used.
-        self.panel.rule.check(self.panel.members)
 
     @property
     def schema(self) -> FeatureSchema:

@@ -112,11 +112,17 @@ def _setting_of(parameter: inspect.Parameter, declared: Mapping[str, Any]) -> Se
 
 
 def check_settings(world: Any) -> None:
-    """Refuse a seed or a setting that makes no sense; for ``__post_init__``."""
+    """Refuse a seed, a setting or a rule that makes no sense; for ``__post_init__``.
+
+    A rule is held against the world's ``panel``, if it has one: whoever it names must sit on it.
+    """
     seed = integer("seed", world.seed, 0, 1 << 64, "Take any such number.")
     object.__setattr__(world, "seed", seed)
     for known in settings_of(type(world)).values():
         object.__setattr__(world, known.name, known.check(getattr(world, known.name)))
+    panel = getattr(world, "panel", None)
+    if panel is not None:
+        panel.rule.check(panel.members)
 
 
 def known_setting(world: type, name: str) -> Setting:
