@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from likewise.errors import LikewiseError
+from likewise.errors import LikewiseError, ParameterError
 from likewise.experiments.configurations import Configuration
+from likewise.experiments.parallel import in_processes
 from likewise.experiments.study.run import run_study
 from likewise.experiments.study.spec import StudySpec
 from likewise.experiments.study.tables import (
@@ -19,6 +21,7 @@ from likewise.experiments.study.tables import (
     write_between_marks,
 )
 from likewise.experiments.study.tuning import GRIDS, Trial, tuning_markdown
+from likewise.game import parse_delay
 
 TINY = StudySpec(
     seeds=(1,), horizons=(4, 8, 16), eps=(0.3,), etas=(1.0, 0.25), noise_divisors=(1.0, 1e5)
@@ -105,6 +108,30 @@ def test_the_readme_holds_a_table_for_every_part_of_the_study() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text()
     for configuration in replace(TINY, noise_divisors=StudySpec().noise_divisors).configurations():
         assert readme.count(f"| {configuration.title} |") >= 2
+
+
+def test_what_another_process_refuses_arrives_as_its_sentence() -> None:
+    with pytest.raises(ParameterError, match=r"^delay must be a number of rounds .* got 'soon'"):
+        list(in_processes(parse_delay, [("3",), ("soon",)], jobs=2))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"world": "lones"}, "world must be one of loans, drift"),
+        ({"learners": ("exactly",)}, "learner must be one of auto"),
+        ({"baselines": ("untought",)}, "learner must be one of auto"),
+        ({"hypotheses": "trees"}, "hypotheses must be one of segments"),
+        ({"heard": (("full", "16", 1.0),)}, "delay must be below the number of rounds, 16"),
+        ({"eps": (0.4,)}, "eps must be in"),
+    ],
+)
+def test_a_study_that_makes_no_sense_is_refused_before_anything_is_played(
+    tmp_path: Path, changes: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(LikewiseError, match=says):
+        run_study(replace(TINY, **changes), tmp_path / "runs", jobs=1)
+    assert not (tmp_path / "runs").exists()
 
 
 def test_tuning_shows_every_trial() -> None:
