@@ -1,4 +1,4 @@
-"""What Likewise refuses, and how it says so.
+"""Errors: everything that Likewise refuses is one of these.
 
 Every message names the thing, the rule it breaks, the value, and why or what to do:
     AtLeast.votes must be at least 1; got 0. With 0 votes a pair that nobody objected to would be

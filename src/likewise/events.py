@@ -1,4 +1,4 @@
-"""What happens to a round, in the order in which it may happen.
+"""Events: all that can happen to a round, in the order in which it may happen.
 
     Arrived ─▶ Decided ─▶ Sealed ─▶ Audited (a report | quiet | unaudited) ─▶ Closed
                      └─▶ Overridden … └─▶ Labelled …
@@ -62,7 +62,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided about a person, and the published score in units of 2^-20.
+    """The decision on a person, and the published score in units of 2^-20.
 
     ``inverse_chance`` is J, one over the chance of approval, in the same units: exact, or estimated
     from draws. It is fixed with the decision, for everybody who was approved by a learner with

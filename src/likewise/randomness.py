@@ -34,7 +34,7 @@ _SHIFT = np.uint64(32)
 
 
 class Purpose(IntEnum):
-    """What a random number is for. The numbers are part of the file format: never reuse one."""
+    """The purpose of a random number. The values are part of the file format: never reuse one."""
 
     ELICIT = 1
     DECIDE = 2
@@ -50,7 +50,7 @@ class Purpose(IntEnum):
 def philox(counter: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:
     """Philox 4x32-10 on counters of shape (4, …), each word below 2^32.
 
-    Known answer of the generator's authors, for counter and key of all zeros:
+    Known result of the generator's authors, for counter and key of all zeros:
 
     >>> [f"{int(word):08x}" for word in philox(np.zeros((4, 1), np.uint64), 0)[:, 0]]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']

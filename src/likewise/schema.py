@@ -1,4 +1,4 @@
-"""What is known about a person: features with names, kinds, bounds and words for people.
+"""The schema of a person: features with names, kinds, bounds and words for people.
 
 A :class:`FeatureSchema` turns rows, mappings or an array into :class:`People`, and refuses what
 does not fit, naming the person, the feature, the rule and the value. Its hash is part of every
@@ -97,7 +97,7 @@ class FeatureSchema:
         return names
 
     def _plain(self, rows: npt.NDArray[Any]) -> bool:
-        """Whether an array needs no second look: right shape, no NaN, everything in bounds."""
+        """Test whether an array needs no second look: right shape, no NaN, everything in bounds."""
         if rows.ndim != 2 or rows.shape[1] != len(self) or rows.dtype.kind not in "fiub":
             return False
         low, high, whole = self._limits

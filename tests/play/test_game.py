@@ -13,9 +13,8 @@ import pytest
 from likewise.auditing import AllPairs, FirstPair, LargestGap, Panel, RandomPair
 from likewise.baselines import accuracy_only, constant, untaught
 from likewise.errors import ParameterError
-from likewise.evaluation.comparator import best_fair_policy
+from likewise.evaluation.comparator import best_fair_policy, faced_rounds
 from likewise.evaluation.counts import growth_exponent, summarise, trace_csv
-from likewise.evaluation.faced import faced_rounds
 from likewise.fixed_point import ONE, to_units
 from likewise.game import play
 from likewise.learning import Learner, Paper, SelfTuned

@@ -11,7 +11,8 @@ from likewise.auditing.metric_auditor import MetricAuditor, distance_units
 from likewise.auditing.metrics.base import Mahalanobis, Masked, Metric, WeightedL1
 from likewise.auditing.metrics.opinions import FromFunction, Ratings
 from likewise.auditing.objections import MemberObjections, Objections, Pair
-from likewise.auditing.panel import Panel, Pivots, panel_name
+from likewise.auditing.panel import Panel, panel_name
+from likewise.auditing.pivots import Pivots, exceeding_pairs, exceeds
 from likewise.auditing.reporting import Report, decisive, report
 from likewise.auditing.rules.base import And, Never, Objects, Or, Rule, never, objects, veto
 from likewise.auditing.rules.parsing import as_rule, parse_rule
@@ -65,6 +66,8 @@ __all__ = [
     "consistency",
     "decisive",
     "distance_units",
+    "exceeding_pairs",
+    "exceeds",
     "from_function",
     "from_truth_table",
     "krippendorff_alpha",

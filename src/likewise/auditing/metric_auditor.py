@@ -53,7 +53,7 @@ class MetricAuditor:
             )
 
     def distances(self, people: People) -> IntArray:
-        """The distances of all pairs in units, checked; the diagonal is 0, as it plays no part."""
+        """The distances of all pairs as integers of 2^-20, checked; 0 on the diagonal."""
         k = len(people)
         try:
             d = np.array(self.distance(people), dtype=np.float64)

@@ -55,7 +55,7 @@ class Pair:
 
 @dataclass(frozen=True, init=False)
 class MemberObjections:
-    """What one member said: present or not, the pairs objected to, and why, if they said so.
+    """The objections of one member: whether present, the pairs, and the reasons that they gave.
 
     The nonzero entries of the auditor's matrix in definition "Auditor".
 
@@ -97,7 +97,7 @@ class MemberObjections:
 
 @dataclass(frozen=True)
 class Objections:
-    """What a panel said about the people of a round.
+    """The objections of a panel to pairs of people of a round.
 
     >>> said = Objections(("ann", "bo", "cy"), {
     ...     "j1": MemberObjections(pairs=[("cy", "ann")]),
@@ -144,7 +144,7 @@ class Objections:
                     )
 
     def votes(self, members: Sequence[str] | None = None) -> BoolArray:
-        """Who objects to which pair: shape (m, k, k), symmetric, in the order of the members.
+        """The objections as an array of shape (m, k, k), symmetric, in the order of the members.
 
         Without ``members``, everybody in the order given. Who is absent does not object.
         """

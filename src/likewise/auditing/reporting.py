@@ -40,7 +40,7 @@ class Report:
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing is reported. Quiet is not unaudited."""
+        """True where nothing is reported. Quiet is not unaudited."""
         return not self.pairs
 
 
@@ -59,13 +59,14 @@ float64 of shape (2,). Round them: np.rint(score * 2**20).astype(np.int64).
             f"{given.dtype} of shape {given.shape}. Round them: "
             f"np.rint(score * 2**20).astype(np.int64)."
         )
-    whole = given.astype(np.int64)
-    for place in np.flatnonzero((whole < 0) | (whole > ONE)).tolist():
+    units = given.astype(np.int64)
+    for place in np.flatnonzero((units < 0) | (units > ONE)).tolist():
         raise AuditError(
-            f"A score must be within [0, 2^20], from 0 to 1 in units; got {int(whole[place])} for "
-            f"{ids[place]!r}. It is the probability of a favourable decision."
+            f"A score must be within [0, 2^20], from 0 to 1 as integers of 2^-20; got "
+            f"{int(units[place])} for {ids[place]!r}. It is the probability of a favourable "
+            f"decision."
         )
-    return whole
+    return units
 
 
 def choose_report(
@@ -90,7 +91,7 @@ def report(
     selection: Selection | None = None,
     round: int | None = None,
 ) -> Report:
-    """What a panel reports: the rule over its members' objections, then the selection.
+    """The report of a panel: the rule over its members' objections, then the selection.
 
     S_(l,r) = f(j¹_(l,r), …, jᵐ_(l,r)), definition "Auditing scheme". The person with the higher
     score is over. A pair with equal scores has no direction and is not reported. The
@@ -102,10 +103,10 @@ def report(
     >>> report("any", said, [100, 900]).pairs, report("all", said, [100, 900]).pairs
     ((('bo', 'ann'),), ())
     """
-    whole = checked_scores(scores, objections.people)
+    s = checked_scores(scores, objections.people)
     fired = as_rule(rule).fires(objections.votes(), tuple(objections.members))
-    violations = fired & (whole[:, None] > whole[None, :])
-    return choose_report(violations, whole, objections.people, selection or LargestGap(), round)
+    violations = fired & (s[:, None] > s[None, :])
+    return choose_report(violations, s, objections.people, selection or LargestGap(), round)
 
 
 def decisive(

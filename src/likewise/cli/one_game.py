@@ -98,8 +98,7 @@ def play_game(
 
 def best_fair(transcript: Transcript, name: str | None) -> BestFair:
     """The best fair policy in hindsight, for the rounds that were met."""
-    from likewise.evaluation.comparator import best_fair_policy
-    from likewise.evaluation.faced import faced_rounds
+    from likewise.evaluation.comparator import best_fair_policy, faced_rounds
 
     hypotheses = transcript.world.hypotheses(name)
     slack = transcript.learner.alpha - transcript.learner.eps

@@ -19,7 +19,7 @@ __all__ = ["Summary", "growth_exponent", "summarise", "summary_json", "trace_csv
 
 @dataclass(frozen=True)
 class Summary:
-    """What is counted, as the documentation defines it.
+    """The counts of a game, as the documentation defines them.
 
     ``error_rate`` is that of the policies π^t, ``realised_error_rate`` that of the decisions.
     ``violations`` counts rounds in which some gap under π^t exceeds d_pivot + alpha; ``reports``
@@ -70,7 +70,7 @@ def summarise(transcript: Transcript, comparator_error: float | None = None) -> 
 
 
 def summary_json(transcript: Transcript, summary: Summary, seconds: float) -> dict[str, Any]:
-    """What ``likewise simulate --json`` prints."""
+    """The object that ``likewise simulate --json`` prints."""
     learner = transcript.learner
     # Audit and labels come together; with one-sided labels, the rejected are charged at once.
     pieces = 2 if learner.pricing.one_sided else 1

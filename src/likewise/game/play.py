@@ -34,7 +34,7 @@ VIEW_DRAWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class PolicyView:
-    """What the world sees of the policy that is about to be deployed (see worlds.base.View)."""
+    """The policy about to be deployed, as far as the world may see it (see worlds.base.View)."""
 
     state: State
 
@@ -113,7 +113,7 @@ class _Table:
         state, deployment = deploy(state, people, panel=encounter.panel.name)
         scores = deployment.scores
         audited = drawn_for_audit(state, deployment.round)
-        found = scores[:, None] - scores[None, :] > pivots.distance + learner.sensitivity
+        found = pivots.exceeded(scores, learner.sensitivity)
         report = choose_report(found & audited, scores, people.ids, self.selection, t)
         draws, exact = (
             state.open[deployment.round].draws,

@@ -1,4 +1,4 @@
-"""What every hypothesis class offers: people become points, costs add up, the least is found.
+"""The contract of a hypothesis class: people become points, costs add up, the least is found.
 
 A round's loss is a short list of signed costs on points: a cost c at x means that predicting 1
 at x costs c. A class keeps the sum of all of them in one array of integers whose meaning is
@@ -23,7 +23,7 @@ from likewise.schema import FeatureSchema, People
 __all__ = ["Bits", "ExactWeights", "HypothesisClass", "Points"]
 
 Bits = npt.NDArray[np.uint8]
-# What a class makes of people: cells (k,), or the predictions of all its members (k, N).
+# People as a class sees them: cells (k,), or the predictions of all its members (k, N).
 Points = npt.NDArray[Any]
 
 

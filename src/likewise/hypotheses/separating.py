@@ -42,7 +42,7 @@ def greedy_separating_set(bits: Bits) -> IntArray:
 
 
 def verify_separating_set(hypotheses: HypothesisClass) -> bool:
-    """Whether all hypotheses of a listable class differ on its separating set.
+    """Test whether all hypotheses of a listable class differ on its separating set.
 
     *Definition "Separating set".*
     """

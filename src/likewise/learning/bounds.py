@@ -1,4 +1,4 @@
-"""What is guaranteed for a run's own parameters, as numbers, and whether they say anything.
+"""Bounds: the guarantees for a run's own parameters, as numbers, and whether they say anything.
 
 The paper's bounds are computed from the inequalities of its proofs, not from the O(·) of its
 statements. A bound is *informative* if it is below what holds for any learner at all: k·T errors,
@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from likewise.learning.costs import Lifted
 from likewise.learning.learner import Learner
-from likewise.learning.pricing import Lifted
 from likewise.learning.schedules import Paper, PaperOneSided, SelfTuned
 from likewise.validation import integer
 

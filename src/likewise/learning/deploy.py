@@ -30,7 +30,7 @@ class Reported(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Deployment:
-    """What was decided about a round's people: scores in units of 2^-20, and decisions."""
+    """The decisions on a round's people: scores in units of 2^-20, and decisions."""
 
     round: str
     ids: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What the fold does not let in, and how it says so."""
+"""Checks of the fold: an event that does not fit is refused, with the reason and the remedy."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def check_pairs(event: Audited, round_: OpenRound, sensitivity: int) -> None:
 
 
 def same_person(one: Person, other: Person) -> bool:
-    """Whether id and features agree; a value that is missing agrees with one that is missing."""
+    """Compare id and features; a value that is missing agrees with one that is missing."""
     try:
         # None is a missing value too.
         mine, theirs = (np.array(p.features, dtype=np.float64) for p in (one, other))

@@ -12,8 +12,8 @@ from likewise.errors import ParameterError
 from likewise.fixed_point import ONE, from_units, to_units
 from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec
 from likewise.learning import primal
+from likewise.learning.costs import Lifted, Pricing, pricing_named
 from likewise.learning.margins import Margins
-from likewise.learning.pricing import Lifted, Pricing, pricing_named
 from likewise.learning.schedules import Paper, Schedule, SelfTuned, schedule_from_spec
 from likewise.oracles import ENGINES
 from likewise.registry import PLAYERS
@@ -144,13 +144,13 @@ class Learner:
 
     @cached_property
     def pricing(self) -> Pricing:
-        """What labels cost, and when."""
+        """The cost of a label, and when it is charged."""
         eta = self.schedule.error_weight()
         return pricing_named(self.feedback, self.estimate, eta, self.k)
 
     @cached_property
     def label_square(self) -> float | None:
-        """What a person adds to S where the range of an estimate is not bounded, but its square is.
+        """A person's part of S where the range of an estimate is not bounded, but its square is.
 
         That is, where J = 1/π^t(x) is exact and the estimate never negative: 4·5·eta²/k (Theorem
         C'). Otherwise None, and S is the sum of squared ranges.
@@ -172,7 +172,7 @@ class Learner:
 
     @property
     def sensitivity(self) -> int:
-        """What the panel is asked at, alpha − kappa, in units."""
+        """The sensitivity that the panel is asked at: alpha − kappa, in units of 2^-20."""
         return to_units(self.margins.alpha - self.margins.kappa)
 
     @cached_property
@@ -191,7 +191,7 @@ class Learner:
 
     @property
     def resolved_schedule(self) -> Schedule:
-        """The schedule with its defaults filled in, so that a file means the same for ever."""
+        """The schedule with its defaults filled in, so that a file always means the same."""
         schedule = self.schedule
         if not isinstance(schedule, SelfTuned):
             return schedule

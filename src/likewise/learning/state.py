@@ -25,7 +25,7 @@ REMEMBERED = 1024
 
 @dataclass(frozen=True)
 class Tuning:
-    """What the self-tuned schedule knows: the squared ranges of the losses so far.
+    """The memory of the self-tuned schedule: the squared ranges of the losses so far.
 
     ``squares`` is Σ_{tau<t} B_tau², ``pending`` what was charged since the last round opened (in
     units), and ``peak`` is max_{tau≤t} S_tau. Late costs enter when they are charged.
@@ -81,11 +81,11 @@ class OpenRound:
 
     @property
     def undecided(self) -> tuple[Person, ...]:
-        """Who has arrived and has no decision yet."""
+        """People who have arrived and have no decision yet."""
         return tuple(p for p in self.people if p.id not in self.decisions)
 
     def awaited(self, *, one_sided: bool) -> tuple[str, ...]:
-        """Whose labels may still come and count: with one-sided labels, those of the approved."""
+        """People whose labels may still come and count; if labels are one-sided, the approved."""
         return tuple(
             d.person
             for d in self.decisions.values()

@@ -30,7 +30,7 @@ class Engine(Protocol):
         first_draw: int,
         draws: int,
     ) -> Bits:
-        """What each of some draws of h predicts on each point."""
+        """The predictions of some draws of h on each point."""
 
 
 @dataclass
@@ -65,7 +65,7 @@ class Oracle:
     def approvals(
         self, costs: IntArray, noise: Noise, points: Points, *, draws: int, first_draw: int = 0
     ) -> Bits:
-        """What each of some draws of h predicts on each point, shape (draws, points)."""
+        """The predictions of some draws of h on each point, shape (draws, points)."""
         self.calls += draws
         engine = cast(Engine, import_module(f"likewise.oracles.engines.{self.engine}"))
         return engine.approvals(self.hypotheses, costs, noise, points, first_draw, draws)

@@ -98,7 +98,7 @@ def _value(feature: Feature, number: float) -> Value:
 class FromFunction:
     """Any function of two people, each a mapping from feature to value; asked in both orders.
 
-    Every answer is checked to be within [0, 1] and the same in both orders, up to 1e-9 (the
+    Every value is checked to be within [0, 1] and the same in both orders, up to 1e-9 (the
     larger counts). A person is never compared with themselves: d(x, x) plays no part. Missing
     values are ``None``. For the same bits everywhere the function should keep to + − · / and roots.
 
@@ -133,10 +133,10 @@ class FromFunction:
     def _ask(
         self, one: Mapping[str, Any], other: Mapping[str, Any], pair: tuple[str, ...]
     ) -> float:
-        answer: object = self.function(one, other)
-        if not isinstance(answer, _NUMBERS) or not 0 <= answer <= 1:
+        value: object = self.function(one, other)
+        if not isinstance(value, _NUMBERS) or not 0 <= value <= 1:
             raise AuditError(
-                f"A distance must be a number within [0, 1]; the function says {answer!r} for "
+                f"A distance must be a number within [0, 1]; the function says {value!r} for "
                 f"({pair[0]!r}, {pair[1]!r}). Scale it, or cut it off at 1."
             )
-        return float(answer)
+        return float(value)

@@ -43,7 +43,7 @@ class Rule(ABC):
     """
 
     def fires(self, votes: npt.ArrayLike, members: Sequence[str]) -> BoolArray:
-        """Whether the rule reports, for votes of shape (m, …) in the order of the members.
+        """Report or not, by this rule, for votes of shape (m, …) in the order of the members.
 
         >>> (objects("a") & objects("b")).fires([[True, True], [False, True]], ["a", "b"]).tolist()
         [False, True]
@@ -66,7 +66,7 @@ class Rule(ABC):
         distances; "or" is min and "and" is max, so nothing is enumerated. Members of the same
         distance are ordered by their place on the panel. Where the rule cannot fire the pivot is
         the paper's dummy j^(m+1): distance 1, place −1. Distances have shape (m, …); floats are
-        meant as they are, integers are units of 2^-20, so that 1 is :data:`units.ONE`.
+        meant as they are, integers are of 2^-20, so that 1 is ``likewise.fixed_point.ONE``.
 
         >>> d = np.array([0.53, 0.1, 0.3, 0.65, 0.38])  # the paper's figure: d2 < d3 < d5 < d1 < d4
         >>> panel = ["j1", "j2", "j3", "j4", "j5"]
@@ -102,7 +102,7 @@ Put them on it, or take them out of the rule.
         self._seats(members)
 
     def can_fire(self, members: Sequence[str]) -> bool:
-        """Whether the rule reports when everybody objects; by monotonicity, whether it ever does.
+        """Test whether the rule reports when everybody objects; being monotone, it else never does.
 
         >>> never().can_fire(["j1"]), veto("j1").can_fire(["j1"])
         (False, True)

@@ -9,9 +9,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from likewise.errors import ParameterError
-from likewise.evaluation.comparator import BestFair, best_fair_policy
+from likewise.evaluation.comparator import BestFair, best_fair_policy, faced_rounds
 from likewise.evaluation.counts import Summary, summarise
-from likewise.evaluation.faced import faced_rounds
 from likewise.experiments.learners import Settings, make_learner
 from likewise.game import Moment, Transcript, play
 from likewise.learning import Learner, SelfTuned

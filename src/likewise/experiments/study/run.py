@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
-from likewise.evaluation.comparator import best_fair_policy
+from likewise.evaluation.comparator import best_fair_policy, faced_rounds
 from likewise.evaluation.counts import summarise
-from likewise.evaluation.faced import faced_rounds
 from likewise.experiments.environments import ENVIRONMENTS
 from likewise.experiments.study.configurations import ALPHA, Configuration
 from likewise.game import Transcript, parse_delay, play

@@ -1,4 +1,4 @@
-"""What classes over cells share: one cost a cell, people in groups, and numbers in bands."""
+"""Common parts of classes over cells: one cost a cell, people in groups, and numbers in bands."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A threshold for every segment, on one score: the rule book of an ordinary lender.
+"""A threshold for every segment, on one score: the rules of an ordinary lender.
 
-With 50 segments and 21 thresholds there are 21^50 rule books. Costs, noise and weights all
+With 50 segments and 21 thresholds there are 21^50 such rules. Costs, noise and weights all
 separate over the segments, so nothing here ever lists them.
 """
 
@@ -27,7 +27,7 @@ LARGEST = 1 << 24
 
 
 class Segments(OverCells):
-    """Approve whoever scores at least the threshold of his segment.
+    """Approve whoever scores at least the threshold of their segment.
 
     The segments are all combinations of levels of the features ``by``; ``cuts`` divide the score
     into B bins, so that each segment has B + 1 thresholds: |H| = (B + 1)^segments. A point is a
@@ -92,7 +92,7 @@ class Segments(OverCells):
         return np.asarray(np.argmin(self.threshold_costs(cells), axis=-1), dtype=np.int64)
 
     def predict(self, codes: IntArray, points: Points) -> Bits:
-        """Whether the bin is at least the threshold of its segment."""
+        """Compare each bin with the threshold of its segment."""
         return (points % self.bins >= codes[:, points // self.bins]).astype(np.uint8)
 
     def codes(self) -> IntArray:

@@ -129,7 +129,7 @@ class Staircases(OverCells):
         return codes.reshape(len(noise), -1)
 
     def predict(self, codes: IntArray, points: Points) -> Bits:
-        """Whether the column is at least the threshold of its row."""
+        """Compare each column with the threshold of its row."""
         return (points % self.columns >= codes[:, points // self.columns]).astype(np.uint8)
 
     def codes(self) -> IntArray:

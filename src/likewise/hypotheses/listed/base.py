@@ -24,7 +24,7 @@ LARGEST_LIST = 1 << (63 - WEIGHT_BITS)
 
 
 class Listed(HypothesisClass, ExactWeights):
-    """A class whose hypotheses stand in a list; a point is the column of their predictions."""
+    """A class whose hypotheses are listed; a point is the column of their predictions."""
 
     set_table: FloatArray
 

@@ -28,9 +28,9 @@ class LinearByIntercepts(Listed):
     Q = the origin, and v on each axis for each v in V: n·|V| + 1 points. *Proof:* at the origin
     the sum is 0, which tells flips (and the constant 1) from the rest. At v on axis i the sum is
     v/a_i, which is at least 1 if and only if a_i has the sign of v and |a_i| ≤ |v|. So the
-    answers on axis i are 1 from a_i on, away from 0, on its side, and 0 if a_i is none: they tell
-    a_i. (In floating point too: v/v is 1, and v/a is below 1 for every float a beyond v.) So no
-    two hypotheses are the same function. For one column no smaller set exists, as each point is
+    predictions on axis i are 1 from a_i on, away from 0, on its side, and 0 if a_i is none: that
+    tells a_i. (In floating point too: v/v is 1, and v/a is below 1 for every float a beyond v.) So
+    no two hypotheses are the same function. For one column no smaller set exists, as each point is
     the only place where some two differ; nor for |V| = 1, by counting. Elsewhere points off the
     axes may save a little: 6 points do where this set has 7 at n = 2, V = {−1, 1, 2}.
 

@@ -100,7 +100,7 @@ class Pool(Listed):
             raise ParameterError("Cut.at", "must be a number", cut.at, "Use ±inf for constants.")
 
     def _is_constant(self, cut: Cut) -> bool:
-        """Whether the cut is the same for everybody the schema admits."""
+        """Test whether the cut is the same for everybody the schema admits."""
         low, high = self.schema[cut.column].limits
         return cut.at <= low or cut.at > high
 

@@ -192,7 +192,7 @@ class Stumps(Listed):
 
 @dataclass(frozen=True)
 class _Chain:
-    """What is left of a chain: ``least`` with the first ``count`` of ``others``, count ≤ top."""
+    """The rest of a chain: ``least`` with the first ``count`` of ``others``, count ≤ top."""
 
     least: tuple[int, ...]
     others: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""What the reduction asks of a primal player: a policy a round, and its bound's constants."""
+"""The contract of a primal player: a policy a round, and the constants of its regret bound."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Frozen:
 
 @dataclass(frozen=True)
 class Estimates:
-    """What is known of a round's policy at some points, in units of 2^-20.
+    """The knowledge of a round's policy at some points, in units of 2^-20.
 
     ``scores`` are π̃^t(x); ``inverses`` are J(x), one over the chance of approval. With draws, J is
     the number of the first one that approves, at most M (geometric resampling), so that
@@ -69,11 +69,11 @@ class Player(ABC):
 
     @abstractmethod
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
-        """What moving the policy costs."""
+        """The price of moving the policy: the bound's factor of 1/x."""
 
     @abstractmethod
     def gain(self, hypotheses: HypothesisClass) -> float:
-        """What randomising the policy costs."""
+        """The price of randomising the policy: the bound's factor of x."""
 
     @abstractmethod
     def estimates(
@@ -105,7 +105,7 @@ class Player(ABC):
     def decide(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
     ) -> Bits:
-        """What one more draw h ~ π^t predicts on the points."""
+        """The predictions of one more draw h ~ π^t on the points."""
 
     @abstractmethod
     def calls(self, draws: int) -> int:
@@ -118,6 +118,6 @@ class Player(ABC):
         return math.sqrt(stability / gain) if gain > 0 else 1.0
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
-        """What was found to work well: a fixed share of the bound's best x."""
+        """The x that was found to work well: a fixed share of the bound's best."""
         share = self.share_estimated if estimated else self.share_of_best_x
         return share * self.best_x(hypotheses, estimated=estimated)

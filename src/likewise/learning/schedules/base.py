@@ -1,4 +1,4 @@
-"""What a schedule decides, and how its parameters are checked."""
+"""The contract of a schedule, and how its parameters are checked."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check_probability(name: str, value: float) -> None:
 
 
 class Schedule(ABC):
-    """What the two players do in round t; all of it known when the round opens.
+    """The constants of both players in round t, all of them known when the round opens.
 
     ``feedback`` names the settings that it was made for.
     """

@@ -86,7 +86,7 @@ class Paper(Schedule):
         return 1.0 / math.sqrt(self.horizon)
 
     def draws(self, margins: Margins, k: int, t: int) -> int:  # noqa: ARG002
-        """R for the whole horizon.
+        """R for all of the horizon.
 
         >>> Paper(horizon=8000).draws(Margins(0.3, 0.3, 0.15, 0.075), k=4, t=1)
         10000
