@@ -263,7 +263,7 @@ GOLDEN_MAHALANOBIS = ["0x0.0p+0", "0x1.f17dbf0b07caep-3", "0x1.e37ac709b2476p-1"
 
 
 def test_distances_are_the_same_bits_as_ever() -> None:
-    people = SCHEMA.people([[10.1, 2.3, 1, 2, 7], [33.3, 0.7, 0, 1, 30], [99.9, 1.1, 1, 1, 2]])
+    people = SCHEMA.encoded([[10.1, 2.3, 1, 2, 7], [33.3, 0.7, 0, 1, 30], [99.9, 1.1, 1, 1, 2]])
     metric = Mahalanobis(["income", "debt"], [[0.1, 0.02], [0.02, 0.3]], scale=30.0)
     assert [d.hex() for d in L1(people)[0].tolist()] == GOLDEN_L1
     assert [d.hex() for d in metric(people)[0].tolist()] == GOLDEN_MAHALANOBIS

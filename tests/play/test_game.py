@@ -144,7 +144,7 @@ class Shifting(Steady):
     def encounter(self, t: int) -> Encounter:
         whole = self.inner.encounter(t)
         size = 1 + t % 8
-        people = self.schema.people(whole.people.x[:size], whole.people.ids[:size])
+        people = self.schema.encoded(whole.people.x[:size], whole.people.ids[:size])
         auditors = self.inner.panel.auditors[: 1 + t % 5]
         rule = ("any", "all", f"veto({auditors[0].name}) or at_least(80%)", "never")[t % 4]
         return Encounter(people, whole.labels[:size], Panel(auditors, rule))

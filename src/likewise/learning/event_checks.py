@@ -69,7 +69,7 @@ def checked_people(event: Arrived, round_: OpenRound, state: State) -> tuple[Per
                 f"Person {person.id!r} has {len(person.features)} features; the schema has "
                 f"{len(schema)}: {', '.join(schema.names)}."
             )
-    found = schema.people([p.features for p in event.people], [p.id for p in event.people])
+    found = schema.encoded([p.features for p in event.people], [p.id for p in event.people])
     rows = zip(found.ids, found.x.tolist(), strict=True)
     return tuple(Person(name, tuple(row)) for name, row in rows)
 

@@ -128,7 +128,7 @@ class Stumps(Listed):
             raise ParameterError(
                 "Stumps.from_quantiles.parts", "must be an integer from 2", parts, "Try 10."
             )
-        people = schema.people(np.asarray(reference, dtype=np.float64))
+        people = schema.encoded(reference)
         ranks = np.arange(1, parts) * len(people) // parts
         cuts, kept = {}, 0
         for name in columns:
