@@ -10,13 +10,26 @@ import operator
 from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from likewise.errors import ParameterError
 
-__all__ = ["choice", "flag", "integer", "items", "optional_real", "real", "reals", "text"]
+__all__ = [
+    "choice",
+    "flag",
+    "instance",
+    "integer",
+    "items",
+    "members",
+    "optional_real",
+    "real",
+    "reals",
+    "text",
+]
+
+T = TypeVar("T")
 
 
 def integer(name: str, value: Any, low: int, high: int | None, remedy: str) -> int:
@@ -120,3 +133,40 @@ def reals(name: str, value: Any, remedy: str) -> tuple[float, ...]:
     """
     listed = items(name, value, remedy)
     return tuple(real(f"{name}[{place}]", number, remedy) for place, number in enumerate(listed))
+
+
+def members(
+    name: str, value: Any, required: Collection[str], optional: Collection[str] = ()
+) -> dict[str, Any]:
+    """The members of a JSON object: all that are required, and none that is unknown.
+
+    >>> members("cut", {"column": "score", "at": 3}, ("column", "at"))
+    {'column': 'score', 'at': 3}
+    >>> members("cut", {"column": "score", "att": 3}, ("column", "at"))
+    Traceback (most recent call last):
+    likewise.errors.ParameterError: cut must have column, at, and nothing else; got \
+['column', 'att']. Here at is missing, att is unknown.
+    """
+    maybe = f", maybe {', '.join(optional)}" if optional else ""
+    rule = f"must have {', '.join(required)}{maybe}, and nothing else"
+    if not isinstance(value, Mapping):
+        raise ParameterError(name, rule, value, "It is an object, with names and values.")
+    lacks = [f"{key} is missing" for key in required if key not in value]
+    known = (*required, *optional)
+    unknown = [f"{key} is unknown" for key in map(str, value) if key not in known]
+    if lacks or unknown:
+        remedy = f"{', '.join(lacks + unknown)}."
+        raise ParameterError(name, rule, list(value), f"Here {remedy}")
+    return dict(value)
+
+
+def instance(name: str, value: Any, kind: type[T], remedy: str) -> T:
+    """A value of some class.
+
+    >>> instance("delay", "3", int, "Write 3.")
+    Traceback (most recent call last):
+    likewise.errors.ParameterError: delay must be of the class int; got '3'. Write 3.
+    """
+    if not isinstance(value, kind):
+        raise ParameterError(name, f"must be of the class {kind.__name__}", value, remedy)
+    return value
