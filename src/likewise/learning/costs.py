@@ -25,9 +25,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from likewise.errors import ParameterError
+from likewise.errors import EventRefused
 from likewise.events import Decision
 from likewise.fixed_point import ONE, to_units
+from likewise.validation import choice
 
 __all__ = [
     "ESTIMATES",
@@ -136,7 +137,7 @@ class Direct(Pricing):
 
 def _inverse(decision: Decision) -> int:
     if decision.inverse_chance is None:
-        raise ValueError(f"{decision} has no inverse chance; was it made with full information?")
+        raise EventRefused(f"{decision} has no inverse chance; was it made with full information?")
     return decision.inverse_chance
 
 
@@ -146,13 +147,7 @@ ESTIMATES: dict[str, type[Pricing]] = {"lifted": Lifted, "direct": Direct}
 
 def pricing_named(feedback: str, estimate: str, eta: float, k: int) -> Pricing:
     """How labels are priced with ``full`` or ``one-sided`` feedback."""
-    if feedback not in FEEDBACK:
-        raise ParameterError(
-            "feedback", f"must be one of {', '.join(FEEDBACK)}", feedback,
-            "one-sided means that labels are known of those who were approved.",
-        )  # fmt: skip
-    if estimate not in ESTIMATES:
-        raise ParameterError(
-            "estimate", f"must be one of {', '.join(ESTIMATES)}", estimate, "lifted is the default."
-        )
+    remedy = "one-sided means that labels are known of those who were approved."
+    choice("feedback", feedback, FEEDBACK, remedy)
+    choice("estimate", estimate, ESTIMATES, "lifted is the default.")
     return (FullInformation if feedback == "full" else ESTIMATES[estimate]).of(eta, k)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.fixed_point import IntArray
+from likewise.fixed_point import IntArray, read_only
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Purpose
 
@@ -24,6 +24,9 @@ class Frozen:
     costs: IntArray
     scale: float
     copies: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", read_only(self.costs))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Frozen):
