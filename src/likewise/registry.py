@@ -216,9 +216,9 @@ METRICS: Registry[type[Metric]] = _registry(
     "metrics",
     "metric",
     {
-        "weighted-l1": "likewise.auditing.metrics.base:WeightedL1",
-        "mahalanobis": "likewise.auditing.metrics.base:Mahalanobis",
-        "masked": "likewise.auditing.metrics.base:Masked",
+        "weighted-l1": "likewise.auditing.metrics.by_feature:WeightedL1",
+        "mahalanobis": "likewise.auditing.metrics.by_feature:Mahalanobis",
+        "masked": "likewise.auditing.metrics.by_feature:Masked",
         "ratings": "likewise.auditing.metrics.opinions:Ratings",
     },
 )

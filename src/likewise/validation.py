@@ -13,10 +13,12 @@ from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from likewise.errors import ParameterError
 
 __all__ = [
+    "as_array",
     "choice",
     "flag",
     "instance",
@@ -158,6 +160,18 @@ def members(
         remedy = f"{', '.join(lacks + unknown)}."
         raise ParameterError(name, rule, list(value), f"Here {remedy}")
     return dict(value)
+
+
+def as_array(value: Any) -> npt.NDArray[Any]:
+    """An array of a value; of lists of different lengths one of objects, which no check lets pass.
+
+    >>> as_array([1, 2]).dtype.kind, as_array([[1], [1, 2]]).dtype.kind
+    ('i', 'O')
+    """
+    try:
+        return np.asarray(value)
+    except ValueError:
+        return np.asarray(None)
 
 
 def instance(name: str, value: Any, kind: type[T], remedy: str) -> T:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from likewise.auditing.selection import LargestGap, Selection
 from likewise.errors import AuditError, ParameterError
 from likewise.fixed_point import IntArray
 from likewise.schema import People
+from likewise.validation import instance, items, members
 
 __all__ = ["Panel", "panel_name"]
 
@@ -57,7 +59,8 @@ class Panel:
     rule: Rule
 
     def __init__(self, auditors: Iterable[MetricAuditor], rule: Rule | str) -> None:
-        object.__setattr__(self, "auditors", tuple(auditors))
+        remedy = "List auditors: [MetricAuditor('j1', …), …]."
+        object.__setattr__(self, "auditors", tuple(items("Panel.auditors", auditors, remedy)))
         object.__setattr__(self, "rule", as_rule(rule))
         for auditor in self.auditors:
             _check_auditor(auditor)
@@ -87,7 +90,7 @@ class Panel:
 
         Definition "Auditor", both directions at once.
         """
-        s = checked_scores(scores, people.ids)
+        s = _scores(people, scores)
         over = exceeding_pairs(s, self.distances(people), _checked_sensitivity(sensitivity))
         # Distances are symmetric and sensitivities at least 0: at most one direction exceeds.
         against = over | np.swapaxes(over, 1, 2)
@@ -107,7 +110,7 @@ class Panel:
 
         Definition "Fairness violation", with respect to the pivots.
         """
-        s = checked_scores(scores, people.ids)
+        s = _scores(people, scores)
         return self.pivots(people).exceeded(s, _checked_sensitivity(sensitivity))
 
     def audit(
@@ -120,8 +123,31 @@ class Panel:
     ) -> Report:
         """The panel's report: of its violations, those that are selected."""
         found = self.violations(people, scores, sensitivity)
-        s = checked_scores(scores, people.ids)
-        return choose_report(found, s, people.ids, selection or LargestGap(), round)
+        s = _scores(people, scores)
+        chosen = LargestGap() if selection is None else selection
+        return choose_report(found, s, people.ids, chosen, round)
+
+    def spec(self) -> dict[str, Any]:
+        """The panel as JSON (or TOML): its auditors with their metrics, and the text of its rule.
+
+        >>> from likewise.auditing import Ratings
+        >>> panel = Panel([MetricAuditor("j1", Ratings("r"))], "any")
+        >>> panel.spec()["rule"], Panel.from_spec(panel.spec()) == panel
+        ('any', True)
+        """
+        return {"auditors": [one.spec() for one in self.auditors], "rule": str(self.rule)}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Panel:
+        """Read a panel from its JSON; exactly what :meth:`spec` wrote."""
+        given = members("panel", spec, ("auditors", "rule"))
+        listed = items("panel.auditors", given["auditors"], "List auditors.")
+        return cls([MetricAuditor.from_spec(one) for one in listed], given["rule"])
+
+
+def _scores(people: People, scores: npt.ArrayLike) -> IntArray:
+    instance("people", people, People, "Make them with a schema: schema.people(rows).")
+    return checked_scores(scores, people.ids)
 
 
 def _check_auditor(auditor: object) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from likewise.hypotheses import Cut, Pool
+from likewise.hypotheses import Pool
 from likewise.learning import Learner
 from likewise.schema import FeatureSchema
 
@@ -17,6 +15,5 @@ def constant(
     """Everybody is treated alike, all the same (section "On Achieving Simultaneous No-Regret
     Guarantees"): a class of one hypothesis.
     """
-    cut = Cut(schema.names[0], -np.inf if approve else np.inf)
-    alone = Pool(schema, [cut], np.zeros((1, len(schema))))
+    alone = Pool.constant(schema, approve=approve)
     return Learner(alone, k, alpha, eps, seed, ignores_reports=True)

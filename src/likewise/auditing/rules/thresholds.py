@@ -111,6 +111,10 @@ class Weighted(Rule):
     threshold: Fraction
 
     def __init__(self, weights: Mapping[str, Number], threshold: Number) -> None:
+        if not isinstance(weights, Mapping):
+            raise ParameterError(
+                "Weighted.weights", "must be weights by name", weights, "Write {'j1': 2, 'j2': 1}."
+            )
         names = checked_names(weights, "Weighted.weights")
         exactly = tuple((n, exact(weights[n], f"Weighted.weights[{n!r}]")) for n in names)
         for name, weight in exactly:

@@ -15,10 +15,11 @@ import numpy as np
 from likewise.errors import HypothesisError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits, Points
-from likewise.hypotheses.cells.base import Groups, OverCells, bands
+from likewise.hypotheses.cells.base import Groups, OverCells, bands, grouping
 from likewise.hypotheses.weights import gibbs_weights, pick
 from likewise.randomness import Stream
 from likewise.schema import FeatureSchema, People
+from likewise.validation import members
 
 __all__ = ["Segments"]
 
@@ -49,7 +50,7 @@ class Segments(OverCells):
     ) -> None:
         self.schema = schema
         self.score = score
-        self.groups = Groups(schema, (by,) if isinstance(by, str) else tuple(by), "Segments")
+        self.groups = Groups(schema, grouping("Segments", by), "Segments")
         self.by = self.groups.by
         self.cuts = bands(schema, score, cuts, ("Segments.score", "Segments.cuts"))
         self.bins = len(self.cuts) + 1
@@ -158,5 +159,6 @@ class Segments(OverCells):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Segments:
         """Read the class from its JSON."""
-        schema = FeatureSchema.from_spec(spec["schema"])
-        return cls(schema, score=spec["score"], cuts=spec["cuts"], by=spec["by"])
+        given = members("segments", spec, ("class", "schema", "score", "cuts", "by"))
+        schema = FeatureSchema.from_spec(given["schema"])
+        return cls(schema, score=given["score"], cuts=given["cuts"], by=given["by"])

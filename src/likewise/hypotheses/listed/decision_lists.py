@@ -12,8 +12,10 @@ import numpy as np
 from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits
-from likewise.hypotheses.listed.boolean import OverFlags, check_size
+from likewise.hypotheses.listed.boolean import OverFlags
+from likewise.hypotheses.listed.columns import check_size
 from likewise.schema import FeatureSchema
+from likewise.validation import members
 
 __all__ = ["DecisionLists"]
 
@@ -58,25 +60,28 @@ class DecisionLists(OverFlags):
     kind = "decision-lists"
 
     def __init__(self, schema: FeatureSchema, columns: Sequence[str], length: int) -> None:
+        self.length = length
         super().__init__(schema, columns)
+
+    def _list_all(self) -> None:
         n = len(self.columns)
-        if not isinstance(length, int) or not 1 <= length <= n:
+        length = -1 if isinstance(self.length, bool) else self.length
+        if not isinstance(length, int | np.integer) or not 1 <= length <= n:
             raise ParameterError(
                 "DecisionLists.length",
                 f"must be an integer from 1 to the number of columns, {n}",
-                length,
+                self.length,
                 "A list that asks for a column twice says no more than a shorter one.",
             )
-        self.length = length
+        self.length = int(length)
         size = 2 * sum(
-            comb(n, literals) * _ordered_partitions(literals) for literals in range(length + 1)
+            comb(n, literals) * _ordered_partitions(literals) for literals in range(self.length + 1)
         )
         check_size("DecisionLists", size, 1 + n + comb(n, 2), "Use fewer columns or shorter lists.")
-        self._list_all()
         self.separating_set = _at_most_two(n)
-        self._keep(self.evaluate(self.separating_set).T)
+        self._list_forms()
 
-    def _list_all(self) -> None:
+    def _list_forms(self) -> None:
         """List the forms, shortest first: a first column and its verdict before a shorter form."""
         n = len(self.columns)
         # The two constants: no column, and what they say. Column n stands for none.
@@ -139,7 +144,8 @@ class DecisionLists(OverFlags):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the class from its JSON."""
-        return cls(FeatureSchema.from_spec(spec["schema"]), spec["columns"], spec["length"])
+        given = members(cls.kind, spec, ("class", "schema", "columns", "length"))
+        return cls(FeatureSchema.from_spec(given["schema"]), given["columns"], given["length"])
 
 
 def _ordered_partitions(count: int) -> int:
