@@ -20,6 +20,7 @@ from likewise.evaluation.comparator_forms import Cells, Form, Grids, Members
 from likewise.evaluation.comparator_rows import ComparatorError, Demands, Solution, solve
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass, Listed, Points, Segments, Staircases
+from likewise.validation import instance, items, real
 from likewise.worlds import Encounter
 
 __all__ = ["FAIR_WITHIN", "BestFair", "Faced", "best_fair_policy", "faced_rounds"]
@@ -47,6 +48,11 @@ class Faced:
     pivots: IntArray
 
     def __post_init__(self) -> None:
+        for name in ("points", "labels", "pivots"):
+            if not isinstance(getattr(self, name), np.ndarray) or not getattr(self, name).ndim:
+                raise ParameterError(
+                    f"Faced.{name}", "must be an array", getattr(self, name), "See faced_rounds."
+                )
         k = len(self.points)
         labels, pivots = self.labels, self.pivots
         if labels.shape != (k,) or not ((labels == 0) | (labels == 1)).all():
@@ -72,9 +78,22 @@ def faced_rounds(
     hypotheses: HypothesisClass,
     progress: Callable[[int], None] = lambda t: None,  # noqa: ARG005
 ) -> list[Faced]:
-    """The rounds as they were played, as the comparator needs them."""
+    """The rounds as they were met, as the comparator needs them; ``progress`` hears of each.
+
+    >>> from likewise.worlds import Loans
+    >>> world = Loans(seed=1)
+    >>> len(faced_rounds([world.encounter(1)], world.hypotheses())[0].labels)
+    8
+    """
+    if not isinstance(hypotheses, HypothesisClass):
+        raise ParameterError(
+            "hypotheses", "must be a hypothesis class", hypotheses, "Make one: Pool(…)."
+        )
+    if not isinstance(encounters, Iterable):
+        raise ParameterError("encounters", "must be a list", encounters, "List them.")
     faced = []
     for t, encounter in enumerate(encounters, start=1):
+        instance("encounters", encounter, Encounter, "World.course() makes them.")
         points = hypotheses.locate(encounter.people)
         faced.append(Faced(points, encounter.labels, encounter.pivots.distance))
         progress(t)
@@ -152,6 +171,9 @@ def best_fair_policy(
     (0.75, 0.25)
     """
     start = time.perf_counter()
+    listed = items("best_fair_policy.rounds", rounds, "List what was faced: faced_rounds(…).")
+    rounds = [instance("rounds", one, Faced, "faced_rounds(…) makes them.") for one in listed]
+    slack = real("best_fair_policy.slack", slack, "It is alpha − eps.")
     if not (math.isfinite(slack) and slack >= 0):
         raise ParameterError(
             "best_fair_policy.slack",

@@ -76,6 +76,10 @@ def parse_delay(text: str) -> Delay:
     >>> parse_delay("50"), parse_delay("geometric:0.02")
     (Delay(rounds=50, chance=1.0), Delay(rounds=0, chance=0.02))
     """
+    if not isinstance(text, str):
+        raise ParameterError(
+            "delay", "must be text: a number of rounds or geometric:P", text, "Write '50'."
+        )
     kind, _, value = text.partition(":")
     try:
         return Delay(chance=float(value)) if kind == "geometric" else Delay(rounds=int(text))

@@ -12,6 +12,7 @@ from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Noise
+from likewise.validation import as_array, choice, instance, integer
 
 __all__ = ["ENGINES", "Engine", "Oracle"]
 
@@ -51,13 +52,23 @@ class Oracle:
     calls: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
+        if not isinstance(self.hypotheses, HypothesisClass):
             raise ParameterError(
-                "engine", f"must be one of {', '.join(ENGINES)}", self.engine, "They all agree."
+                "hypotheses", "must be a hypothesis class", self.hypotheses, "Make one: Pool(…)."
             )
+        choice("engine", self.engine, ENGINES, "They all agree.")
+
+    def _checked(self, costs: IntArray) -> IntArray:
+        given = as_array(costs)
+        if given.dtype != np.int64 or given.ndim != 1:
+            raise ParameterError(
+                "costs", "must be the class's integers of 2^-20", given.dtype, "charge(…) adds up."
+            )
+        return given
 
     def minimise(self, costs: IntArray) -> IntArray:
         """The code of the best hypothesis, without any noise."""
+        costs = self._checked(costs)
         self.calls += 1
         no_noise = np.zeros((1, self.hypotheses.separators), dtype=np.int64)
         return cast(IntArray, self.hypotheses.minimise(costs, no_noise)[0])
@@ -66,6 +77,10 @@ class Oracle:
         self, costs: IntArray, noise: Noise, points: Points, *, draws: int, first_draw: int = 0
     ) -> Bits:
         """The predictions of some draws of h on each point, shape (draws, points)."""
+        costs = self._checked(costs)
+        draws = integer("draws", draws, 0, None, "It is a number of hypotheses.")
+        first_draw = integer("first_draw", first_draw, 0, None, "Draws are numbered from 0.")
+        instance("noise", noise, Noise, "Make it: Noise(stream, scale).")
         self.calls += draws
         engine = cast(Engine, import_module(f"likewise.oracles.engines.{self.engine}"))
         return engine.approvals(self.hypotheses, costs, noise, points, first_draw, draws)

@@ -55,7 +55,16 @@ class Player(ABC):
     """A no-regret player on the Lagrangian; the learner is a reduction to any of them.
 
     Its regret against the costs is at most C·sqrt(max S) with C = stability/x + gain·x, where x is
-    the noise (or temperature) in units of sqrt(S). The two constants are its own.
+    the noise (or temperature) in units of sqrt(S). The two constants are its own; bounds are
+    computed from them.
+
+    A subclass is registered under its ``name`` (:data:`likewise.registry.PLAYERS`), and remembers
+    nothing: a round's policy is a function of ``frozen`` alone, and its draws of the purpose and
+    the batch too (:class:`~likewise.randomness.Stream`), so that a decision can be taken again.
+    ``exact`` says that :meth:`estimates` is the policy itself, without draws.
+    ``share_of_best_x`` times the bound's best x is its default x; ``share_estimated`` is the same
+    for exact players with one-sided labels. ``likewise.testing.check_player`` checks all of that,
+    the regret included.
     """
 
     name: str
