@@ -62,7 +62,7 @@ def play(
     progress: Callable[[Moment], None] = lambda moment: None,  # noqa: ARG005
 ) -> Transcript:
     """Play some rounds. ``delay`` says how late audits and labels come; ``keep`` which moments to
-    keep whole; ``progress`` sees each of them; ``record`` keeps what the world did, for those who
+    keep in full; ``progress`` sees each of them; ``record`` keeps what the world did, for those who
     look for the best fair policy in hindsight.
 
     Where the player knows π^t, violations are counted on it exactly; otherwise from
