@@ -15,10 +15,12 @@ __all__ = [
     "EventRefused",
     "HypothesisError",
     "LikewiseError",
+    "LikewiseWarning",
     "MergedHypotheses",
     "ParameterError",
     "PeopleError",
     "RuleError",
+    "SlowEngine",
     "StateFileError",
     "shown",
 ]
@@ -56,6 +58,16 @@ class ParameterError(LikewiseError, ValueError):
         super().__init__(f"{name} {rule}; got {shown(value)}. {remedy}".rstrip())
         self.parameter = name
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes as the sentence; the value may be anything."""
+        return _parameter_error, (type(self), str(self), self.parameter)
+
+
+def _parameter_error(kind: type[ParameterError], text: str, name: str) -> ParameterError:
+    error = kind.__new__(kind)
+    error.args, error.parameter = (text,), name
+    return error
+
 
 class PeopleError(LikewiseError, ValueError):
     """People, their features or their labels are not as the schema says."""
@@ -85,5 +97,13 @@ class ContractError(LikewiseError, AssertionError):
     """An extension does not do what its base class promises; see :mod:`likewise.testing`."""
 
 
-class MergedHypotheses(UserWarning):
+class LikewiseWarning(UserWarning):
+    """Anything that Likewise does and that its user should know of."""
+
+
+class MergedHypotheses(LikewiseWarning):
     """Members of a pool that agree on all reference data were merged into one."""
+
+
+class SlowEngine(LikewiseWarning):
+    """Draws are made by the reference engine, since the library of a faster one is missing."""

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from likewise.errors import HypothesisError, LikewiseError, MergedHypotheses, ParameterError
-from likewise.hypotheses import Cut, Pool, class_from_spec, class_to_spec
+from likewise.hypotheses import Cut, Pool, class_from_spec
 from likewise.schema import Feature, FeatureSchema, People
 
 SCHEMA = FeatureSchema(
@@ -85,14 +85,6 @@ def test_members_are_cuts_and_one_is_constant() -> None:
         Pool(SCHEMA, [*CUTS, Cut("rent", 1.0)], ROWS)
     with pytest.warns(MergedHypotheses, match="1 of 4 members"):
         assert Pool(SCHEMA, [*CUTS, Cut("forest", 0.31)], ROWS).size == 3
-
-
-def test_a_constant_needs_no_reference_and_can_be_read_back() -> None:
-    for approve in (True, False):
-        pool = Pool.constant(SCHEMA, approve=approve)
-        again = class_from_spec(class_to_spec(pool))
-        assert again.size == pool.size == 1
-        assert again.locate(SCHEMA.encoded(ROWS)).tolist() == [[int(approve)]] * 3
 
 
 def test_a_pool_of_then_is_read_as_it_was_written_and_nothing_else_with_such_rows() -> None:

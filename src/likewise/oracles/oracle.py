@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from typing import Protocol, cast
 
 import numpy as np
 
-from likewise.errors import ParameterError
+from likewise.errors import ParameterError, SlowEngine
+from likewise.extras import MissingLibraryError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Noise
 from likewise.validation import as_array, choice, instance, integer
 
-__all__ = ["ENGINES", "Engine", "Oracle"]
+__all__ = ["ENGINES", "Engine", "Oracle", "load_engine"]
 
 ENGINES = ("compiled", "reference")
 
@@ -32,6 +35,23 @@ class Engine(Protocol):
         draws: int,
     ) -> Bits:
         """The predictions of some draws of h on each point."""
+
+
+@cache
+def load_engine(name: str) -> Engine:
+    """The engine of that name; where its library is missing, the reference, and a warning once.
+
+    Every engine makes the same draws, so a learner that was saved with one continues with another.
+    """
+    try:
+        return cast(Engine, import_module(f"likewise.oracles.engines.{name}"))
+    except MissingLibraryError as error:
+        warnings.warn(
+            f"{error}. Until then the reference engine makes the draws: the same ones, slower.",
+            SlowEngine,
+            stacklevel=2,
+        )
+        return cast(Engine, import_module("likewise.oracles.engines.reference"))
 
 
 @dataclass
@@ -82,5 +102,5 @@ class Oracle:
         first_draw = integer("first_draw", first_draw, 0, None, "Draws are numbered from 0.")
         instance("noise", noise, Noise, "Make it: Noise(stream, scale).")
         self.calls += draws
-        engine = cast(Engine, import_module(f"likewise.oracles.engines.{self.engine}"))
+        engine = load_engine(self.engine)
         return engine.approvals(self.hypotheses, costs, noise, points, first_draw, draws)

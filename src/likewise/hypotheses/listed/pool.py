@@ -21,7 +21,7 @@ from likewise.hypotheses.listed.base import Listed
 from likewise.hypotheses.listed.columns import people_at
 from likewise.hypotheses.separating import greedy_separating_set
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.validation import as_array, flag, instance, items, members, real, reals, text
+from likewise.validation import as_array, instance, items, members, real, reals, text
 
 __all__ = ["Cut", "Pool"]
 
@@ -136,21 +136,6 @@ class Pool(Listed):
                 f"is the same for everybody. Without one there may be no fair policy at all. Add "
                 f"Cut(column, float('-inf')), which approves everybody."
             )
-
-    @classmethod
-    def constant(cls, schema: FeatureSchema, *, approve: bool = True) -> Pool:
-        """A class of one hypothesis: everybody is approved, or nobody. It needs no reference.
-
-        >>> pool = Pool.constant(FeatureSchema((Feature("income", low=10),)))
-        >>> pool.size, pool.separators, pool.describe(np.array([0]))
-        (1, 0, 'approve everybody')
-        """
-        instance("schema", schema, FeatureSchema, "Make one: FeatureSchema((Feature(…), …)).")
-        at = -np.inf if flag("approve", approve, "Say which.") else np.inf
-        column = next((f.name for f in schema.features if f.missing is None), schema.names[0])
-        pool = cls.__new__(cls)
-        pool._tell_apart(schema, [Cut(column, at)], np.zeros((1, len(schema))))
-        return pool
 
     @classmethod
     def from_table(cls, table: npt.ArrayLike) -> Pool:
