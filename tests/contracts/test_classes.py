@@ -77,7 +77,7 @@ def some_points(hypotheses: HypothesisClass, seed: int, count: int) -> Points:
         x = rng.integers(0, [4, 5, 2], (count, 3))
     else:
         x = rng.integers(0, 2, (count, len(hypotheses.schema)))
-    return hypotheses.locate(hypotheses.schema.people(x.astype(float)))
+    return hypotheses.locate(hypotheses.schema.encoded(x.astype(float)))
 
 
 def some_costs(hypotheses: HypothesisClass, seed: int) -> tuple[IntArray, Points, IntArray]:
