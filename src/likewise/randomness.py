@@ -46,6 +46,8 @@ class Purpose(IntEnum):
     VIEW = 7
     LOTTERY = 8
     DELAY = 9
+    MIX = 10
+    MIX_DECIDE = 11
 
 
 def philox(counter: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:

@@ -12,8 +12,13 @@ __all__ = ["WEIGHT_BITS", "gibbs_weights", "integer_weights", "pick", "score"]
 WEIGHT_BITS = 40
 
 
-def gibbs_weights(costs: IntArray, temperature: float) -> IntArray:
+def gibbs_weights(
+    costs: IntArray, temperature: float | FloatArray, log_inverse_prior: FloatArray | None = None
+) -> IntArray:
     """Exponential weights along the last axis: round(2^40·exp(−(c − min c)/temperature)).
+
+    With a prior, of p(h)·exp(−c/temperature), the largest of them being 2^40. Temperatures may be
+    one for every row.
 
     Weights are integers, so that their sums are the same in any order. What is lost is a
     weight of less than 2^-41 of the largest, which moves no probability by more than |H|·2^-41.
@@ -22,8 +27,11 @@ def gibbs_weights(costs: IntArray, temperature: float) -> IntArray:
     [1.0, 0.25]
     """
     excess = (costs - costs.min(axis=-1, keepdims=True)).astype(np.float64)
-    weights: FloatArray = np.ldexp(exp_negative(excess / temperature), WEIGHT_BITS)
-    return np.rint(weights).astype(np.int64)
+    far: FloatArray = excess / temperature
+    if log_inverse_prior is not None:
+        far = far + log_inverse_prior
+        far = far - far.min(axis=-1, keepdims=True)
+    return np.rint(np.ldexp(exp_negative(far), WEIGHT_BITS)).astype(np.int64)
 
 
 def integer_weights(terms: FloatArray) -> tuple[IntArray, FloatArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,10 +16,11 @@ from likewise.learning.event_checks import open_round
 from likewise.learning.learner import Learner
 from likewise.learning.primal import Frozen
 from likewise.learning.state import State
+from likewise.learning.tuning import Tuning
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 
-__all__ = ["decide", "drawn_for_audit", "located", "lottery", "upcoming"]
+__all__ = ["decide", "drawn_for_audit", "frozen_policy", "located", "lottery", "upcoming"]
 
 
 def located(state: State, people: tuple[Person, ...]) -> Points:
@@ -30,9 +32,15 @@ def located(state: State, people: tuple[Person, ...]) -> Points:
 
 def upcoming(state: State) -> Frozen:
     """The policy that a round would have if it opened now."""
-    learner = state.learner
-    scale = state.scale(state.tuning.opened(state.largest_square))
-    return Frozen(state.opened + 1, learner.seed, state.costs, scale, learner.copies)
+    return frozen_policy(state, state.opening())
+
+
+def frozen_policy(state: State, tuning: Tuning) -> Frozen:
+    """π^t of a round that opens with a tuning: all costs so far, and the noise for them."""
+    learner, scales = state.learner, state.scales(tuning)
+    return Frozen(
+        state.opened + 1, learner.seed, state.costs, scales, learner.copies, state.incurred
+    )
 
 
 def decide(state: State, round_id: str) -> Decided:
@@ -55,13 +63,13 @@ def decide(state: State, round_id: str) -> Decided:
     if isinstance(learner.pricing, Direct):
         # Its estimate has no bound where J has none, so J is capped even where it is exact.
         estimates = replace(estimates, inverses=[min(j, cap * ONE) for j in estimates.inverses])
+    experts: Sequence[tuple[int, ...] | None] = estimates.experts or [None] * len(people)
+    rows = zip(people, bits, estimates.scores, estimates.inverses, experts, strict=True)
     return Decided(
         round_id,
         tuple(
-            Decision(person.id, bool(bit), score, inverse if one_sided and bit else None)
-            for person, bit, score, inverse in zip(
-                people, bits, estimates.scores, estimates.inverses, strict=True
-            )
+            Decision(person.id, bool(bit), score, inverse if one_sided and bit else None, by)
+            for person, bit, score, inverse, by in rows
         ),
     )
 
@@ -72,7 +80,7 @@ def drawn_for_audit(state: State, round_id: str) -> bool:
     The lottery is held when the round opens, with random numbers of its own, so that neither the
     policy nor the people have anything to do with it, and anybody who knows the seed can check it.
     """
-    return lottery(state.learner, open_round(state, round_id).number)
+    return open_round(state, round_id).drawn
 
 
 def lottery(learner: Learner, number: int) -> bool:

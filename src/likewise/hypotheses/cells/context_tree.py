@@ -70,7 +70,9 @@ class ContextTree:
     def subsets(self) -> tuple[tuple[int, ...], ...]:
         """All sets of features, the smaller before the larger."""
         features = range(len(self.levels))
-        return tuple(s for size in range(len(self.levels) + 1) for s in combinations(features, size))
+        return tuple(
+            s for size in range(len(self.levels) + 1) for s in combinations(features, size)
+        )
 
     @cached_property
     def _layers(self) -> tuple[_Layer, ...]:
@@ -84,8 +86,7 @@ class ContextTree:
             )
             nodes = grid[place].reshape(-1)
             children = tuple(
-                nodes[:, None]
-                + (np.arange(self.levels[f]) - self.levels[f]) * self._strides[f]
+                nodes[:, None] + (np.arange(self.levels[f]) - self.levels[f]) * self._strides[f]
                 for f in left_open
             )
             found.append(_Layer(left_open, nodes, children))
@@ -194,4 +195,3 @@ class TreeWeights:
                 node -= (self.tree.levels[f] - level) * self.tree._strides[f]
             found[person] = node
         return found
-

@@ -76,7 +76,7 @@ class _StaircaseWeights(NodeWeights):
         steps = self._grids[g].walk(node, numbers[1:])
         rows, columns = np.arange(self._rules.rows), np.arange(self._rules.columns)
         said = (columns[None, :] >> g) >= steps[rows >> g][:, None]
-        return said.reshape(-1).astype(np.uint8)
+        return np.asarray(said.reshape(-1), dtype=np.uint8)
 
 
 def _coarser(cells: IntArray, g: int) -> IntArray:
@@ -88,7 +88,7 @@ def _coarser(cells: IntArray, g: int) -> IntArray:
 
 
 class _Grid:
-    """Exponential weights over the staircases of one grid, at every node; see ``stairs.walk_of``."""
+    """Exponential weights over the staircases of one grid, at every node, as ``stairs.walk_of``."""
 
     def __init__(self, cells: IntArray, temperature: float) -> None:
         nodes, self.rows, self.columns = cells.shape

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from likewise.auditing.panel import panel_name
 from likewise.errors import LikewiseError
@@ -40,7 +39,7 @@ def _forgetting(state: State, round_id: str, person: str, features: tuple[float,
         return state
     people = tuple(Person(p.id, features) if p.id == person else p for p in round_.people)
     changed = replace(round_, people=people)
-    return replace(state, open=MappingProxyType({**state.open, round_id: changed}))
+    return replace(state, open=state.open.having(changed))
 
 
 def core_event(record: Record, contents: Contents, replaced: Replaced) -> Event | None:
