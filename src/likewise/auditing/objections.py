@@ -82,7 +82,7 @@ class MemberObjections:
         reasons: Mapping[Pair, str] | Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         present = flag("MemberObjections.present", present, "Say whether they came.")
-        if isinstance(pairs, str | Mapping) or not isinstance(pairs, Iterable):
+        if isinstance(pairs, str) or not isinstance(pairs, Iterable):
             raise AuditError(
                 f"MemberObjections.pairs must be pairs of ids; got {shown(pairs)}. Write "
                 f"[('ann', 'bo')]."
