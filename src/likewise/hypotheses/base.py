@@ -109,6 +109,10 @@ class HypothesisClass(ABC):
         """The costs with one more on every point, as a new array; ``costs`` is read-only."""
 
     @abstractmethod
+    def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
+        """Σ_j c_j·h(x_j) of some hypotheses: what each has cost by all that was charged."""
+
+    @abstractmethod
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
         """The oracle: argmin_h Σ_j c_j·h(x_j) + Σ_q noise_q·h(q), a code for each row of noise."""
 
@@ -166,7 +170,11 @@ class ExactWeights(ABC):
     @property
     @abstractmethod
     def log_inverse_prior(self) -> float:
-        """max_h ln(1/prior(h)), which is log|H| for a flat prior."""
+        """max_h ln(1/prior(h)), or a little more; log|H| for a flat prior."""
+
+    @abstractmethod
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """ln(1/prior(h)) of some hypotheses, which is the price of learning each of them."""
 
     @abstractmethod
     def checked_prior(self, prior: Any) -> Prior:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from likewise.fixed_point import BITS, FloatArray, IntArray
-from likewise.portable_math import LN2, exp_negative, log_array
+from likewise.portable_math import LN2, exp_negative, exp_of_negative, log_array
 
-__all__ = ["WEIGHT_BITS", "gibbs_weights", "integer_weights", "pick", "score"]
+__all__ = ["WEIGHT_BITS", "gibbs_weights", "integer_weights", "pick", "score", "weight_of"]
 
 WEIGHT_BITS = 40
 
@@ -47,6 +49,15 @@ def integer_weights(terms: FloatArray) -> tuple[IntArray, FloatArray]:
     weights = np.rint(np.ldexp(exp_negative(top - terms), WEIGHT_BITS)).astype(np.int64)
     total = log_array(weights.sum(axis=0).astype(np.float64))
     return weights, top + (total - WEIGHT_BITS * LN2)
+
+
+def weight_of(far: float) -> int:
+    """One weight, round(2^40·exp(−far)) for far ≥ 0.
+
+    >>> weight_of(0.0) == 2**40, weight_of(30.0)
+    (True, 0)
+    """
+    return round(math.ldexp(exp_of_negative(far), WEIGHT_BITS))
 
 
 def pick(weights: IntArray, number: int) -> int:

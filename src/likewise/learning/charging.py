@@ -9,9 +9,10 @@ import numpy as np
 from likewise.events import Decision
 from likewise.fixed_point import IntArray
 from likewise.learning.costs import report_cost
-from likewise.learning.decisions import located
+from likewise.learning.decisions import points_of
 from likewise.learning.learner import Learner
 from likewise.learning.state import Account, OpenRound, State, changed
+from likewise.learning.tuning import Tuning
 
 __all__ = [
     "charge_labels",
@@ -33,33 +34,36 @@ def outstanding(round_: OpenRound, learner: Learner) -> int:
     if round_.panel is not None:
         labels = round_.awaiting_labels(one_sided=learner.pricing.one_sided)
     bound = labels * learner.label_bound(round_.number)
-    if waits_for_audit(round_) and not learner.ignores_reports:
+    if waits_for_audit(round_, learner):
         bound += 2 * report_cost(round_.lam / learner.audit_share, 1)
     return bound
 
 
-def waits_for_audit(round_: OpenRound) -> bool:
-    """Test whether a panel will say something about the round."""
-    return round_.drawn and round_.outcome is None
+def waits_for_audit(round_: OpenRound, learner: Learner) -> bool:
+    """Test whether a panel will say something about the round that the learner listens to."""
+    return round_.drawn and round_.outcome is None and not learner.ignores_reports
 
 
-def with_round(state: State, round_: OpenRound, **changes: object) -> State:
-    """The state with a round added or changed, and what is outstanding with it."""
+def with_round(
+    state: State, round_: OpenRound, tuning: Tuning | None = None, **changes: object
+) -> State:
+    """The state with a round added or changed, and what is outstanding with it.
+
+    ``tuning`` replaces the state's own.
+    """
     learner, before = state.learner, state.open.get(round_.id)
-    more, waits = outstanding(round_, learner), int(waits_for_audit(round_))
+    more, waits = outstanding(round_, learner), int(waits_for_audit(round_, learner))
     if before is not None:
         more -= outstanding(before, learner)
-        waits -= int(waits_for_audit(before))
-    tuning = changes.pop("tuning", state.tuning)
-    return changed(
-        state, open=state.open.having(round_), tuning=tuning.awaiting(more, waits),  # type: ignore[attr-defined]
-        **changes,
-    )  # fmt: skip
+        waits -= int(waits_for_audit(before, learner))
+    tuning = (state.tuning if tuning is None else tuning).awaiting(more, waits)
+    return changed(state, open=state.open.having(round_), tuning=tuning, **changes)
 
 
 def without_round(state: State, round_: OpenRound, **changes: object) -> State:
     """The state without a round; nothing of it is outstanding any more."""
-    less, waits = outstanding(round_, state.learner), int(waits_for_audit(round_))
+    learner = state.learner
+    less, waits = outstanding(round_, learner), int(waits_for_audit(round_, learner))
     tuning = state.tuning.awaiting(-less, -waits)
     return changed(state, open=state.open.without(round_.id), tuning=tuning, **changes)
 
@@ -92,8 +96,7 @@ def _charge(
     state: State, round_: OpenRound, people: Sequence[str], amounts: Sequence[int], *, report: bool
 ) -> State:
     learner = state.learner
-    known = {p.id: p for p in round_.people}
-    points = located(state, tuple(known[person] for person in people))
+    points = points_of(learner, round_.people, people)
     sizes: IntArray = np.array(amounts, dtype=np.int64)
     costs = learner.hypotheses.charge(state.costs, points, sizes)
     costs.flags.writeable = False

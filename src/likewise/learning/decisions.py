@@ -20,14 +20,43 @@ from likewise.learning.tuning import Tuning
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 
-__all__ = ["decide", "drawn_for_audit", "frozen_policy", "located", "lottery", "upcoming"]
+__all__ = [
+    "decide",
+    "drawn_for_audit",
+    "frozen_policy",
+    "located",
+    "lottery",
+    "points_of",
+    "upcoming",
+]
 
 
-def located(state: State, people: tuple[Person, ...]) -> Points:
-    """People of a round as points of the learner's class."""
-    schema = state.learner.hypotheses.schema
-    x = np.array([p.features for p in people], dtype=np.float64).reshape(len(people), len(schema))
-    return state.learner.hypotheses.locate(People(tuple(p.id for p in people), x, schema))
+def located(learner: Learner, people: tuple[Person, ...]) -> Points:
+    """People of a round as points of the learner's class.
+
+    The last people who were looked up are remembered, since a round asks for its own several times
+    over: to decide, to charge labels and to charge a report.
+    """
+    known = learner.__dict__.get("_located")
+    if known is None or known[0] is not people:
+        schema = learner.hypotheses.schema
+        x = np.array([p.features for p in people], dtype=np.float64)
+        x = x.reshape(len(people), len(schema))
+        points = learner.hypotheses.locate(People(tuple(p.id for p in people), x, schema))
+        # A note on the learner, not a part of it: neither compared nor saved.
+        known = learner.__dict__["_located"] = (people, points)
+    found: Points = known[1]
+    return found
+
+
+def points_of(learner: Learner, people: tuple[Person, ...], some: Sequence[str]) -> Points:
+    """The points of some of a round's people, by their ids."""
+    known = learner.__dict__.get("_located")
+    if (known is None or known[0] is not people) and 2 * len(some) < len(people):
+        wanted = {p.id: p for p in people}
+        return located(learner, tuple(wanted[person] for person in some))
+    place = {p.id: i for i, p in enumerate(people)}
+    return located(learner, people)[[place[person] for person in some]]
 
 
 def upcoming(state: State) -> Frozen:
@@ -54,7 +83,9 @@ def decide(state: State, round_id: str) -> Decided:
     if not people:
         raise EventRefused(f"Round {round_id!r}: everybody who arrived has been decided on.")
     learner, batch = state.learner, round_.batches - 1
-    points, frozen, one_sided = located(state, people), round_.policy, learner.pricing.one_sided
+    # The same tuple, where everybody arrived at once: then nobody is looked up twice.
+    points = located(learner, round_.people if len(people) == len(round_.people) else people)
+    frozen, one_sided = round_.policy, learner.pricing.one_sided
     cap = learner.resamples(round_.number)
     estimates = learner.primal.estimates(
         learner.hypotheses, frozen, points, round_.draws, batch, cap=cap

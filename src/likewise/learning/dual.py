@@ -119,13 +119,8 @@ def _positive(dual: Dual, name: str) -> None:
 
 
 def _bounded(lam: float) -> float:
-    if lam > LARGEST_LAM:
-        raise ParameterError(
-            "lam", f"must stay below {LARGEST_LAM:g}", lam,
-            "The multiplier has grown beyond what sums of costs can hold; take a smaller gamma or "
-            "theta, or the dual player `gradient`.",
-        )  # fmt: skip
-    return lam
+    """At most what sums of costs can hold; a multiplier that stays there still never falls."""
+    return min(lam, LARGEST_LAM)
 
 
 DUALS: dict[str, type[Dual]] = {kind.name: kind for kind in (GradientAscent, Additive, Geometric)}

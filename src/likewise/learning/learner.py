@@ -146,6 +146,7 @@ class Learner:
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         self._check_schedule()
+        self._check_player()
 
     def _share(self) -> float:
         """On the grid, so that a round weighs one over exactly the chance that it is drawn with."""
@@ -181,6 +182,14 @@ class Learner:
             )
         for name in ("alpha", "eps"):
             object.__setattr__(self, name, getattr(self.margins, name))
+
+    def _check_player(self) -> None:
+        """The player must fit the class: a prior too large to compute is refused before a round."""
+        for number in (self.primal.gain(self.hypotheses), *self.scale_factors.tolist()):
+            if not math.isfinite(number):
+                raise ParameterError(
+                    "player", "must have finite constants on this class", number, "Take another."
+                )
 
     @cached_property
     def primal(self) -> primal.Player:
@@ -221,12 +230,14 @@ class Learner:
         return self.schedule.resamples(self.k, t) if self.pricing.one_sided else 1
 
     def draws(self, t: int) -> int:
-        """How many draws of h a batch of round t takes: R, or M if that is more."""
+        """How many draws of h a batch of round t takes: max(R, M), or R + M where there are experts."""
         if self.primal.exact:
             return 0
+        experts, most = self.primal.experts(self.hypotheses), self.resamples(t)
         # Every expert's scores are estimated, and all of them have to be good.
-        people = self.k * max(1, self.primal.experts(self.hypotheses))
-        return max(self.schedule.draws(self.margins, people, t), self.resamples(t))
+        enough = self.schedule.draws(self.margins, self.k * max(1, experts), t)
+        # Those of a mixture must not know J, which has draws of its own.
+        return enough + most if experts else max(enough, most)
 
     def label_bound(self, number: int) -> int:
         """The most that one label of round ``number`` may cost, in units of 2^-20.

@@ -35,13 +35,14 @@ class _Arrays:
     """Arrays by number, each kept once."""
 
     def __init__(self) -> None:
-        self.written: list[str] = []
+        self._numbers: dict[bytes, int] = {}
 
     def number(self, array: IntArray) -> int:
-        text = base64.b64encode(array.astype("<i8").tobytes()).decode("ascii")
-        if text not in self.written:
-            self.written.append(text)
-        return self.written.index(text)
+        return self._numbers.setdefault(array.astype("<i8").tobytes(), len(self._numbers))
+
+    @property
+    def written(self) -> list[str]:
+        return [base64.b64encode(content).decode("ascii") for content in self._numbers]
 
 
 def _round_to_json(round_: OpenRound, arrays: _Arrays) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def _tuning(value: Any, rounds: Sequence[OpenRound], learner: Learner) -> Tuning
         np.array([integer("tuning[1]", p, 0, None, _WRITTEN) for p in charged], dtype=np.int64),
         _amounts("tuning[2]", peak, scales),
         sum(outstanding(round_, learner) for round_ in rounds),
-        sum(waits_for_audit(round_) for round_ in rounds),
+        sum(waits_for_audit(round_, learner) for round_ in rounds),
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from likewise.hypotheses.cells.coarse_to_fine import CoarseToFine, NodeRules
 from likewise.hypotheses.cells.context_tree import ContextTree
 from likewise.hypotheses.cells.groups import Groups
 from likewise.hypotheses.priors import FLAT, Prior, named_prior
+from likewise.hypotheses.weights import integer_weights
 from likewise.portable_math import LN2
 
 __all__ = ["OverCells"]
@@ -70,6 +71,21 @@ class OverCells(HypothesisClass, ExactWeights):
             return self.log_size
         return LN2 + self.tree.log_inverse_prior(self.rules.log_count)
 
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """log|H| for each, or by a walk over the tree."""
+        if self.prior == FLAT:
+            return np.full(len(codes), self.log_size)
+        found = np.empty(len(codes))
+        for place, code in enumerate(codes):
+            own = code.reshape(self.groups.count, -1)
+            _, numbers = np.unique(own, axis=0, return_inverse=True)
+            likely = self.tree.log_prior(numbers.reshape(-1), -self.rules.log_inverse_priors(own))
+            said = self.predict(code[None, :], self.separating_points())
+            alike = said.all() or not said.any()
+            terms = np.array([[likely - LN2], [-2.0 * LN2 if alike else -np.inf]])
+            found[place] = -integer_weights(terms)[1][0]
+        return found
+
     def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
         """Weights that factorise over the groups, or a tree over them."""
         if self.prior == FLAT:
@@ -93,3 +109,8 @@ class OverCells(HypothesisClass, ExactWeights):
         charged = costs.copy()
         np.add.at(charged, points, amounts)
         return charged
+
+    def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
+        """Add up the cells that each approves."""
+        approved = self.predict(codes, self.separating_points()) != 0
+        return np.asarray(np.where(approved, costs, 0).sum(axis=1))

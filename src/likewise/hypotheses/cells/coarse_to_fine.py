@@ -16,7 +16,7 @@ import numpy as np
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits, GibbsPolicy, Points
 from likewise.hypotheses.cells.context_tree import ContextTree, TreeWeights
-from likewise.hypotheses.weights import WEIGHT_BITS, gibbs_weights, integer_weights, pick
+from likewise.hypotheses.weights import WEIGHT_BITS, gibbs_weights, pick, weight_of
 from likewise.portable_math import LN2, log, log_array
 from likewise.randomness import Stream
 
@@ -24,14 +24,19 @@ __all__ = ["CoarseToFine", "NodeRules", "NodeWeights", "Thresholds"]
 
 
 class NodeWeights(ABC):
-    """Exponential weights over the rules of every node, given the costs of its cells."""
+    """Exponential weights over the rules of every node, given the costs of its cells.
+
+    Z_stop(node) = exp(log_stop − least/temperature), where ``least`` is the least cost of a rule.
+    ``numbers`` are the random numbers that a draw of one rule takes.
+    """
 
     log_stop: FloatArray
+    least: IntArray
     numbers: int
 
     @abstractmethod
     def chances(self, nodes: IntArray, cells: IntArray) -> FloatArray:
-        """The chance of approval in a cell of a node that stops, for every node and cell."""
+        """The chance of approval in a cell of a node that stops; both arrays broadcast."""
 
     @abstractmethod
     def draw(self, node: int, stream: Stream, draw: int, first: int) -> Bits:
@@ -41,8 +46,19 @@ class NodeWeights(ABC):
 class NodeRules(ABC):
     """The rules that may hold for everybody at a node, on so many cells."""
 
-    cells: int
-    log_count: float
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many cells a rule decides on."""
+
+    @property
+    @abstractmethod
+    def log_count(self) -> float:
+        """max ln(1/prior) of a rule; where they are all alike, ln of their number."""
+
+    @abstractmethod
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """ln(1/prior) of some rules, a row of the class's code for each."""
 
     @abstractmethod
     def weigh(self, costs: IntArray, temperature: float) -> NodeWeights:
@@ -53,12 +69,21 @@ class NodeRules(ABC):
 class Thresholds(NodeRules):
     """Approve from a bin on, or nobody: B + 1 thresholds, all alike."""
 
-    cells: int
+    bins: int
 
     @property
-    def log_count(self) -> float:  # type: ignore[override]
+    def cells(self) -> int:
+        """The bins."""
+        return self.bins
+
+    @property
+    def log_count(self) -> float:
         """ln(B + 1)."""
-        return log(float(self.cells + 1))
+        return log(self.bins + 1)
+
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """ln(B + 1) for each."""
+        return np.full(len(codes), self.log_count)
 
     def weigh(self, costs: IntArray, temperature: float) -> NodeWeights:
         """Costs of the thresholds are sums of those of the bins from there on."""
@@ -82,8 +107,8 @@ class _ThresholdWeights(NodeWeights):
     def __init__(self, costs: IntArray, temperature: float) -> None:
         self._summed = np.cumsum(gibbs_weights(costs, temperature), axis=1)
         total = log_array(self._summed[:, -1].astype(np.float64)) - WEIGHT_BITS * LN2
-        least = costs.min(axis=1).astype(np.float64) / temperature
-        self.log_stop = total - least - log(float(costs.shape[1]))
+        self.least = costs.min(axis=1)
+        self.log_stop = total - log(costs.shape[1])
 
     def chances(self, nodes: IntArray, cells: IntArray) -> FloatArray:
         return np.asarray(self._summed[nodes, cells] / self._summed[nodes, -1])
@@ -111,21 +136,30 @@ class CoarseToFine(GibbsPolicy):
 
     @cached_property
     def _tree(self) -> TreeWeights:
-        return self.tree.weigh(self._nodes.log_stop)
+        return self.tree.weigh(self._nodes.log_stop, self._nodes.least, self.temperature)
 
     @cached_property
     def _top(self) -> IntArray:
         """Weights of approving everybody, of approving nobody, and of the tree."""
-        everybody = -int(self.costs.sum()) / self.temperature
-        terms = np.array([[everybody - LN2], [-LN2], [self._tree.log_total]])
-        return integer_weights(terms)[0][:, 0]
+        # Costs are subtracted as integers, and divided after that.
+        least, total = self._tree.least, int(self.costs.sum())
+        terms = (
+            -float(total - least) / self.temperature - LN2,
+            float(least) / self.temperature - LN2,
+            self._tree.log_total,
+        )
+        top = max(terms)
+        return np.array([weight_of(top - term) for term in terms], dtype=np.int64)
 
     def chances(self, points: Points) -> FloatArray:
         """π(x) of every point."""
         groups, cells = points // self.rules.cells, points % self.rules.cells
+        nodes, stops = self._tree.stops(groups)
+        chances = stops * self._nodes.chances(nodes, cells[:, None])
         found = np.zeros(len(points))
-        for nodes, stop in self._tree.stops(groups):
-            found = found + stop * self._nodes.chances(nodes, cells)
+        # One after the other: the same bits on every machine.
+        for column in chances.T:
+            found = found + column
         everybody, nobody, tree = (float(weight) for weight in self._top)
         return np.asarray((everybody + tree * found) / (everybody + nobody + tree))
 

@@ -31,7 +31,7 @@ class StaircaseRules(NodeRules):
     columns: int
 
     @property
-    def cells(self) -> int:  # type: ignore[override]
+    def cells(self) -> int:
         """rows·columns."""
         return self.rows * self.columns
 
@@ -41,9 +41,21 @@ class StaircaseRules(NodeRules):
         return (max(self.rows, self.columns) - 1).bit_length() + 1
 
     @property
-    def log_count(self) -> float:  # type: ignore[override]
+    def log_count(self) -> float:
         """ln(1/prior) of a staircase that only the fine grid has."""
-        return log(float(self.grids)) + log(math.comb(self.rows + self.columns, self.rows))
+        return log(self.grids * math.comb(self.rows + self.columns, self.rows))
+
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """A staircase is on a grid if rows of a run agree, and thresholds are where runs begin."""
+        likely = np.empty((self.grids, len(codes)))
+        for g in range(self.grids):
+            run = np.arange(self.rows) >> g << g
+            begins = (codes == self.columns) | (codes & ((1 << g) - 1) == 0)
+            on_grid = (codes == codes[:, run]).all(axis=1) & begins.all(axis=1)
+            rows, columns = ((n - 1 >> g) + 1 for n in (self.rows, self.columns))
+            inverse = log(self.grids * math.comb(rows + columns, rows))
+            likely[g] = np.where(on_grid, -inverse, -np.inf)
+        return -integer_weights(likely)[1]
 
     def weigh(self, costs: IntArray, temperature: float) -> NodeWeights:
         """Every grid by itself, then the grids against each other."""
@@ -55,14 +67,18 @@ class _StaircaseWeights(NodeWeights):
         fine = costs.reshape(-1, rules.rows, rules.columns)
         self._rules = rules
         self._grids = [_Grid(_coarser(fine, g), temperature) for g in range(rules.grids)]
-        terms = np.stack([grid.log_total for grid in self._grids]) - log(float(rules.grids))
-        self._which, self.log_stop = integer_weights(terms)
+        # A staircase of a coarser grid is one of the fine grid, which has the least of all.
+        self.least = self._grids[0].least
+        terms = np.stack(
+            [grid.log_total - (grid.least - self.least) / temperature for grid in self._grids]
+        )
+        self._which, self.log_stop = integer_weights(terms - log(rules.grids))
         self.numbers = 1 + rules.rows + rules.columns
 
     def chances(self, nodes: IntArray, cells: IntArray) -> FloatArray:
         rows, columns = cells // self._rules.columns, cells % self._rules.columns
         total = self._which.sum(axis=0)[nodes]
-        found = np.zeros(len(nodes))
+        found = np.zeros(np.broadcast_shapes(nodes.shape, cells.shape))
         for g, grid in enumerate(self._grids):
             share = self._which[g, nodes] / total
             found = found + share * grid.table[nodes, rows >> g, columns >> g]
@@ -106,7 +122,7 @@ class _Grid:
                 self.shares[a, m] = np.rint(np.ldexp(stops / counts[m], WEIGHT_BITS))
             below = counts
         count = math.comb(self.rows + self.columns, self.rows)
-        self.log_total = log_array(below[-1]) - least[:, 0, -1] / temperature - log(count)
+        self.least, self.log_total = least[:, 0, -1], log_array(below[-1]) - log(count)
 
     @cached_property
     def table(self) -> FloatArray:

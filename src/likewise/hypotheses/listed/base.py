@@ -164,6 +164,10 @@ class Listed(HypothesisClass, ExactWeights):
             charged += bits * amount
         return charged
 
+    def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
+        """Look up the costs."""
+        return np.asarray(costs[codes[:, 0]])
+
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
         """The first hypothesis of least cost, shape (draws, 1)."""
         totals: IntArray = costs + noise @ self._on_set.T.astype(np.int64)
@@ -191,14 +195,30 @@ class Listed(HypothesisClass, ExactWeights):
             return None
         if isinstance(self.prior, str):
             constant = self._on_set.all(axis=1) | ~self._on_set.any(axis=1)
-            return graded(constant, self.grades())
+            return graded(constant, self._checked_grades())
         return -log_array(np.array(self.prior))
+
+    def _checked_grades(self) -> IntArray:
+        grades = np.asarray(self.grades())
+        if grades.shape != (self.size,) or grades.dtype.kind not in "iu":
+            raise HypothesisError(
+                f"{type(self).__name__}.grades must be an integer for each of the {self.size} "
+                f"hypotheses; got {grades.dtype} of shape {grades.shape}."
+            )
+        return grades
 
     @property
     def log_inverse_prior(self) -> float:
         """That of the least likely hypothesis."""
         inverse = self._log_inverse
         return self.log_size if inverse is None else float(inverse.max())
+
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """By their places in the list."""
+        inverse = self._log_inverse
+        if inverse is None:
+            return np.full(len(codes), self.log_size)
+        return np.asarray(inverse[codes[:, 0]])
 
     def checked_prior(self, prior: Any) -> Prior:
         """By name, or a probability for every hypothesis."""

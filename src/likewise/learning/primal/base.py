@@ -13,7 +13,7 @@ from likewise.fixed_point import FloatArray, IntArray, read_only
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Purpose
 
-__all__ = ["Estimates", "Frozen", "Player"]
+__all__ = ["Estimates", "Frozen", "Player", "Term"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +66,40 @@ class Estimates:
     experts: list[tuple[int, ...]] | None = None
 
 
+@dataclass(frozen=True)
+class Term:
+    """A part of a player's regret bound, with a scale of x·sqrt(max S) for each of ``parts``.
+
+    The regret of one part is at most (stability/x + gain·x)·sqrt(max S), with its own S. All of
+    them together have at most C·(sqrt(Σ B̄²) + burst·max B̄), where C = sqrt(parts)·(stability/x +
+    gain·x), and burst = sqrt(parts), or 0 for a single one (Theorem A for products). Feedback that
+    is late makes the stability's share ``slow`` times as large, and the gain's ``wide`` times.
+
+    >>> Term(stability=1.0, gain=4.0, x=0.5).constant(), Term(1.0, 1.0, 1.0, parts=4).constant()
+    (4.0, 4.0)
+    """
+
+    stability: float
+    gain: float
+    x: float
+    parts: int = 1
+
+    def constant(self, slow: float = 1.0, wide: float = 1.0) -> float:
+        """C."""
+        one = slow * self.stability / self.x + wide * self.gain * self.x
+        return math.sqrt(self.parts) * one
+
+    def burst(self, slow: float = 1.0, wide: float = 1.0) -> float:
+        """C·sqrt(parts): every part opens a round with the round's full bound in its S."""
+        return math.sqrt(self.parts) * self.constant(slow, wide) if self.parts > 1 else 0.0
+
+
 class Player(ABC):
     """A no-regret player on the Lagrangian; the learner is a reduction to any of them.
 
     Its regret against the costs is at most C·sqrt(max S) with C = stability/x + gain·x, where x is
     the noise (or temperature) in units of sqrt(S). The two constants are its own; bounds are
-    computed from them.
+    computed from them. A player with several scales says in :meth:`terms` what they add up to.
 
     A subclass is registered under its ``name`` (:data:`likewise.registry.PLAYERS`), and remembers
     nothing: a round's policy is a function of ``frozen`` alone, and its draws of the purpose and
@@ -109,6 +137,13 @@ class Player(ABC):
     @abstractmethod
     def gain(self, hypotheses: HypothesisClass) -> float:
         """The price of randomising the policy: the bound's factor of x."""
+
+    def terms(
+        self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
+    ) -> tuple[Term, ...]:
+        """The parts of its regret bound, which add up."""
+        stability = self.stability(hypotheses, estimated=estimated)
+        return (Term(stability, self.gain(hypotheses), x),)
 
     @abstractmethod
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:

@@ -6,6 +6,7 @@ separating set. The policy π^t is never written down; it is known through its d
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.hypotheses.weights import score
-from likewise.learning.primal.base import Estimates, Frozen, Player
+from likewise.learning.primal.base import Estimates, Frozen, Player, Term
 from likewise.learning.primal.draws import Perturbed, first_approvals
 from likewise.oracles import ENGINES
 from likewise.randomness import Purpose, Stream
@@ -49,16 +50,25 @@ class ContextFTPL(Player):
         return cls(engine, per_part)
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
-        """s, the size of the separating set."""
-        return float(hypotheses.separators)
+        """s, the size of the separating set; 1 where every point is one of it."""
+        return 1.0 if hypotheses.cellular else float(hypotheses.separators)
 
     def gain(self, hypotheses: HypothesisClass) -> float:
         """A = E max_h Σ_q z_q·h(q)."""
         return hypotheses.noise_gain
 
-    def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
-        """A share of the bound's best x."""
-        return SHARE * self.best_x(hypotheses, estimated=estimated)
+    def terms(
+        self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
+    ) -> tuple[Term, ...]:
+        """One scale, or one for every part, of which each has its share of the noise."""
+        parts = self.scales(hypotheses)
+        stability = self.stability(hypotheses, estimated=estimated)
+        return (Term(stability, self.gain(hypotheses) / parts, x, parts),)
+
+    def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
+        """A share of sqrt(s/A), the best x where nothing is known of the class but its Q."""
+        gain = hypotheses.noise_gain
+        return SHARE * math.sqrt(hypotheses.separators / gain) if gain > 0 else SHARE
 
     def scales(self, hypotheses: HypothesisClass) -> int:
         """One, or one for every part."""

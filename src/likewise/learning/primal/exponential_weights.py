@@ -9,7 +9,7 @@ from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.hypotheses.priors import FLAT
 from likewise.hypotheses.weights import score
-from likewise.learning.primal.base import Estimates, Frozen, Player
+from likewise.learning.primal.base import Estimates, Frozen, Player, Term
 from likewise.randomness import Purpose, Stream
 
 __all__ = ["ExponentialWeights"]
@@ -52,6 +52,14 @@ class ExponentialWeights(Player):
     def gain(self, hypotheses: HypothesisClass) -> float:
         """max_h ln(1/prior(h))."""
         return self._class(hypotheses).log_inverse_prior
+
+    def terms(
+        self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
+    ) -> tuple[Term, ...]:
+        """One temperature, or one for every part, of which each has its share of log|H|."""
+        parts = self.scales(hypotheses)
+        stability = self.stability(hypotheses, estimated=estimated)
+        return (Term(stability, self.gain(hypotheses) / parts, x, parts),)
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """One number from coarse to fine; with a flat prior, a share of the bound's best."""

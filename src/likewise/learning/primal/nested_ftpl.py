@@ -7,11 +7,14 @@ and exponential weights on what they have cost say how much of each is deployed:
     π^t = Σ_e w_e·π_e^t,      w_e ∝ prior(e)·exp(−Λ_e/tau_t),      Λ_e = Σ_tau f_tau(π̃_e^tau).
 
 Half of the prior is on the constants, the other half on the classes, all alike. The scores of every
-class are kept with the decision, since costs come later, when the policies have moved on.
+class are kept with the decision, since costs come later, when the policies have moved on. Draws
+that estimate the scores are none of those that J is made from: a label's cost is J times something,
+and the score that it is multiplied with must not know J (the theorem on mixtures of players).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -19,9 +22,9 @@ import numpy as np
 
 from likewise.fixed_point import BITS, FloatArray, IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Nested, Points
-from likewise.hypotheses.weights import integer_weights, pick
-from likewise.learning.primal.base import Estimates, Frozen, Player
-from likewise.learning.primal.context_ftpl import SHARE
+from likewise.hypotheses.weights import pick, weight_of
+from likewise.learning.primal.base import Estimates, Frozen, Player, Term
+from likewise.learning.primal.context_ftpl import SHARE, ContextFTPL
 from likewise.learning.primal.draws import Perturbed, first_approvals
 from likewise.oracles import ENGINES
 from likewise.portable_math import LN2, log
@@ -61,13 +64,22 @@ class NestedFTPL(Player):
         """With the engine that makes its draws; it always has a scale for every part."""
         return cls(engine)
 
-    def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
-        """1 for cells, else s; the weights' own 1/4 on top (Theorem on mixtures of players)."""
-        return (1.0 if hypotheses.cellular else float(hypotheses.separators)) + 0.25
+    def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
+        """That of Context-FTPL on the class itself."""
+        return ContextFTPL(self.engine).stability(hypotheses, estimated=estimated)
 
     def gain(self, hypotheses: HypothesisClass) -> float:
-        """A of the class, and the weights' own ln(1/prior)."""
-        return hypotheses.noise_gain + log(2.0 * len(_nested(hypotheses)))
+        """That of Context-FTPL on the class itself."""
+        return hypotheses.noise_gain
+
+    def terms(
+        self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
+    ) -> tuple[Term, ...]:
+        """The weights' own regret, and that of the class itself with a scale for every part."""
+        weights = Term(0.25, log(2 * len(_nested(hypotheses))), X_HEDGE)
+        parts, stability = hypotheses.parts, self.stability(hypotheses, estimated=estimated)
+        noise = self._noise(hypotheses, x)
+        return weights, Term(stability, self.gain(hypotheses) / parts, noise, parts)
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """The noise of a part of a class of cells; that of other classes follows from it."""
@@ -87,12 +99,17 @@ class NestedFTPL(Player):
 
     def scale_factors(self, hypotheses: HypothesisClass, x: float) -> FloatArray:
         """x for cells; elsewhere as much more as the bound's best noise is."""
-        factors = [np.array([X_HEDGE])]
-        for one in _nested(hypotheses):
-            h = one.hypotheses
-            more = 1.0 if h.cellular else SHARE / X * float(np.sqrt(h.separators / h.noise_gain))
-            factors.append(np.full(h.parts, x * more))
-        return np.concatenate(factors)
+        noises = [
+            (one.hypotheses.parts, self._noise(one.hypotheses, x)) for one in _nested(hypotheses)
+        ]
+        return np.array([X_HEDGE, *(noise for parts, noise in noises for _ in range(parts))])
+
+    @staticmethod
+    def _noise(hypotheses: HypothesisClass, x: float) -> float:
+        """The noise of a class, where that of cells is x."""
+        if hypotheses.cellular:
+            return x
+        return x * SHARE / X * math.sqrt(hypotheses.separators / hypotheses.noise_gain)
 
     def experts(self, hypotheses: HypothesisClass) -> int:
         """The constant that approves everybody, and the classes."""
@@ -109,15 +126,19 @@ class NestedFTPL(Player):
         *,
         cap: int = 1,
     ) -> Estimates:
-        """The mixture of what the draws of every class say, and of the constants."""
+        """The mixture of what the draws of every class say, and of the constants.
+
+        The first ``cap`` draws of every class are for J alone.
+        """
         laws = self._laws(hypotheses, frozen)
         stream = Stream(frozen.seed, purpose, frozen.number)
         approved = [
             law.approvals(one.points(points), stream, first_draw=first * draws, draws=draws)
             for first, (one, law) in enumerate(laws, start=batch * len(laws))
         ]
-        counts = [bits.sum(axis=0, dtype=np.int64) for bits in approved]
-        units = [((count << (BITS + 1)) // draws + 1) >> 1 for count in counts]
+        own = min(cap, draws - 1)
+        counts = [bits[own:].sum(axis=0, dtype=np.int64) for bits in approved]
+        units = [((count << (BITS + 1)) // (draws - own) + 1) >> 1 for count in counts]
         experts = np.stack([np.full(len(points), 1 << BITS), *units])
         weights = self._weights(hypotheses, frozen)
         total = int(weights.sum())
@@ -162,10 +183,16 @@ class NestedFTPL(Player):
         """Integer weights: of approving nobody, of approving everybody, and of every class."""
         count = len(_nested(hypotheses))
         temperature = frozen.scale * float(1 << (2 * BITS))
-        costs = [-float(cost) / temperature for cost in (0, *frozen.incurred)]
-        priors = [2.0 * LN2, 2.0 * LN2, *[log(2.0 * count)] * count]
-        terms = np.array([cost - prior for cost, prior in zip(costs, priors, strict=True)])
-        return integer_weights(terms[:, None])[0][:, 0]
+        costs = (0, *frozen.incurred)
+        least = min(costs)
+        priors = [2.0 * LN2, 2.0 * LN2, *[log(2 * count)] * count]
+        # Costs are subtracted as integers, and divided after that.
+        far = [
+            float(cost - least) / temperature + prior
+            for cost, prior in zip(costs, priors, strict=True)
+        ]
+        nearest = min(far)
+        return np.array([weight_of(one - nearest) for one in far], dtype=np.int64)
 
     def _laws(self, hypotheses: HypothesisClass, frozen: Frozen) -> list[tuple[Nested, Perturbed]]:
         """Context-FTPL on every class."""
