@@ -87,7 +87,7 @@ class Load:
 
     def _timed(self, name: str, command: Any) -> Any:
         """Until it is acknowledged; what is asked for again changes nothing."""
-        from likewise.service.api.responses import ReceiptAnswer
+        from likewise.service.api.responses import ReceiptResponse
         from likewise_client.errors import ApiError
 
         ends = time.monotonic() + PATIENCE
@@ -104,7 +104,7 @@ class Load:
             receipt = getattr(result, "receipt", result)
             with self._lock:
                 self.took.setdefault(name, []).append(time.perf_counter() - began)
-                if isinstance(receipt, ReceiptAnswer):
+                if isinstance(receipt, ReceiptResponse):
                     self.receipts.append(receipt.text)
             return result
 

@@ -13,7 +13,7 @@ import pytest
 from likewise.events import Decision
 from likewise.service.dockets.commands import audits, feedback
 from likewise.service.dockets.commands.rounds import Applicant, open_round
-from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.docket import Docket
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import evidence_of
@@ -49,20 +49,20 @@ def test_a_ledger_of_then_replays_to_the_same_decisions(store: Store, docket: st
         assert getattr(found.state, name) == expected[name]
 
 
-@pytest.mark.parametrize("docket", EXPECTED["next"])
-def test_a_ledger_of_then_is_continued_as_it_would_have_been(store: Store, docket: str) -> None:
-    desk = Desk(store, docket)
-    for step in EXPECTED["next"][docket]:
+@pytest.mark.parametrize("name", EXPECTED["next"])
+def test_a_ledger_of_then_is_continued_as_it_would_have_been(store: Store, name: str) -> None:
+    docket = Docket(store, name)
+    for step in EXPECTED["next"][name]:
         people = [Applicant(name, features) for name, features in step["people"]]
-        round_, _ = open_round(desk, people, round_id=step["round"])
+        round_, _ = open_round(docket, people, round_id=step["round"])
         assert list(round_.decisions.values()) == [Decision(*d) for d in step["decisions"]]
         for member in round_.seats:
             for seat, over, under in step["objections"]:
                 if seat == member:
-                    audits.object_to(desk, round_.id, member, (over, under))
-            audits.review(desk, round_.id, member)
+                    audits.object_to(docket, round_.id, member, (over, under))
+            audits.review(docket, round_.id, member)
         if step["labels"]:
-            feedback.label(desk, [(name, who, y) for name, who, y in step["labels"]])
-        assert desk.book.round(round_.id).outcome == step["outcome"]
-        assert desk.state.lam == step["lam"]
-    assert replay_store(store, docket).holds
+            feedback.label(docket, [(name, who, y) for name, who, y in step["labels"]])
+        assert docket.projection.round(round_.id).outcome == step["outcome"]
+        assert docket.state.lam == step["lam"]
+    assert replay_store(store, name).holds

@@ -145,7 +145,7 @@ def start(database: str) -> Iterator[Start]:
 
     def begin(**more: Any) -> Live:
         tokens = furnished(database)
-        generous = {"rate": 1e6, "burst": 10**6, "stranger_rate": 1e6, "stranger_burst": 10**6}
+        generous = {"rate": 1e6, "burst": 10**6, "anonymous_rate": 1e6, "anonymous_burst": 10**6}
         settings = Settings(**{"database": database, "tick_seconds": 0.05, **generous, **more})
         context = running(settings)
         live = Live(context.__enter__(), settings, tokens)
@@ -174,7 +174,7 @@ def shared(
         database = fresh(request.getfixturevalue("postgres"))
     tokens = furnished(database)
     settings = Settings(
-        database=database, rate=1e6, burst=10**6, stranger_rate=1e6, stranger_burst=10**6
+        database=database, rate=1e6, burst=10**6, anonymous_rate=1e6, anonymous_burst=10**6
     )
     with running(settings) as address:
         live = Live(address, settings, tokens)

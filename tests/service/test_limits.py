@@ -15,7 +15,7 @@ from likewise.errors import ParameterError
 from likewise.service.api import middleware as gate
 from likewise.service.auth.rate_limits import REMEMBERED, Buckets, TooMany
 from likewise.service.dockets.commands.rounds import open_docket
-from likewise.service.dockets.worker import Office, Offices
+from likewise.service.dockets.worker import Worker, Workers
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
@@ -65,14 +65,14 @@ def test_lists(start: Start) -> None:
 
 
 def test_rates(start: Start) -> None:
-    live = start(rate=0.001, burst=3, stranger_rate=0.001, stranger_burst=2)
+    live = start(rate=0.001, burst=3, anonymous_rate=0.001, anonymous_burst=2)
     bank = live.client("client", retries=0)
     for _ in range(3):
         bank.me()
     with pytest.raises(TooMuch) as fast:
         bank.me()
     assert (fast.value.status, fast.value.code) == (429, "too-many-requests")
-    # Each caller has a bucket; strangers of one address share theirs.
+    # Each caller has a bucket; anonymous of one address share theirs.
     live.client("auditor", retries=0).me()
     answers = [
         httpx.get(f"{live.address}/v1/me", headers={"Authorization": f"Bearer {n}"})
@@ -101,23 +101,23 @@ def test_those_who_wait_are_counted(database: str) -> None:
     held = threading.Event()
 
     async def crowd() -> None:
-        offices = Offices(store, waiting_limit=2)
+        workers = Workers(store, waiting_limit=2)
 
-        def wait(office: Office) -> str:
+        def wait(worker: Worker) -> str:
             held.wait(30)
             return threading.current_thread().name
 
-        waiting = [asyncio.create_task(offices.run("loans", wait)) for _ in range(2)]
+        waiting = [asyncio.create_task(workers.run("loans", wait)) for _ in range(2)]
         await asyncio.sleep(0.1)
-        assert offices.waiting() == {"loans": 2}
+        assert workers.waiting() == {"loans": 2}
         with pytest.raises(ServiceError) as busy:
-            await offices.run("loans", wait)
+            await workers.run("loans", wait)
         assert (busy.value.code, busy.value.status) == ("busy", 503)
         held.set()
         # The learner has one thread of its own, and no request runs in it.
         names = set(await asyncio.gather(*waiting))
         assert names == {"docket-loans_0"}
-        await offices.close()
+        await workers.close()
 
     asyncio.run(crowd())
     store.close()
@@ -128,25 +128,25 @@ def test_a_desk_that_failed_is_opened_anew(database: str) -> None:
     open_docket(store, "loans", spec(), seed=1)
 
     async def fail() -> None:
-        offices = Offices(store, waiting_limit=2)
-        first = await offices.run("loans", lambda office: office.desk)
+        workers = Workers(store, waiting_limit=2)
+        first = await workers.run("loans", lambda worker: worker.docket)
         refused = ServiceError("no", 409, "No.")
 
-        def refuse(office: Office) -> None:
+        def refuse(worker: Worker) -> None:
             raise refused
 
-        def stumble(office: Office) -> None:
+        def stumble(worker: Worker) -> None:
             raise ZeroDivisionError
 
         with pytest.raises(ServiceError):
-            await offices.run("loans", refuse)
-        assert await offices.run("loans", lambda office: office.desk) is first
+            await workers.run("loans", refuse)
+        assert await workers.run("loans", lambda worker: worker.docket) is first
         with pytest.raises(ZeroDivisionError):
-            await offices.run("loans", stumble)
-        assert await offices.run("loans", lambda office: office.desk) is not first
+            await workers.run("loans", stumble)
+        assert await workers.run("loans", lambda worker: worker.docket) is not first
         with pytest.raises(ServiceError, match="/v1/dockets"):
-            await offices.run("none", refuse)
-        await offices.close()
+            await workers.run("none", refuse)
+        await workers.close()
 
     asyncio.run(fail())
     store.close()

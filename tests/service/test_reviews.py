@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from likewise.service.api.metrics import measure
-from likewise.service.api.review_responses import ReviewAnswer
-from likewise.service.api.review_serializers import review_answer
+from likewise.service.api.review_responses import ReviewResponse
+from likewise.service.api.review_serializers import review_response
 from likewise.service.dockets.commands.feedback import label
 from likewise.service.dockets.commands.reviewing import finish, objection, take_back, withdrawal
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
-from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews import Review, ReviewBoard
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
@@ -37,16 +37,16 @@ def board(store: Store, **more: Any) -> ReviewBoard:
     if "loans" not in store.dockets():
         wanted = {"repeat_share": 0.5, **more}
         open_docket(store, "loans", spec(**wanted), seed=7)
-    return ReviewBoard(Desk(store, "loans"))
+    return ReviewBoard(Docket(store, "loans"))
 
 
 def play(board: ReviewBoard, number: int) -> None:
     applicants = [Applicant(name, features) for name, features in people(number, 3).items()]
-    open_round(board.desk, applicants)
+    open_round(board.docket, applicants)
 
 
-def judged(board: ReviewBoard, review: Review, *, object_to: bool) -> ReviewAnswer:
-    shown = review_answer(board, review)
+def judged(board: ReviewBoard, review: Review, *, object_to: bool) -> ReviewResponse:
+    shown = review_response(board, review)
     if object_to and shown.pairs:
         pair = shown.pairs[0]
         objection(board, "ann", review.id, (pair.over, pair.under), "alike")
@@ -79,8 +79,8 @@ def test_a_repeat_looks_like_any_other(store: Store) -> None:
     play(here, 99)
     again, fresh = here.one("ann", repeat.id), asked(here)[-1]
     assert (again, fresh.repeat) == (repeat, False)
-    ours = asdict(review_answer(here, again))
-    other = asdict(review_answer(here, fresh))
+    ours = asdict(review_response(here, again))
+    other = asdict(review_response(here, fresh))
     assert ours.keys() == other.keys()
     assert {k: v for k, v in ours.items() if k not in OPAQUE} == {
         k: v for k, v in other.items() if k not in OPAQUE
@@ -101,9 +101,9 @@ def test_receipts_do_not_tell_either(store: Store) -> None:
     play(here, 99)
     steps = []
     for review in (repeat, asked(here)[-1]):
-        shown = review_answer(here, review)
+        shown = review_response(here, review)
         pair = (shown.pairs[0].over, shown.pairs[0].under)
-        before, me = here.desk.book.head.seq, (here, "ann", review.id, pair)
+        before, me = here.docket.projection.head.seq, (here, "ann", review.id, pair)
         receipts = [
             objection(*me, "why"),
             objection(*me, "another"),
@@ -128,12 +128,12 @@ def test_a_repeat_can_be_taken_back_until_it_closes(store: Store) -> None:
     outcome = repeat.round.outcome
     play(here, 99)
     judged(here, next(r for r in asked(here) if not r.repeat), object_to=False)
-    ended = review_answer(here, here.one("ann", repeat.id))
+    ended = review_response(here, here.one("ann", repeat.id))
     assert (ended.status, ended.outcome) == ("closed", outcome)
-    assert here.desk.book.rounds[repeat.round.id].outcome == outcome
+    assert here.docket.projection.rounds[repeat.round.id].outcome == outcome
     with pytest.raises(ServiceError, match="has closed"):
         withdrawal(here, "ann", repeat.id, (shown.pairs[0].over, shown.pairs[0].under))
-    members = measure(here.desk).members
+    members = measure(here.docket).members
     assert members is not None
     assert members[0].repeats == 1
     assert members[0].consistency is not None
@@ -144,7 +144,7 @@ def test_whoever_sits_alone_closes_the_panel(store: Store) -> None:
     repeat = until_repeat(here)
     play(here, 99)
     for review in (repeat, asked(here)[-1]):
-        before = here.desk.book.head.seq
+        before = here.docket.projection.head.seq
         assert finish(here, "ann", review.id).head.seq == before + 2
         assert here.one("ann", review.id).status == "closed"
         with pytest.raises(ServiceError, match="has closed"):
@@ -158,10 +158,10 @@ def test_a_repeat_has_a_deadline_like_any_other(store: Store) -> None:
         return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
     open_docket(store, "loans", spec(repeat_share=0.5, deadline=3600), seed=7)
-    here = ReviewBoard(Desk(store, "loans", clock))
+    here = ReviewBoard(Docket(store, "loans", clock))
     repeat = until_repeat(here)
     assert repeat.due == "2100-01-01T01:00:00.000000Z"
-    objected = review_answer(here, repeat).pairs[0]
+    objected = review_response(here, repeat).pairs[0]
     objection(here, "ann", repeat.id, (objected.over, objected.under), None)
     moment += timedelta(hours=1)
     assert here.one("ann", repeat.id).status == "missed"
@@ -187,7 +187,7 @@ def test_reasons_that_nobody_gives_any_more_are_removed(store: Store) -> None:
     here = board(store)
     play(here, 1)
     [review] = asked(here)
-    pair = next((p.over, p.under) for p in review_answer(here, review).pairs)
+    pair = next((p.over, p.under) for p in review_response(here, review).pairs)
 
     def reasons() -> list[str]:
         with store.reading() as connection:
@@ -205,9 +205,9 @@ def test_labels_do_not_matter_to_auditors(store: Store) -> None:
     here = board(store)
     play(here, 1)
     [review] = asked(here)
-    before = asdict(review_answer(here, review))
-    label(here.desk, [("r1", "x1-0", 1)])
-    after = asdict(review_answer(here, here.one("ann", review.id)))
+    before = asdict(review_response(here, review))
+    label(here.docket, [("r1", "x1-0", 1)])
+    after = asdict(review_response(here, here.one("ann", review.id)))
     assert before.pop("receipt") != after.pop("receipt")
     assert before == after
 
@@ -215,7 +215,7 @@ def test_labels_do_not_matter_to_auditors(store: Store) -> None:
 def test_what_cannot_be_objected_to(store: Store) -> None:
     here = board(store)
     applicants = {f"a{n}": {"score": 500, "debt": 1, "purpose": "car"} for n in range(2)}
-    open_round(here.desk, [Applicant(name, one) for name, one in applicants.items()])
+    open_round(here.docket, [Applicant(name, one) for name, one in applicants.items()])
     [review] = asked(here)
     for pair, code in [
         (("p1", "p2"), "gap-too-small"),

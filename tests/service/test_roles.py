@@ -1,4 +1,4 @@
-"""Every route against every role, against strangers, and against tokens of another docket.
+"""Every route against every role, against anonymous, and against tokens of another docket.
 
 The table is compared with the routes of the app: a route without a line here fails.
 """

@@ -26,7 +26,7 @@ CHECKS = [
     response_headers_conformance,
 ]
 KNOWN = {"docket": "loans", "round_id": "r1"}
-ROLES = ("operator", "client", "auditor", "regulator", "stranger")
+ROLES = ("operator", "client", "auditor", "regulator", "anonymous")
 
 
 def attack(live: Live, role: str, examples: int) -> None:

@@ -13,7 +13,7 @@ from tests.service.conftest import PATIENCE, Live, Start, people
 POLICY = "default-src 'none'; script-src 'self'"
 REVIEW = "0" * 32
 
-# Page, and the roles that may see it; everybody else is refused, strangers are sent to sign in.
+# Page, and the roles that may see it; everybody else is refused, anonymous are sent to sign in.
 PAGES = {
     "/console/": {"auditor"},
     "/console/history": {"auditor"},

@@ -1,4 +1,4 @@
-"""The application: a store, its offices, the gate and the routes."""
+"""The application: a store, its workers, the gate and the routes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI, Security
 from fastapi.routing import APIRoute
 
-from likewise.service.api.dependencies import BEARER, Services
+from likewise.service.api.dependencies import BEARER, AppContext
 from likewise.service.api.errors import install_handlers
-from likewise.service.api.middleware import Gate
+from likewise.service.api.middleware import AccessMiddleware
 from likewise.service.api.routers import dockets, health, ledger, reviews, rounds, tokens
 from likewise.service.api.telemetry import Telemetry, log_as_json
 from likewise.service.demo import Simulation, demonstrate
-from likewise.service.dockets.worker import Offices
+from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
 from likewise.service.web import install_pages
@@ -33,21 +33,21 @@ DESCRIPTION = (
 def create_app(settings: Settings) -> FastAPI:
     """A server with these settings. The database is opened at once, so that mistakes show."""
     store = Store.open(settings.database)
-    offices = Offices(store, settings.waiting_limit)
-    services = Services(store, settings, offices, Telemetry())
+    workers = Workers(store, settings.waiting_limit)
+    services = AppContext(store, settings, workers, Telemetry())
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         stop = asyncio.Event()
-        tasks = [asyncio.create_task(offices.tick(settings.tick_seconds, stop))]
+        tasks = [asyncio.create_task(workers.tick(settings.tick_seconds, stop))]
         if settings.demo:
-            tasks.append(asyncio.create_task(demonstrate(offices, Simulation(store), stop)))
+            tasks.append(asyncio.create_task(demonstrate(workers, Simulation(store), stop)))
         try:
             yield
         finally:
             stop.set()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await offices.close()
+            await workers.close()
             store.close()
 
     # FastAPI's pages of documentation load scripts from elsewhere; there is the schema alone.
@@ -64,7 +64,9 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.services = services
     install_handlers(app)
-    app.add_middleware(Gate, store=store, settings=settings, telemetry=services.telemetry)
+    app.add_middleware(
+        AccessMiddleware, store=store, settings=settings, telemetry=services.telemetry
+    )
     app.include_router(health.router)
     for module in ROUTERS:
         app.include_router(module.router, dependencies=[Security(BEARER)])

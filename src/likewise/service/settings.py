@@ -45,8 +45,8 @@ class Settings:
     reason_limit: int = 2_000
     rate: float = 50.0
     burst: int = 100
-    stranger_rate: float = 5.0
-    stranger_burst: int = 30
+    anonymous_rate: float = 5.0
+    anonymous_burst: int = 30
     waiting_limit: int = 200
     tick_seconds: float = 1.0
     session_seconds: float = 12 * 3600.0

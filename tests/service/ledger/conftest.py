@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from likewise import Feature, FeatureSchema, Learner, Segments
 from likewise.service.dockets.commands.rounds import Applicant, open_docket
-from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.ledger.store import Store
 
@@ -127,12 +127,12 @@ def applicants() -> Callable[..., list[Applicant]]:
 
 
 @pytest.fixture
-def begin(store: Store, clock: Clock) -> Callable[..., Desk]:
-    """Begins a docket, and gives its desk with the clock that stands still."""
+def begin(store: Store, clock: Clock) -> Callable[..., Docket]:
+    """Begins a docket, and gives its docket with the clock that stands still."""
 
-    def make(name: str = "loans", members: tuple[str, ...] = ("ada", "bob"), **more: Any) -> Desk:
+    def make(name: str = "loans", members: tuple[str, ...] = ("ada", "bob"), **more: Any) -> Docket:
         open_docket(store, name, a_spec(members, **more), seed=more.get("seed", 5))
         clock.at = "2031-01-01T00:00:00.000000Z"
-        return Desk(store, name, clock)
+        return Docket(store, name, clock)
 
     return make

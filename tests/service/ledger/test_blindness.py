@@ -15,7 +15,7 @@ from likewise.cli import main
 from likewise.service.dockets.commands import audits as panels
 from likewise.service.dockets.commands.erasure import erase
 from likewise.service.dockets.commands.rounds import Applicant, open_round
-from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.projection import instant
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.records import Head, Record
@@ -24,7 +24,7 @@ from likewise.service.verification.evidence import evidence_of
 from likewise.service.verification.export import write_export
 from likewise.service.verification.replay import replay_store
 
-Begin = Callable[..., Desk]
+Begin = Callable[..., Docket]
 People = Callable[..., list[Applicant]]
 
 
@@ -40,37 +40,39 @@ def test_a_hash_cannot_be_found_by_guessing_the_record() -> None:
 def test_nothing_counts_after_the_deadline_even_if_nobody_has_closed_the_panel(
     begin: Begin, applicants: People, clock: Any
 ) -> None:
-    desk = begin(deadline=60.0)
-    open_round(desk, applicants())
-    over, under, _ = desk.book.round("r1").askable(desk.state.learner.sensitivity)[0]
-    panels.object_to(desk, "r1", "ada", (over, under))
+    docket = begin(deadline=60.0)
+    open_round(docket, applicants())
+    over, under, _ = docket.projection.round("r1").askable(docket.state.learner.sensitivity)[0]
+    panels.object_to(docket, "r1", "ada", (over, under))
     moment = instant(clock.at) + timedelta(seconds=60)
     clock.at = moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
     acts: list[Callable[[], object]] = [
-        lambda: panels.object_to(desk, "r1", "bob", (over, under)),
-        lambda: panels.withdraw(desk, "r1", "ada", (over, under)),
-        lambda: panels.review(desk, "r1", "ada"),
-        lambda: panels.reopen(desk, "r1", "ada"),
+        lambda: panels.object_to(docket, "r1", "bob", (over, under)),
+        lambda: panels.withdraw(docket, "r1", "ada", (over, under)),
+        lambda: panels.review(docket, "r1", "ada"),
+        lambda: panels.reopen(docket, "r1", "ada"),
     ]
     for act in acts:
         with pytest.raises(ServiceError, match="time for this round is over"):
             act()
-    panels.tick(desk)
-    assert desk.book.round("r1").outcome == "unaudited"
+    panels.tick(docket)
+    assert docket.projection.round("r1").outcome == "unaudited"
 
 
 def test_a_reason_given_after_an_erasure_can_be_erased_too(
     begin: Begin, applicants: People
 ) -> None:
-    desk = begin()
-    open_round(desk, applicants())
-    over, under, _ = desk.book.round("r1").askable(desk.state.learner.sensitivity)[0]
-    erase(desk, "r1", over)
-    panels.object_to(desk, "r1", "ada", (over, under), "a neighbour of mine")
-    erase(desk, "r1", over)
-    (digest,) = [d for said in desk.book.round("r1").objections.values() for d in said.values()]
+    docket = begin()
+    open_round(docket, applicants())
+    over, under, _ = docket.projection.round("r1").askable(docket.state.learner.sensitivity)[0]
+    erase(docket, "r1", over)
+    panels.object_to(docket, "r1", "ada", (over, under), "a neighbour of mine")
+    erase(docket, "r1", over)
+    (digest,) = [
+        d for said in docket.projection.round("r1").objections.values() for d in said.values()
+    ]
     assert digest is not None
-    assert desk.store.payload("loans", digest) is None
+    assert docket.store.payload("loans", digest) is None
 
 
 def test_what_was_erased_is_in_none_of_sqlites_files(
@@ -80,19 +82,19 @@ def test_what_was_erased_is_in_none_of_sqlites_files(
 
     store = Store.open(sqlite_url)
     open_docket(store, "loans", spec(), seed=5)
-    desk = Desk(store, "loans")
+    docket = Docket(store, "loans")
     people = [
         Applicant("a", {"score": 777, "debt": 43, "purpose": "car"}),
         Applicant("b", {"score": 333, "debt": 44, "purpose": "car"}),
     ]
-    open_round(desk, people)
-    panels.object_to(desk, "r1", "ada", ("a", "b"), "secretneighbour")
+    open_round(docket, people)
+    panels.object_to(docket, "r1", "ada", ("a", "b"), "secretneighbour")
     path = Path(sqlite_url.removeprefix("sqlite:///"))
     files = [path, path.with_name(path.name + "-wal")]
     there = b"".join(file.read_bytes() for file in files if file.exists())
     assert b"secretneighbour" in there
     assert b"[777.0," in there
-    erase(desk, "r1", "a")
+    erase(docket, "r1", "a")
     for file in files:
         if file.exists():
             assert b"secretneighbour" not in file.read_bytes()
@@ -109,12 +111,12 @@ def test_a_new_database_is_for_its_owner_only(sqlite_url: str) -> None:
 def test_the_ledger_alone_can_be_verified_as_it_was_downloaded(
     begin: Begin, applicants: People, tmp_path: Path
 ) -> None:
-    desk = begin()
-    open_round(desk, applicants())
-    write_export(evidence_of(desk.store, "loans"), tmp_path / "out")
+    docket = begin()
+    open_round(docket, applicants())
+    write_export(evidence_of(docket.store, "loans"), tmp_path / "out")
     saved = tmp_path / "loans-ledger.jsonl"
     saved.write_bytes((tmp_path / "out" / "ledger.jsonl").read_bytes())
-    words = ["verify", "--head", str(desk.receipt()), "--export", str(saved)]
+    words = ["verify", "--head", str(docket.receipt()), "--export", str(saved)]
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output
     assert "THE RECEIPT HOLDS" in result.output
@@ -138,12 +140,12 @@ def test_replay_finds_what_was_said_after_the_deadline(
     begin: Begin, applicants: People, clock: Any
 ) -> None:
     """An owner who lets a friend speak late has to write it down, and it shows."""
-    desk = begin(deadline=60.0)
-    open_round(desk, applicants())
+    docket = begin(deadline=60.0)
+    open_round(docket, applicants())
     moment = instant(clock.at) + timedelta(seconds=61)
     clock.at = moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
-    with desk.work() as bench:
-        bench.add("reviewed", {"round": "r1", "member": "ada"})
-    found = replay_store(desk.store, "loans")
+    with docket.unit_of_work() as work:
+        work.add("reviewed", {"round": "r1", "member": "ada"})
+    found = replay_store(docket.store, "loans")
     assert not found.holds
-    assert [difference.seq for difference in found.differences] == [desk.book.head.seq]
+    assert [difference.seq for difference in found.differences] == [docket.projection.head.seq]

@@ -131,8 +131,8 @@ def test_a_killed_writer_does_not_keep_the_turn(store_url: str, tmp_path: Path) 
         for _ in range(3):
             harness.run_and_kill(store_url, "turn", tmp_path, 0.3)
             began = time.monotonic()
-            with store.writing("turn") as writing:
-                assert writing.head.seq >= 0
+            with store.transaction("turn") as transaction:
+                assert transaction.head.seq >= 0
             assert time.monotonic() - began < 5
     except ServiceError as error:
         pytest.fail(str(error))

@@ -16,7 +16,7 @@ from likewise.cli import main
 from likewise.service.dockets.commands import audits as panels
 from likewise.service.dockets.commands.erasure import reveal_seed
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
-from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.docket import Docket
 from likewise.service.ledger.store import Store
 
 Run = Callable[..., Result]
@@ -32,10 +32,10 @@ def receipt(store_url: str, spec: Any, applicants: Any) -> str:
     """A docket with two rounds; the receipt was given after the first."""
     store = Store.open(store_url)
     open_docket(store, "loans", spec(), seed=5)
-    desk = Desk(store, "loans")
-    _, given = open_round(desk, applicants("=a"))
-    open_round(desk, applicants("b"))
-    panels.review(desk, "r1", "ada")
+    docket = Docket(store, "loans")
+    _, given = open_round(docket, applicants("=a"))
+    open_round(docket, applicants("b"))
+    panels.review(docket, "r1", "ada")
     store.close()
     return str(given)
 
@@ -114,7 +114,7 @@ def test_a_published_seed_is_exported(
     run: Run, store_url: str, receipt: str, tmp_path: Path
 ) -> None:
     store = Store.open(store_url)
-    reveal_seed(Desk(store, "loans"))
+    reveal_seed(Docket(store, "loans"))
     store.close()
     run("export", "loans", "--database", store_url, "--to", tmp_path / "e", "--personal")
     (tmp_path / "e" / "seed.json").unlink()
@@ -128,7 +128,7 @@ def test_a_spreadsheet_carries_out_no_formula(
 ) -> None:
     store = Store.open(store_url)
     features = {"score": 700, "debt": 3, "purpose": "car"}
-    open_round(Desk(store, "loans"), [Applicant("x", features)], round_id="=1+1")
+    open_round(Docket(store, "loans"), [Applicant("x", features)], round_id="=1+1")
     store.close()
     run("export", "loans", "--database", store_url, "--to", tmp_path / "e")
     with (tmp_path / "e" / "events.csv").open(newline="", encoding="utf-8") as file:
@@ -142,8 +142,8 @@ def test_an_older_copy_is_told_from_the_ledger(
 ) -> None:
     run("export", "loans", "--database", store_url, "--to", tmp_path / "old")
     store = Store.open(store_url)
-    panels.review(Desk(store, "loans"), "r1", "bob")
-    given = str(Desk(store, "loans").receipt())
+    panels.review(Docket(store, "loans"), "r1", "bob")
+    given = str(Docket(store, "loans").receipt())
     store.close()
     verified = run("verify", "--head", given, "--export", tmp_path / "old")
     assert verified.exit_code == 1

@@ -19,7 +19,7 @@ from likewise.service.dockets.commands import feedback
 from likewise.service.dockets.commands import members as membership
 from likewise.service.dockets.commands.erasure import erase
 from likewise.service.dockets.commands.rounds import open_docket, open_round
-from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.ledger.records import Head, Receipt, Record
 from likewise.service.ledger.store import Store
@@ -44,29 +44,29 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = Store.open(f"sqlite:///{folder / 'ledger.db'}")
     spec = DocketSpec.of("Loans", learner, ("ada", "bob"), rule="any", deadline=9.0)
     open_docket(store, "loans", spec, seed=5)
-    desk = Desk(store, "loans")
+    docket = Docket(store, "loans")
     for number in range(1, 9):
         people = [
             Applicant(f"é{number}-{i}", {"score": score, "debt": 30.5 + i})
             for i, score in enumerate((790, 310, 510))
         ]
-        round_, _ = open_round(desk, people, key=f"k{number}")
+        round_, _ = open_round(docket, people, key=f"k{number}")
         if round_.drawn:
-            pairs = round_.askable(desk.state.learner.sensitivity)
+            pairs = round_.askable(docket.state.learner.sensitivity)
             if pairs:
-                panels.object_to(desk, round_.id, "ada", pairs[0][:2], "warum?")
+                panels.object_to(docket, round_.id, "ada", pairs[0][:2], "warum?")
             if number % 2:
-                panels.object_to(desk, round_.id, "bob", pairs[0][:2])
-                panels.withdraw(desk, round_.id, "bob", pairs[0][:2])
+                panels.object_to(docket, round_.id, "bob", pairs[0][:2])
+                panels.withdraw(docket, round_.id, "bob", pairs[0][:2])
             for member in round_.seats:
-                panels.review(desk, round_.id, member)
+                panels.review(docket, round_.id, member)
         for person, decision in round_.decisions.items():
             if decision.approved:
-                feedback.label(desk, [(round_.id, person, number % 2)])
+                feedback.label(docket, [(round_.id, person, number % 2)])
         if number == 4:
-            membership.join(desk, "cyd")
-            membership.change_rule(desk, "at_least(2)")
-    erase(desk, "r2", "é2-0")
+            membership.join(docket, "cyd")
+            membership.change_rule(docket, "at_least(2)")
+    erase(docket, "r2", "é2-0")
     write_export(evidence_of(store, "loans"), folder / "export", personal=True, seed=True)
     store.close()
     return folder / "export"

@@ -11,7 +11,7 @@ from fastapi.security import HTTPBearer
 
 from likewise.service.api.telemetry import Telemetry
 from likewise.service.auth.tokens import Identity, Role
-from likewise.service.dockets.worker import Office, Offices
+from likewise.service.dockets.worker import Worker, Workers
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
@@ -19,6 +19,8 @@ from likewise.service.settings import Settings
 __all__ = [
     "BEARER",
     "DOCKET_NAME",
+    "AppContext",
+    "AppContextOf",
     "Auditing",
     "Counter",
     "Deciding",
@@ -28,8 +30,6 @@ __all__ = [
     "Inspecting",
     "Operating",
     "Reading",
-    "Services",
-    "ServicesOf",
     "Somebody",
     "Supervising",
 ]
@@ -42,22 +42,22 @@ DocketName = Annotated[str, Path(pattern=DOCKET_NAME, max_length=64, description
 
 
 @dataclass(frozen=True)
-class Services:
+class AppContext:
     """What the routes of an app share."""
 
     store: Store
     settings: Settings
-    offices: Offices
+    workers: Workers
     telemetry: Telemetry
 
 
 # All of these are coroutines: FastAPI would run plain functions in threads.
-async def _services(request: Request) -> Services:
-    found: Services = request.app.state.services
+async def _services(request: Request) -> AppContext:
+    found: AppContext = request.app.state.services
     return found
 
 
-ServicesOf = Annotated[Services, Depends(_services)]
+AppContextOf = Annotated[AppContext, Depends(_services)]
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,16 @@ class Counter:
 
     caller: Identity
     docket: str
-    services: Services
+    services: AppContext
 
     @property
     def sees_panel(self) -> bool:
         """Whether they may see what members say and do."""
         return self.caller.role in ("operator", "regulator")
 
-    async def run(self, task: Callable[[Office], T]) -> T:
+    async def run(self, task: Callable[[Worker], T]) -> T:
         """Do something in the docket's thread."""
-        return await self.services.offices.run(self.docket, task)
+        return await self.services.workers.run(self.docket, task)
 
 
 def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
@@ -98,8 +98,8 @@ def _anybody(*roles: Role) -> Callable[[Request], Awaitable[Identity]]:
     return check
 
 
-def _at(*roles: Role) -> Callable[[Request, DocketName, Services], Awaitable[Counter]]:
-    async def counter(request: Request, docket: DocketName, services: ServicesOf) -> Counter:
+def _at(*roles: Role) -> Callable[[Request, DocketName, AppContext], Awaitable[Counter]]:
+    async def counter(request: Request, docket: DocketName, services: AppContextOf) -> Counter:
         caller = _checked(request, roles)
         if not caller.concerns(docket):
             # The same whether it exists or not, so that nobody learns which dockets there are.

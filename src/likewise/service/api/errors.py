@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from likewise.errors import LikewiseError
-from likewise.service.api.responses import ErrorAnswer
+from likewise.service.api.responses import ErrorResponse
 from likewise.service.auth.rate_limits import TooMany, too_large
 from likewise.service.errors import LedgerBroken, ServiceError, StoreError, store_unavailable
 
@@ -21,7 +21,7 @@ __all__ = [
     "DOCUMENTED",
     "UNAVAILABLE",
     "BodyTooLarge",
-    "error_answer",
+    "error_response",
     "install_handlers",
     "problem",
     "unavailable",
@@ -45,7 +45,7 @@ _MEANINGS = {
     503: "Too many wait already, or the database is out of reach; send it again.",
 }
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorAnswer, "description": words} for status, words in _MEANINGS.items()
+    status: {"model": ErrorResponse, "description": words} for status, words in _MEANINGS.items()
 }
 
 _OTHERS = {
@@ -70,7 +70,7 @@ def problem(code: str, status: int, sentence: str) -> JSONResponse:
     return JSONResponse({"error": {"code": code, "message": plain}}, status)
 
 
-def error_answer(error: LikewiseError) -> JSONResponse:
+def error_response(error: LikewiseError) -> JSONResponse:
     """The answer to something that Likewise refuses."""
     if isinstance(error, ServiceError):
         answer = problem(error.code, error.status, error.sentence)
@@ -96,7 +96,7 @@ def _where(error: Mapping[str, Any]) -> str:
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, LikewiseError)  # noqa: S101 - that is what it is registered for
-    return error_answer(error)
+    return error_response(error)
 
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:
@@ -112,7 +112,7 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
 async def _http(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, AnyHTTPException)  # noqa: S101 - registered for it
     if isinstance(error, BodyTooLarge):
-        return error_answer(too_large(error.limit))
+        return error_response(too_large(error.limit))
     code, sentence = _OTHERS.get(error.status_code, ("refused", str(error.detail)))
     answer = problem(code, error.status_code, sentence)
     answer.headers.update(error.headers or {})
@@ -122,7 +122,7 @@ async def _http(_: Request, error: Exception) -> JSONResponse:
 def unavailable(error: Exception) -> JSONResponse:
     """The answer while the database cannot be used."""
     LOG.error("The database cannot be reached.", exc_info=error)
-    return error_answer(store_unavailable())
+    return error_response(store_unavailable())
 
 
 async def _unreachable(_: Request, error: Exception) -> JSONResponse:

@@ -21,15 +21,15 @@ from likewise.auditing import (
 )
 from likewise.fixed_point import from_units
 from likewise.service.api.review_responses import (
-    AgreementAnswer,
+    AgreementResponse,
     Gap,
     MemberMetrics,
-    MetricsAnswer,
+    MetricsResponse,
     Series,
 )
-from likewise.service.api.serializers import receipt_answer
-from likewise.service.dockets.docket import Desk
-from likewise.service.dockets.projection import Book, Round, instant
+from likewise.service.api.serializers import receipt_response
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.projection import Projection, Round, instant
 
 __all__ = ["aged", "measure", "thinned"]
 
@@ -49,7 +49,7 @@ def thinned(count: int, points: int) -> list[int]:
     return [place * (count - 1) // (points - 1) for place in range(points)]
 
 
-def aged(found: MetricsAnswer, moment: str) -> MetricsAnswer:
+def aged(found: MetricsResponse, moment: str) -> MetricsResponse:
     """Numbers that still hold at a later moment: only what is open has become older."""
     if found.oldest_open_seconds is None:
         return replace(found, at=moment)
@@ -57,20 +57,20 @@ def aged(found: MetricsAnswer, moment: str) -> MetricsAnswer:
     return replace(found, at=moment, oldest_open_seconds=found.oldest_open_seconds + passed)
 
 
-def measure(desk: Desk) -> MetricsAnswer:
+def measure(docket: Docket) -> MetricsResponse:
     """All numbers of a docket."""
-    book, state = desk.book, desk.state
-    rounds = list(book.rounds.values())
+    projection, state = docket.projection, docket.state
+    rounds = list(projection.rounds.values())
     recent = rounds[-WINDOW:]
     known = [_misses(round_) for round_ in rounds]
     labels = sum(count for count, _, _ in known)
-    opened = [instant(round_.opened) for round_ in book.open_rounds()]
-    moment = desk.clock()
+    opened = [instant(round_.opened) for round_ in projection.open_rounds()]
+    moment = docket.clock()
     outcomes = Counter(round_.outcome for round_ in rounds)
-    return MetricsAnswer(
-        docket=book.docket,
+    return MetricsResponse(
+        docket=projection.name,
         at=moment,
-        shadow=book.settings.shadow,
+        shadow=projection.settings.shadow,
         rounds=len(rounds),
         people=sum(len(round_.people) for round_ in rounds),
         open=len(opened),
@@ -89,9 +89,9 @@ def measure(desk: Desk) -> MetricsAnswer:
         window=WINDOW,
         largest_gaps=_largest(recent, state.learner.sensitivity),
         agreement=_agreement(recent, state.learner.sensitivity),
-        members=_members(book, recent, state.learner.sensitivity),
-        series=_series(desk, rounds, known),
-        receipt=receipt_answer(desk.receipt()),
+        members=_members(projection, recent, state.learner.sensitivity),
+        series=_series(docket, rounds, known),
+        receipt=receipt_response(docket.receipt()),
     )
 
 
@@ -117,7 +117,7 @@ def _largest(rounds: Iterable[Round], sensitivity: int) -> list[Gap]:
     return [Gap(name, over, under, from_units(gap)) for name, (over, under, gap) in tops]
 
 
-def _agreement(rounds: Iterable[Round], sensitivity: int) -> AgreementAnswer:
+def _agreement(rounds: Iterable[Round], sensitivity: int) -> AgreementResponse:
     """Among the members who had to name all of their pairs: whoever has a veto may stop at one."""
     judged = []
     for round_ in rounds:
@@ -129,7 +129,7 @@ def _agreement(rounds: Iterable[Round], sensitivity: int) -> AgreementAnswer:
                 shown = [(over, under) for over, under, _ in round_.askable(sensitivity)]
                 judged.append((Objections(spoken.people, rest), shown))
     found: Agreement = agreement(judged)
-    return AgreementAnswer(
+    return AgreementResponse(
         found.alpha, found.units, found.pairable, found.judgements, found.objections
     )
 
@@ -139,7 +139,9 @@ def _veto(rule: str, members: tuple[str, ...]) -> set[str]:
     return {member for member, fires in zip(members, alone.tolist(), strict=True) if fires}
 
 
-def _members(book: Book, rounds: Sequence[Round], sensitivity: int) -> list[MemberMetrics]:
+def _members(
+    projection: Projection, rounds: Sequence[Round], sensitivity: int
+) -> list[MemberMetrics]:
     seats: Counter[tuple[str, str]] = Counter()
     objections: Counter[str] = Counter()
     decided: Counter[str] = Counter()
@@ -149,19 +151,19 @@ def _members(book: Book, rounds: Sequence[Round], sensitivity: int) -> list[Memb
         for pair in round_.pairs:
             decided.update(decisive(round_.rule, round_.spoken(), pair))
     again: dict[str, list[Consistency]] = {}
-    for (member, name), said in book.repeats.items():
+    for (member, name), said in projection.repeats.items():
         if said.done:
-            round_ = book.rounds[name]
+            round_ = projection.rounds[name]
             first = MemberObjections(pairs=round_.objections.get(member, {}))
             shown = [(over, under) for over, under, _ in round_.askable(sensitivity)]
             now = MemberObjections(pairs=said.pairs)
             again.setdefault(member, []).append(consistency(first, now, shown))
-    names = dict.fromkeys([*book.members, *(member for member, _ in seats), *again])
+    names = dict.fromkeys([*projection.members, *(member for member, _ in seats), *again])
     pooled = {name: Consistency.pooled(again.get(name, [])) for name in names}
     return [
         MemberMetrics(
             member=name,
-            sitting=name in book.members,
+            sitting=name in projection.members,
             asked=sum(seats[name, seat] for seat in ("asked", "reviewed", "absent")),
             reviewed=seats[name, "reviewed"],
             absent=seats[name, "absent"],
@@ -174,7 +176,9 @@ def _members(book: Book, rounds: Sequence[Round], sensitivity: int) -> list[Memb
     ]
 
 
-def _series(desk: Desk, rounds: Sequence[Round], known: Sequence[tuple[int, int, float]]) -> Series:
+def _series(
+    docket: Docket, rounds: Sequence[Round], known: Sequence[tuple[int, int, float]]
+) -> Series:
     reports = list(accumulate(round_.outcome == "report" for round_ in rounds))
     labels = list(accumulate(count for count, _, _ in known))
     missed = list(accumulate(wrong for _, wrong, _ in known))
@@ -185,5 +189,5 @@ def _series(desk: Desk, rounds: Sequence[Round], known: Sequence[tuple[int, int,
         reports=[int(reports[i]) for i in places],
         error=[missed[i] / labels[i] if labels[i] else None for i in places],
         largest_gap=[from_units(_gap(rounds[i])) for i in places],
-        lam=[desk.lams.get(rounds[i].id, 0.0) for i in places],
+        lam=[docket.lams.get(rounds[i].id, 0.0) for i in places],
     )

@@ -5,25 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "DecisionAnswer",
-    "DocketAnswer",
+    "DecisionResponse",
     "DocketList",
+    "DocketResponse",
     "DocketSummary",
-    "ErrorAnswer",
     "ErrorBody",
-    "FeatureAnswer",
-    "HealthAnswer",
-    "MeAnswer",
+    "ErrorResponse",
+    "FeatureResponse",
+    "HealthResponse",
+    "MeResponse",
     "NewToken",
-    "ObjectionAnswer",
-    "PairAnswer",
-    "ReceiptAnswer",
+    "ObjectionResponse",
+    "PairResponse",
     "ReceiptCheck",
-    "RoundAnswer",
+    "ReceiptResponse",
     "RoundList",
+    "RoundResponse",
     "RoundSummary",
-    "TokenAnswer",
     "TokenList",
+    "TokenResponse",
     "Written",
 ]
 
@@ -37,21 +37,21 @@ class ErrorBody:
 
 
 @dataclass(frozen=True)
-class ErrorAnswer:
+class ErrorResponse:
     """Every answer that is not what was asked for."""
 
     error: ErrorBody
 
 
 @dataclass(frozen=True)
-class HealthAnswer:
+class HealthResponse:
     """Whether the server is there."""
 
     status: str
 
 
 @dataclass(frozen=True)
-class ReceiptAnswer:
+class ReceiptResponse:
     """The ledger's head: proof of all that was recorded by then. Keep ``text``."""
 
     docket: str
@@ -72,11 +72,11 @@ class ReceiptCheck:
 class Written:
     """Something was recorded, or had been before."""
 
-    receipt: ReceiptAnswer
+    receipt: ReceiptResponse
 
 
 @dataclass(frozen=True)
-class FeatureAnswer:
+class FeatureResponse:
     """A feature as the docket's schema has it."""
 
     name: str
@@ -105,14 +105,14 @@ class DocketList:
 
 
 @dataclass(frozen=True)
-class DocketAnswer:
+class DocketResponse:
     """A docket's settings; ``notice`` says what its decisions are good for, where that matters."""
 
     name: str
     title: str
     shadow: bool
     notice: str | None
-    features: list[FeatureAnswer]
+    features: list[FeatureResponse]
     k: int
     alpha: float
     feedback: str
@@ -121,11 +121,11 @@ class DocketAnswer:
     quorum: int
     deadline: float | None
     seed_commitment: str
-    receipt: ReceiptAnswer
+    receipt: ReceiptResponse
 
 
 @dataclass(frozen=True)
-class DecisionAnswer:
+class DecisionResponse:
     """What was decided on a person; ``score`` is the chance in units of 2^-20."""
 
     person: str
@@ -135,7 +135,7 @@ class DecisionAnswer:
 
 
 @dataclass(frozen=True)
-class PairAnswer:
+class PairResponse:
     """Two people; the first has the higher chance."""
 
     over: str
@@ -143,7 +143,7 @@ class PairAnswer:
 
 
 @dataclass(frozen=True)
-class ObjectionAnswer:
+class ObjectionResponse:
     """An objection of a member; the reason is missing if there was none, or it was erased."""
 
     member: str
@@ -176,7 +176,7 @@ class RoundList:
 
 
 @dataclass(frozen=True)
-class RoundAnswer:
+class RoundResponse:
     """A round. Seats and objections are for the operator and regulators alone.
 
     ``missing`` are the people whose labels may still come. In shadow, ``notice`` says that the
@@ -193,20 +193,20 @@ class RoundAnswer:
     rule: str | None
     drawn: bool
     due: str | None
-    decisions: list[DecisionAnswer]
+    decisions: list[DecisionResponse]
     outcome: str | None
-    reported: list[PairAnswer]
+    reported: list[PairResponse]
     labels: dict[str, int]
     overrides: dict[str, bool]
     missing: list[str]
     closed: str | None
     seats: dict[str, str] | None
-    objections: list[ObjectionAnswer] | None
-    receipt: ReceiptAnswer
+    objections: list[ObjectionResponse] | None
+    receipt: ReceiptResponse
 
 
 @dataclass(frozen=True)
-class MeAnswer:
+class MeResponse:
     """Whose token it is."""
 
     id: str
@@ -216,7 +216,7 @@ class MeAnswer:
 
 
 @dataclass(frozen=True)
-class TokenAnswer:
+class TokenResponse:
     """A token as the operator sees it: everything but the token itself."""
 
     id: str
@@ -231,7 +231,7 @@ class TokenAnswer:
 class TokenList:
     """All tokens, also those that were revoked."""
 
-    tokens: list[TokenAnswer]
+    tokens: list[TokenResponse]
 
 
 @dataclass(frozen=True)
@@ -239,4 +239,4 @@ class NewToken:
     """A token, shown this once."""
 
     token: str
-    identity: TokenAnswer
+    identity: TokenResponse

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from likewise.service.api.responses import ReceiptAnswer
+from likewise.service.api.responses import ReceiptResponse
 
 __all__ = [
-    "AgreementAnswer",
+    "AgreementResponse",
     "Fact",
     "Gap",
     "MemberMetrics",
-    "MetricsAnswer",
+    "MetricsResponse",
     "MyObjection",
     "ReportedPair",
-    "ReviewAnswer",
     "ReviewList",
     "ReviewPair",
     "ReviewPerson",
+    "ReviewResponse",
     "ReviewSummary",
     "Series",
 ]
@@ -42,7 +42,7 @@ class ReviewList:
     """Some reviews, and a receipt."""
 
     reviews: list[ReviewSummary]
-    receipt: ReceiptAnswer
+    receipt: ReceiptResponse
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class ReportedPair:
 
 
 @dataclass(frozen=True)
-class ReviewAnswer:
+class ReviewResponse:
     """A round as an auditor sees it. ``outcome`` and ``reported`` are there once it has closed."""
 
     id: str
@@ -112,7 +112,7 @@ class ReviewAnswer:
     objections: list[MyObjection]
     outcome: str | None
     reported: list[ReportedPair]
-    receipt: ReceiptAnswer
+    receipt: ReceiptResponse
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class AgreementAnswer:
+class AgreementResponse:
     """How far the panel agreed: Krippendorff's alpha, and what it was computed from."""
 
     alpha: float | None
@@ -164,7 +164,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class MetricsAnswer:
+class MetricsResponse:
     """A docket in numbers. The panel's part is for the operator and regulators alone.
 
     ``error`` is the share of known labels that the decision missed (overrides aside), and
@@ -192,7 +192,7 @@ class MetricsAnswer:
     sensitivity: float
     window: int
     largest_gaps: list[Gap]
-    agreement: AgreementAnswer | None
+    agreement: AgreementResponse | None
     members: list[MemberMetrics] | None
     series: Series
-    receipt: ReceiptAnswer
+    receipt: ReceiptResponse

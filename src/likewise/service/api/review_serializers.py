@@ -1,4 +1,4 @@
-"""From a desk to the answers: reviews, as the auditor who is asked for them may see them."""
+"""From a docket to the answers: reviews, as the auditor who is asked for them may see them."""
 
 from __future__ import annotations
 
@@ -10,57 +10,57 @@ from likewise.service.api.review_responses import (
     Fact,
     MyObjection,
     ReportedPair,
-    ReviewAnswer,
     ReviewPair,
     ReviewPerson,
+    ReviewResponse,
     ReviewSummary,
 )
-from likewise.service.api.serializers import payloads, receipt_answer
-from likewise.service.dockets.docket import Desk
+from likewise.service.api.serializers import payloads, receipt_response
+from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews import Review, ReviewBoard
 from likewise.service.ledger.payloads import features_of
 
-__all__ = ["my_objections", "review_answer", "review_summary"]
+__all__ = ["my_objections", "review_response", "review_summary"]
 
 
-def my_objections(desk: Desk, review: Review) -> Mapping[Pair, str | None]:
+def my_objections(docket: Docket, review: Review) -> Mapping[Pair, str | None]:
     """What the member objects to in a review, with the digests of reasons."""
     if not review.repeat:
         return review.round.objections.get(review.member, {})
-    said = desk.book.repeats.get((review.member, review.round.id))
+    said = docket.projection.repeats.get((review.member, review.round.id))
     return {} if said is None else said.reasons
 
 
-def review_summary(desk: Desk, review: Review) -> ReviewSummary:
+def review_summary(docket: Docket, review: Review) -> ReviewSummary:
     """A review in a list."""
-    sensitivity = desk.state.learner.sensitivity
+    sensitivity = docket.state.learner.sensitivity
     return ReviewSummary(
         id=review.id,
         number=review.number,
         status=review.status,
         people=len(review.round.decisions),
         pairs=len(review.round.askable(sensitivity)),
-        objections=len(my_objections(desk, review)),
+        objections=len(my_objections(docket, review)),
         asked=review.asked,
         due=review.due,
     )
 
 
-def review_answer(board: ReviewBoard, review: Review) -> ReviewAnswer:
+def review_response(board: ReviewBoard, review: Review) -> ReviewResponse:
     """A round as the member sees it: no labels, nothing of others before the panel closes."""
-    desk, round_ = board.desk, review.round
-    names, mine = review.aliases(board.key), my_objections(board.desk, review)
-    facts = _facts(desk, review)
-    found = payloads(desk, [digest for digest in mine.values() if digest is not None])
+    docket, round_ = board.docket, review.round
+    names, mine = review.aliases(board.key), my_objections(board.docket, review)
+    facts = _facts(docket, review)
+    found = payloads(docket, [digest for digest in mine.values() if digest is not None])
     closed = review.status in ("closed", "missed")
     people = sorted(round_.decisions, key=lambda person: int(names[person][1:]))
-    return ReviewAnswer(
+    return ReviewResponse(
         id=review.id,
         number=review.number,
         status=review.status,
         asked=review.asked,
         due=review.due,
-        shadow=desk.book.settings.shadow,
+        shadow=docket.projection.settings.shadow,
         people=[
             ReviewPerson(
                 names[person], from_units(round_.decisions[person].score),
@@ -74,7 +74,7 @@ def review_answer(board: ReviewBoard, review: Review) -> ReviewAnswer:
                 [f for f, fact in facts[over].items() if facts[under].get(f, fact) != fact],
                 Pair(over, under) in mine,
             )
-            for over, under, gap in round_.askable(desk.state.learner.sensitivity)
+            for over, under, gap in round_.askable(docket.state.learner.sensitivity)
         ],
         objections=[
             MyObjection(
@@ -86,14 +86,14 @@ def review_answer(board: ReviewBoard, review: Review) -> ReviewAnswer:
         ],
         outcome=round_.outcome if closed else None,
         reported=_reported(review, names, mine) if closed else [],
-        receipt=receipt_answer(desk.receipt()),
+        receipt=receipt_response(docket.receipt()),
     )  # fmt: skip
 
 
-def _facts(desk: Desk, review: Review) -> dict[str, dict[str, Fact]]:
+def _facts(docket: Docket, review: Review) -> dict[str, dict[str, Fact]]:
     """Everybody's visible features in words; of those who were erased nothing."""
-    round_, schema = review.round, desk.state.learner.hypotheses.schema
-    found = payloads(desk, round_.people.values())
+    round_, schema = review.round, docket.state.learner.hypotheses.schema
+    found = payloads(docket, round_.people.values())
     facts: dict[str, dict[str, Fact]] = {}
     for person, digest in round_.people.items():
         known = digest in found and person not in round_.erased

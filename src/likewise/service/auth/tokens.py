@@ -101,7 +101,7 @@ def first_operator(store: Store) -> str | None:
 
 
 def recognise(store: Store, token: str) -> Identity | None:
-    """Whose token it is; None for strangers, and for tokens that were revoked.
+    """Whose token it is; None for anonymous, and for tokens that were revoked.
 
     Looked up by its hash, so that timing says nothing about any token.
     """

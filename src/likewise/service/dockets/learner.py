@@ -13,7 +13,7 @@ from likewise.learning import State, apply
 from likewise.service.ledger.payloads import features_of
 from likewise.service.ledger.records import Record
 
-__all__ = ["advance", "core_event", "digests_needed", "stand_ins"]
+__all__ = ["advance", "core_event", "digests_needed", "surrogates"]
 
 _FOLDED = ("decided", "overridden", "audited", "labelled", "closed")
 
@@ -34,7 +34,7 @@ def advance(state: State, record: Record, contents: Contents, replaced: Replaced
 
 
 def _forgetting(state: State, round_id: str, person: str, features: tuple[float, ...]) -> State:
-    """The same state, with a stand-in for somebody; their point, and so every cost, stays."""
+    """The same state, with a surrogate for somebody; their point, and so every cost, stays."""
     round_ = state.open.get(round_id)
     if round_ is None:
         return state
@@ -46,7 +46,7 @@ def _forgetting(state: State, round_id: str, person: str, features: tuple[float,
 def core_event(record: Record, contents: Contents, replaced: Replaced) -> Event | None:
     """The event of the fold that a record stands for; None for records that do not concern it.
 
-    ``contents`` are payloads by digest; ``replaced`` says by which stand-in somebody who was
+    ``contents`` are payloads by digest; ``replaced`` says by which surrogate somebody who was
     erased is replaced.
     """
     body = record.body
@@ -70,8 +70,8 @@ def core_event(record: Record, contents: Contents, replaced: Replaced) -> Event 
     return None
 
 
-def stand_ins(records: Iterable[Record]) -> dict[tuple[str, str], str | None]:
-    """Who was erased: (round, person) and the digest of the stand-in, if there is one."""
+def surrogates(records: Iterable[Record]) -> dict[tuple[str, str], str | None]:
+    """Who was erased: (round, person) and the digest of the surrogate, if there is one."""
     return {
         (r.body["round"], r.body["person"]): r.body["digest"] for r in records if r.kind == "erased"
     }

@@ -1,4 +1,4 @@
-"""The book of a docket: the view that is rebuilt from its ledger, record by record."""
+"""The projection of a docket: the view that is rebuilt from its ledger, record by record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from likewise.service.dockets.spec import DocketSpec
 from likewise.service.errors import LedgerBroken, ServiceError
 from likewise.service.ledger.records import FORMAT, Head, Record
 
-__all__ = ["Book", "Repeat", "Round", "instant"]
+__all__ = ["Projection", "Repeat", "Round", "instant"]
 
 
 def instant(at: str) -> datetime:
@@ -107,11 +107,11 @@ class Repeat:
         return tuple(sorted(self.reasons))
 
 
-class Book:
+class Projection:
     """All that a docket's records say, as far as they have been taken in."""
 
-    def __init__(self, docket: str) -> None:
-        self.docket = docket
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.head, self.at = Head(), ""
         self.spec: DocketSpec | None = None
         self.commitment = ""
@@ -127,7 +127,7 @@ class Book:
     def settings(self) -> DocketSpec:
         """The docket's settings."""
         if self.spec is None:
-            raise ServiceError("no-docket", 404, f"There is no docket {self.docket!r}.")
+            raise ServiceError("no-docket", 404, f"There is no docket {self.name!r}.")
         return self.spec
 
     def round(self, round_id: str) -> Round:
@@ -135,8 +135,8 @@ class Book:
         if round_id not in self.rounds:
             raise ServiceError(
                 "no-round", 404,
-                f"The docket {self.docket!r} has no round {round_id!r}. Its rounds are listed at "
-                f"/v1/dockets/{self.docket}/rounds.",
+                f"The docket {self.name!r} has no round {round_id!r}. Its rounds are listed at "
+                f"/v1/dockets/{self.name}/rounds.",
             )  # fmt: skip
         return self.rounds[round_id]
 
@@ -153,7 +153,7 @@ class Book:
         handler = _HANDLERS.get(record.kind)
         if handler is None:
             raise LedgerBroken(
-                self.docket, record.seq, f"{record.kind!r} is no kind of record that {FORMAT} has."
+                self.name, record.seq, f"{record.kind!r} is no kind of record that {FORMAT} has."
             )
         handler(self, record, dict(record.body))
         self.head, self.at = record.head, record.at
@@ -176,100 +176,102 @@ class Book:
 
 _COPIED = ("people", "decisions", "seats", "reasons", "labels", "overrides", "erased")
 
-Handler = Callable[[Book, Record, dict[str, Any]], None]
+Handler = Callable[[Projection, Record, dict[str, Any]], None]
 
 
-def _opened(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
+def _opened(projection: Projection, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
     if body["format"] != FORMAT:
-        raise LedgerBroken(book.docket, 1, f"it has the format {body['format']!r}, not {FORMAT!r}.")
-    book.spec = DocketSpec.from_json(body["spec"])
-    book.commitment = body["seed_commitment"]
-    book.members, book.rule = list(book.spec.members), book.spec.rule
+        raise LedgerBroken(
+            projection.name, 1, f"it has the format {body['format']!r}, not {FORMAT!r}."
+        )
+    projection.spec = DocketSpec.from_json(body["spec"])
+    projection.commitment = body["seed_commitment"]
+    projection.members, projection.rule = list(projection.spec.members), projection.spec.rule
 
 
-def _joined(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.members.append(body["member"])
+def _joined(projection: Projection, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
+    projection.members.append(body["member"])
 
 
-def _left(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.members.remove(body["member"])
+def _left(projection: Projection, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
+    projection.members.remove(body["member"])
 
 
-def _rule(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.rule = body["rule"]
+def _rule(projection: Projection, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
+    projection.rule = body["rule"]
 
 
-def _arrived(book: Book, record: Record, body: dict[str, Any]) -> None:
+def _arrived(projection: Projection, record: Record, body: dict[str, Any]) -> None:
     name = body["round"]
-    if name not in book.rounds:
-        book.rounds[name] = Round(name, len(book.rounds) + 1, record.at)
-    book.edit(name).people.update({p["id"]: p["digest"] for p in body["people"]})
+    if name not in projection.rounds:
+        projection.rounds[name] = Round(name, len(projection.rounds) + 1, record.at)
+    projection.edit(name).people.update({p["id"]: p["digest"] for p in body["people"]})
 
 
-def _decided(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
+def _decided(projection: Projection, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
     decisions = (Decision(**d) for d in body["decisions"])
-    book.edit(body["round"]).decisions.update({d.person: d for d in decisions})
+    projection.edit(body["round"]).decisions.update({d.person: d for d in decisions})
 
 
-def _sealed(book: Book, record: Record, body: dict[str, Any]) -> None:
-    round_ = book.edit(body["round"])
+def _sealed(projection: Projection, record: Record, body: dict[str, Any]) -> None:
+    round_ = projection.edit(body["round"])
     round_.sealed, round_.rule, round_.due = record.at, body["rule"], body["due"]
     round_.drawn = body["drawn"]
     round_.seats = dict.fromkeys(body["members"], "asked")
 
 
-def _objected(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    round_, pair = book.edit(body["round"]), Pair.of(body["pair"])
+def _objected(projection: Projection, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
+    round_, pair = projection.edit(body["round"]), Pair.of(body["pair"])
     round_.objections.setdefault(body["member"], {})[pair] = body["reason"]
     if body["reason"] is not None:
         round_.reasons[body["reason"]] = pair
 
 
-def _withdrawn(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    del book.edit(body["round"]).objections[body["member"]][Pair.of(body["pair"])]
+def _withdrawn(projection: Projection, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
+    del projection.edit(body["round"]).objections[body["member"]][Pair.of(body["pair"])]
 
 
 def _seat(seat: str) -> Handler:
-    def take(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-        book.edit(body["round"]).seats[body["member"]] = seat
+    def take(projection: Projection, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
+        projection.edit(body["round"]).seats[body["member"]] = seat
 
     return take
 
 
-def _audited(book: Book, record: Record, body: dict[str, Any]) -> None:
-    round_ = book.edit(body["round"])
+def _audited(projection: Projection, record: Record, body: dict[str, Any]) -> None:
+    round_ = projection.edit(body["round"])
     round_.outcome, round_.audited = body["outcome"], record.at
     round_.pairs = tuple((over, under) for over, under in body["pairs"])
-    book.audits.append(round_.id)
+    projection.audits.append(round_.id)
 
 
-def _labelled(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.edit(body["round"]).labels[body["person"]] = body["label"]
+def _labelled(projection: Projection, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
+    projection.edit(body["round"]).labels[body["person"]] = body["label"]
 
 
-def _overridden(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.edit(body["round"]).overrides[body["person"]] = body["approved"]
+def _overridden(projection: Projection, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
+    projection.edit(body["round"]).overrides[body["person"]] = body["approved"]
 
 
-def _closed(book: Book, record: Record, body: dict[str, Any]) -> None:
-    book.edit(body["round"]).closed = record.at
-    book.end(body["round"])
+def _closed(projection: Projection, record: Record, body: dict[str, Any]) -> None:
+    projection.edit(body["round"]).closed = record.at
+    projection.end(body["round"])
 
 
-def _repeated(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
+def _repeated(projection: Projection, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
     said = {Pair.of(one["pair"]): one["reason"] for one in body["said"]}
     place = (body["member"], body["round"])
-    book.repeats[place] = Repeat(*place, said, body["done"], len(book.audits))
+    projection.repeats[place] = Repeat(*place, said, body["done"], len(projection.audits))
 
 
-def _erased(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    round_ = book.edit(body["round"])
+def _erased(projection: Projection, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
+    round_ = projection.edit(body["round"])
     round_.people[body["person"]] = body["digest"]
     round_.erased.add(body["person"])
 
 
-def _revealed(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.revealed = (int(body["seed"]), body["salt"])
+def _revealed(projection: Projection, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
+    projection.revealed = (int(body["seed"]), body["salt"])
 
 
 _HANDLERS: dict[str, Handler] = {

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from likewise.service.dockets.commands.repeats import closed_again
-from likewise.service.dockets.docket import Desk
-from likewise.service.dockets.projection import Book, Round, instant
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.projection import Projection, Round, instant
 from likewise.service.errors import ServiceError
 
 __all__ = ["Review", "ReviewBoard"]
@@ -58,24 +58,26 @@ class _Lottery:
 class ReviewBoard:
     """The reviews of a docket's members."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.key = hmac.digest(desk.salt, f"reviews:{desk.seed}".encode(), "sha256")
+    def __init__(self, docket: Docket) -> None:
+        self.docket = docket
+        self.key = hmac.digest(docket.salt, f"reviews:{docket.seed}".encode(), "sha256")
         self._lotteries: dict[str, _Lottery] = {}
         self._ids: dict[tuple[str, str, bool], str] = {}
 
     def of(self, member: str) -> list[Review]:
         """All reviews of a member, in the order in which they were asked for."""
-        book = self.desk.book
-        moment = self.desk.clock()
+        projection = self.docket.projection
+        moment = self.docket.clock()
         found: list[tuple[str, Round, str | None, str, bool]] = [
             (r.sealed, r, r.due, _status(r, member), False)
-            for r in book.rounds.values()
+            for r in projection.rounds.values()
             if member in r.seats and r.sealed is not None
         ]
-        for name, asked in self._drawn(book, member).items():
-            round_, due = book.rounds[name], self._due(asked)
-            status = _status_again(book, round_, member, late=due is not None and due <= moment)
+        for name, asked in self._drawn(projection, member).items():
+            round_, due = projection.rounds[name], self._due(asked)
+            status = _status_again(
+                projection, round_, member, late=due is not None and due <= moment
+            )
             found.append((asked, round_, due, status, True))
         found.sort(key=lambda one: (one[0], one[1].number))
         return [
@@ -105,23 +107,23 @@ class ReviewBoard:
         return known
 
     def _due(self, asked: str) -> str | None:
-        deadline = self.desk.book.settings.deadline
+        deadline = self.docket.projection.settings.deadline
         if deadline is None:
             return None
         moment = instant(asked) + timedelta(seconds=deadline)
         return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
-    def _drawn(self, book: Book, member: str) -> dict[str, str]:
+    def _drawn(self, projection: Projection, member: str) -> dict[str, str]:
         """The rounds to be shown again to a member, with the times at which they were drawn.
 
         After every round that the member judged there is a draw. It depends on the docket's
         secret, the member and the number of rounds judged, so it never changes.
         """
         lottery = self._lotteries.setdefault(member, _Lottery())
-        share = book.settings.repeat_share
-        for name in book.audits[lottery.audits :]:
+        share = projection.settings.repeat_share
+        for name in projection.audits[lottery.audits :]:
             lottery.audits += 1
-            if book.rounds[name].seats.get(member) != "reviewed":
+            if projection.rounds[name].seats.get(member) != "reviewed":
                 continue
             lottery.judged.append(name)
             count = str(len(lottery.judged))
@@ -129,13 +131,13 @@ class ReviewBoard:
                 continue
             earlier = [r for r in lottery.judged[: -BETWEEN - 1] if r not in lottery.drawn]
             ranked = sorted(earlier, key=lambda r: _draw(self.key, "which", member, count, r))
-            chosen = next((r for r in ranked if self._worthwhile(book, r)), None)
+            chosen = next((r for r in ranked if self._worthwhile(projection, r)), None)
             if chosen is not None:
-                lottery.drawn[chosen] = book.rounds[name].audited or ""
+                lottery.drawn[chosen] = projection.rounds[name].audited or ""
         return lottery.drawn
 
-    def _worthwhile(self, book: Book, name: str) -> bool:
-        return bool(book.rounds[name].askable(self.desk.state.learner.sensitivity))
+    def _worthwhile(self, projection: Projection, name: str) -> bool:
+        return bool(projection.rounds[name].askable(self.docket.state.learner.sensitivity))
 
 
 def _status(round_: Round, member: str) -> str:
@@ -145,11 +147,11 @@ def _status(round_: Round, member: str) -> str:
     return "closed" if seat == "reviewed" else "missed"
 
 
-def _status_again(book: Book, round_: Round, member: str, *, late: bool) -> str:
+def _status_again(projection: Projection, round_: Round, member: str, *, late: bool) -> str:
     """As if the panel had been asked for it now."""
-    said = book.repeats.get((member, round_.id))
+    said = projection.repeats.get((member, round_.id))
     if said is not None and said.done:
-        return "closed" if late or closed_again(book, said) else "waiting"
+        return "closed" if late or closed_again(projection, said) else "waiting"
     # Nobody can judge people whose features are gone.
     return "missed" if late or round_.erased else "asked"
 

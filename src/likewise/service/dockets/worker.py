@@ -1,4 +1,4 @@
-"""Offices: every docket of a process has a desk, and one thread in which all of its work is done.
+"""Workers: every docket of a process has a docket, and one thread in which all of its work is done.
 
 Requests wait for that thread without blocking anybody else's. The learner runs there alone, so it
 is never called by two requests at once; between processes the database takes turns.
@@ -16,54 +16,54 @@ import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
 from likewise.service.dockets.commands.audits import tick
-from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews import ReviewBoard
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
 
-__all__ = ["Office", "Offices"]
+__all__ = ["Worker", "Workers"]
 
 T = TypeVar("T")
 LOG = logging.getLogger("likewise.service")
 
 
-class Office:
-    """One docket at work: its thread, its desk once it has been opened, and who waits."""
+class Worker:
+    """One docket at work: its thread, its docket once it has been opened, and who waits."""
 
-    def __init__(self, store: Store, docket: str) -> None:
-        self.store, self.docket, self.waiting = store, docket, 0
-        self.thread = ThreadPoolExecutor(1, thread_name_prefix=f"docket-{docket}")
-        self._desk: Desk | None = None
+    def __init__(self, store: Store, name: str) -> None:
+        self.store, self.name, self.waiting = store, name, 0
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix=f"docket-{name}")
+        self._docket: Docket | None = None
         self._board: ReviewBoard | None = None
         self._kept: dict[str, tuple[int, object]] = {}
 
     @property
-    def desk(self) -> Desk:
-        """The desk; opening it folds the docket's ledger."""
-        if self._desk is None:
-            self._desk = Desk(self.store, self.docket)
-        return self._desk
+    def docket(self) -> Docket:
+        """The docket; opening it folds the docket's ledger."""
+        if self._docket is None:
+            self._docket = Docket(self.store, self.name)
+        return self._docket
 
     @property
     def board(self) -> ReviewBoard:
         """The reviews of the docket's members."""
         if self._board is None:
-            self._board = ReviewBoard(self.desk)
+            self._board = ReviewBoard(self.docket)
         return self._board
 
     def kept(self, name: str, compute: Callable[[], T]) -> T:
         """Something that is computed anew only when the ledger has grown."""
-        seq = self.desk.book.head.seq
+        seq = self.docket.projection.head.seq
         known = self._kept.get(name)
         if known is None or known[0] != seq:
             self._kept[name] = known = (seq, compute())
         return known[1]  # type: ignore[return-value] # what was kept under that name
 
-    def work(self, task: Callable[[Office], T]) -> T:
-        """Do something at the desk, having read what others wrote."""
+    def work(self, task: Callable[[Worker], T]) -> T:
+        """Do something at the docket, having read what others wrote."""
         ready = False
         try:
-            self.desk.refresh()
+            self.docket.refresh()
             ready = True
             return task(self)
         except BaseException as error:
@@ -71,33 +71,33 @@ class Office:
             # follows it. After anything else nobody knows how far it came; the ledger does.
             harmless = ready and isinstance(error, LikewiseError)
             if not harmless and not isinstance(error, sa.exc.SQLAlchemyError):
-                self._desk = self._board = None
+                self._docket = self._board = None
             raise
 
 
-class Offices:
-    """The offices of all dockets that this process has had to do with."""
+class Workers:
+    """The workers of all dockets that this process has had to do with."""
 
     def __init__(self, store: Store, waiting_limit: int) -> None:
         self.store, self.waiting_limit = store, waiting_limit
-        self._offices: dict[str, Office] = {}
+        self._workers: dict[str, Worker] = {}
 
-    async def run(self, docket: str, task: Callable[[Office], T]) -> T:
+    async def run(self, docket: str, task: Callable[[Worker], T]) -> T:
         """Do something for a docket in its thread."""
-        office = await self._office(docket)
-        if office.waiting >= self.waiting_limit:
+        worker = await self._worker(docket)
+        if worker.waiting >= self.waiting_limit:
             raise ServiceError(
                 "busy", 503,
-                f"{office.waiting} requests wait for the docket {docket!r} already. Wait a "
+                f"{worker.waiting} requests wait for the docket {docket!r} already. Wait a "
                 f"second and send it again.",
             )  # fmt: skip
-        office.waiting += 1
+        worker.waiting += 1
         try:
             loop = asyncio.get_running_loop()
             # Once begun a command runs to its end, even if the caller has gone.
-            return await asyncio.shield(loop.run_in_executor(office.thread, office.work, task))
+            return await asyncio.shield(loop.run_in_executor(worker.thread, worker.work, task))
         finally:
-            office.waiting -= 1
+            worker.waiting -= 1
 
     async def dockets(self) -> tuple[str, ...]:
         """The names of all dockets."""
@@ -105,7 +105,7 @@ class Offices:
 
     def waiting(self) -> dict[str, int]:
         """How many requests wait for each docket."""
-        return {name: office.waiting for name, office in sorted(self._offices.items())}
+        return {name: worker.waiting for name, worker in sorted(self._workers.items())}
 
     async def tick(self, seconds: float, stop: asyncio.Event) -> None:
         """Close panels whose deadline has passed, again and again until told to stop.
@@ -126,7 +126,7 @@ class Offices:
             return
         for docket in names:
             try:
-                await self.run(docket, lambda office: tick(office.desk))
+                await self.run(docket, lambda worker: tick(worker.docket))
             except Exception:  # one docket that fails must not stop the others' deadlines
                 LOG.exception(
                     "A tick failed; it is tried again.", extra={"said": {"docket": docket}}
@@ -134,15 +134,15 @@ class Offices:
 
     async def close(self) -> None:
         """Wait for what has begun, and let the threads go."""
-        for office in self._offices.values():
-            await asyncio.to_thread(office.thread.shutdown, cancel_futures=True)
+        for worker in self._workers.values():
+            await asyncio.to_thread(worker.thread.shutdown, cancel_futures=True)
 
-    async def _office(self, docket: str) -> Office:
-        if docket not in self._offices:
-            # Asked first, so that strangers' names do not make threads.
+    async def _worker(self, docket: str) -> Worker:
+        if docket not in self._workers:
+            # Asked first, so that anonymous' names do not make threads.
             if docket not in await self.dockets():
                 raise ServiceError(
                     "no-docket", 404, f"There is no docket {docket!r}. They are at /v1/dockets."
                 )
-            self._offices.setdefault(docket, Office(self.store, docket))
-        return self._offices[docket]
+            self._workers.setdefault(docket, Worker(self.store, docket))
+        return self._workers[docket]

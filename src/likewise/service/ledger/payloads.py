@@ -21,7 +21,7 @@ from likewise.hypotheses import HypothesisClass
 from likewise.schema import People
 from likewise.service.ledger.records import canonical
 
-__all__ = ["Payload", "features_of", "person_payload", "stand_in"]
+__all__ = ["Payload", "features_of", "person_payload", "surrogate"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def features_of(content: Mapping[str, Any]) -> tuple[float, ...]:
     return tuple(math.nan if value is None else float(value) for value in content["features"])
 
 
-def stand_in(hypotheses: HypothesisClass, features: Sequence[float]) -> tuple[float, ...]:
+def surrogate(hypotheses: HypothesisClass, features: Sequence[float]) -> tuple[float, ...]:
     """A coarse person whom the class cannot tell from this one.
 
     Every feature becomes the plainest value that does not move the person's point: the lowest
@@ -63,7 +63,7 @@ def stand_in(hypotheses: HypothesisClass, features: Sequence[float]) -> tuple[fl
     >>> from likewise.worlds import Loans
     >>> world = Loans(1)
     >>> before = world.encounter(1).people.x[0].tolist()
-    >>> after = stand_in(world.hypotheses(), before)
+    >>> after = surrogate(world.hypotheses(), before)
     >>> sum(a != b for a, b in zip(after, before)) >= 6
     True
     """

@@ -2,7 +2,8 @@
 
 The ``events`` table only ever grows; the database itself refuses to change or remove a row, and a
 row that does not follow the last one of its ledger. One writer at a time a docket, whatever the
-number of processes: what is written within :meth:`Store.writing` is there as a whole or not at all.
+number of processes: what is written within :meth:`Store.transaction` is there as a whole or not at
+all.
 """
 
 from __future__ import annotations
@@ -20,9 +21,15 @@ from likewise.service.ledger.database import advisory_lock, engines, keep_privat
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, Record
 from likewise.service.ledger.schema import APPEND_ONLY, SCHEMA_VERSION, events, meta, metadata
-from likewise.service.ledger.transaction import Writing, head_of, payloads_of, records_of, secret_of
+from likewise.service.ledger.transaction import (
+    Transaction,
+    head_of,
+    payloads_of,
+    records_of,
+    secret_of,
+)
 
-__all__ = ["Store", "Writing", "now"]
+__all__ = ["Store", "Transaction", "now"]
 
 # How often the journal is tried before readers are told to let go of it.
 SCRUBS = 40
@@ -123,13 +130,13 @@ class Store:
             yield connection
 
     @contextmanager
-    def writing(self, docket: str) -> Iterator[Writing]:
+    def transaction(self, docket: str) -> Iterator[Transaction]:
         """The docket's only writer, until the end of the block."""
         with translated(self.where), self._writers.begin() as connection:
             advisory_lock(connection, docket)
-            writing = Writing(connection, docket, head_of(connection, docket))
-            yield writing
-            writing.flush()
+            transaction = Transaction(connection, docket, head_of(connection, docket))
+            yield transaction
+            transaction.flush()
 
     def dockets(self) -> tuple[str, ...]:
         """The names of all dockets."""

@@ -14,7 +14,7 @@ from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, Record, canonical
 from likewise.service.ledger.schema import events, payloads, requests, secrets
 
-__all__ = ["Writing", "head_of", "payloads_of", "records_of", "secret_of"]
+__all__ = ["Transaction", "head_of", "payloads_of", "records_of", "secret_of"]
 
 _INSERT_EVENTS, _INSERT_PAYLOADS = events.insert(), payloads.insert()
 _HEAD = (
@@ -25,7 +25,7 @@ _HEAD = (
 )
 
 
-class Writing:
+class Transaction:
     """What is appended and kept here becomes visible together, at the end of the transaction."""
 
     def __init__(self, connection: sa.Connection, docket: str, head: Head) -> None:

@@ -13,7 +13,7 @@ from likewise.learning.learner import ALGORITHM
 from likewise.service.dockets.commands.audits import conclusion
 from likewise.service.dockets.commands.rounds import commitment, due_after
 from likewise.service.dockets.learner import Contents, Replaced
-from likewise.service.dockets.projection import Book, Round, instant
+from likewise.service.dockets.projection import Projection, Round, instant
 from likewise.service.dockets.spec import checked_panel
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Record
@@ -23,13 +23,18 @@ __all__ = ["RECHECKS", "Recheck"]
 
 
 class Recheck:
-    """Compares each record with what the book says before it, and notes what differs."""
+    """Compares each record with what the projection says before it, and notes what differs."""
 
     def __init__(
-        self, book: Book, found: Replayed, payloads: Mapping[str, Payload] | None,
+        self, projection: Projection, found: Replayed, payloads: Mapping[str, Payload] | None,
         replaced: Replaced,
     ) -> None:  # fmt: skip
-        self.book, self.found, self.payloads, self.replaced = book, found, payloads, replaced
+        self.projection, self.found, self.payloads, self.replaced = (
+            projection,
+            found,
+            payloads,
+            replaced,
+        )
         self.learner: Learner | None = None
         self.changed: set[str] = set()
         self._owed: tuple[str, str] | None = None
@@ -42,11 +47,13 @@ class Recheck:
 
     def order(self, record: Record) -> None:
         """The docket opens once, time never goes back, and what is due comes at once."""
-        first, opens = self.book.spec is None, record.kind == "docket-opened"
+        first, opens = self.projection.spec is None, record.kind == "docket-opened"
         if first != opens:
             self.differ(record, "order", f"It is {record.kind!r}", "docket-opened first, and once")
-        if record.at < self.book.at:
-            self.differ(record, "order", f"It has the time {record.at}", f"{self.book.at} or later")
+        if record.at < self.projection.at:
+            self.differ(
+                record, "order", f"It has the time {record.at}", f"{self.projection.at} or later"
+            )
         mine = (record.kind, record.body.get("round", ""))
         if self._owed is not None and mine != self._owed:
             kind, round_id = self._owed
@@ -55,7 +62,7 @@ class Recheck:
 
     def finish(self) -> None:
         """Nothing may be due at the end, and objections that stand have their reasons."""
-        for round_ in self.book.rounds.values():
+        for round_ in self.projection.rounds.values():
             for said in round_.objections.values():
                 for pair, reason in said.items():
                     gone = any((round_.id, person) in self.replaced for person in pair)
@@ -79,17 +86,17 @@ class Recheck:
 
     def membership(self, record: Record) -> None:
         """Members join once, leave once, and the rule makes sense for them."""
-        members, body = list(self.book.members), record.body
+        members, body = list(self.projection.members), record.body
         if record.kind == "member-left":
             members.remove(body["member"])
         elif record.kind == "member-joined":
             members.append(body["member"])
-        checked_panel(tuple(members), body.get("rule", self.book.rule))
+        checked_panel(tuple(members), body.get("rule", self.projection.rule))
 
     def revealed(self, record: Record) -> None:
         """What is published is what was committed to."""
         published = commitment(int(record.body["seed"]), bytes.fromhex(record.body["salt"]))
-        if published != self.book.commitment:
+        if published != self.projection.commitment:
             self.differ(record, "seed", "Another seed was published", "the one committed to")
 
     # ── People ───────────────────────────────────────────────────────────────────────────────────
@@ -97,10 +104,10 @@ class Recheck:
     def arrived(self, record: Record) -> None:
         """Nobody joins a sealed round, or after the seed was published; payloads are theirs."""
         name = record.body["round"]
-        round_ = self.book.rounds.get(name)
+        round_ = self.projection.rounds.get(name)
         if round_ is not None and round_.sealed is not None:
             self.differ(record, "order", f"People join the sealed round {name}", "nobody")
-        if self.book.revealed is not None:
+        if self.projection.revealed is not None:
             self.differ(record, "order", "People arrive after the seed was published", "nobody")
         for person in record.body["people"]:
             erased = (name, person["id"]) in self.replaced
@@ -121,7 +128,7 @@ class Recheck:
             self.differ(record, "payload", f"{what} are missing", f"those of {digest[:16]}…")
 
     def complete(self, record: Record, contents: Contents) -> bool:
-        """Whether everybody who arrived has features, or those of a stand-in."""
+        """Whether everybody who arrived has features, or those of a surrogate."""
         name = record.body["round"]
         digests = [self.replaced.get((name, p["id"]), p["digest"]) for p in record.body["people"]]
         return all(digest is not None and digest in contents for digest in digests)
@@ -138,21 +145,21 @@ class Recheck:
                 self.differ(record, "decision", f"{one.person!r}: {_words(one)}", _words(other))
 
     def erased(self, record: Record) -> None:
-        """The stand-in is what was recorded, or there is none."""
+        """The surrogate is what was recorded, or there is none."""
         who = (record.body["round"], record.body["person"])
-        if who[1] not in self.book.rounds[who[0]].people:
+        if who[1] not in self.projection.rounds[who[0]].people:
             self.differ(record, "erasure", f"{who[1]!r} was erased", "somebody of the round")
         if record.body["digest"] is None:
             self.found.wholly.append(who)
         else:
             self.found.erased.append(who)
-            self.payload(record, record.body["digest"], f"The stand-in's features for {who[1]!r}")
+            self.payload(record, record.body["digest"], f"The surrogate's features for {who[1]!r}")
 
     # ── Panels ───────────────────────────────────────────────────────────────────────────────────
 
     def sealed(self, record: Record) -> None:
         """Lottery, members, rule and deadline."""
-        body, round_ = record.body, self.book.rounds[record.body["round"]]
+        body, round_ = record.body, self.projection.rounds[record.body["round"]]
         if round_.sealed is not None:
             self.differ(record, "order", f"Round {round_.id} is sealed again", "sealed once")
         if self.learner is not None:
@@ -160,9 +167,9 @@ class Recheck:
             drawn = lottery(self.learner, round_.number)
             if body["drawn"] != drawn:
                 self.differ(record, "lottery", f"drawn: {body['drawn']}", f"drawn: {drawn}")
-        due = due_after(record.at, self.book.settings.deadline)
-        members = self.book.members if body["drawn"] else []
-        for name, should in (("members", members), ("rule", self.book.rule), ("due", due)):
+        due = due_after(record.at, self.projection.settings.deadline)
+        members = self.projection.members if body["drawn"] else []
+        for name, should in (("members", members), ("rule", self.projection.rule), ("due", due)):
             if body[name] != should:
                 self.differ(record, "panel", f"{name}: {body[name]}", f"{name}: {should}")
         if not body["members"]:
@@ -194,7 +201,7 @@ class Recheck:
             self._owed = ("audited", round_.id)
 
     def _in_audit(self, record: Record) -> Round:
-        round_, member = self.book.rounds[record.body["round"]], record.body["member"]
+        round_, member = self.projection.rounds[record.body["round"]], record.body["member"]
         if member not in round_.seats:
             self.differ(record, "panel", f"{member!r} speaks", "a member of the round's panel")
         late = round_.due is not None and instant(record.at) >= instant(round_.due)
@@ -206,7 +213,7 @@ class Recheck:
 
     def audited(self, record: Record) -> None:
         """The outcome follows from who was there, what they said, rule and quorum."""
-        body, round_ = record.body, self.book.rounds[record.body["round"]]
+        body, round_ = record.body, self.projection.rounds[record.body["round"]]
         if round_.outcome is not None:
             self.differ(record, "order", f"Round {round_.id} is audited again", "audited once")
         recorded: tuple[Any, Any] = (body["outcome"], body["pairs"])
@@ -214,7 +221,7 @@ class Recheck:
             should: tuple[Any, Any] = ("unaudited", [])
             self.found.ended += recorded == should
         else:
-            should = conclusion(round_, round_.seats, self.book.settings.quorum)
+            should = conclusion(round_, round_.seats, self.projection.settings.quorum)
         self.found.audits += 1
         if recorded != should:
             self.differ(record, "audit", _outcome(*recorded), _outcome(*should))
@@ -223,7 +230,7 @@ class Recheck:
 
     def once(self, record: Record) -> None:
         """Labels, overrides and the end of a round come once."""
-        round_ = self.book.rounds[record.body["round"]]
+        round_ = self.projection.rounds[record.body["round"]]
         known: dict[str, set[str]] = {
             "labelled": set(round_.labels), "overridden": set(round_.overrides),
             "closed": {""} if round_.closed else set(),
@@ -233,7 +240,7 @@ class Recheck:
 
     def repeated(self, record: Record) -> None:
         """Only who has reviewed a round before can be shown it again."""
-        round_ = self.book.rounds[record.body["round"]]
+        round_ = self.projection.rounds[record.body["round"]]
         if round_.seats.get(record.body["member"]) != "reviewed":
             self.differ(record, "panel", "Somebody reviewed it again", "a member who had reviewed")
 

@@ -36,7 +36,7 @@ class Replayed:
     ``decisions`` were recomputed, ``skipped`` could not be; ``draws`` are those of the lottery,
     ``audits`` the outcomes that follow from objections and rule, ``ended`` the audits that the
     operator ended before the panel was done. ``erased`` are (round, person) whose features are
-    those of a stand-in now, ``wholly`` those of whom nothing is left.
+    those of a surrogate now, ``wholly`` those of whom nothing is left.
     """
 
     receipt: Receipt
@@ -94,8 +94,8 @@ class Replayed:
         if self.erased and self.decisions:
             found.append(
                 f"{len(self.erased):,} people were erased. Their decisions were recomputed from "
-                f"stand-ins whom the class cannot tell from them; that the stand-ins resemble them "
-                f"in anything else is not shown."
+                f"surrogates whom the class cannot tell from them; that the surrogates resemble "
+                f"them in anything else is not shown."
             )
         if self.ended:
             found.append(

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from likewise.errors import LikewiseError
 from likewise.learning import State, apply, decide
 from likewise.service.dockets.commands.rounds import commitment
-from likewise.service.dockets.learner import advance, stand_ins
-from likewise.service.dockets.projection import Book
+from likewise.service.dockets.learner import advance, surrogates
+from likewise.service.dockets.projection import Projection
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, Receipt, Record
 from likewise.service.ledger.store import Store
@@ -47,17 +47,17 @@ def replay_evidence(evidence: Evidence) -> Replayed:
 
 
 class _Replay:
-    """One replay: the book as it was recorded, the learner as it should have been."""
+    """One replay: the projection as it was recorded, the learner as it should have been."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
-        self.book = Book(evidence.docket)
+        self.projection = Projection(evidence.docket)
         self.found = Replayed(Receipt(evidence.docket, Head()))
-        self.replaced = stand_ins(r for r in evidence.records if _is_erasure(r))
+        self.replaced = surrogates(r for r in evidence.records if _is_erasure(r))
         payloads = evidence.payloads or {}
         self.contents = {digest: payload.content for digest, payload in payloads.items()}
         self.state: State | None = None
-        self.recheck = Recheck(self.book, self.found, evidence.payloads, self.replaced)
+        self.recheck = Recheck(self.projection, self.found, evidence.payloads, self.replaced)
 
     def run(self) -> Replayed:
         """Every record in turn."""
@@ -74,7 +74,7 @@ class _Replay:
         if not self.evidence.records:
             found.differences.append(Difference(1, "chain", "There is none.", "docket-opened."))
         self.recheck.finish()
-        found.rounds, found.state = len(self.book.rounds), self.state
+        found.rounds, found.state = len(self.projection.rounds), self.state
         # What was changed comes before what follows from it.
         found.differences.sort(key=lambda d: (d.about != "chain", d.seq))
         return found
@@ -94,7 +94,7 @@ class _Replay:
             RECHECKS.get(record.kind, Recheck.nothing)(self.recheck, record)
             if record.kind == "decided":
                 self._decide_again(record)
-            self.book.take(record)
+            self.projection.take(record)
         except _BROKEN as error:
             self._differs(record, "order", f"{record.kind!r} cannot stand here ({error})")
             return
@@ -110,11 +110,11 @@ class _Replay:
             secret, self.found.seed = self._revealed(), "revealed"
         if secret is None:
             self.found.seed = "unknown"
-        elif commitment(*secret) != self.book.commitment:
+        elif commitment(*secret) != self.projection.commitment:
             self.found.seed = "wrong"
             self._differs(record, "seed", "The seed is not the one committed to", "that one.")
         else:
-            learner = self.book.settings.make_learner(secret[0])
+            learner = self.projection.settings.make_learner(secret[0])
             self.recheck.learner = learner
             self.state = State.start(learner) if self.evidence.payloads is not None else None
 

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from likewise.service.api.review_responses import ReviewAnswer, ReviewPerson
-from likewise.service.api.review_serializers import review_answer, review_summary
+from likewise.service.api.review_responses import ReviewPerson, ReviewResponse
+from likewise.service.api.review_serializers import review_response, review_summary
 from likewise.service.dockets.commands.reviewing import finish, objection, take_back, withdrawal
-from likewise.service.dockets.worker import Office
+from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
-from likewise.service.web.dependencies import PageRoute, Visit, auditor, page
+from likewise.service.web.dependencies import PageRequest, PageRoute, auditor, page
 from likewise.service.web.member_pages import (
     Awaiting,
     Fact,
@@ -40,14 +40,14 @@ Key = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 
 
 @router.get("/")
-async def awaiting(visit: auditor) -> Response:
+async def awaiting(request_: auditor) -> Response:
     """The rounds that await the member."""
 
-    def task(office: Office) -> str:
+    def task(worker: Worker) -> str:
         found = []
-        for review in office.board.of(visit.session.identity.name):
+        for review in worker.board.of(request_.session.identity.name):
             if review.status in ("asked", "waiting"):
-                said = review_summary(office.desk, review)
+                said = review_summary(worker.docket, review)
                 begun = "begun" if said.objections else "new"
                 state = "done" if review.status == "waiting" else begun
                 found.append(
@@ -57,25 +57,25 @@ async def awaiting(visit: auditor) -> Response:
                         state=state,  # type: ignore[arg-type] # one of the three
                     )
                 )  # fmt: skip
-        frame = _frame(visit, office)
+        frame = _frame(request_, worker)
         return render_awaiting(Awaiting(frame, tuple(found)))
 
-    return page(await visit.run(task))
+    return page(await request_.run(task))
 
 
 @router.get("/rounds/{key}")
 async def review_page(
-    visit: auditor, key: Key, pair: Annotated[int, Query(ge=-(10**6), le=10**6)] = 1
+    request_: auditor, key: Key, pair: Annotated[int, Query(ge=-(10**6), le=10**6)] = 1
 ) -> Response:
     """One round, with one pair in focus."""
 
-    def task(office: Office) -> str:
-        review = office.board.one(visit.session.identity.name, key)
-        said = review_answer(office.board, review)
+    def task(worker: Worker) -> str:
+        review = worker.board.one(request_.session.identity.name, key)
+        said = review_response(worker.board, review)
         places = {person.id: place for place, person in enumerate(said.people)}
         reasons = {(o.over, o.under): o.reason or "" for o in said.objections}
         shown = Review(
-            frame=_frame(visit, office),
+            frame=_frame(request_, worker),
             key=key,
             title=f"Review {said.number}",
             people=_people(said),
@@ -89,16 +89,16 @@ async def review_page(
             place=pair,
             closes=said.due or "",
             state=_state(said.status),
-            reason_limit=visit.services.settings.reason_limit,
+            reason_limit=request_.services.settings.reason_limit,
         )  # fmt: skip
         return render_review(shown)
 
-    return page(await visit.run(task))
+    return page(await request_.run(task))
 
 
-def _frame(visit: Visit, office: Office) -> Frame:
-    desk = office.desk
-    return visit.frame(desk.book.settings.title, str(desk.receipt()))
+def _frame(request_: PageRequest, worker: Worker) -> Frame:
+    docket = worker.docket
+    return request_.frame(docket.projection.settings.title, str(docket.receipt()))
 
 
 def _state(status: str) -> Literal["open", "done", "closed"]:
@@ -107,7 +107,7 @@ def _state(status: str) -> Literal["open", "done", "closed"]:
     return "done" if status == "waiting" else "closed"
 
 
-def _people(said: ReviewAnswer) -> tuple[Person, ...]:
+def _people(said: ReviewResponse) -> tuple[Person, ...]:
     """Everybody with the same features; of those who were erased, the word for it."""
     known = next((person.features for person in said.people if person.features), [])
 
@@ -123,55 +123,55 @@ def _people(said: ReviewAnswer) -> tuple[Person, ...]:
 
 @router.post("/rounds/{key}/{act}")
 async def act_on_review(
-    visit: auditor, key: Key, act: Literal["flag", "unflag", "done", "reopen"]
+    request_: auditor, key: Key, act: Literal["flag", "unflag", "done", "reopen"]
 ) -> Response:
     """Flag a pair, take a flag back, be done, or not yet."""
-    form, member = await visit.form(), visit.session.identity.name
+    form, member = await request_.form(), request_.session.identity.name
     if act in ("flag", "unflag"):
         pair, reason = form.get("pair", "").split("."), form.get("reason", "").strip()
         if len(pair) != 2:
             raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
-        limit = visit.services.settings.reason_limit
+        limit = request_.services.settings.reason_limit
         if len(reason) > limit:
             raise ServiceError(
                 "too-long", 422, f"A reason may have {limit} characters; shorten it."
             )
         if act == "flag":
-            await visit.run(lambda o: objection(o.board, member, key, pair, reason or None))
+            await request_.run(lambda o: objection(o.board, member, key, pair, reason or None))
         else:
-            await visit.run(lambda o: withdrawal(o.board, member, key, pair))
+            await request_.run(lambda o: withdrawal(o.board, member, key, pair))
         place = form.get("place", "1")
-        return visit.go(f"/rounds/{key}?pair={int(place) if place.isdecimal() else 1}#pair")
+        return request_.go(f"/rounds/{key}?pair={int(place) if place.isdecimal() else 1}#pair")
     if act == "done":
-        await visit.run(lambda o: finish(o.board, member, key))
-        return visit.go("/")
-    await visit.run(lambda o: take_back(o.board, member, key))
-    return visit.go(f"/rounds/{key}")
+        await request_.run(lambda o: finish(o.board, member, key))
+        return request_.go("/")
+    await request_.run(lambda o: take_back(o.board, member, key))
+    return request_.go(f"/rounds/{key}")
 
 
 @router.get("/history")
 async def history(
-    visit: auditor, before: Annotated[int | None, Query(ge=1, le=10**9)] = None
+    request_: auditor, before: Annotated[int | None, Query(ge=1, le=10**9)] = None
 ) -> Response:
     """What became of the member's objections, the latest first."""
 
-    def task(office: Office) -> str:
+    def task(worker: Worker) -> str:
         past = [
             review
-            for review in reversed(office.board.of(visit.session.identity.name))
+            for review in reversed(worker.board.of(request_.session.identity.name))
             if review.status in ("closed", "missed") and (before is None or review.number < before)
         ]
-        rounds = tuple(_past(review_answer(office.board, review)) for review in past[:LATEST])
+        rounds = tuple(_past(review_response(worker.board, review)) for review in past[:LATEST])
         older = ""
         if len(past) > LATEST:
-            older = f"{visit.base}/history?before={past[LATEST - 1].number}"
-        frame = _frame(visit, office)
+            older = f"{request_.base}/history?before={past[LATEST - 1].number}"
+        frame = _frame(request_, worker)
         return render_history(History(frame, rounds, older))
 
-    return page(await visit.run(task))
+    return page(await request_.run(task))
 
 
-def _past(said: ReviewAnswer) -> PastRound:
+def _past(said: ReviewResponse) -> PastRound:
     chances = {person.id: person.chance for person in said.people}
     reported = {(pair.over, pair.under): pair.decisive for pair in said.reported}
 

@@ -9,12 +9,12 @@ from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from likewise.service.api.dependencies import DocketName
 from likewise.service.api.metrics import measure
-from likewise.service.api.review_responses import MetricsAnswer
+from likewise.service.api.review_responses import MetricsResponse
 from likewise.service.api.serializers import awaited
-from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.projection import Round
-from likewise.service.dockets.worker import Office
-from likewise.service.web.dependencies import PageRoute, Visit, page, watcher
+from likewise.service.dockets.worker import Worker
+from likewise.service.web.dependencies import PageRequest, PageRoute, page, watcher
 from likewise.service.web.member_pages import Frame
 from likewise.service.web.operator_pages import (
     Dashboard,
@@ -37,40 +37,40 @@ SHOWN = 100
 
 
 @router.get("/")
-async def dockets(visit: watcher) -> Response:
+async def dockets(request_: watcher) -> Response:
     """The dockets that there are; with one alone, that one."""
-    mine = visit.session.identity.docket
-    names = (mine,) if mine else await visit.services.offices.dockets()
+    mine = request_.session.identity.docket
+    names = (mine,) if mine else await request_.services.workers.dockets()
     if len(names) == 1:
         return RedirectResponse(f"/dashboard/{names[0]}/", 303)
     frame = Frame(
-        base="/dashboard", static="/static", csrf=visit.session.csrf, docket="Likewise",
-        now=visit.frame("").now, who=visit.session.identity.name,
+        base="/dashboard", static="/static", csrf=request_.session.csrf, docket="Likewise",
+        now=request_.frame("").now, who=request_.session.identity.name,
     )  # fmt: skip
     return page(render("dashboard/dockets.html", frame=frame, names=names))
 
 
 @router.get("/{docket}/")
-async def dashboard(visit: watcher, docket: DocketName) -> Response:  # noqa: ARG001
+async def dashboard(request_: watcher, docket: DocketName) -> Response:  # noqa: ARG001
     """How the docket stands."""
-    return page(await visit.run(lambda office: render_dashboard(_model(visit, office))))
+    return page(await request_.run(lambda worker: render_dashboard(_model(request_, worker))))
 
 
 @router.get("/{docket}/data")
-async def data(visit: watcher, docket: DocketName) -> Response:  # noqa: ARG001
+async def data(request_: watcher, docket: DocketName) -> Response:  # noqa: ARG001
     """The same numbers, for the page that asks again and again."""
-    return JSONResponse(await visit.run(lambda office: live(_model(visit, office))))
+    return JSONResponse(await request_.run(lambda worker: live(_model(request_, worker))))
 
 
-def _model(visit: Visit, office: Office) -> Dashboard:
-    desk, book = office.desk, office.desk.book
-    found = office.kept("metrics", lambda: measure(desk))
+def _model(request_: PageRequest, worker: Worker) -> Dashboard:
+    docket, projection = worker.docket, worker.docket.projection
+    found = worker.kept("metrics", lambda: measure(docket))
     return Dashboard(
-        frame=visit.frame(book.settings.title),
+        frame=request_.frame(projection.settings.title),
         standing=_standing(found),
-        head=Head(book.head.seq, str(desk.receipt()), book.at),
-        rule=book.rule,
-        data_url=f"{visit.base}/data",
+        head=Head(projection.head.seq, str(docket.receipt()), projection.at),
+        rule=projection.rule,
+        data_url=f"{request_.base}/data",
         series=_series(found),
         members=tuple(
             MemberRow(
@@ -78,15 +78,15 @@ def _model(visit: Visit, office: Office) -> Dashboard:
             )
             for m in found.members or []
         ),
-        open_rounds=tuple(_open_round(desk, r) for r in islice(book.open_rounds(), SHOWN)),
+        open_rounds=tuple(_open_round(docket, r) for r in islice(projection.open_rounds(), SHOWN)),
         exports=(
-            Export("Ledger as JSON lines", f"{visit.base}/ledger.jsonl", "for likewise verify"),
-            Export("Ledger as CSV", f"{visit.base}/ledger.csv", "for a spreadsheet"),
+            Export("Ledger as JSON lines", f"{request_.base}/ledger.jsonl", "for likewise verify"),
+            Export("Ledger as CSV", f"{request_.base}/ledger.csv", "for a spreadsheet"),
         ),
     )
 
 
-def _standing(found: MetricsAnswer) -> Standing:
+def _standing(found: MetricsResponse) -> Standing:
     shown_again = [m for m in found.members or [] if m.consistency is not None]
     repeats = sum(m.repeats for m in shown_again)
     same = sum((m.consistency or 0.0) * m.repeats for m in shown_again)
@@ -106,7 +106,7 @@ def _standing(found: MetricsAnswer) -> Standing:
     )
 
 
-def _open_round(desk: Desk, round_: Round) -> OpenRound:
+def _open_round(docket: Docket, round_: Round) -> OpenRound:
     return OpenRound(
         title=round_.id,
         people=len(round_.people),
@@ -114,11 +114,11 @@ def _open_round(desk: Desk, round_: Round) -> OpenRound:
         closes=round_.due or "",
         seats=len(round_.seats),
         done=sum(seat == "reviewed" for seat in round_.seats.values()),
-        missing_labels=len(awaited(desk, round_)),
+        missing_labels=len(awaited(docket, round_)),
     )
 
 
-def _series(found: MetricsAnswer) -> Series:
+def _series(found: MetricsResponse) -> Series:
     series = found.series
     return Series(
         tuple(series.number), tuple(series.reports), tuple(series.error), tuple(series.lam),

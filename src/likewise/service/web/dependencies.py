@@ -21,15 +21,25 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from likewise.errors import LikewiseError
-from likewise.service.api.dependencies import Services
+from likewise.service.api.dependencies import AppContext
 from likewise.service.auth.sign_ins import Session, check_csrf, find_session
 from likewise.service.auth.tokens import Role
-from likewise.service.dockets.worker import Office
+from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import now
 from likewise.service.web.member_pages import Frame, Problem, render_problem
 
-__all__ = ["POLICY", "PRE", "Door", "PageRoute", "Visit", "auditor", "cookies", "page", "watcher"]
+__all__ = [
+    "POLICY",
+    "PRE",
+    "PageRequest",
+    "PageRoute",
+    "SignedIn",
+    "auditor",
+    "cookies",
+    "page",
+    "watcher",
+]
 
 T = TypeVar("T")
 
@@ -47,7 +57,7 @@ def page(html: str, status: int = 200) -> HTMLResponse:
 
 def cookies(request: Request) -> dict[str, Any]:
     """How cookies are set: for this site, hidden from scripts, encrypted where the page is."""
-    services: Services = request.app.state.services
+    services: AppContext = request.app.state.services
     secure = "https" in (request.url.scheme, urlsplit(services.settings.public_url).scheme)
     return {"httponly": True, "samesite": "strict", "secure": secure, "path": "/"}
 
@@ -62,18 +72,18 @@ class SignedOut(LikewiseError):  # noqa: N818 - the sentence reads better
 
 
 @dataclass(frozen=True)
-class Visit:
+class PageRequest:
     """Somebody who is signed in, reading pages of one docket."""
 
     request: Request
-    services: Services
+    services: AppContext
     session: Session
     docket: str
     base: str
 
-    async def run(self, task: Callable[[Office], T]) -> T:
+    async def run(self, task: Callable[[Worker], T]) -> T:
         """Do something in the docket's thread."""
-        return await self.services.offices.run(self.docket, task)
+        return await self.services.workers.run(self.docket, task)
 
     async def form(self) -> dict[str, str]:
         """The fields of a form, once it is known to be of this session."""
@@ -96,22 +106,22 @@ class Visit:
 
 def same_site(request: Request) -> None:
     """Refuse a form that another site sent; browsers say where a form comes from."""
-    services: Services = request.app.state.services
+    services: AppContext = request.app.state.services
     ours = (request.headers.get("host", ""), urlsplit(services.settings.public_url).netloc)
     origin = request.headers.get("origin")
     if origin is not None and urlsplit(origin).netloc not in ours:
         raise ServiceError("wrong-form", 403, "This form was sent from another site. Open ours.")
 
 
-class Door:
+class SignedIn:
     """Lets in sessions of some roles; the others are told why not."""
 
     def __init__(self, base: str, *roles: Role) -> None:
         self.base, self.roles = base, roles
 
-    async def __call__(self, request: Request) -> Visit:
-        """The visit of somebody who may come in."""
-        services: Services = request.app.state.services
+    async def __call__(self, request: Request) -> PageRequest:
+        """The request_ of somebody who may come in."""
+        services: AppContext = request.app.state.services
         session = await asyncio.to_thread(find_session, services.store, session_cookie(request))
         if session is None:
             raise SignedOut("Sign in first.")
@@ -126,11 +136,11 @@ class Door:
         docket = request.path_params.get("docket") or session.identity.docket or ""
         if docket and not session.identity.concerns(docket):
             raise ServiceError("other-docket", 403, "Your token is for another docket.")
-        return Visit(request, services, session, docket, self.base.format(docket=docket))
+        return PageRequest(request, services, session, docket, self.base.format(docket=docket))
 
 
-auditor = Annotated[Visit, Depends(Door("/console", "auditor"))]
-watcher = Annotated[Visit, Depends(Door("/dashboard/{docket}", "operator", "regulator"))]
+auditor = Annotated[PageRequest, Depends(SignedIn("/console", "auditor"))]
+watcher = Annotated[PageRequest, Depends(SignedIn("/dashboard/{docket}", "operator", "regulator"))]
 
 
 class PageRoute(APIRoute):

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from likewise.service.api.dependencies import Counter, DocketName
 from likewise.service.api.routers.ledger import export_csv, export_jsonl
-from likewise.service.web.dependencies import PageRoute, Visit, watcher
+from likewise.service.web.dependencies import PageRequest, PageRoute, watcher
 
 __all__ = ["router"]
 
@@ -15,19 +15,19 @@ router = APIRouter(prefix="/dashboard/{docket}", route_class=PageRoute, include_
 
 
 @router.get("/ledger.jsonl")
-async def ledger_lines(visit: watcher, docket: DocketName) -> Response:
+async def ledger_lines(request_: watcher, docket: DocketName) -> Response:
     """All records, one a line."""
-    return _as_file(await export_jsonl(_counter(visit, docket)), f"{docket}-ledger.jsonl")
+    return _as_file(await export_jsonl(_counter(request_, docket)), f"{docket}-ledger.jsonl")
 
 
 @router.get("/ledger.csv")
-async def ledger_table(visit: watcher, docket: DocketName) -> Response:
+async def ledger_table(request_: watcher, docket: DocketName) -> Response:
     """All records as a table."""
-    return _as_file(await export_csv(_counter(visit, docket)), f"{docket}-ledger.csv")
+    return _as_file(await export_csv(_counter(request_, docket)), f"{docket}-ledger.csv")
 
 
-def _counter(visit: Visit, docket: str) -> Counter:
-    return Counter(visit.session.identity, docket, visit.services)
+def _counter(request_: PageRequest, docket: str) -> Counter:
+    return Counter(request_.session.identity, docket, request_.services)
 
 
 def _as_file(answer: Response, name: str) -> Response:

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from likewise.service.api.dependencies import Services
+from likewise.service.api.dependencies import AppContext
 from likewise.service.auth.sign_ins import begin_session, end_session
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import now
@@ -63,7 +63,7 @@ async def sign_in(
     """A token is exchanged for a session, and forgotten."""
     same_site(request)
     check_form(request, csrf)
-    services: Services = request.app.state.services
+    services: AppContext = request.app.state.services
     try:
         cookie, session = await asyncio.to_thread(
             begin_session, services.store, token.strip(), services.settings.session_seconds
@@ -87,7 +87,7 @@ async def sign_in(
 
 
 async def _leave(request: Request) -> RedirectResponse:
-    services: Services = request.app.state.services
+    services: AppContext = request.app.state.services
     await asyncio.to_thread(end_session, services.store, session_cookie(request))
     answer = RedirectResponse("/console/sign-in", 303)
     answer.delete_cookie(SESSION, path="/")
@@ -95,18 +95,18 @@ async def _leave(request: Request) -> RedirectResponse:
 
 
 @router.post("/console/sign-out")
-async def sign_out(visit: auditor) -> Response:
+async def sign_out(request_: auditor) -> Response:
     """An auditor leaves."""
-    await visit.form()
-    return await _leave(visit.request)
+    await request_.form()
+    return await _leave(request_.request)
 
 
 @router.post("/dashboard/{docket}/sign-out")
 @router.post("/dashboard/sign-out")
-async def sign_out_of_dashboard(visit: watcher) -> Response:
+async def sign_out_of_dashboard(request_: watcher) -> Response:
     """An operator leaves."""
-    await visit.form()
-    return await _leave(visit.request)
+    await request_.form()
+    return await _leave(request_.request)
 
 
 def _sign_in(request: Request, problem: str = "", status: int = 200) -> Response:

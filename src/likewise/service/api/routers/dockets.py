@@ -6,7 +6,13 @@ import asyncio
 
 from fastapi import APIRouter
 
-from likewise.service.api.dependencies import Everybody, Governing, Operating, ServicesOf, Somebody
+from likewise.service.api.dependencies import (
+    AppContextOf,
+    Everybody,
+    Governing,
+    Operating,
+    Somebody,
+)
 from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.requests import (
     DocketBody,
@@ -16,8 +22,8 @@ from likewise.service.api.requests import (
     RevealBody,
     RuleBody,
 )
-from likewise.service.api.responses import DocketAnswer, DocketList, Written
-from likewise.service.api.serializers import docket_answer, docket_summary, written
+from likewise.service.api.responses import DocketList, DocketResponse, Written
+from likewise.service.api.serializers import docket_response, docket_summary, written
 from likewise.service.auth.rate_limits import check_docket
 from likewise.service.dockets.commands.erasure import erase, reveal_seed
 from likewise.service.dockets.commands.members import change_rule, join, leave
@@ -32,15 +38,17 @@ router = APIRouter(prefix="/v1/dockets", tags=["dockets"], responses=DOCUMENTED)
 
 
 @router.get("")
-async def list_dockets(caller: Somebody, services: ServicesOf) -> DocketList:
+async def list_dockets(caller: Somebody, services: AppContextOf) -> DocketList:
     """The dockets that your token concerns."""
-    names = [name for name in await services.offices.dockets() if caller.concerns(name)]
-    found = [await services.offices.run(n, lambda o: docket_summary(o.desk.book)) for n in names]
+    names = [name for name in await services.workers.dockets() if caller.concerns(name)]
+    found = [
+        await services.workers.run(n, lambda o: docket_summary(o.docket.projection)) for n in names
+    ]
     return DocketList(found)
 
 
 @router.post("", status_code=201)
-async def create_docket(body: DocketBody, _: Operating, services: ServicesOf) -> DocketAnswer:
+async def create_docket(body: DocketBody, _: Operating, services: AppContextOf) -> DocketResponse:
     """Begin a docket. Its settings stay as they are, but for members and rule."""
     settings = body.model_dump()
     name = settings.pop("name")
@@ -52,38 +60,38 @@ async def create_docket(body: DocketBody, _: Operating, services: ServicesOf) ->
 
     spec = await asyncio.to_thread(made)
     await asyncio.to_thread(open_docket, services.store, name, spec)
-    return await services.offices.run(name, lambda o: docket_answer(o.desk, all_features=True))
+    return await services.workers.run(name, lambda o: docket_response(o.docket, all_features=True))
 
 
 @router.get("/{docket}")
-async def get_docket(at: Everybody) -> DocketAnswer:
+async def get_docket(at: Everybody) -> DocketResponse:
     """A docket's settings, and its features."""
     everything = at.caller.role != "auditor"
-    return await at.run(lambda office: docket_answer(office.desk, all_features=everything))
+    return await at.run(lambda worker: docket_response(worker.docket, all_features=everything))
 
 
 @router.post("/{docket}/members")
 async def add_member(body: MemberBody, at: Governing) -> Written:
     """Somebody joins the panel, for rounds that are sealed from now on."""
-    return written(await at.run(lambda office: join(office.desk, body.member)))
+    return written(await at.run(lambda worker: join(worker.docket, body.member)))
 
 
 @router.delete("/{docket}/members/{member}")
 async def remove_member(member: MemberName, at: Governing) -> Written:
     """Somebody leaves the panel; rounds that are under way keep them."""
-    return written(await at.run(lambda office: leave(office.desk, member)))
+    return written(await at.run(lambda worker: leave(worker.docket, member)))
 
 
 @router.put("/{docket}/rule")
 async def set_rule(body: RuleBody, at: Governing) -> Written:
     """Another rule, for rounds that are sealed from now on."""
-    return written(await at.run(lambda office: change_rule(office.desk, body.rule)))
+    return written(await at.run(lambda worker: change_rule(worker.docket, body.rule)))
 
 
 @router.post("/{docket}/erasures")
 async def erase_person(body: ErasureBody, at: Governing) -> Written:
     """Remove somebody's features, and the reasons that are about them."""
-    return written(await at.run(lambda office: erase(office.desk, body.round, body.person)))
+    return written(await at.run(lambda worker: erase(worker.docket, body.round, body.person)))
 
 
 @router.post("/{docket}/seed")
@@ -95,4 +103,4 @@ async def publish_seed(body: RevealBody, at: Governing) -> Written:
             f"Send the docket's name, {at.docket!r}, to confirm: whoever knows the seed can "
             f"foresee its decisions.",
         )  # fmt: skip
-    return written(await at.run(lambda office: reveal_seed(office.desk)))
+    return written(await at.run(lambda worker: reveal_seed(worker.docket)))

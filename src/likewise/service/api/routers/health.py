@@ -8,11 +8,11 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Security
 from fastapi.responses import PlainTextResponse, Response
 
-from likewise.service.api.dependencies import BEARER, ServicesOf, Supervising
+from likewise.service.api.dependencies import BEARER, AppContextOf, Supervising
 from likewise.service.api.errors import DOCUMENTED
-from likewise.service.api.responses import HealthAnswer
+from likewise.service.api.responses import HealthResponse
 from likewise.service.api.telemetry import exposition
-from likewise.service.dockets.worker import Office
+from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
 
@@ -31,16 +31,16 @@ GAUGES = {
 
 
 @router.get("/healthz")
-async def healthz() -> HealthAnswer:
+async def healthz() -> HealthResponse:
     """The server answers."""
-    return HealthAnswer("ok")
+    return HealthResponse("ok")
 
 
 @router.get("/readyz", responses={s: DOCUMENTED[s] for s in (429, 503)})
-async def readyz(services: ServicesOf) -> HealthAnswer:
+async def readyz(services: AppContextOf) -> HealthResponse:
     """The database answers too."""
     await asyncio.to_thread(_ask, services.store)
-    return HealthAnswer("ready")
+    return HealthResponse("ready")
 
 
 def _ask(store: Store) -> None:
@@ -58,7 +58,7 @@ def _ask(store: Store) -> None:
         **{s: DOCUMENTED[s] for s in (401, 403, 429, 503)},
     },
 )
-async def metrics(caller: Supervising, services: ServicesOf) -> Response:
+async def metrics(caller: Supervising, services: AppContextOf) -> Response:
     """Counters in Prometheus's text format: of this process, and of all dockets."""
     if caller.docket is not None:
         raise ServiceError(
@@ -67,21 +67,28 @@ async def metrics(caller: Supervising, services: ServicesOf) -> Response:
             f"/v1/dockets/{caller.docket}/metrics.",
         )  # fmt: skip
     found = {
-        docket: await services.offices.run(docket, _numbers)
-        for docket in await services.offices.dockets()
+        docket: await services.workers.run(docket, _numbers)
+        for docket in await services.workers.dockets()
     }
     text = services.telemetry.text()
     for place, (name, words) in enumerate(GAUGES.items()):
         samples = [({"docket": docket}, numbers[place]) for docket, numbers in found.items()]
         text += exposition(name, "gauge", words, samples)
-    waiting = [({"docket": d}, float(n)) for d, n in services.offices.waiting().items()]
+    waiting = [({"docket": d}, float(n)) for d, n in services.workers.waiting().items()]
     text += exposition("likewise_waiting_requests", "gauge", "Requests that wait.", waiting)
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
 
-def _numbers(office: Office) -> tuple[float, ...]:
+def _numbers(worker: Worker) -> tuple[float, ...]:
     """In the order of the gauges."""
-    book, state = office.desk.book, office.desk.state
-    opened = sum(1 for _ in book.open_rounds())
-    counts = (len(book.rounds), opened, state.reports, state.missing, state.lam, book.head.seq)
+    projection, state = worker.docket.projection, worker.docket.state
+    opened = sum(1 for _ in projection.open_rounds())
+    counts = (
+        len(projection.rounds),
+        opened,
+        state.reports,
+        state.missing,
+        state.lam,
+        projection.head.seq,
+    )
     return tuple(float(number) for number in counts)

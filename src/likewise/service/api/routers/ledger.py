@@ -17,10 +17,10 @@ from likewise.service.api.dependencies import Counter, Everybody, Inspecting, Re
 from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.metrics import aged, measure
 from likewise.service.api.requests import ReceiptBody
-from likewise.service.api.responses import ReceiptAnswer, ReceiptCheck
-from likewise.service.api.review_responses import MetricsAnswer
-from likewise.service.api.serializers import receipt_answer
-from likewise.service.dockets.worker import Office
+from likewise.service.api.responses import ReceiptCheck, ReceiptResponse
+from likewise.service.api.review_responses import MetricsResponse
+from likewise.service.api.serializers import receipt_response
+from likewise.service.dockets.worker import Worker
 from likewise.service.ledger.records import Receipt, Record
 
 __all__ = ["router"]
@@ -34,9 +34,9 @@ After = Annotated[int, Query(ge=0, le=2**53, description="Records with numbers a
 
 
 @router.get("/receipt")
-async def get_receipt(at: Everybody) -> ReceiptAnswer:
+async def get_receipt(at: Everybody) -> ReceiptResponse:
     """The ledger's head. Whoever keeps it can tell later whether anything was rewritten."""
-    return await at.run(lambda office: receipt_answer(office.desk.receipt()))
+    return await at.run(lambda worker: receipt_response(worker.docket.receipt()))
 
 
 @router.post("/receipt/check")
@@ -66,11 +66,11 @@ async def check_receipt(body: ReceiptBody, at: Everybody) -> ReceiptCheck:
 
 
 @router.get("/metrics")
-async def get_metrics(at: Reading) -> MetricsAnswer:
+async def get_metrics(at: Reading) -> MetricsResponse:
     """Reports, errors, gaps, what is open or missing; and how the panel works."""
 
-    def task(office: Office) -> MetricsAnswer:
-        return aged(office.kept("metrics", lambda: measure(office.desk)), office.desk.clock())
+    def task(worker: Worker) -> MetricsResponse:
+        return aged(worker.kept("metrics", lambda: measure(worker.docket)), worker.docket.clock())
 
     found = await at.run(task)
     return found if at.sees_panel else replace(found, agreement=None, members=None)
@@ -90,7 +90,7 @@ async def _lines(
 
 
 async def _until(at: Counter) -> int:
-    return await at.run(lambda office: office.desk.book.head.seq)
+    return await at.run(lambda worker: worker.docket.projection.head.seq)
 
 
 @router.get(

@@ -10,11 +10,11 @@ from likewise.service.api.dependencies import Auditing
 from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.requests import ObjectionBody, ReviewId, WithdrawalBody
 from likewise.service.api.responses import Written
-from likewise.service.api.review_responses import ReviewAnswer, ReviewList
-from likewise.service.api.review_serializers import review_answer, review_summary
-from likewise.service.api.serializers import receipt_answer, written
+from likewise.service.api.review_responses import ReviewList, ReviewResponse
+from likewise.service.api.review_serializers import review_response, review_summary
+from likewise.service.api.serializers import receipt_response, written
 from likewise.service.dockets.commands.reviewing import finish, objection, take_back, withdrawal
-from likewise.service.dockets.worker import Office
+from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
 
 __all__ = ["router"]
@@ -32,20 +32,20 @@ async def list_reviews(
 ) -> ReviewList:
     """What awaits you, the oldest first; of what has closed, the latest first."""
 
-    def task(office: Office) -> ReviewList:
-        found = [r for r in office.board.of(at.caller.name) if r.status == status]
+    def task(worker: Worker) -> ReviewList:
+        found = [r for r in worker.board.of(at.caller.name) if r.status == status]
         if status in ("closed", "missed"):
             found.reverse()
-        page = [review_summary(office.desk, review) for review in found[:limit]]
-        return ReviewList(page, receipt_answer(office.desk.receipt()))
+        page = [review_summary(worker.docket, review) for review in found[:limit]]
+        return ReviewList(page, receipt_response(worker.docket.receipt()))
 
     return await at.run(task)
 
 
 @router.get("/{review_id}")
-async def get_review(review_id: ReviewId, at: Auditing) -> ReviewAnswer:
+async def get_review(review_id: ReviewId, at: Auditing) -> ReviewResponse:
     """The people of a round, the pairs that can be reported, and what you object to."""
-    return await at.run(lambda o: review_answer(o.board, o.board.one(at.caller.name, review_id)))
+    return await at.run(lambda o: review_response(o.board, o.board.one(at.caller.name, review_id)))
 
 
 @router.post("/{review_id}/objections")

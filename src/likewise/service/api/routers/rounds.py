@@ -19,12 +19,12 @@ from likewise.service.api.requests import (
     RoundBody,
     RoundId,
 )
-from likewise.service.api.responses import RoundAnswer, RoundList, Written
-from likewise.service.api.serializers import round_answer, round_summary, written
+from likewise.service.api.responses import RoundList, RoundResponse, Written
+from likewise.service.api.serializers import round_response, round_summary, written
 from likewise.service.auth.rate_limits import check_features, check_many
 from likewise.service.dockets.commands.feedback import close, label, override
 from likewise.service.dockets.commands.rounds import Applicant, add_people, open_round, seal
-from likewise.service.dockets.worker import Office
+from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
 
 __all__ = ["router"]
@@ -50,38 +50,38 @@ async def list_rounds(
 ) -> RoundList:
     """Rounds by number, the oldest first."""
 
-    def task(office: Office) -> RoundList:
-        desk = office.desk
+    def task(worker: Worker) -> RoundList:
+        docket = worker.docket
         found = [
             round_
-            for round_ in desk.book.rounds.values()
+            for round_ in docket.projection.rounds.values()
             if round_.number > after and status in (None, round_.status)
         ]
         page = found[:limit]
         more = page[-1].number if len(found) > limit else None
-        return RoundList([round_summary(desk, round_) for round_ in page], more)
+        return RoundList([round_summary(docket, round_) for round_ in page], more)
 
     return await at.run(task)
 
 
 @router.post("/rounds", status_code=201)
-async def start_round(body: RoundBody, at: Deciding, key: IdempotencyKey = None) -> RoundAnswer:
+async def start_round(body: RoundBody, at: Deciding, key: IdempotencyKey = None) -> RoundResponse:
     """People arrive and are decided on at once."""
     people = _applicants(at, body.people)
 
-    def task(office: Office) -> RoundAnswer:
-        round_, _ = open_round(office.desk, people, round_id=body.round, key=key, seal=body.seal)
-        return round_answer(office.desk, round_, with_panel=at.sees_panel)
+    def task(worker: Worker) -> RoundResponse:
+        round_, _ = open_round(worker.docket, people, round_id=body.round, key=key, seal=body.seal)
+        return round_response(worker.docket, round_, with_panel=at.sees_panel)
 
     return await at.run(task)
 
 
 @router.get("/rounds/{round_id}")
-async def get_round(round_id: RoundId, at: Reading) -> RoundAnswer:
+async def get_round(round_id: RoundId, at: Reading) -> RoundResponse:
     """A round with its decisions and what has become of it."""
     return await at.run(
-        lambda office: round_answer(
-            office.desk, office.desk.book.round(round_id), with_panel=at.sees_panel
+        lambda worker: round_response(
+            worker.docket, worker.docket.projection.round(round_id), with_panel=at.sees_panel
         )
     )
 
@@ -89,24 +89,24 @@ async def get_round(round_id: RoundId, at: Reading) -> RoundAnswer:
 @router.post("/rounds/{round_id}/people")
 async def join_round(
     round_id: RoundId, body: PeopleBody, at: Deciding, key: IdempotencyKey = None
-) -> RoundAnswer:
+) -> RoundResponse:
     """More people join a round that is not sealed."""
     people = _applicants(at, body.people)
 
-    def task(office: Office) -> RoundAnswer:
-        round_, _ = add_people(office.desk, round_id, people, key=key)
-        return round_answer(office.desk, round_, with_panel=at.sees_panel)
+    def task(worker: Worker) -> RoundResponse:
+        round_, _ = add_people(worker.docket, round_id, people, key=key)
+        return round_response(worker.docket, round_, with_panel=at.sees_panel)
 
     return await at.run(task)
 
 
 @router.post("/rounds/{round_id}/seal")
-async def seal_round(round_id: RoundId, at: Deciding) -> RoundAnswer:
+async def seal_round(round_id: RoundId, at: Deciding) -> RoundResponse:
     """Nobody else will join; the panel is asked."""
 
-    def task(office: Office) -> RoundAnswer:
-        round_, _ = seal(office.desk, round_id)
-        return round_answer(office.desk, round_, with_panel=at.sees_panel)
+    def task(worker: Worker) -> RoundResponse:
+        round_, _ = seal(worker.docket, round_id)
+        return round_response(worker.docket, round_, with_panel=at.sees_panel)
 
     return await at.run(task)
 
@@ -114,7 +114,7 @@ async def seal_round(round_id: RoundId, at: Deciding) -> RoundAnswer:
 @router.post("/rounds/{round_id}/overrides")
 async def override_decision(round_id: RoundId, body: OverrideBody, at: Deciding) -> Written:
     """Somebody decided otherwise on a person."""
-    return written(await at.run(lambda o: override(o.desk, round_id, body.person, body.approved)))
+    return written(await at.run(lambda o: override(o.docket, round_id, body.person, body.approved)))
 
 
 @router.post("/rounds/{round_id}/close")
@@ -130,7 +130,7 @@ async def close_round(round_id: RoundId, body: ClosedBody, at: Deciding) -> Writ
             "Only the operator may end an audit before the panel is done. Ask the operator, or "
             "wait for the deadline.",
         )  # fmt: skip
-    return written(await at.run(lambda o: close(o.desk, round_id, unaudited=body.unaudited)))
+    return written(await at.run(lambda o: close(o.docket, round_id, unaudited=body.unaudited)))
 
 
 @router.post("/labels")
@@ -138,4 +138,4 @@ async def add_labels(body: LabelsBody, at: Deciding) -> Written:
     """How it turned out for some people, of any rounds; all are recorded, or none."""
     check_many("labels", body.labels, at.services.settings.labels_limit)
     labels = [(one.round, one.person, one.label) for one in body.labels]
-    return written(await at.run(lambda office: label(office.desk, labels)))
+    return written(await at.run(lambda worker: label(worker.docket, labels)))

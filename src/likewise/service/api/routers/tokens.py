@@ -7,10 +7,10 @@ from dataclasses import asdict
 
 from fastapi import APIRouter
 
-from likewise.service.api.dependencies import Operating, ServicesOf, Somebody
+from likewise.service.api.dependencies import AppContextOf, Operating, Somebody
 from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.requests import TokenBody, TokenId
-from likewise.service.api.responses import MeAnswer, NewToken, TokenAnswer, TokenList
+from likewise.service.api.responses import MeResponse, NewToken, TokenList, TokenResponse
 from likewise.service.auth.tokens import Identity, create_token, list_tokens, revoke_token
 from likewise.service.errors import ServiceError
 
@@ -19,28 +19,30 @@ __all__ = ["router"]
 router = APIRouter(prefix="/v1", tags=["tokens"], responses=DOCUMENTED)
 
 
-def _answer(identity: Identity) -> TokenAnswer:
-    return TokenAnswer(**asdict(identity))
+def _answer(identity: Identity) -> TokenResponse:
+    return TokenResponse(**asdict(identity))
 
 
 @router.get("/me")
-async def who_am_i(caller: Somebody) -> MeAnswer:
+async def who_am_i(caller: Somebody) -> MeResponse:
     """Whose token this is."""
-    return MeAnswer(caller.id, caller.role, caller.name, caller.docket)
+    return MeResponse(caller.id, caller.role, caller.name, caller.docket)
 
 
 @router.get("/tokens")
-async def get_tokens(_: Operating, services: ServicesOf) -> TokenList:
+async def get_tokens(_: Operating, services: AppContextOf) -> TokenList:
     """All tokens but for the tokens themselves, also those that were revoked."""
     found = await asyncio.to_thread(list_tokens, services.store)
     return TokenList([_answer(identity) for identity in found])
 
 
 @router.post("/tokens", status_code=201)
-async def new_token(body: TokenBody, _: Operating, services: ServicesOf) -> NewToken:
+async def new_token(body: TokenBody, _: Operating, services: AppContextOf) -> NewToken:
     """A token, shown this once. A member must sit on the panel before they can have one."""
     if body.docket is not None:
-        members = await services.offices.run(body.docket, lambda o: tuple(o.desk.book.members))
+        members = await services.workers.run(
+            body.docket, lambda o: tuple(o.docket.projection.members)
+        )
         if body.role == "auditor" and body.name not in members:
             raise ServiceError(
                 "no-member", 422,
@@ -54,6 +56,6 @@ async def new_token(body: TokenBody, _: Operating, services: ServicesOf) -> NewT
 
 
 @router.delete("/tokens/{token_id}")
-async def delete_token(token_id: TokenId, _: Operating, services: ServicesOf) -> TokenAnswer:
+async def delete_token(token_id: TokenId, _: Operating, services: AppContextOf) -> TokenResponse:
     """From now on the token opens nothing."""
     return _answer(await asyncio.to_thread(revoke_token, services.store, token_id))

@@ -18,37 +18,37 @@ def objection(
     """The member objects to a pair, by the names of the review."""
     review = _open(board, member, review_id)
     asked = _people(board, review, pair)
-    # Said here, by the names that the member knows; the desk would say it by others.
+    # Said here, by the names that the member knows; the docket would say it by others.
     scores = [review.round.decisions[person].score for person in asked]
-    if abs(scores[0] - scores[1]) <= board.desk.state.learner.sensitivity:
+    if abs(scores[0] - scores[1]) <= board.docket.state.learner.sensitivity:
         raise ServiceError(
             "gap-too-small", 422,
             f"The chances of {pair[0]!r} and {pair[1]!r} are too close for a report; only the "
             f"pairs that are listed with the review can be objected to.",
         )  # fmt: skip
     act = repeats.object_again if review.repeat else audits.object_to
-    return act(board.desk, review.round.id, member, asked, reason)
+    return act(board.docket, review.round.id, member, asked, reason)
 
 
 def withdrawal(board: ReviewBoard, member: str, review_id: str, pair: Sequence[str]) -> Receipt:
     """The member takes an objection back."""
     review = _open(board, member, review_id)
     act = repeats.withdraw_again if review.repeat else audits.withdraw
-    return act(board.desk, review.round.id, member, _people(board, review, pair))
+    return act(board.docket, review.round.id, member, _people(board, review, pair))
 
 
 def finish(board: ReviewBoard, member: str, review_id: str) -> Receipt:
     """The member is done."""
     review = _open(board, member, review_id)
     act = repeats.finish_again if review.repeat else audits.review
-    return act(board.desk, review.round.id, member)
+    return act(board.docket, review.round.id, member)
 
 
 def take_back(board: ReviewBoard, member: str, review_id: str) -> Receipt:
     """The member is not done after all."""
     review = _open(board, member, review_id)
     act = repeats.reopen_again if review.repeat else audits.reopen
-    return act(board.desk, review.round.id, member)
+    return act(board.docket, review.round.id, member)
 
 
 def _open(board: ReviewBoard, member: str, review_id: str) -> Review:

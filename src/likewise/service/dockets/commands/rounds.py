@@ -12,7 +12,7 @@ from typing import Any
 
 from likewise.learning import decide, drawn_for_audit
 from likewise.learning.learner import ALGORITHM
-from likewise.service.dockets.docket import Bench, Desk
+from likewise.service.dockets.docket import Docket, UnitOfWork
 from likewise.service.dockets.projection import Round, instant
 from likewise.service.dockets.spec import DocketSpec, checked_docket_name
 from likewise.service.errors import ServiceError
@@ -40,11 +40,11 @@ def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = No
     """Begin a docket: its first record holds all settings, and commits to the seed."""
     chosen = secrets.randbits(64) if seed is None else seed
     salt = secrets.token_bytes(16)
-    with store.writing(checked_docket_name(name)) as writing:
-        if writing.head.seq:
+    with store.transaction(checked_docket_name(name)) as transaction:
+        if transaction.head.seq:
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
-        writing.keep_secret(chosen, salt)
-        writing.append(
+        transaction.keep_secret(chosen, salt)
+        transaction.append(
             "docket-opened",
             {
                 "spec": spec.to_json(),
@@ -54,7 +54,7 @@ def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = No
             },
             now(),
         )
-        return Receipt(name, writing.head)
+        return Receipt(name, transaction.head)
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Applicant:
 
 
 def open_round(
-    desk: Desk,
+    docket: Docket,
     people: Sequence[Applicant],
     *,
     round_id: str | None = None,
@@ -77,61 +77,61 @@ def open_round(
 
     A request that is sent again with the same key and the same people gets the same answer.
     """
-    with desk.work() as bench:
-        fingerprint, known = _known(bench, key, people, [round_id, seal])
+    with docket.unit_of_work() as work:
+        fingerprint, known = _known(work, key, people, [round_id, seal])
         if known is not None:
-            return known, desk.receipt()
-        name = _free_name(bench) if round_id is None else round_id
-        if name in bench.book.rounds:
+            return known, docket.receipt()
+        name = _free_name(work) if round_id is None else round_id
+        if name in work.projection.rounds:
             raise ServiceError(
                 "round-exists", 409, f"There is a round {name!r} already; use another id."
             )
         if key is not None:
-            bench.writing.keep_request(key, fingerprint, name)
-        _arrive(bench, name, people)
+            work.transaction.keep_request(key, fingerprint, name)
+        _arrive(work, name, people)
         if seal:
-            _seal(bench, name)
-    return desk.book.round(name), desk.receipt()
+            _seal(work, name)
+    return docket.projection.round(name), docket.receipt()
 
 
 def add_people(
-    desk: Desk, round_id: str, people: Sequence[Applicant], *, key: str | None = None
+    docket: Docket, round_id: str, people: Sequence[Applicant], *, key: str | None = None
 ) -> tuple[Round, Receipt]:
     """More people join a round that is not sealed; they are decided on at once."""
-    with desk.work() as bench:
-        round_ = bench.book.round(round_id)
-        fingerprint, known = _known(bench, key, people, ["add", round_id])
+    with docket.unit_of_work() as work:
+        round_ = work.projection.round(round_id)
+        fingerprint, known = _known(work, key, people, ["add", round_id])
         if known is not None:
-            return known, desk.receipt()
+            return known, docket.receipt()
         if round_.sealed is not None:
             raise ServiceError(
                 "round-sealed", 409,
                 f"Round {round_id!r} is sealed; nobody can join it. Let them arrive in a new one.",
             )  # fmt: skip
         if key is not None:
-            bench.writing.keep_request(key, fingerprint, round_id)
-        _arrive(bench, round_id, people)
-    return desk.book.round(round_id), desk.receipt()
+            work.transaction.keep_request(key, fingerprint, round_id)
+        _arrive(work, round_id, people)
+    return docket.projection.round(round_id), docket.receipt()
 
 
-def seal(desk: Desk, round_id: str) -> tuple[Round, Receipt]:
+def seal(docket: Docket, round_id: str) -> tuple[Round, Receipt]:
     """Nobody else will join; the panel is asked."""
-    with desk.work() as bench:
-        if bench.book.round(round_id).sealed is None:
-            _seal(bench, round_id)
-    return desk.book.round(round_id), desk.receipt()
+    with docket.unit_of_work() as work:
+        if work.projection.round(round_id).sealed is None:
+            _seal(work, round_id)
+    return docket.projection.round(round_id), docket.receipt()
 
 
 def _known(
-    bench: Bench, key: str | None, people: Sequence[Applicant], more: list[Any]
+    work: UnitOfWork, key: str | None, people: Sequence[Applicant], more: list[Any]
 ) -> tuple[str, Round | None]:
     """The fingerprint of a request, and the round that it made if it came before."""
     if key is None:
         return "", None
     _check_key(key)
     asked = canonical([[[p.id, dict(p.features)] for p in people], *more])
-    fingerprint = hmac.new(bench.desk.salt, asked, "sha256").hexdigest()
-    known = bench.writing.request(key)
+    fingerprint = hmac.new(work.docket.salt, asked, "sha256").hexdigest()
+    known = work.transaction.request(key)
     if known is None:
         return fingerprint, None
     if not known[0]:
@@ -146,13 +146,13 @@ def _known(
             f"The idempotency key {key!r} came with another request before. Use a new key for "
             f"every request.",
         )  # fmt: skip
-    return fingerprint, bench.book.round(known[1])
+    return fingerprint, work.projection.round(known[1])
 
 
-def _free_name(bench: Bench) -> str:
+def _free_name(work: UnitOfWork) -> str:
     """r1, r2, …; a number that a client has used by itself is passed over."""
-    number = len(bench.book.rounds) + 1
-    while f"r{number}" in bench.book.rounds:
+    number = len(work.projection.rounds) + 1
+    while f"r{number}" in work.projection.rounds:
         number += 1
     return f"r{number}"
 
@@ -164,23 +164,23 @@ def _check_key(key: str) -> None:
         )
 
 
-def _arrive(bench: Bench, round_id: str, people: Sequence[Applicant]) -> None:
+def _arrive(work: UnitOfWork, round_id: str, people: Sequence[Applicant]) -> None:
     """Record who arrived, and decide on them with one draw of h."""
-    if bench.book.revealed is not None:
+    if work.projection.revealed is not None:
         raise ServiceError(
             "seed-revealed", 409,
-            f"The seed of {bench.book.docket!r} has been published: whoever knows it knows the "
+            f"The seed of {work.projection.name!r} has been published: whoever knows it knows the "
             f"draws, so nothing is decided any more. Open a new docket.",
         )  # fmt: skip
-    schema = bench.state.learner.hypotheses.schema
+    schema = work.state.learner.hypotheses.schema
     encoded = schema.people([dict(p.features) for p in people], [p.id for p in people])
     listed = [
-        {"id": name, "digest": bench.keep(person_payload(row))}
+        {"id": name, "digest": work.keep(person_payload(row))}
         for name, row in zip(encoded.ids, encoded.x.tolist(), strict=True)
     ]
-    bench.add("arrived", {"round": round_id, "people": listed})
-    decided = decide(bench.state, round_id)
-    bench.add("decided", {"round": round_id, "decisions": [asdict(d) for d in decided.decisions]})
+    work.add("arrived", {"round": round_id, "people": listed})
+    decided = decide(work.state, round_id)
+    work.add("decided", {"round": round_id, "decisions": [asdict(d) for d in decided.decisions]})
 
 
 def due_after(at: str, deadline: float | None) -> str | None:
@@ -195,15 +195,21 @@ def due_after(at: str, deadline: float | None) -> str | None:
     return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
-def _seal(bench: Bench, round_id: str) -> None:
+def _seal(work: UnitOfWork, round_id: str) -> None:
     """Fix the panel; if nobody is to look at the round, say so at once."""
-    settings = bench.book.settings
-    drawn = drawn_for_audit(bench.state, round_id)
-    due = due_after(bench.at, settings.deadline)
-    asked = list(bench.book.members) if drawn else []
-    bench.add(
+    settings = work.projection.settings
+    drawn = drawn_for_audit(work.state, round_id)
+    due = due_after(work.at, settings.deadline)
+    asked = list(work.projection.members) if drawn else []
+    work.add(
         "sealed",
-        {"round": round_id, "members": asked, "rule": bench.book.rule, "drawn": drawn, "due": due},
+        {
+            "round": round_id,
+            "members": asked,
+            "rule": work.projection.rule,
+            "drawn": drawn,
+            "due": due,
+        },
     )
     if not asked:
-        bench.add("audited", {"round": round_id, "outcome": "unaudited", "pairs": []})
+        work.add("audited", {"round": round_id, "outcome": "unaudited", "pairs": []})
