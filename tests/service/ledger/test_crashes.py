@@ -112,24 +112,22 @@ def _kill_often(url: str, tmp_path: Path, kills: int) -> None:
 
 
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed(
-    store_url: str, tmp_path: Path
+    database: str, tmp_path: Path
 ) -> None:
-    _kill_often(store_url, tmp_path, 4)
+    _kill_often(database, tmp_path, 4)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_nothing_is_lost_in_a_hundred_kills_on_each_database(
-    store_url: str, tmp_path: Path
-) -> None:
-    _kill_often(store_url, tmp_path, 100)
+def test_nothing_is_lost_in_a_hundred_kills_on_each_database(database: str, tmp_path: Path) -> None:
+    _kill_often(database, tmp_path, 100)
 
 
-def test_a_killed_writer_does_not_keep_the_turn(store_url: str, tmp_path: Path) -> None:
-    store, harness = Store.open(store_url), Harness()
+def test_a_killed_writer_does_not_keep_the_turn(database: str, tmp_path: Path) -> None:
+    store, harness = Store.open(database), Harness()
     try:
         for _ in range(3):
-            harness.run_and_kill(store_url, "turn", tmp_path, 0.3)
+            harness.run_and_kill(database, "turn", tmp_path, 0.3)
             began = time.monotonic()
             with store.transaction("turn") as transaction:
                 assert transaction.head.seq >= 0

@@ -83,8 +83,8 @@ def test_postgresql_refuses_to_empty_the_ledger(postgres_url: str) -> None:
 
 
 @pytest.mark.parametrize("version", ["likewise-store/2", "", None])
-def test_an_unknown_or_missing_version_is_refused(store_url: str, version: str | None) -> None:
-    store = Store.open(store_url)
+def test_an_unknown_or_missing_version_is_refused(database: str, version: str | None) -> None:
+    store = Store.open(database)
     with store.changing() as connection:
         if version is None:
             connection.exec_driver_sql("DELETE FROM meta")
@@ -92,16 +92,16 @@ def test_an_unknown_or_missing_version_is_refused(store_url: str, version: str |
             connection.exec_driver_sql(f"UPDATE meta SET value = '{version}'")
     store.close()
     with pytest.raises(StoreError, match="version"):
-        Store.open(store_url)
+        Store.open(database)
 
 
-def test_tables_without_a_version_are_refused(store_url: str) -> None:
-    store = Store.open(store_url)
+def test_tables_without_a_version_are_refused(database: str) -> None:
+    store = Store.open(database)
     with store.changing() as connection:
         connection.exec_driver_sql("DROP TABLE meta")
     store.close()
     with pytest.raises(StoreError, match="not a store of Likewise"):
-        Store.open(store_url)
+        Store.open(database)
 
 
 def test_looking_at_what_is_not_there_creates_nothing(tmp_path: Path) -> None:
@@ -133,12 +133,12 @@ def test_writers_in_threads_never_interleave(store: Store) -> None:
     _check_pairs(store, 96)
 
 
-def test_writers_in_processes_never_interleave_even_on_an_empty_database(store_url: str) -> None:
+def test_writers_in_processes_never_interleave_even_on_an_empty_database(database: str) -> None:
     workers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, store_url, str(who)]) for who in range(3)
+        subprocess.Popen([sys.executable, "-c", WRITER, database, str(who)]) for who in range(3)
     ]
     assert [worker.wait(120) for worker in workers] == [0, 0, 0]
-    store = Store.open(store_url)
+    store = Store.open(database)
     _check_pairs(store, 60)
     store.close()
 
@@ -232,12 +232,12 @@ def test_a_desk_does_not_work_on_a_ledger_that_was_changed(begin: Begin, applica
 
 
 def test_a_writer_who_waits_too_long_is_told_so(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
+    database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("likewise.service.ledger.database.PATIENCE", 0.3)
-    store = Store.open(store_url)
+    store = Store.open(database)
     _append(store, "d", 1, {})
-    other = Store.open(store_url)
+    other = Store.open(database)
     with (
         store.transaction("d"),
         pytest.raises(ServiceError, match="busy") as caught,

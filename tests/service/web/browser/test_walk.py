@@ -9,7 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
-    from tests.service.pages.browser.conftest import Stage
+    from tests.service.web.browser.conftest import Stage
 
 ROUND = "/console/rounds/r-5f2a"
 

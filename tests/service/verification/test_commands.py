@@ -28,9 +28,9 @@ def run() -> Run:
 
 
 @pytest.fixture
-def receipt(store_url: str, spec: Any, applicants: Any) -> str:
+def receipt(database: str, spec: Any, applicants: Any) -> str:
     """A docket with two rounds; the receipt was given after the first."""
-    store = Store.open(store_url)
+    store = Store.open(database)
     open_docket(store, "loans", spec(), seed=5)
     docket = Docket(store, "loans")
     _, given = open_round(docket, applicants("=a"))
@@ -53,14 +53,14 @@ def _tamper(url: str, old: str, new: str) -> None:
     store.close()
 
 
-def test_an_honest_ledger_holds(run: Run, store_url: str, receipt: str) -> None:
-    replayed = run("replay", "loans", "--database", store_url)
+def test_an_honest_ledger_holds(run: Run, database: str, receipt: str) -> None:
+    replayed = run("replay", "loans", "--database", database)
     assert replayed.exit_code == 0, replayed.output
     assert "THE LEDGER HOLDS" in replayed.output
     assert "6 decisions" in replayed.output
-    verified = run("verify", "--head", receipt, "--database", store_url)
+    verified = run("verify", "--head", receipt, "--database", database)
     assert verified.exit_code == 0, verified.output
-    as_json = run("replay", "--database", store_url, "--json")
+    as_json = run("replay", "--database", database, "--json")
     assert json.loads(as_json.output)["holds"] is True
 
 
@@ -68,27 +68,27 @@ def test_an_honest_ledger_holds(run: Run, store_url: str, receipt: str) -> None:
     ("old", "new"), [('"approved":true', '"approved":false'), ('{"decisions"', '{ "decisions"')]
 )
 def test_a_changed_ledger_does_not_hold_and_the_record_is_named(
-    run: Run, store_url: str, receipt: str, old: str, new: str
+    run: Run, database: str, receipt: str, old: str, new: str
 ) -> None:
-    _tamper(store_url, old, new)
-    replayed = run("replay", "loans", "--database", store_url)
+    _tamper(database, old, new)
+    replayed = run("replay", "loans", "--database", database)
     assert replayed.exit_code == 1
     assert "DOES NOT HOLD" in replayed.output
     assert "Record 3 (chain)" in replayed.output
-    verified = run("verify", "--head", receipt, "--database", store_url)
+    verified = run("verify", "--head", receipt, "--database", database)
     assert verified.exit_code == 1
     assert "ecord 3" in verified.output
 
 
 def test_an_export_proves_the_same_elsewhere(
-    run: Run, store_url: str, receipt: str, tmp_path: Path
+    run: Run, database: str, receipt: str, tmp_path: Path
 ) -> None:
     folder = tmp_path / "export"
-    words = ("export", "loans", "--database", store_url, "--to", folder)
+    words = ("export", "loans", "--database", database, "--to", folder)
     written = run(*words, "--personal", "--seed")
     assert written.exit_code == 0, written.output
     assert run("replay", "--export", folder).output == (
-        run("replay", "loans", "--database", store_url).output
+        run("replay", "loans", "--database", database).output
     )
     assert run("verify", "--head", receipt, "--export", folder).exit_code == 0
     last = (folder / "receipt.txt").read_text()
@@ -99,10 +99,10 @@ def test_an_export_proves_the_same_elsewhere(
 
 
 def test_personal_data_and_the_seed_leave_only_when_asked_for(
-    run: Run, store_url: str, receipt: str, tmp_path: Path
+    run: Run, database: str, receipt: str, tmp_path: Path
 ) -> None:
     folder = tmp_path / "plain"
-    run("export", "loans", "--database", store_url, "--to", folder)
+    run("export", "loans", "--database", database, "--to", folder)
     names = {path.name for path in folder.iterdir()}
     assert names == {"ledger.jsonl", "events.csv", "receipt.txt"}
     replayed = run("replay", "--export", folder)
@@ -111,12 +111,12 @@ def test_personal_data_and_the_seed_leave_only_when_asked_for(
 
 
 def test_a_published_seed_is_exported(
-    run: Run, store_url: str, receipt: str, tmp_path: Path
+    run: Run, database: str, receipt: str, tmp_path: Path
 ) -> None:
-    store = Store.open(store_url)
+    store = Store.open(database)
     reveal_seed(Docket(store, "loans"))
     store.close()
-    run("export", "loans", "--database", store_url, "--to", tmp_path / "e", "--personal")
+    run("export", "loans", "--database", database, "--to", tmp_path / "e", "--personal")
     (tmp_path / "e" / "seed.json").unlink()
     replayed = run("replay", "--export", tmp_path / "e", "--json")
     assert json.loads(replayed.output)["seed"] == "revealed"
@@ -124,13 +124,13 @@ def test_a_published_seed_is_exported(
 
 
 def test_a_spreadsheet_carries_out_no_formula(
-    run: Run, store_url: str, receipt: str, tmp_path: Path
+    run: Run, database: str, receipt: str, tmp_path: Path
 ) -> None:
-    store = Store.open(store_url)
+    store = Store.open(database)
     features = {"score": 700, "debt": 3, "purpose": "car"}
     open_round(Docket(store, "loans"), [Applicant("x", features)], round_id="=1+1")
     store.close()
-    run("export", "loans", "--database", store_url, "--to", tmp_path / "e")
+    run("export", "loans", "--database", database, "--to", tmp_path / "e")
     with (tmp_path / "e" / "events.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert "'=1+1" in {row["round"] for row in rows}
@@ -138,10 +138,10 @@ def test_a_spreadsheet_carries_out_no_formula(
 
 
 def test_an_older_copy_is_told_from_the_ledger(
-    run: Run, store_url: str, receipt: str, tmp_path: Path
+    run: Run, database: str, receipt: str, tmp_path: Path
 ) -> None:
-    run("export", "loans", "--database", store_url, "--to", tmp_path / "old")
-    store = Store.open(store_url)
+    run("export", "loans", "--database", database, "--to", tmp_path / "old")
+    store = Store.open(database)
     panels.review(Docket(store, "loans"), "r1", "bob")
     given = str(Docket(store, "loans").receipt())
     store.close()
@@ -171,8 +171,8 @@ def test_what_cannot_be_looked_at_is_neither_proved_nor_refuted(
 
 
 def test_an_unknown_docket_is_named_with_those_there_are(
-    run: Run, store_url: str, receipt: str
+    run: Run, database: str, receipt: str
 ) -> None:
-    result = run("replay", "lons", "--database", store_url)
+    result = run("replay", "lons", "--database", database)
     assert result.exit_code == 2
     assert "loans" in result.output

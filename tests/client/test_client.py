@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.service.live import Live, people
 
 from likewise.errors import LikewiseError
 from likewise.service.errors import LedgerBroken
@@ -21,8 +22,6 @@ from likewise_client.errors import (
     TooMuch,
     Unreachable,
 )
-
-from .conftest import Live, people
 
 RECEIPT = {"docket": "loans", "seq": 1, "hash": "0" * 64, "text": "…"}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.service.live import people, spec
 
 from likewise.service.api.metrics import measure
 from likewise.service.api.review_responses import ReviewResponse
@@ -20,8 +21,6 @@ from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews import Review, ReviewBoard
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
-
-from .conftest import people, spec
 
 OPAQUE = {"id", "asked", "number", "people", "pairs", "objections", "receipt"}
 

@@ -10,11 +10,10 @@ from typing import Any
 import httpx
 import pytest
 from fastapi.routing import APIRoute
+from tests.service.live import Live
 
 from likewise.service.app import create_app
 from likewise.service.settings import Settings
-
-from .conftest import Live
 
 EVERYBODY = {"operator", "client", "auditor", "regulator"}
 READERS = {"operator", "client", "regulator"}

@@ -20,7 +20,7 @@ from likewise.service.web import operator_pages as dashboard
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-    from tests.service.pages.conftest import Samples
+    from tests.service.web.conftest import Samples
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = [

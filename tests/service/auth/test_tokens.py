@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,13 +22,6 @@ from likewise.service.auth.tokens import (
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.schema import sessions, tokens
 from likewise.service.ledger.store import Store
-
-
-@pytest.fixture
-def store(database: str) -> Iterator[Store]:
-    opened = Store.open(database)
-    yield opened
-    opened.close()
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.service.conftest import Live
+from tests.service.live import Live
 
 from likewise import Feature, FeatureSchema, Learner, Segments
 from likewise.service.auth.tokens import create_token

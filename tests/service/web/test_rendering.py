@@ -15,7 +15,7 @@ from likewise.service.web import operator_pages as dashboard
 from likewise.service.web.dashboard_tiles import tiles
 
 if TYPE_CHECKING:
-    from tests.service.pages.conftest import Samples
+    from tests.service.web.conftest import Samples
 
 Tag = tuple[str, dict[str, str | None]]
 PAGES = (

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
-from tests.service.conftest import PATIENCE, Live, Start, people
+from tests.service.conftest import Start
+from tests.service.live import PATIENCE, Live, people
 
 POLICY = "default-src 'none'; script-src 'self'"
 REVIEW = "0" * 32

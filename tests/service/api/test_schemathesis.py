@@ -15,8 +15,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-
-from .conftest import Live, people
+from tests.service.live import Live, people
 
 CHECKS = [
     not_a_server_error,

@@ -10,6 +10,8 @@ from pathlib import Path
 import httpx
 import pytest
 import sqlalchemy as sa
+from tests.service.conftest import Start
+from tests.service.live import people, spec
 
 from likewise.errors import ParameterError
 from likewise.service.api import middleware as gate
@@ -20,8 +22,6 @@ from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
 from likewise_client.errors import Failed, Refused, TooMuch
-
-from .conftest import Start, people, spec
 
 
 @pytest.fixture
