@@ -8,13 +8,14 @@ import math
 
 from likewise.auditing import Panel
 from likewise.errors import LikewiseError
-from likewise.learning import Learner
+from likewise.learning.learner import Learner
 from likewise.schema import People
-from likewise.service.dockets.commands import audits, feedback, members
+from likewise.service.dockets.commands import feedback, members, reviews
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.projection import Round
+from likewise.service.dockets.round import Round
 from likewise.service.dockets.spec import DocketSpec
+from likewise.service.dockets.targets import Seat
 from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.store import Store
 from likewise.worlds import Encounter, Loans
@@ -47,7 +48,7 @@ def applicants(people: People) -> list[Applicant]:
 
 
 class Simulation:
-    """Somebody who sends applicants, reports who repaid, and answers for four of the five seats.
+    """Somebody who sends applicants, reports who repaid, and speaks for four of the five seats.
 
     It does one thing at a time and remembers nothing that the ledger does not say, so it can be
     stopped and started like the rest of the service.
@@ -67,13 +68,15 @@ class Simulation:
     def step(self, docket: Docket) -> bool:
         """Do the next thing that there is to do; False where there is none."""
         projection = docket.refresh()
-        for round_ in projection.open_rounds():
-            if self._answer(docket, round_) or self._repay(docket, round_):
+        opened, rounds = projection.open_rounds(), projection.counts["rounds"]
+        for round_ in opened:
+            if self._review(docket, round_) or self._repay(docket, round_):
                 return True
-        if len(projection.rounds) < HISTORY or len(projection.awaiting(YOU)) < AHEAD:
-            if len(projection.rounds) >= HISTORY and YOU not in projection.members:
+        waiting = sum(r.seats.get(YOU) == "asked" and r.outcome is None for r in opened)
+        if rounds < HISTORY or waiting < AHEAD:
+            if rounds >= HISTORY and YOU not in projection.members:
                 members.join(docket, YOU)
-            t = len(projection.rounds) + 1
+            t = rounds + 1
             open_round(docket, applicants(self._met(t).people), key=f"demo-{t}")
             return True
         return False
@@ -81,19 +84,17 @@ class Simulation:
     def _met(self, number: int) -> Encounter:
         return self.world.encounter(number)
 
-    def _answer(self, docket: Docket, round_: Round) -> bool:
+    def _review(self, docket: Docket, round_: Round) -> bool:
         """One simulated member reviews the round."""
         for member, seat in round_.seats.items():
             if seat == "asked" and member != YOU and round_.outcome is None:
                 auditor = next(a for a in self.world.panel.auditors if a.name == member)
                 scores = [decision.score for decision in round_.decisions.values()]
-                asked = docket.state.learner.sensitivity
-                said = Panel([auditor], "any").objections(
-                    self._met(round_.number).people, scores, asked
-                )
+                people, panel = self._met(round_.number).people, Panel([auditor], "any")
+                said = panel.objections(people, scores, round_.sensitivity)
                 for pair in said.members[member].pairs:
-                    audits.object_to(docket, round_.id, member, pair)
-                audits.review(docket, round_.id, member)
+                    reviews.object_to(docket, Seat(round_.id, member), pair)
+                reviews.finish(docket, Seat(round_.id, member))
                 return True
         return False
 

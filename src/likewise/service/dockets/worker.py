@@ -1,4 +1,4 @@
-"""Workers: every docket of a process has a docket, and one thread in which all of its work is done.
+"""Workers: every docket of a process has one thread, in which all of its work is done.
 
 Requests wait for that thread without blocking anybody else's. The learner runs there alone, so it
 is never called by two requests at once; between processes the database takes turns.
@@ -15,11 +15,12 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
-from likewise.service.dockets.commands.audits import tick
+from likewise.service.dockets.commands.reviews import close_late_panels
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews import ReviewBoard
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
+from likewise.service.settings import Settings
 
 __all__ = ["Worker", "Workers"]
 
@@ -28,10 +29,10 @@ LOG = logging.getLogger("likewise.service")
 
 
 class Worker:
-    """One docket at work: its thread, its docket once it has been opened, and who waits."""
+    """One docket at work: its thread, the docket once it has been opened, and who waits."""
 
-    def __init__(self, store: Store, name: str) -> None:
-        self.store, self.name, self.waiting = store, name, 0
+    def __init__(self, store: Store, name: str, settings: Settings) -> None:
+        self.store, self.name, self.settings, self.waiting = store, name, settings, 0
         self.thread = ThreadPoolExecutor(1, thread_name_prefix=f"docket-{name}")
         self._docket: Docket | None = None
         self._board: ReviewBoard | None = None
@@ -39,9 +40,10 @@ class Worker:
 
     @property
     def docket(self) -> Docket:
-        """The docket; opening it folds the docket's ledger."""
+        """The docket; opening it folds its ledger."""
         if self._docket is None:
-            self._docket = Docket(self.store, self.name)
+            limit = self.settings.reason_limit
+            self._docket = Docket(self.store, self.name, reason_limit=limit)
         return self._docket
 
     @property
@@ -60,7 +62,7 @@ class Worker:
         return known[1]  # type: ignore[return-value] # what was kept under that name
 
     def work(self, task: Callable[[Worker], T]) -> T:
-        """Do something at the docket, having read what others wrote."""
+        """Do something with the docket, having read what others wrote."""
         ready = False
         try:
             self.docket.refresh()
@@ -76,36 +78,42 @@ class Worker:
 
 
 class Workers:
-    """The workers of all dockets that this process has had to do with."""
+    """The workers of all dockets that this process has had to do with.
 
-    def __init__(self, store: Store, waiting_limit: int) -> None:
-        self.store, self.waiting_limit = store, waiting_limit
+    ``watch`` is told how many requests wait for a docket, whenever that changes.
+    """
+
+    def __init__(
+        self, store: Store, settings: Settings, watch: Callable[[str, int], None] | None = None
+    ) -> None:
+        self.store, self.settings, self._watch = store, settings, watch
         self._workers: dict[str, Worker] = {}
 
     async def run(self, docket: str, task: Callable[[Worker], T]) -> T:
         """Do something for a docket in its thread."""
         worker = await self._worker(docket)
-        if worker.waiting >= self.waiting_limit:
+        if worker.waiting >= self.settings.waiting_limit:
             raise ServiceError(
                 "busy", 503,
                 f"{worker.waiting} requests wait for the docket {docket!r} already. Wait a "
                 f"second and send it again.",
             )  # fmt: skip
-        worker.waiting += 1
+        self._count(worker, 1)
         try:
             loop = asyncio.get_running_loop()
             # Once begun a command runs to its end, even if the caller has gone.
             return await asyncio.shield(loop.run_in_executor(worker.thread, worker.work, task))
         finally:
-            worker.waiting -= 1
+            self._count(worker, -1)
+
+    def _count(self, worker: Worker, change: int) -> None:
+        worker.waiting += change
+        if self._watch is not None:
+            self._watch(worker.name, worker.waiting)
 
     async def dockets(self) -> tuple[str, ...]:
         """The names of all dockets."""
         return await asyncio.to_thread(self.store.dockets)
-
-    def waiting(self) -> dict[str, int]:
-        """How many requests wait for each docket."""
-        return {name: worker.waiting for name, worker in sorted(self._workers.items())}
 
     async def tick(self, seconds: float, stop: asyncio.Event) -> None:
         """Close panels whose deadline has passed, again and again until told to stop.
@@ -126,7 +134,7 @@ class Workers:
             return
         for docket in names:
             try:
-                await self.run(docket, lambda worker: tick(worker.docket))
+                await self.run(docket, lambda worker: close_late_panels(worker.docket))
             except Exception:  # one docket that fails must not stop the others' deadlines
                 LOG.exception(
                     "A tick failed; it is tried again.", extra={"said": {"docket": docket}}
@@ -139,10 +147,10 @@ class Workers:
 
     async def _worker(self, docket: str) -> Worker:
         if docket not in self._workers:
-            # Asked first, so that anonymous' names do not make threads.
+            # Asked first, so that made-up names do not make threads.
             if docket not in await self.dockets():
                 raise ServiceError(
                     "no-docket", 404, f"There is no docket {docket!r}. They are at /v1/dockets."
                 )
-            self._workers.setdefault(docket, Worker(self.store, docket))
+            self._workers.setdefault(docket, Worker(self.store, docket, self.settings))
         return self._workers[docket]

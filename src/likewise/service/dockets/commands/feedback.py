@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from likewise.service.dockets.docket import Docket
+from likewise.service.ledger.bodies import Audited, Closed, Labelled, Overridden
 from likewise.service.ledger.records import Receipt
 
 __all__ = ["close", "label", "override"]
@@ -16,7 +17,7 @@ def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> Receipt:
         for round_id, person, value in dict.fromkeys(labels):
             if work.projection.round(round_id).labels.get(person) != value:
                 known = int(value) if value in (0, 1) else value
-                work.add("labelled", {"round": round_id, "person": person, "label": known})
+                work.add(Labelled(round_id, person, known))
         for round_id in dict.fromkeys(name for name, _, _ in labels):
             work.close_if_done(round_id)
     return docket.receipt()
@@ -26,7 +27,7 @@ def override(docket: Docket, round_id: str, person: str, approved: bool) -> Rece
     """Somebody decided otherwise."""
     with docket.unit_of_work() as work:
         if work.projection.round(round_id).overrides.get(person) is not approved:
-            work.add("overridden", {"round": round_id, "person": person, "approved": approved})
+            work.add(Overridden(round_id, person, approved))
             work.close_if_done(round_id)
     return docket.receipt()
 
@@ -37,6 +38,6 @@ def close(docket: Docket, round_id: str, *, unaudited: bool = False) -> Receipt:
         round_ = work.projection.round(round_id)
         if round_.closed is None:
             if unaudited and round_.outcome is None and round_.sealed is not None:
-                work.add("audited", {"round": round_id, "outcome": "unaudited", "pairs": []})
-            work.add("closed", {"round": round_id})
+                work.add(Audited(round_id, "unaudited"))
+            work.add(Closed(round_id))
     return docket.receipt()

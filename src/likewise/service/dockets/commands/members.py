@@ -1,10 +1,11 @@
-"""Who sits on the panel, and by which rule; changes concern rounds that are sealed later."""
+"""The panel's members and rule; changes concern rounds that are sealed later."""
 
 from __future__ import annotations
 
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.spec import checked_panel
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.bodies import MemberJoined, MemberLeft, RuleChanged
 from likewise.service.ledger.records import Receipt
 
 __all__ = ["change_rule", "join", "leave"]
@@ -15,7 +16,7 @@ def join(docket: Docket, member: str) -> Receipt:
     with docket.unit_of_work() as work:
         if member not in work.projection.members:
             checked_panel((*work.projection.members, member), work.projection.rule)
-            work.add("member-joined", {"member": member})
+            work.add(MemberJoined(member))
     return docket.receipt()
 
 
@@ -26,7 +27,7 @@ def leave(docket: Docket, member: str) -> Receipt:
             raise ServiceError("no-member", 404, f"{member!r} does not sit on the panel.")
         rest = tuple(m for m in work.projection.members if m != member)
         checked_panel(rest, work.projection.rule)
-        work.add("member-left", {"member": member})
+        work.add(MemberLeft(member))
     return docket.receipt()
 
 
@@ -35,5 +36,5 @@ def change_rule(docket: Docket, rule: str) -> Receipt:
     with docket.unit_of_work() as work:
         text = checked_panel(tuple(work.projection.members), rule)
         if text != work.projection.rule:
-            work.add("rule-changed", {"rule": text})
+            work.add(RuleChanged(text))
     return docket.receipt()
