@@ -6,15 +6,14 @@ import hashlib
 import hmac
 import secrets
 from dataclasses import dataclass
-from datetime import timedelta
 
 import sqlalchemy as sa
 
 from likewise.service.auth.tokens import Identity, recognise
-from likewise.service.dockets.projection import instant
+from likewise.service.clock import later, now
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.schema import sessions, tokens
-from likewise.service.ledger.store import Store, now
+from likewise.service.ledger.store import Store
 
 __all__ = ["Session", "begin_session", "check_csrf", "end_session", "find_session"]
 
@@ -38,8 +37,7 @@ def begin_session(store: Store, token: str, seconds: float) -> tuple[str, Sessio
             "another.",
         )  # fmt: skip
     cookie, csrf, moment = secrets.token_urlsafe(32), secrets.token_urlsafe(32), now()
-    ends = instant(moment) + timedelta(seconds=seconds)
-    expires = ends.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    expires = later(moment, seconds)
     with store.changing() as connection:
         connection.execute(sessions.delete().where(sessions.c.expires <= moment))
         connection.execute(

@@ -1,11 +1,11 @@
-"""What a replay found: differences, each with its place, and what is proved by it."""
+"""Findings of a replay: differences, each with its place, and what is proved by it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from likewise.learning import State
+from likewise.service.dockets.learner import State
 from likewise.service.ledger.records import Receipt
 
 __all__ = ["Difference", "Replayed"]
@@ -41,13 +41,13 @@ class Replayed:
 
     receipt: Receipt
     differences: list[Difference] = field(default_factory=list)
-    erased: list[tuple[str, str]] = field(default_factory=list)
-    wholly: list[tuple[str, str]] = field(default_factory=list)
     seed: str = "unknown"
     rounds: int = 0
     decisions: int = 0
     skipped: int = 0
     draws: int = 0
+    erased: list[tuple[str, str]] = field(default_factory=list)
+    wholly: list[tuple[str, str]] = field(default_factory=list)
     audits: int = 0
     ended: int = 0
     payloads: int = 0
@@ -55,12 +55,12 @@ class Replayed:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing differs."""
+        """Tell if nothing differs."""
         return not self.differences
 
     @property
     def proved(self) -> list[str]:
-        """What this replay has shown, in sentences."""
+        """All that this replay has shown, in sentences."""
         count = self.receipt.head.seq
         found = [
             f"The {count:,} records follow one another, each with the hash of the one before. That "
@@ -79,7 +79,7 @@ class Replayed:
 
     @property
     def unproved(self) -> list[str]:
-        """What it has not shown, and why."""
+        """All that it has not shown, and why."""
         found = []
         if self.seed == "unknown":
             found.append(
