@@ -1,4 +1,4 @@
-"""The gate: what happens to every request before it reaches a route, and to every answer after."""
+"""The middleware: every request on its way to a route, and every response on its way back."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ GUARDED = ("/v1/", "/metrics")
 class AccessMiddleware:
     """Recognises the caller, keeps the limits, adds headers, writes the log, counts.
 
-    Addresses under /v1 and /metrics need a token, which is looked at before anything else: a
-    stranger learns nothing, not even which addresses there are.
+    Addresses under /v1 and /metrics need a token, which is looked at before anything else: without
+    one nobody learns anything, not even which addresses there are.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class AccessMiddleware:
         began, status, request_id = time.perf_counter(), 0, secrets.token_hex(8)
         scope.setdefault("state", {})["caller"] = None
 
-        async def answering(message: Message) -> None:
+        async def respond(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -79,22 +79,22 @@ class AccessMiddleware:
 
         try:
             scope["state"]["caller"] = await self._caller(scope)
-            await self.app(scope, self._bounded(scope, receive), answering)
+            await self.app(scope, self._bounded(scope, receive), respond)
         except LikewiseError as error:
-            await error_response(error)(scope, receive, answering)
+            await error_response(error)(scope, receive, respond)
         except UNAVAILABLE as error:
-            await unavailable(error)(scope, receive, answering)
+            await unavailable(error)(scope, receive, respond)
         except Exception:
             LOG.exception("A request failed.", extra={"said": {"request": request_id}})
             if status:
-                raise  # the answer has begun; the connection has to break
+                raise  # the response has begun; the connection has to break
             sentence = f"Something failed here. Tell the operator this number: {request_id}."
-            await problem("internal", 500, sentence)(scope, receive, answering)
+            await problem("internal", 500, sentence)(scope, receive, respond)
         finally:
             self._log(scope, status, request_id, time.perf_counter() - began)
 
     async def _caller(self, scope: Scope) -> Identity | None:
-        """Who is calling; refused where a token is needed and there is none that is known."""
+        """The caller; refused where a token is needed and there is none that is known."""
         path: str = scope["path"]
         address = (scope.get("client") or ("unknown",))[0]
         if path == "/readyz" or (path.endswith("/sign-in") and scope["method"] == "POST"):
@@ -139,7 +139,7 @@ class AccessMiddleware:
         route: Any = scope.get("route")
         path = getattr(route, "path", None) or "(none)"
         method = scope["method"] if scope["method"].isalpha() else "(other)"
-        self.telemetry.answered(path, method, status, role, seconds)
+        self.telemetry.responded(path, method, status, role, seconds)
         said = {
             "event": "request",
             "request": request_id,

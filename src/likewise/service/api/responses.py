@@ -1,8 +1,9 @@
-"""What the API answers, as plain values: the server fills them, the client reads them back."""
+"""Responses of the API as plain values: the server fills them, pages and clients read them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import Field, dataclass
+from typing import Any, ClassVar, dataclass_transform
 
 __all__ = [
     "DecisionResponse",
@@ -19,6 +20,7 @@ __all__ = [
     "PairResponse",
     "ReceiptCheck",
     "ReceiptResponse",
+    "Response",
     "RoundList",
     "RoundResponse",
     "RoundSummary",
@@ -28,30 +30,36 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class ErrorBody:
+@dataclass_transform(frozen_default=True)
+class Response:
+    """A plain value: every subclass is a frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
+
+
+class ErrorBody(Response):
     """A code for programs, and a sentence that says what to do."""
 
     code: str
     message: str
 
 
-@dataclass(frozen=True)
-class ErrorResponse:
-    """Every answer that is not what was asked for."""
+class ErrorResponse(Response):
+    """The response to every request that was refused, or failed."""
 
     error: ErrorBody
 
 
-@dataclass(frozen=True)
-class HealthResponse:
-    """Whether the server is there."""
+class HealthResponse(Response):
+    """The server is there."""
 
     status: str
 
 
-@dataclass(frozen=True)
-class ReceiptResponse:
+class ReceiptResponse(Response):
     """The ledger's head: proof of all that was recorded by then. Keep ``text``."""
 
     docket: str
@@ -60,23 +68,20 @@ class ReceiptResponse:
     text: str
 
 
-@dataclass(frozen=True)
-class ReceiptCheck:
-    """Whether a receipt is of this ledger, as it is now."""
+class ReceiptCheck(Response):
+    """The verdict on a receipt: is it of this ledger, as it is now?"""
 
     holds: bool
     message: str
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Response):
     """Something was recorded, or had been before."""
 
     receipt: ReceiptResponse
 
 
-@dataclass(frozen=True)
-class FeatureResponse:
+class FeatureResponse(Response):
     """A feature as the docket's schema has it."""
 
     name: str
@@ -88,8 +93,7 @@ class FeatureResponse:
     levels: list[str]
 
 
-@dataclass(frozen=True)
-class DocketSummary:
+class DocketSummary(Response):
     """A docket by name; ``shadow`` says that its decisions are not to be used."""
 
     name: str
@@ -97,15 +101,13 @@ class DocketSummary:
     shadow: bool
 
 
-@dataclass(frozen=True)
-class DocketList:
+class DocketList(Response):
     """The dockets that a token concerns."""
 
     dockets: list[DocketSummary]
 
 
-@dataclass(frozen=True)
-class DocketResponse:
+class DocketResponse(Response):
     """A docket's settings; ``notice`` says what its decisions are good for, where that matters."""
 
     name: str
@@ -124,9 +126,8 @@ class DocketResponse:
     receipt: ReceiptResponse
 
 
-@dataclass(frozen=True)
-class DecisionResponse:
-    """What was decided on a person; ``score`` is the chance in units of 2^-20."""
+class DecisionResponse(Response):
+    """The decision on a person; ``score`` is the chance in units of 2^-20."""
 
     person: str
     approved: bool
@@ -134,16 +135,14 @@ class DecisionResponse:
     score: int
 
 
-@dataclass(frozen=True)
-class PairResponse:
+class PairResponse(Response):
     """Two people; the first has the higher chance."""
 
     over: str
     under: str
 
 
-@dataclass(frozen=True)
-class ObjectionResponse:
+class ObjectionResponse(Response):
     """An objection of a member; the reason is missing if there was none, or it was erased."""
 
     member: str
@@ -151,9 +150,12 @@ class ObjectionResponse:
     reason: str | None
 
 
-@dataclass(frozen=True)
-class RoundSummary:
-    """A round in a list; ``missing`` counts the labels that may still come."""
+class RoundSummary(Response):
+    """A round in a list; ``missing`` counts the labels that may still come.
+
+    How many ``seats`` its panel has, and how many members have ``reviewed`` it, is for the operator
+    and regulators alone.
+    """
 
     id: str
     number: int
@@ -165,18 +167,18 @@ class RoundSummary:
     outcome: str | None
     missing: int
     closed: str | None
+    seats: int | None
+    reviewed: int | None
 
 
-@dataclass(frozen=True)
-class RoundList:
+class RoundList(Response):
     """Some rounds; ``next`` is the ``after`` of the next page, if there is one."""
 
     rounds: list[RoundSummary]
     next: int | None
 
 
-@dataclass(frozen=True)
-class RoundResponse:
+class RoundResponse(Response):
     """A round. Seats and objections are for the operator and regulators alone.
 
     ``missing`` are the people whose labels may still come. In shadow, ``notice`` says that the
@@ -205,9 +207,8 @@ class RoundResponse:
     receipt: ReceiptResponse
 
 
-@dataclass(frozen=True)
-class MeResponse:
-    """Whose token it is."""
+class MeResponse(Response):
+    """The owner of a token."""
 
     id: str
     role: str
@@ -215,8 +216,7 @@ class MeResponse:
     docket: str | None
 
 
-@dataclass(frozen=True)
-class TokenResponse:
+class TokenResponse(Response):
     """A token as the operator sees it: everything but the token itself."""
 
     id: str
@@ -227,15 +227,13 @@ class TokenResponse:
     revoked: str | None
 
 
-@dataclass(frozen=True)
-class TokenList:
+class TokenList(Response):
     """All tokens, also those that were revoked."""
 
     tokens: list[TokenResponse]
 
 
-@dataclass(frozen=True)
-class NewToken:
+class NewToken(Response):
     """A token, shown this once."""
 
     token: str

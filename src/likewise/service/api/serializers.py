@@ -1,37 +1,41 @@
-"""From a docket to the answers: dockets, rounds and receipts."""
+"""From a docket to the responses: dockets, rounds and receipts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import islice
 
 from likewise.fixed_point import from_units
 from likewise.service.api.responses import (
     DecisionResponse,
+    DocketList,
     DocketResponse,
     DocketSummary,
     FeatureResponse,
     ObjectionResponse,
     PairResponse,
     ReceiptResponse,
+    RoundList,
     RoundResponse,
     RoundSummary,
     Written,
 )
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.projection import Projection, Round
+from likewise.service.dockets.learner import awaited
+from likewise.service.dockets.round import Round
+from likewise.service.dockets.spec import OF_THEN
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Receipt
-from likewise.service.ledger.store import Transaction
+from likewise.service.ledger.store import Store
 
 __all__ = [
-    "awaited",
+    "docket_list",
     "docket_response",
-    "docket_summary",
-    "payloads",
+    "reason_words",
     "receipt_response",
+    "round_list",
     "round_response",
-    "round_summary",
     "written",
 ]
 
@@ -44,19 +48,24 @@ def receipt_response(receipt: Receipt) -> ReceiptResponse:
 
 
 def written(receipt: Receipt) -> Written:
-    """The answer to a command that says nothing else."""
+    """The response to a command that says nothing else."""
     return Written(receipt_response(receipt))
 
 
-def payloads(docket: Docket, digests: Iterable[str]) -> dict[str, Payload]:
-    """What is personal, as far as it has not been erased."""
-    with docket.store.reading() as connection:
-        return Transaction(connection, docket.name, docket.projection.head).payloads(digests)
+def reason_words(found: Mapping[str, Payload], digest: str | None) -> str | None:
+    """The words of a reason; None if there were none, or they were erased."""
+    payload = None if digest is None else found.get(digest)
+    return None if payload is None else str(payload.content["text"])
 
 
-def docket_summary(projection: Projection) -> DocketSummary:
-    """A docket in a list."""
-    return DocketSummary(projection.name, projection.settings.title, projection.settings.shadow)
+def docket_list(store: Store, names: Iterable[str]) -> DocketList:
+    """Dockets by name, from their first records: none of them has to be opened for that."""
+    found = []
+    for name in names:
+        for record in store.records(name, 0, 1):
+            stored = {**OF_THEN, **record.body["spec"]}
+            found.append(DocketSummary(name, stored["title"], stored["shadow"]))
+    return DocketList(found)
 
 
 def docket_response(docket: Docket, *, all_features: bool) -> DocketResponse:
@@ -64,7 +73,7 @@ def docket_response(docket: Docket, *, all_features: bool) -> DocketResponse:
     projection, learner = docket.projection, docket.state.learner
     settings = projection.settings
     return DocketResponse(
-        name=projection.name,
+        name=docket.name,
         title=settings.title,
         shadow=settings.shadow,
         notice=IN_SHADOW if settings.shadow else None,
@@ -91,20 +100,30 @@ def _finite(bound: float) -> float | None:
     return bound if math.isfinite(bound) else None
 
 
-def awaited(docket: Docket, round_: Round) -> tuple[str, ...]:
-    """Whose labels may still come."""
-    open_round = docket.state.open.get(round_.id)
-    if open_round is None:
-        return ()
-    return open_round.awaited(one_sided=docket.state.learner.pricing.one_sided)
+def round_list(
+    docket: Docket, *, status: str | None, after: int, limit: int, with_panel: bool
+) -> RoundList:
+    """A page of rounds by number, of one status or (``open``) of all but one."""
+    projection = docket.projection
+    if status in (None, "closed"):
+        found = (r for r in projection.history(after) if status in (None, r.status))
+    else:
+        found = (
+            r for r in projection.open_rounds() if r.number > after and status in ("open", r.status)
+        )
+    page = list(islice(found, limit + 1))
+    more = page[limit - 1].number if len(page) > limit else None
+    return RoundList([_summary(docket, r, with_panel) for r in page[:limit]], more)
 
 
-def round_summary(docket: Docket, round_: Round) -> RoundSummary:
-    """A round in a list."""
+def _summary(docket: Docket, round_: Round, with_panel: bool) -> RoundSummary:
+    reviewed = sum(seat == "reviewed" for seat in round_.seats.values())
     return RoundSummary(
         id=round_.id, number=round_.number, status=round_.status, people=len(round_.people),
         opened=round_.opened, sealed=round_.sealed, due=round_.due, outcome=round_.outcome,
-        missing=len(awaited(docket, round_)), closed=round_.closed,
+        missing=len(awaited(docket.state, round_.id)), closed=round_.closed,
+        seats=len(round_.seats) if with_panel else None,
+        reviewed=reviewed if with_panel else None,
     )  # fmt: skip
 
 
@@ -130,7 +149,7 @@ def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> RoundR
         reported=[PairResponse(over, under) for over, under in round_.pairs],
         labels=dict(round_.labels),
         overrides=dict(round_.overrides),
-        missing=list(awaited(docket, round_)),
+        missing=list(awaited(docket.state, round_.id)),
         closed=round_.closed,
         seats=dict(round_.seats) if with_panel else None,
         objections=_objections(docket, round_) if with_panel else None,
@@ -144,11 +163,8 @@ def _objections(docket: Docket, round_: Round) -> list[ObjectionResponse]:
         for member, mine in round_.objections.items()
         for pair, digest in mine.items()
     ]
-    found = payloads(docket, [digest for _, _, digest in said if digest is not None])
+    found = docket.payloads(digest for _, _, digest in said)
     return [
-        ObjectionResponse(
-            member, list(pair),
-            str(found[digest].content["text"]) if digest in found else None,
-        )
+        ObjectionResponse(member, list(pair), reason_words(found, digest))
         for member, pair, digest in said
-    ]  # fmt: skip
+    ]
