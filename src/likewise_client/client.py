@@ -1,7 +1,7 @@
 """A typed client of the API.
 
     with Client("http://127.0.0.1:8000", token) as likewise:
-        answer = likewise.open_round("small-loans", {"ann": {"score": 700, "purpose": "car"}})
+        opened = likewise.open_round("small-loans", {"ann": {"score": 700, "purpose": "car"}})
 
 Every method gives a plain value back, or raises an :class:`ApiError` with the server's code and
 sentence. What can be sent twice without harm is sent again when the network or the server fails.
@@ -41,7 +41,7 @@ class Client(Transport):
     # ── Dockets ──────────────────────────────────────────────────────────────────────────────────
 
     def me(self) -> MeResponse:
-        """Whose token this is."""
+        """The owner of the token."""
         return self._get(MeResponse, "/v1/me")
 
     def dockets(self) -> list[DocketSummary]:
@@ -139,7 +139,7 @@ class Client(Transport):
     # ── Reviews ──────────────────────────────────────────────────────────────────────────────────
 
     def reviews(self, docket: str, *, status: str = "asked") -> list[ReviewSummary]:
-        """What awaits you, or what became of it."""
+        """Reviews that await you, or what became of them."""
         return self._get(_ReviewList, _at(docket, "reviews"), {"status": status}).reviews
 
     def review(self, docket: str, review_id: str) -> ReviewResponse:
@@ -173,7 +173,7 @@ class Client(Transport):
         return self._get(ReceiptResponse, _at(docket, "receipt"))
 
     def check_receipt(self, docket: str, receipt: str) -> ReceiptCheck:
-        """Whether a receipt that was kept is of the ledger."""
+        """Tell if a receipt that was kept is of the ledger."""
         path = _at(docket, "receipt", "check")
         return self._send(ReceiptCheck, "POST", path, {"receipt": receipt})
 

@@ -1,4 +1,4 @@
-"""From JSON back to the plain values of the answers."""
+"""From JSON back to the plain values of the responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def read_response(kind: type[T], data: Any) -> T:
-    """An answer of that kind; what a newer server adds is passed over.
+    """A response of that kind; what a newer server adds is passed over.
 
     >>> from likewise.service.api.responses import PairResponse
     >>> read_response(PairResponse, {"over": "ann", "under": "bo", "new": 1})
@@ -57,5 +57,5 @@ def _read(kind: Any, data: Any) -> Any:
 def _unreadable(kind: Any, data: Any) -> LikewiseError:
     name = getattr(kind, "__name__", str(kind))
     return LikewiseError(
-        f"The server's answer is no {name}: {str(data)[:100]}. Is it a Likewise of this version?"
+        f"The server's response is no {name}: {str(data)[:100]}. Is it a Likewise of this version?"
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import httpx
@@ -45,12 +44,7 @@ class Transport:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -101,7 +95,7 @@ class Transport:
         raise AssertionError("unreachable: the last try returns or raises")
 
     def _lines(self, path: str) -> Iterator[bytes]:
-        """The lines of a long answer; only a line feed ends one."""
+        """The lines of a long response; only a line feed ends one."""
         rest = b""
         try:
             with self._http.stream("GET", path) as response:

@@ -1,4 +1,4 @@
-"""``likewise token`` and ``likewise docket``: what an operator does at the machine itself."""
+"""``likewise token``, ``docket`` and ``upgrade``: what an operator does at the machine itself."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 import click
 
 from likewise.cli.main import main
-from likewise.cli.serve import DATABASE, opened_store
+from likewise.cli.serve import DATABASE, need_service, needed_for, opened_store
 
-__all__ = ["docket", "token"]
+__all__ = ["docket", "token", "upgrade"]
 
 ROLES = ("operator", "client", "auditor", "regulator")
 
 
-@main.group(short_help="Who may call the live system.")
+@main.group(short_help="Tokens of the live system.")
 def token() -> None:
-    """Tokens of the live system."""
+    """Tokens, by which people and programs are known to the live system."""
 
 
 @token.command("create", short_help="A new token, shown once.")
@@ -66,9 +66,9 @@ def revoke(token_id: str, database: str) -> None:
     click.echo(f"{one.id} ({one.role} {one.name}) was revoked at {one.revoked}.")
 
 
-@main.group(short_help="What is decided on, by which class, under which panel.")
+@main.group(short_help="Dockets of the live system.")
 def docket() -> None:
-    """Dockets of the live system."""
+    """Dockets: what is decided on, by which class, under which panel."""
 
 
 @docket.command("create", short_help="Begin a docket.")
@@ -85,7 +85,7 @@ def create_docket(name: str, spec_file: Path, database: str) -> None:
 
     with opened_store(database) as store:
         from likewise.service.dockets.commands.rounds import open_docket
-        from likewise.service.dockets.spec_reading import read_spec
+        from likewise.service.dockets.spec import DocketSpec
 
         try:
             data = json.loads(spec_file.read_text(encoding="utf-8"))
@@ -93,7 +93,7 @@ def create_docket(name: str, spec_file: Path, database: str) -> None:
             raise LikewiseError(f"{spec_file} is not JSON: {error}. Correct it.") from error
         if not isinstance(data, dict):
             raise LikewiseError(f"{spec_file} must hold one JSON object.")
-        click.echo(str(open_docket(store, name, read_spec(data))))
+        click.echo(str(open_docket(store, name, DocketSpec.from_hand(data))))
 
 
 @docket.command("scrub", short_help="Empty the database's files of what was erased.")
@@ -103,3 +103,22 @@ def scrub(database: str) -> None:
     with opened_store(database) as store:
         store.scrub()
         click.echo(f"{store.where} holds nothing any more of what was erased from it.")
+
+
+@main.command(short_help="Bring an older database to this version.")
+@DATABASE
+def upgrade(database: str) -> None:
+    """Bring the tables of a database to the revision that this Likewise needs.
+
+    All of it happens, or nothing; running it again does no harm. Stop the servers and copy the
+    database first.
+    """
+    need_service(*needed_for(database))
+    from likewise.service.ledger.store import Store
+    from likewise.service.settings import database_url
+
+    before, after = Store.upgrade(database_url(database))
+    if before == after:
+        click.echo(f"The database has revision {after} already; nothing was changed.")
+    else:
+        click.echo(f"The database was brought from revision {before} to revision {after}.")
