@@ -109,7 +109,7 @@ class Load:
             return result
 
     def _work(self, number: int) -> None:
-        from likewise_client.client import Client
+        from likewise_client import Client
 
         try:
             with (
@@ -140,7 +140,7 @@ class Load:
 
     def drain(self) -> None:
         """What is left for the members, when all rounds are open."""
-        from likewise_client.client import Client
+        from likewise_client import Client
 
         for name in ("ada", "bob"):
             with Client(self.address, self.tokens[name]) as member:

@@ -1,4 +1,4 @@
-"""The client: what it sends again and what it does not, and what it makes of answers."""
+"""The client: what it sends again and what it does not, and what it makes of responses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from tests.service.live import Live, people
 
 from likewise.errors import LikewiseError
-from likewise.service.errors import LedgerBroken
+from likewise.service.ledger.records import LedgerBroken
 from likewise_client.client import Client
 from likewise_client.errors import (
     ApiError,
@@ -27,19 +27,19 @@ RECEIPT = {"docket": "loans", "seq": 1, "hash": "0" * 64, "text": "…"}
 
 
 class Flaky:
-    """A server that fails some times before it answers."""
+    """A server that fails some times before it responses."""
 
-    def __init__(self, *answers: httpx.Response | Exception) -> None:
-        self.answers = list(answers)
+    def __init__(self, *responses: httpx.Response | Exception) -> None:
+        self.responses = list(responses)
         self.seen: list[httpx.Request] = []
         self.slept: list[float] = []
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         self.seen.append(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        response = self.responses.pop(0)
+        if isinstance(response, Exception):
+            raise response
+        return response
 
     def client(self, retries: int = 3) -> Client:
         transport = httpx.MockTransport(self)
@@ -58,17 +58,17 @@ def ok() -> httpx.Response:
 
 
 def test_a_round_is_sent_again_with_the_same_key(shared: Live) -> None:
-    """The answer gets lost, the round does not happen twice."""
+    """The response gets lost, the round does not happen twice."""
     lost: list[httpx.Request] = []
 
     class Losing(httpx.HTTPTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
-            answer = super().handle_request(request)
+            response = super().handle_request(request)
             if request.method == "POST" and len(lost) < 2:
                 lost.append(request)
-                answer.close()
+                response.close()
                 raise httpx.ReadError("the line broke")
-            return answer
+            return response
 
     token = shared.tokens["client"]
     with Client(shared.address, token, transport=Losing(), sleep=lambda _: None) as bank:

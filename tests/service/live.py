@@ -15,7 +15,7 @@ from likewise.service.dockets.commands.rounds import Applicant, open_docket
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
-from likewise_client.client import Client
+from likewise_client import Client
 
 PATIENCE = 60.0
 GENEROUS: dict[str, Any] = {

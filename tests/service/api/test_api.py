@@ -16,7 +16,7 @@ from tests.service.conftest import Start
 from tests.service.live import Live, people, spec
 
 from likewise.service.background import running
-from likewise_client.client import Client
+from likewise_client import Client
 from likewise_client.errors import ApiError, Conflict, NotAllowed, NotFound, Refused
 
 
@@ -248,9 +248,9 @@ def test_the_ledger_is_exported_and_receipts_hold(live: Live) -> None:
     with pytest.raises(Refused):
         bank.check_receipt("loans", "rubbish")
 
-    answer = raw(live, "regulator", "GET", "/v1/dockets/loans/ledger.csv")
-    assert answer.headers["content-type"].startswith("text/csv")
-    rows = list(csv.DictReader(io.StringIO(answer.text)))
+    response = raw(live, "regulator", "GET", "/v1/dockets/loans/ledger.csv")
+    assert response.headers["content-type"].startswith("text/csv")
+    rows = list(csv.DictReader(io.StringIO(response.text)))
     assert [int(row["seq"]) for row in rows] == [record.seq for record in records]
     assert json.loads(rows[0]["body"]) == records[0].body
     lines = raw(live, "regulator", "GET", "/v1/dockets/loans/ledger.jsonl?after=2").text
@@ -285,8 +285,8 @@ def test_a_round_that_nobody_waits_for(live: Live) -> None:
 
 def test_the_seed_is_published_once_it_is_confirmed(live: Live) -> None:
     path = "/v1/dockets/loans/seed"
-    answer = raw(live, "operator", "POST", path, json={"docket": "other"})
-    assert answer.json()["error"]["code"] == "not-confirmed"
+    response = raw(live, "operator", "POST", path, json={"docket": "other"})
+    assert response.json()["error"]["code"] == "not-confirmed"
     assert raw(live, "operator", "POST", path, json={"docket": "loans"}).status_code == 200
     *_, last = live.client("regulator").ledger("loans")
     assert (last.kind, last.body["seed"]) == ("seed-revealed", "7")
@@ -323,11 +323,11 @@ def test_metrics(live: Live) -> None:
 
 def test_health_and_headers(live: Live) -> None:
     for path in ("/healthz", "/readyz", "/v1/openapi.json", "/v1/nothing", "/nothing"):
-        answer = live.http.get(path)
-        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert answer.headers["referrer-policy"] == "no-referrer"
-        assert answer.status_code == (401 if "v1/n" in path else 404 if "/n" in path else 200)
+        response = live.http.get(path)
+        assert response.headers["content-security-policy"].startswith("default-src 'none'")
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["referrer-policy"] == "no-referrer"
+        assert response.status_code == (401 if "v1/n" in path else 404 if "/n" in path else 200)
 
 
 @pytest.mark.parametrize(
@@ -347,12 +347,12 @@ def test_health_and_headers(live: Live) -> None:
     ],
 )
 def test_what_is_not_let_in(shared: Live, content: Any, status: int, code: str) -> None:
-    answer = raw(
+    response = raw(
         shared, "client", "POST", "/v1/dockets/loans/rounds", **content,
         headers={"Content-Type": "application/json"},
     )  # fmt: skip
-    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
-    assert answer.json()["error"]["message"].endswith((".", "!", "?"))
+    assert (response.status_code, response.json()["error"]["code"]) == (status, code)
+    assert response.json()["error"]["message"].endswith((".", "!", "?"))
 
 
 def test_other_answers(shared: Live) -> None:
@@ -363,8 +363,8 @@ def test_other_answers(shared: Live) -> None:
         ("GET", "/v1/dockets/loans/rounds/none", 404, "no-round"),
         ("GET", "/v1/dockets/lo%00ans", 422, "invalid"),
     ]:
-        answer = raw(shared, "operator", method, path)
-        assert (answer.status_code, answer.json()["error"]["code"]) == (status, code), path
+        response = raw(shared, "operator", method, path)
+        assert (response.status_code, response.json()["error"]["code"]) == (status, code), path
 
 
 def test_tokens_are_shown_once_and_revoked(start: Start) -> None:

@@ -1,4 +1,4 @@
-"""Every route against every role, against anonymous, and against tokens of another docket.
+"""Every route against every role, against anonymous callers, and against tokens of another docket.
 
 The table is compared with the routes of the app: a route without a line here fails.
 """
@@ -87,14 +87,14 @@ def ask(live: Live, route: tuple[str, str], token: str | None) -> httpx.Response
     return live.http.request(method, path.format(**PLACES), json=TABLE[route][1], headers=headers)
 
 
-def code(answer: httpx.Response) -> str:
-    return str(answer.json()["error"]["code"])
+def code(response: httpx.Response) -> str:
+    return str(response.json()["error"]["code"])
 
 
 def test_the_table_has_every_route(tmp_path: Any) -> None:
     app = create_app(Settings(database=f"sqlite:///{tmp_path / 'a.db'}"))
     schema = app.openapi()["paths"]
-    app.state.services.store.close()
+    app.state.context.store.close()
     listed = {(method.upper(), path) for path, methods in schema.items() for method in methods}
     found = {
         (method, route.path)
@@ -110,9 +110,9 @@ def test_no_other_method(shared: Live, path: str) -> None:
     taken = {method for method, other in TABLE if other == path}
     headers = {"Authorization": f"Bearer {shared.tokens['operator']}"}
     for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} - taken:
-        answer = shared.http.request(method, path.format(**PLACES), headers=headers)
-        assert (answer.status_code, code(answer)) == (405, "wrong-method"), method
-        assert set(answer.headers["allow"].split(", ")) <= taken
+        response = shared.http.request(method, path.format(**PLACES), headers=headers)
+        assert (response.status_code, code(response)) == (405, "wrong-method"), method
+        assert set(response.headers["allow"].split(", ")) <= taken
 
 
 @pytest.mark.parametrize("route", TABLE, ids=lambda route: f"{route[0]} {route[1]}")
@@ -121,19 +121,19 @@ def test_every_route_against_everybody(shared: Live, route: tuple[str, str]) -> 
     if allowed is None:
         assert ask(shared, route, None).status_code == 200
         return
-    for stranger in (None, "Bearer lw_operator_" + "A" * 43, "Bearer x", "Basic eDp5", "Bearer"):
-        answer = ask(shared, route, stranger)
-        assert (answer.status_code, code(answer)) == (401, "unauthorised")
-        assert answer.headers["www-authenticate"] == "Bearer"
+    for unknown in (None, "Bearer lw_operator_" + "A" * 43, "Bearer x", "Basic eDp5", "Bearer"):
+        response = ask(shared, route, unknown)
+        assert (response.status_code, code(response)) == (401, "unauthorised")
+        assert response.headers["www-authenticate"] == "Bearer"
     for who, role in TOKENS.items():
-        answer = ask(shared, route, f"Bearer {shared.tokens[who]}")
+        response = ask(shared, route, f"Bearer {shared.tokens[who]}")
         if role not in allowed:
-            assert (answer.status_code, code(answer)) == (403, "wrong-role"), who
+            assert (response.status_code, code(response)) == (403, "wrong-role"), who
         elif route == ("GET", "/metrics") and who == "regulator-loans":
-            assert code(answer) == "other-docket"
+            assert code(response) == "other-docket"
         else:
-            assert answer.status_code not in (401, 403, 405), who
-            assert answer.status_code < 500, who
+            assert response.status_code not in (401, 403, 405), who
+            assert response.status_code < 500, who
 
 
 @pytest.mark.parametrize(
@@ -141,9 +141,9 @@ def test_every_route_against_everybody(shared: Live, route: tuple[str, str]) -> 
 )
 def test_no_token_of_another_docket(shared: Live, route: tuple[str, str]) -> None:
     for role in ("client", "auditor", "regulator"):
-        answer = ask(shared, route, f"Bearer {shared.tokens[f'{role}-other']}")
+        response = ask(shared, route, f"Bearer {shared.tokens[f'{role}-other']}")
         wanted = "other-docket" if role in (TABLE[route][0] or ()) else "wrong-role"
-        assert (answer.status_code, code(answer)) == (403, wanted)
+        assert (response.status_code, code(response)) == (403, wanted)
 
 
 @pytest.fixture(scope="module")
@@ -164,8 +164,8 @@ def test_no_token_that_was_revoked(
     shared: Live, revoked: list[str], route: tuple[str, str]
 ) -> None:
     for token in revoked if TABLE[route][0] is not None else []:
-        answer = ask(shared, route, f"Bearer {token}")
-        assert (answer.status_code, code(answer)) == (401, "unauthorised")
+        response = ask(shared, route, f"Bearer {token}")
+        assert (response.status_code, code(response)) == (401, "unauthorised")
 
 
 def test_lists_hold_only_what_concerns_the_caller(shared: Live) -> None:

@@ -1,4 +1,4 @@
-"""The whole API against requests that a machine made up: no 5xx, no answer that is undocumented."""
+"""The whole API against made-up requests: no 5xx, and no response that is undocumented."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import stat
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli import main
-from likewise.service.dockets.commands import audits as panels
+from likewise.service.clock import later
+from likewise.service.dockets.commands import reviews
 from likewise.service.dockets.commands.erasure import erase
 from likewise.service.dockets.commands.rounds import Applicant, open_round
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.projection import instant
+from likewise.service.dockets.targets import Seat
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.bodies import Reviewed
 from likewise.service.ledger.records import Head, Record
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import evidence_of
@@ -42,20 +43,19 @@ def test_nothing_counts_after_the_deadline_even_if_nobody_has_closed_the_panel(
 ) -> None:
     docket = begin(deadline=60.0)
     open_round(docket, applicants())
-    over, under, _ = docket.projection.round("r1").askable(docket.state.learner.sensitivity)[0]
-    panels.object_to(docket, "r1", "ada", (over, under))
-    moment = instant(clock.at) + timedelta(seconds=60)
-    clock.at = moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    over, under, _ = docket.projection.round("r1").reportable()[0]
+    reviews.object_to(docket, Seat("r1", "ada"), (over, under))
+    clock.at = later(clock.at, 60)
     acts: list[Callable[[], object]] = [
-        lambda: panels.object_to(docket, "r1", "bob", (over, under)),
-        lambda: panels.withdraw(docket, "r1", "ada", (over, under)),
-        lambda: panels.review(docket, "r1", "ada"),
-        lambda: panels.reopen(docket, "r1", "ada"),
+        lambda: reviews.object_to(docket, Seat("r1", "bob"), (over, under)),
+        lambda: reviews.withdraw(docket, Seat("r1", "ada"), (over, under)),
+        lambda: reviews.finish(docket, Seat("r1", "ada")),
+        lambda: reviews.reopen(docket, Seat("r1", "ada")),
     ]
     for act in acts:
         with pytest.raises(ServiceError, match="time for this round is over"):
             act()
-    panels.tick(docket)
+    reviews.close_late_panels(docket)
     assert docket.projection.round("r1").outcome == "unaudited"
 
 
@@ -64,9 +64,9 @@ def test_a_reason_given_after_an_erasure_can_be_erased_too(
 ) -> None:
     docket = begin()
     open_round(docket, applicants())
-    over, under, _ = docket.projection.round("r1").askable(docket.state.learner.sensitivity)[0]
+    over, under, _ = docket.projection.round("r1").reportable()[0]
     erase(docket, "r1", over)
-    panels.object_to(docket, "r1", "ada", (over, under), "a neighbour of mine")
+    reviews.object_to(docket, Seat("r1", "ada"), (over, under), "a neighbour of mine")
     erase(docket, "r1", over)
     (digest,) = [
         d for said in docket.projection.round("r1").objections.values() for d in said.values()
@@ -88,7 +88,7 @@ def test_what_was_erased_is_in_none_of_sqlites_files(
         Applicant("b", {"score": 333, "debt": 44, "purpose": "car"}),
     ]
     open_round(docket, people)
-    panels.object_to(docket, "r1", "ada", ("a", "b"), "secretneighbour")
+    reviews.object_to(docket, Seat("r1", "ada"), ("a", "b"), "secretneighbour")
     path = Path(sqlite_url.removeprefix("sqlite:///"))
     files = [path, path.with_name(path.name + "-wal")]
     there = b"".join(file.read_bytes() for file in files if file.exists())
@@ -142,10 +142,9 @@ def test_replay_finds_what_was_said_after_the_deadline(
     """An owner who lets a friend speak late has to write it down, and it shows."""
     docket = begin(deadline=60.0)
     open_round(docket, applicants())
-    moment = instant(clock.at) + timedelta(seconds=61)
-    clock.at = moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    clock.at = later(clock.at, 61)
     with docket.unit_of_work() as work:
-        work.add("reviewed", {"round": "r1", "member": "ada"})
+        work.add(Reviewed("r1", "ada"))
     found = replay_store(docket.store, "loans")
     assert not found.holds
     assert [difference.seq for difference in found.differences] == [docket.projection.head.seq]

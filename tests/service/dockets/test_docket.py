@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,14 @@ import pytest
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
-from likewise.service.dockets.commands import audits as panels
-from likewise.service.dockets.commands import feedback, repeats
+from likewise.service.clock import later
+from likewise.service.dockets.commands import feedback, reviews
 from likewise.service.dockets.commands import members as membership
 from likewise.service.dockets.commands import rounds as people
 from likewise.service.dockets.commands.erasure import erase, reveal_seed
 from likewise.service.dockets.commands.rounds import Applicant, add_people, open_round, seal
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.projection import instant
+from likewise.service.dockets.targets import Seat
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
 from likewise.service.verification.replay import replay_store
@@ -28,12 +27,11 @@ People = Callable[..., list[Applicant]]
 
 
 def _later(clock: Any, seconds: float) -> None:
-    moment = instant(clock.at) + timedelta(seconds=seconds)
-    clock.at = moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    clock.at = later(clock.at, seconds)
 
 
 def _first_pair(docket: Docket, round_id: str) -> tuple[str, str]:
-    over, under, _ = docket.projection.round(round_id).askable(docket.state.learner.sensitivity)[0]
+    over, under, _ = docket.projection.round(round_id).reportable()[0]
     return over, under
 
 
@@ -41,7 +39,8 @@ def _everything_agrees(docket: Docket) -> None:
     """A docket made from scratch has the same state and projection; the replay finds nothing."""
     fresh = Docket(docket.store, docket.name)
     assert fresh.state == docket.state
-    assert fresh.projection.rounds == docket.projection.rounds
+    assert list(fresh.projection.history()) == list(docket.projection.history())
+    assert fresh.projection.counts == docket.projection.counts
     assert (fresh.projection.members, fresh.projection.rule) == (
         docket.projection.members,
         docket.projection.rule,
@@ -57,8 +56,8 @@ def test_a_round_from_arrival_to_its_end(begin: Begin, applicants: People) -> No
     round_, _ = open_round(docket, applicants())
     pair = _first_pair(docket, round_.id)
     for member in ("ada", "bob"):
-        panels.object_to(docket, "r1", member, pair, "same debt")
-        panels.review(docket, "r1", member)
+        reviews.object_to(docket, Seat("r1", member), pair, "same debt")
+        reviews.finish(docket, Seat("r1", member))
     assert docket.projection.round("r1").outcome == "report"
     assert docket.projection.round("r1").pairs == (pair,)
     assert docket.state.lam > 0
@@ -98,10 +97,10 @@ def test_what_is_refused_leaves_no_trace(begin: Begin, applicants: People) -> No
         lambda: feedback.label(docket, [("r1", "p0", 1), ("r1", "nobody", 0)]),
         lambda: feedback.override(docket, "r1", "nobody", True),
         lambda: feedback.close(docket, "r1"),
-        lambda: panels.review(docket, "r1", "eve"),
-        lambda: panels.object_to(docket, "r1", "ada", ("p0", "nobody")),
-        lambda: panels.object_to(docket, "r1", "ada", _first_pair(docket, "r1"), "\ud800"),
-        lambda: panels.object_to(docket, "r1", "ada", _first_pair(docket, "r1"), "x" * 2001),
+        lambda: reviews.finish(docket, Seat("r1", "eve")),
+        lambda: reviews.object_to(docket, Seat("r1", "ada"), ("p0", "nobody")),
+        lambda: reviews.object_to(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "\ud800"),
+        lambda: reviews.object_to(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "x" * 2001),
         lambda: membership.leave(docket, "eve"),
         lambda: membership.join(docket, "\ud800"),
         lambda: membership.change_rule(docket, "veto(eve)"),
@@ -138,18 +137,18 @@ def test_objections_can_be_taken_back_until_the_panel_closes(
     open_round(docket, applicants())
     pair = _first_pair(docket, "r1")
     for member in ("ada", "bob"):
-        panels.object_to(docket, "r1", member, pair)
-    panels.object_to(docket, "r1", "ada", pair)
+        reviews.object_to(docket, Seat("r1", member), pair)
+    reviews.object_to(docket, Seat("r1", "ada"), pair)
     assert [r.kind for r in docket.store.records("loans")].count("objected") == 2
-    panels.review(docket, "r1", "ada")
-    panels.reopen(docket, "r1", "ada")
-    panels.withdraw(docket, "r1", "ada", pair)
-    panels.withdraw(docket, "r1", "ada", pair)
-    panels.review(docket, "r1", "ada")
-    panels.review(docket, "r1", "bob")
+    reviews.finish(docket, Seat("r1", "ada"))
+    reviews.reopen(docket, Seat("r1", "ada"))
+    reviews.withdraw(docket, Seat("r1", "ada"), pair)
+    reviews.withdraw(docket, Seat("r1", "ada"), pair)
+    reviews.finish(docket, Seat("r1", "ada"))
+    reviews.finish(docket, Seat("r1", "bob"))
     assert docket.projection.round("r1").outcome == "quiet"
     with pytest.raises(ServiceError, match="has closed"):
-        panels.withdraw(docket, "r1", "bob", pair)
+        reviews.withdraw(docket, Seat("r1", "bob"), pair)
     _everything_agrees(docket)
 
 
@@ -160,13 +159,13 @@ def test_a_deadline_ends_an_audit_by_those_who_were_there(
     for name in ("r1", "r2"):
         open_round(docket, applicants(name))
     pair = _first_pair(docket, "r1")
-    panels.object_to(docket, "r1", "ada", pair)
-    panels.review(docket, "r1", "ada")
-    panels.object_to(docket, "r1", "bob", pair)
-    assert panels.tick(docket) is None
+    reviews.object_to(docket, Seat("r1", "ada"), pair)
+    reviews.finish(docket, Seat("r1", "ada"))
+    reviews.object_to(docket, Seat("r1", "bob"), pair)
+    assert reviews.close_late_panels(docket) is None
     _later(clock, 61)
-    assert panels.tick(docket) is not None
-    assert panels.tick(docket) is None
+    assert reviews.close_late_panels(docket) is not None
+    assert reviews.close_late_panels(docket) is None
     first, second = docket.projection.round("r1"), docket.projection.round("r2")
     assert first.seats == {"ada": "reviewed", "bob": "absent", "cyd": "absent"}
     assert (first.outcome, first.pairs) == ("report", (pair,))
@@ -179,10 +178,10 @@ def test_below_the_quorum_nobody_audited_the_round(
 ) -> None:
     docket = begin(rule="any", deadline=60, quorum=2)
     open_round(docket, applicants())
-    panels.object_to(docket, "r1", "ada", _first_pair(docket, "r1"))
-    panels.review(docket, "r1", "ada")
+    reviews.object_to(docket, Seat("r1", "ada"), _first_pair(docket, "r1"))
+    reviews.finish(docket, Seat("r1", "ada"))
     _later(clock, 60)
-    panels.tick(docket)
+    reviews.close_late_panels(docket)
     assert docket.projection.round("r1").outcome == "unaudited"
     assert docket.state.audits == 0
     _everything_agrees(docket)
@@ -202,9 +201,9 @@ def test_a_lottery_says_which_rounds_are_audited(begin: Begin, applicants: Peopl
     docket = begin(audit_share=0.5)
     for name in "abcdefgh":
         open_round(docket, applicants(name))
-    seats = [bool(round_.seats) for round_ in docket.projection.rounds.values()]
+    seats = [bool(round_.seats) for round_ in docket.projection.history()]
     assert len(set(seats)) == 2
-    outcomes = [round_.outcome for round_ in docket.projection.rounds.values()]
+    outcomes = [round_.outcome for round_ in docket.projection.history()]
     assert [outcome is None for outcome in outcomes] == seats
     _everything_agrees(docket)
 
@@ -223,7 +222,7 @@ def test_one_sided_labels_and_overrides(begin: Begin, applicants: People) -> Non
     for name in "abcdef":
         round_, _ = open_round(docket, applicants(name))
         for member in ("ada", "bob"):
-            panels.review(docket, round_.id, member)
+            reviews.finish(docket, Seat(round_.id, member))
         for person, decision in round_.decisions.items():
             if person.endswith("2"):
                 feedback.override(docket, round_.id, person, not decision.approved)
@@ -233,7 +232,7 @@ def test_one_sided_labels_and_overrides(begin: Begin, applicants: People) -> Non
     records = [r for r in docket.store.records("loans") if r.kind in ("labelled", "overridden")]
     said = [(r.kind, r.body["round"], r.body["person"]) for r in records]
     assert len(said) == len(set(said))
-    assert all(round_.status == "closed" for round_ in docket.projection.rounds.values())
+    assert all(round_.status == "closed" for round_ in docket.projection.history())
     _everything_agrees(docket)
 
 
@@ -251,8 +250,8 @@ def test_members_and_rules_change_for_rounds_that_are_sealed_later(
     open_round(docket, applicants("b"))
     assert list(docket.projection.round("r1").seats) == ["ada", "bob"]
     assert list(docket.projection.round("r2").seats) == ["bob", "cyd"]
-    panels.review(docket, "r1", "ada")
-    panels.review(docket, "r1", "bob")
+    reviews.finish(docket, Seat("r1", "ada"))
+    reviews.finish(docket, Seat("r1", "bob"))
     assert docket.projection.round("r1").outcome == "quiet"
     _everything_agrees(docket)
 
@@ -283,7 +282,7 @@ def test_a_shadow_docket_is_audited_like_any_other(begin: Begin, applicants: Peo
     docket = begin(shadow=True)
     open_round(docket, applicants())
     for member in ("ada", "bob"):
-        panels.review(docket, "r1", member)
+        reviews.finish(docket, Seat("r1", member))
     _everything_agrees(docket)
 
 
@@ -291,22 +290,23 @@ def test_a_round_that_is_shown_again_changes_nothing(begin: Begin, applicants: P
     docket = begin()
     open_round(docket, applicants())
     for member in ("ada", "bob"):
-        panels.review(docket, "r1", member)
+        reviews.finish(docket, Seat("r1", member))
     before = docket.state
-    repeats.object_again(docket, "r1", "ada", _first_pair(docket, "r1"))
-    repeats.finish_again(docket, "r1", "ada")
+    again = Seat("r1", "ada", again=docket.clock())
+    reviews.object_to(docket, again, _first_pair(docket, "r1"))
+    reviews.finish(docket, again)
     assert docket.state == before
     assert len(docket.projection.repeats) == 1
     _everything_agrees(docket)
 
 
-def test_desks_on_the_same_store_see_everything(begin: Begin, applicants: People) -> None:
+def test_dockets_on_the_same_store_see_everything(begin: Begin, applicants: People) -> None:
     one = begin()
     other = Docket(one.store, "loans", one.clock)
     open_round(one, applicants("a"))
     open_round(other, applicants("b"))
-    panels.review(one, "r2", "ada")
-    panels.review(other, "r2", "bob")
+    reviews.finish(one, Seat("r2", "ada"))
+    reviews.finish(other, Seat("r2", "bob"))
     assert one.refresh().round("r2").outcome == "quiet"
     assert one.state == other.state
     _everything_agrees(one)
@@ -317,7 +317,7 @@ def test_what_somebody_reads_does_not_change_under_their_hands(
 ) -> None:
     docket = begin()
     held, _ = open_round(docket, applicants())
-    panels.review(docket, "r1", "ada")
+    reviews.finish(docket, Seat("r1", "ada"))
     assert held.seats["ada"] == "asked"
     assert docket.projection.round("r1").seats["ada"] == "reviewed"
 
@@ -342,9 +342,9 @@ def test_who_is_erased_is_gone_and_every_decision_is_still_proved(
     open_round(docket, [someone, *applicants("p", 2)], key="k")
     watching.refresh()
     pair = ("ann", "p1")
-    panels.object_to(docket, "r1", "ada", pair, "Ann is a nurse")
-    panels.withdraw(docket, "r1", "ada", pair)
-    panels.object_to(docket, "r1", "bob", pair, "Ann is a nurse too")
+    reviews.object_to(docket, Seat("r1", "ada"), pair, "Ann is a nurse")
+    reviews.withdraw(docket, Seat("r1", "ada"), pair)
+    reviews.object_to(docket, Seat("r1", "bob"), pair, "Ann is a nurse too")
     erase(docket, "r1", "ann")
     erase(docket, "r1", "ann")
     watching.refresh()
@@ -360,7 +360,7 @@ def test_who_is_erased_is_gone_and_every_decision_is_still_proved(
     with pytest.raises(ServiceError, match="erased"):
         open_round(docket, [someone, *applicants("p", 2)], key="k")
     for member in ("ada", "bob"):
-        panels.review(docket, "r1", member)
+        reviews.finish(docket, Seat("r1", member))
     feedback.label(docket, [("r1", person, 1) for person in docket.projection.round("r1").people])
     _everything_agrees(docket)
     watching.refresh()

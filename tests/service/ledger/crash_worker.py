@@ -4,7 +4,7 @@ Each line on standard input, ``URL DOCKET FOLDER``, forks a worker, whose proces
 once it has ended, ``ended`` is. The libraries are imported once, so that 200 workers start quickly.
 
 A worker's threads are clients: each notes what it is about to ask for, asks, and acknowledges the
-answer by appending the receipt to a file, with fsync. After a restart a client first asks again,
+response by appending the receipt to a file, with fsync. After a restart a client first asks again,
 with the same key, for what was never answered.
 """
 
@@ -18,11 +18,11 @@ from pathlib import Path
 
 from likewise import Feature, FeatureSchema, Learner, Segments
 from likewise.errors import LikewiseError
-from likewise.service.dockets.commands import audits as panels
-from likewise.service.dockets.commands import feedback
+from likewise.service.dockets.commands import feedback, reviews
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.spec import DocketSpec
+from likewise.service.dockets.targets import Seat
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.store import Store
@@ -72,14 +72,14 @@ class Client:
         docket = self.docket
         for member in ("ada", "bob"):
             try:
-                pairs = docket.projection.round(round_id).askable(docket.state.learner.sensitivity)
+                pairs = docket.projection.round(round_id).reportable()
                 if pairs and self.random.random() < 0.6:
-                    said = panels.object_to(docket, round_id, member, pairs[0][:2], "why")
+                    said = reviews.object_to(docket, Seat(round_id, member), pairs[0][:2], "why")
                     self.acknowledge(said)
                     if self.random.random() < 0.3:
-                        said = panels.withdraw(docket, round_id, member, pairs[0][:2])
+                        said = reviews.withdraw(docket, Seat(round_id, member), pairs[0][:2])
                         self.acknowledge(said)
-                self.acknowledge(panels.review(docket, round_id, member))
+                self.acknowledge(reviews.finish(docket, Seat(round_id, member)))
             except ServiceError as error:
                 if error.code != "panel-closed":
                     raise

@@ -41,7 +41,7 @@ class Harness:
     def run_and_kill(
         self, url: str, docket: str, folder: Path, after: float, *, at_work: bool = False
     ) -> None:
-        """Kill it some time after its start, or after its first acknowledged answer."""
+        """Kill it some time after its start, or after its first acknowledged response."""
         acks = folder / "acks"
         before = acks.stat().st_size if acks.exists() else 0
         tell, hear = self.pipes
@@ -64,7 +64,7 @@ class Harness:
 
 
 def _check(store: Store, docket: str, folder: Path) -> int:
-    """What has to be true after every kill; returns how many answers were acknowledged."""
+    """What has to be true after every kill; returns how many responses were acknowledged."""
     assert not (folder / "errors").exists(), (folder / "errors").read_text()
     records = list(chained(docket, store.records(docket)))
     acks = (folder / "acks").read_text() if (folder / "acks").exists() else ""
@@ -107,7 +107,7 @@ def _kill_often(url: str, tmp_path: Path, kills: int) -> None:
     records = sum(store.head(docket).seq for docket in store.dockets())
     store.close()
     seconds = time.monotonic() - began
-    print(f"{kills} kills, {total} acknowledged answers, {records} records, {seconds:.0f} s")
+    print(f"{kills} kills, {total} acknowledged responses, {records} records, {seconds:.0f} s")
     assert total > kills
 
 

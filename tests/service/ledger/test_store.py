@@ -13,13 +13,15 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from likewise.service.clock import now
 from likewise.service.dockets.commands.rounds import open_docket, open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.locks import FairLock
-from likewise.service.errors import LedgerBroken, ServiceError, StoreError
+from likewise.service.errors import ServiceError, StoreError
+from likewise.service.ledger.bodies import MemberJoined
 from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import chained
-from likewise.service.ledger.store import Store, now
+from likewise.service.ledger.records import LedgerBroken, chained
+from likewise.service.ledger.store import Store
 
 Begin = Callable[..., Docket]
 
@@ -33,7 +35,8 @@ def _append(store: Store, docket: str, times: int, body: dict[str, Any]) -> None
 
 WRITER = """
 import sys
-from likewise.service.ledger.store import Store, now
+from likewise.service.clock import now
+from likewise.service.ledger.store import Store
 from likewise.service.dockets.locks import FairLock
 store = Store.open(sys.argv[1])
 for _ in range(10):
@@ -80,28 +83,6 @@ def test_postgresql_refuses_to_empty_the_ledger(postgres_url: str) -> None:
         connection.exec_driver_sql("TRUNCATE events")
     assert store.head("d").seq == 2
     store.close()
-
-
-@pytest.mark.parametrize("version", ["likewise-store/2", "", None])
-def test_an_unknown_or_missing_version_is_refused(database: str, version: str | None) -> None:
-    store = Store.open(database)
-    with store.changing() as connection:
-        if version is None:
-            connection.exec_driver_sql("DELETE FROM meta")
-        else:
-            connection.exec_driver_sql(f"UPDATE meta SET value = '{version}'")
-    store.close()
-    with pytest.raises(StoreError, match="version"):
-        Store.open(database)
-
-
-def test_tables_without_a_version_are_refused(database: str) -> None:
-    store = Store.open(database)
-    with store.changing() as connection:
-        connection.exec_driver_sql("DROP TABLE meta")
-    store.close()
-    with pytest.raises(StoreError, match="not a store of Likewise"):
-        Store.open(database)
 
 
 def test_looking_at_what_is_not_there_creates_nothing(tmp_path: Path) -> None:
@@ -285,7 +266,7 @@ def test_a_desk_survives_the_loss_of_all_connections(
 
     def lose_it_within() -> None:
         with docket.unit_of_work() as work:
-            work.add("member-joined", {"member": "cyd"})
+            work.add(MemberJoined("cyd"))
             with other.reading() as connection:
                 connection.exec_driver_sql(lose + "AND datname = current_database()")
 

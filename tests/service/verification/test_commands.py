@@ -13,10 +13,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from likewise.cli import main
-from likewise.service.dockets.commands import audits as panels
+from likewise.service.dockets.commands import reviews
 from likewise.service.dockets.commands.erasure import reveal_seed
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
 from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.targets import Seat
 from likewise.service.ledger.store import Store
 
 Run = Callable[..., Result]
@@ -35,7 +36,7 @@ def receipt(database: str, spec: Any, applicants: Any) -> str:
     docket = Docket(store, "loans")
     _, given = open_round(docket, applicants("=a"))
     open_round(docket, applicants("b"))
-    panels.review(docket, "r1", "ada")
+    reviews.finish(docket, Seat("r1", "ada"))
     store.close()
     return str(given)
 
@@ -142,7 +143,7 @@ def test_an_older_copy_is_told_from_the_ledger(
 ) -> None:
     run("export", "loans", "--database", database, "--to", tmp_path / "old")
     store = Store.open(database)
-    panels.review(Docket(store, "loans"), "r1", "bob")
+    reviews.finish(Docket(store, "loans"), Seat("r1", "bob"))
     given = str(Docket(store, "loans").receipt())
     store.close()
     verified = run("verify", "--head", given, "--export", tmp_path / "old")

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from likewise.errors import LikewiseError
-from likewise.service.dockets.commands import audits as panels
-from likewise.service.dockets.commands import feedback
+from likewise.service.dockets.commands import feedback, reviews
 from likewise.service.dockets.commands import members as membership
 from likewise.service.dockets.commands.erasure import erase
 from likewise.service.dockets.commands.rounds import open_docket, open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.spec import DocketSpec
+from likewise.service.dockets.targets import Seat
 from likewise.service.ledger.records import Head, Receipt, Record
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import Evidence, evidence_of
@@ -52,14 +52,14 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
         round_, _ = open_round(docket, people, key=f"k{number}")
         if round_.drawn:
-            pairs = round_.askable(docket.state.learner.sensitivity)
+            pairs = round_.reportable()
             if pairs:
-                panels.object_to(docket, round_.id, "ada", pairs[0][:2], "warum?")
+                reviews.object_to(docket, Seat(round_.id, "ada"), pairs[0][:2], "warum?")
             if number % 2:
-                panels.object_to(docket, round_.id, "bob", pairs[0][:2])
-                panels.withdraw(docket, round_.id, "bob", pairs[0][:2])
+                reviews.object_to(docket, Seat(round_.id, "bob"), pairs[0][:2])
+                reviews.withdraw(docket, Seat(round_.id, "bob"), pairs[0][:2])
             for member in round_.seats:
-                panels.review(docket, round_.id, member)
+                reviews.finish(docket, Seat(round_.id, member))
         for person, decision in round_.decisions.items():
             if decision.approved:
                 feedback.label(docket, [(round_.id, person, number % 2)])

@@ -5,11 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
-from likewise.service.web import member_pages as console
-from likewise.service.web import operator_pages as dashboard
+from likewise.service.api.responses import (
+    DocketResponse,
+    DocketSummary,
+    ReceiptResponse,
+    RoundSummary,
+)
+from likewise.service.api.review_responses import (
+    AgreementResponse,
+    ConsistencyResponse,
+    Fact,
+    MemberMetrics,
+    MetricsResponse,
+    MyObjection,
+    ReportedPair,
+    ReviewPair,
+    ReviewPerson,
+    ReviewResponse,
+    ReviewSummary,
+    Series,
+)
+from likewise.service.web.rendering import PageContext, render
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -22,176 +42,183 @@ HOSTILE = (
     "&lt;b&gt; & so on",
 )
 ROWS = (
-    ("Ann", 0.82, "712", "24", "car", "6", "no"),
-    ("Bo", 0.51, "698", "26", "home", "6", "no"),
-    ("Cy", 0.27, "690", "25", "car", "5", "no"),
-    ("Dee", 0.62, "655", "41", "home", "11", "no"),
-    ("Eli", 0.31, "655", "38", "home", "2", "yes"),
-    ("Fay", 0.74, "760", "12", "car", "9", "no"),
-    ("Gus", 0.004, "540", "63", "home", "1", "yes"),
-    ("Hal", 0.45, "610", "33", "car", "3", "no"),
+    (0.82, "712", "24 % of income", "car", "6 years", "no"),
+    (0.51, "698", "26 % of income", "home", "6 years", "no"),
+    (0.27, "690", "25 % of income", "car", "5 years", "no"),
+    (0.62, "655", "41 % of income", "home", "11 years", "no"),
+    (0.31, "655", "38 % of income", "home", "2 years", "yes"),
+    (0.74, "760", "12 % of income", "car", "9 years", "no"),
+    (0.004, "540", "63 % of income", "home", "1 year", "yes"),
+    (0.45, "610", "33 % of income", "car", "3 years", "no"),
 )
+TITLES = ("Bureau score", "Debt", "Purpose", "Time in the job", "Missed a payment")
 PAIRS = ((0, 6), (0, 2), (0, 4), (5, 2), (5, 4), (0, 7), (3, 4))  # largest gap first
+KEY = "5f2a" * 8
+RECEIPT = ReceiptResponse("loans", 5120, "9f2c" * 16, "likewise-receipt/1:loans:5120:9f2c")
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Models of every page, about ordinary or hostile people."""
+    """Responses for every page, about ordinary or hostile people."""
 
     word: Callable[[str, int], str]
-    frame: console.Frame
+    page: PageContext
 
-    def people(self) -> tuple[console.Person, ...]:
-        labels = (
-            ("Bureau score", ""),
-            ("Debt", "% of income"),
-            ("Purpose", ""),
-            ("Time in the job", "years"),
-            ("Missed a payment", ""),
-        )
-        return tuple(
-            console.Person(
-                self.word(name, i),
+    def people(self) -> list[ReviewPerson]:
+        return [
+            ReviewPerson(
+                self.word(f"p{i + 1}", i),
                 chance,
-                tuple(
-                    console.Fact(self.word(label, j), self.word(value, i + j), self.word(unit, j))
-                    for j, ((label, unit), value) in enumerate(zip(labels, values, strict=True))
-                ),
+                [
+                    Fact(f"f{j}", self.word(TITLES[j], j), self.word(value, i + j))
+                    for j, value in enumerate(values)
+                ],
+                erased=False,
             )
-            for i, (name, chance, *values) in enumerate(ROWS)
-        )
+            for i, (chance, *values) in enumerate(ROWS)
+        ]
 
-    def review(self, **changes: object) -> console.Review:
-        pairs = tuple(
-            console.PairView(self.word(f"pair-{i}", i), over, under)
-            for i, (over, under) in enumerate(PAIRS)
-        )
-        made = console.Review(
-            self.frame,
-            "r-5f2a",
-            self.word("Review 12", 0),
-            self.people(),
-            pairs,
-            closes="2026-11-15T18:00:00Z",
-        )
-        return replace(made, **changes)  # type: ignore[arg-type]
+    def review(self, flags: dict[int, str] | None = None, **changes: Any) -> ReviewResponse:
+        """One review; ``flags`` are places of pairs with reasons."""
+        people, flags = self.people(), flags or {}
+        pairs = [
+            ReviewPair(
+                people[over].id, people[under].id, ROWS[over][0] - ROWS[under][0],
+                [f"f{j}" for j in range(5) if ROWS[over][j + 1] != ROWS[under][j + 1]],
+                place in flags,
+            )
+            for place, (over, under) in enumerate(PAIRS)
+        ]  # fmt: skip
+        mine = [
+            MyObjection(pairs[place].over, pairs[place].under, reason or None)
+            for place, reason in flags.items()
+        ]
+        made = ReviewResponse(
+            KEY, 12, "asked", "2026-11-14T18:00:00Z", "2026-11-15T18:00:00Z", None, False, 2000,
+            people, pairs, mine, None, [], RECEIPT,
+        )  # fmt: skip
+        return replace(made, **changes)
 
-    def flagged(self, place: int = 2) -> console.Review:
-        plain = self.review(place=place)
-        reason = self.word("Same score and debt.", 6)
-        second = replace(plain.pairs[1], flagged=True, reason=reason)
-        return replace(plain, pairs=(plain.pairs[0], second, *plain.pairs[2:]))
+    def flagged(self, **changes: Any) -> ReviewResponse:
+        return self.review({1: self.word("Same score and debt.", 6)}, **changes)
 
-    def awaiting(self) -> console.Awaiting:
-        word = self.word
-        return console.Awaiting(
-            self.frame,
-            (
-                console.Waiting("r-5f2a", word("Review 12", 0), 8, 7, "2026-11-15T18:00:00Z"),
-                console.Waiting(
-                    "r-77c0", word("Review 13", 1), 8, 1, "2026-11-16T18:00:00Z", 1, "begun"
-                ),
-                console.Waiting("r-0d11", word("Review 11", 2), 6, 4, "", 2, "done"),
-            ),
-        )
+    def ended(self, flags: dict[int, str], **changes: Any) -> ReviewResponse:
+        ended = {"status": "closed", "ended": "2026-11-14T18:00:00Z", "outcome": "quiet"}
+        return self.review(flags, **{**ended, **changes})
 
-    def history(self) -> console.History:
-        word = self.word
-        flags = (
-            console.PastFlag(
-                word("Ann", 0), word("Cy", 1), 0.82, 0.27, "reported", True, word("Same debts.", 6)
-            ),
-            console.PastFlag(word("Fay", 2), word("Eli", 3), 0.74, 0.31, "not reported"),
-        )
-        unaudited = (console.PastFlag(word("Bo", 4), word("Gus", 5), 0.6, 0.2, "unaudited"),)
-        return console.History(
-            self.frame,
-            (
-                console.PastRound(word("Review 10", 0), "2026-11-14T18:00:00Z", 8, 7, flags),
-                console.PastRound(word("Review 9", 1), "2026-11-13T18:00:00Z", 8, 5),
-                console.PastRound(word("Review 8", 2), "2026-11-12T18:00:00Z", 8, 4, unaudited),
-                console.PastRound(word("Review 7", 3), "2026-11-11T18:00:00Z", 8, 3, present=False),
-            ),
-            older="/console/history?page=2",
-        )
+    def waiting(self) -> list[ReviewSummary]:
+        asked, due = "2026-11-14T18:00:00Z", "2026-11-15T18:00:00Z"
+        return [
+            ReviewSummary(KEY, 12, "asked", 8, 7, 0, asked, due, None),
+            ReviewSummary("77c0" * 8, 13, "asked", 8, 1, 1, asked, due, None),
+            ReviewSummary("0d11" * 8, 11, "waiting", 6, 4, 2, asked, None, None),
+        ]
 
-    def dashboard(self, rounds: int = 240) -> dashboard.Dashboard:
-        word = self.word
-        at = tuple(range(1, rounds + 1))
-        return dashboard.Dashboard(
-            replace(self.frame, base="/dashboard", who=word("operator", 1)),
-            dashboard.Standing(
-                rounds, rounds // 5, 0.3521, 1894, 26, 0.15, 3, 93_000.0, 4, 0.612, None
-            ),
-            dashboard.Head(5120, "9f2c" * 16, "2026-11-15T05:58:12Z"),
-            word("veto(ethicist) or at_least(80%)", 0),
-            "/dashboard/data",
-            dashboard.Series(
+    def past(self) -> list[ReviewResponse]:
+        plain = self.review()
+        one = ReportedPair(plain.pairs[1].over, plain.pairs[1].under, mine=True, decisive=True)
+        reason = self.word("Same debts.", 6)
+        return [
+            self.ended({1: reason, 3: ""}, number=10, outcome="report", reported=[one]),
+            self.ended({}, number=9),
+            self.ended({2: self.word("", 0)}, number=8, outcome="unaudited"),
+            self.ended({}, number=7, status="missed"),
+        ]
+
+    def metrics(self, rounds: int = 240) -> MetricsResponse:
+        word, at = self.word, list(range(1, rounds + 1))
+        return MetricsResponse(
+            docket="loans", at="2026-11-15T06:00:00Z", shadow=False, rounds=rounds,
+            people=8 * rounds, open=3, in_audit=2, oldest_open_seconds=93_000.0,
+            reports=rounds // 5, quiet=0, unaudited=0, labels=1894, missing=26, overrides=4,
+            error=0.3521, score_error=0.4, lam=0.15, sensitivity=0.3, window=1000,
+            largest_gaps=[],
+            agreement=AgreementResponse(0.612, 9, 9, 18, 4),
+            consistency=ConsistencyResponse(None, 0, 0, 0),
+            members=[
+                MemberMetrics(word("Ethicist", 3), True, 200, 198, 2, 61, 31, 5, 0.92),
+                MemberMetrics(word("Banker", 5), True, 180, 168, 12, 22, 6, 0, None),
+                MemberMetrics(word("Former judge", 4), False, 40, 39, 1, 9, 2, 2, 0.8),
+            ],
+            series=Series(
                 at,
-                tuple(int(i**0.8 / 1.7) for i in at),
-                tuple(None if i < 6 else 0.34 + 0.3 / math.sqrt(i) for i in at),
-                tuple(0.9 * i**-0.3 + 0.15 * (i % 7 == 3) for i in at),
-                tuple(0.35 + 0.3 * abs(math.sin(i * 1.7)) for i in at),
+                ["2026-11-14T06:00:00Z"] * rounds,
+                [int(i**0.8 / 1.7) for i in at],
+                [None if i < 6 else 0.34 + 0.3 / math.sqrt(i) for i in at],
+                [0.35 + 0.3 * abs(math.sin(i * 1.7)) for i in at],
+                [0.9 * i**-0.3 + 0.15 * (i % 7 == 3) for i in at],
             ),
-            (
-                dashboard.MemberRow(word("Ethicist", 3), 200, 2, 61, 31, 0.92),
-                dashboard.MemberRow(word("Banker", 5), 180, 12, 22, 6, None),
-                dashboard.MemberRow(word("Former judge", 4), 40, 1, 9, 2, 0.8, active=False),
-            ),
-            (
-                dashboard.OpenRound(
-                    word("Round 238", 0), 8, "2026-11-14T04:10:00Z", "2026-11-15T18:00:00Z", 2, 1, 8
-                ),
-                dashboard.OpenRound(word("Round 240", 5), 8, "2026-11-15T05:40:00Z", "", 2, 0, 8),
-            ),
-            (
-                dashboard.Export("Ledger", "/v1/dockets/loans/ledger", "all records, JSON lines"),
-                dashboard.Export(word("Rounds", 0), "/v1/dockets/loans/rounds.csv", word("", 1)),
-            ),
-        )
+            recorded="2026-11-15T05:58:12Z",
+            receipt=RECEIPT,
+        )  # fmt: skip
+
+    def docket(self) -> DocketResponse:
+        return DocketResponse(
+            name="loans", title=self.page.title, shadow=False, notice=None, features=[], k=8,
+            alpha=0.3, feedback="full", members=[], quorum=1, deadline=None, seed_commitment="",
+            rule=self.word("veto(ethicist) or at_least(80%)", 0), receipt=RECEIPT,
+        )  # fmt: skip
+
+    def rounds(self) -> list[RoundSummary]:
+        opened, due = "2026-11-14T04:10:00Z", "2026-11-15T18:00:00Z"
+        name, other = self.word("r238", 0), self.word("r240", 5)
+        return [
+            RoundSummary(name, 238, "in audit", 8, opened, opened, due, None, 8, None, 2, 1),
+            RoundSummary(other, 240, "in audit", 8, opened, opened, None, None, 8, None, 2, 0),
+        ]
+
+    def dashboard(self, number: int = 240, **changes: Any) -> str:
+        page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))
+        values = {"metrics": self.metrics(number), "rounds": self.rounds(), **changes}
+        return render("dashboard/dashboard.html", page, docket=self.docket(), **values)
+
+    def shown(self, review: ReviewResponse, position: int = 1) -> str:
+        return render("console/review.html", self.page, review=review, position=position)
 
     def pages(self) -> dict[str, str]:
         """Every page there is, rendered."""
-        nobody = replace(self.frame, who="")
-        empty = replace(self.dashboard(0), members=(), open_rounds=(), exports=())
-        problem = console.Problem(
-            self.frame,
-            409,
-            self.word("This round has closed", 0),
-            self.word("Nothing was changed. Go back to your rounds to see which are open.", 6),
-        )
+        page, nobody = self.page, replace(self.page, who="", receipt="")
+        sentence = self.word("Nothing was changed. Go back to see which rounds are open.", 6)
+        refused = self.word("This token is unknown. Paste it again.", 0)
+        dockets = [DocketSummary("loans", self.page.title, True), DocketSummary("a", "A", False)]
+        closed = self.past()[0]
+        nothing = replace(self.metrics(0), members=[], oldest_open_seconds=None)
         return {
-            "sign-in": console.render_sign_in(console.SignIn(nobody)),
-            "sign-in-refused": console.render_sign_in(
-                console.SignIn(nobody, self.word("This token is unknown. Paste it again.", 0))
+            "sign-in": render("sign_in.html", nobody, problem=""),
+            "sign-in-refused": render("sign_in.html", nobody, problem=refused),
+            "awaiting": render("console/awaiting.html", page, reviews=self.waiting()),
+            "awaiting-none": render("console/awaiting.html", page, reviews=[]),
+            "review": self.shown(self.review()),
+            "review-flagged": self.shown(self.flagged(), 2),
+            "review-done": self.shown(self.flagged(status="waiting"), 7),
+            "review-closed": self.shown(closed, 2),
+            "review-erased": self.shown(self.erased()),
+            "review-no-pair": self.shown(self.review(pairs=[])),
+            "history": render("console/history.html", page, reviews=self.past(), older=7),
+            "history-none": render("console/history.html", page, reviews=[], older=None),
+            "problem": render(
+                "problem.html", page, status=409, title=self.word("This round has closed", 0),
+                sentence=sentence, way_out="/console/", label="Back to the beginning",
             ),
-            "awaiting": console.render_awaiting(self.awaiting()),
-            "awaiting-none": console.render_awaiting(console.Awaiting(self.frame)),
-            "review": console.render_review(self.review()),
-            "review-flagged": console.render_review(self.flagged()),
-            "review-done": console.render_review(replace(self.flagged(7), state="done")),
-            "review-closed": console.render_review(replace(self.flagged(), state="closed")),
-            "review-no-pair": console.render_review(self.review(pairs=())),
-            "history": console.render_history(self.history()),
-            "history-none": console.render_history(console.History(self.frame)),
-            "problem": console.render_problem(problem),
-            "dashboard": dashboard.render_dashboard(self.dashboard()),
-            "dashboard-none": dashboard.render_dashboard(empty),
-        }
+            "dockets": render("dashboard/dockets.html", page, dockets=dockets),
+            "dashboard": self.dashboard(),
+            "dashboard-none": self.dashboard(0, metrics=nothing, rounds=[]),
+        }  # fmt: skip
+
+    def erased(self) -> ReviewResponse:
+        """The first person of the first pair was erased."""
+        plain = self.review()
+        gone = replace(plain.people[0], features=[], erased=True)
+        return replace(plain, people=[gone, *plain.people[1:]])
 
 
 def made(word: Callable[[str, int], str]) -> Samples:
     """Samples whose every text has been through ``word``."""
-    frame = console.Frame(
-        "/console",
-        "/static",
-        "c5rf",
-        word("Car and home loans", 1),
-        "2026-11-15T06:00:00Z",
-        word("Ethicist", 4),
-        word("Your objection is withdrawn.", 0),
-    )
-    return Samples(word, frame)
+    page = PageContext(
+        base="/console", csrf="c5rf", title=word("Car and home loans", 1), who=word("Ethicist", 4),
+        receipt=RECEIPT.text, now="2026-11-15T06:00:00Z",
+    )  # fmt: skip
+    return Samples(word, page)
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,15 @@ import pytest
 from tests.service.conftest import Start
 from tests.service.live import PATIENCE, Live, people
 
+from likewise.service.clock import later, now
+from likewise.service.dockets.docket import Docket
+from likewise.service.settings import REASON_LIMIT
+from likewise_client.errors import Refused
+
 POLICY = "default-src 'none'; script-src 'self'"
 REVIEW = "0" * 32
 
-# Page, and the roles that may see it; everybody else is refused, anonymous are sent to sign in.
+# Page, and the roles that may see it; others are refused, anonymous callers sent to sign in.
 PAGES = {
     "/console/": {"auditor"},
     "/console/history": {"auditor"},
@@ -50,40 +55,40 @@ def field(html: str) -> str:
 
 
 @pytest.fixture(params=[None, "auditor", "operator", "regulator"], ids=str)
-def visitor(
+def reader(
     request: pytest.FixtureRequest, shared: Live
 ) -> Iterator[tuple[str | None, httpx.Client]]:
     with browse(shared, request.param) as made:
         yield request.param, made
 
 
-def test_every_page_against_everybody(visitor: tuple[str | None, httpx.Client]) -> None:
-    who, browser = visitor
+def test_every_page_against_everybody(reader: tuple[str | None, httpx.Client]) -> None:
+    who, browser = reader
     for path, allowed in PAGES.items():
-        answer = browser.get(path)
+        response = browser.get(path)
         if who is None:
-            assert (answer.status_code, answer.headers["location"]) == (303, "/console/sign-in")
+            assert (response.status_code, response.headers["location"]) == (303, "/console/sign-in")
         elif who not in allowed:
-            assert answer.status_code == 403, path
-            assert "Sign in with another token" in answer.text
+            assert response.status_code == 403, path
+            assert "Sign in with another token" in response.text
         else:
-            assert answer.status_code in (200, 303, 404), path
-        if "text/html" in answer.headers.get("content-type", ""):
-            assert answer.headers["content-security-policy"].startswith(POLICY)
-            assert answer.headers["cache-control"] == "no-store"
+            assert response.status_code in (200, 303, 404), path
+        if "text/html" in response.headers.get("content-type", ""):
+            assert response.headers["content-security-policy"].startswith(POLICY)
+            assert response.headers["cache-control"] == "no-store"
 
 
-def test_every_form_against_everybody(visitor: tuple[str | None, httpx.Client]) -> None:
+def test_every_form_against_everybody(reader: tuple[str | None, httpx.Client]) -> None:
     """Without its csrf field no form is taken, whoever sends it."""
-    who, browser = visitor
+    who, browser = reader
     for path, allowed in FORMS.items():
-        answer = browser.post(path, data={"csrf": "guessed"})
+        response = browser.post(path, data={"csrf": "guessed"})
         if who is None:
-            assert (answer.status_code, answer.headers["location"]) == (303, "/console/sign-in")
+            assert (response.status_code, response.headers["location"]) == (303, "/console/sign-in")
         else:
-            assert answer.status_code == 403, path
+            assert response.status_code == 403, path
             said = "not of your session" if who in allowed else "Sign in with another token"
-            assert said in answer.text
+            assert said in response.text
 
 
 def test_an_auditor_of_another_docket_sees_nothing_of_this_one(shared: Live) -> None:
@@ -95,28 +100,28 @@ def test_an_auditor_of_another_docket_sees_nothing_of_this_one(shared: Live) -> 
 def test_a_programs_token_opens_no_page(shared: Live) -> None:
     with httpx.Client(base_url=shared.address, timeout=PATIENCE) as browser:
         form = {"csrf": field(browser.get("/console/sign-in").text)}
-        answer = browser.post("/console/sign-in", data={**form, "token": shared.tokens["client"]})
-        assert answer.status_code == 403
-        assert "a program" in answer.text
+        response = browser.post("/console/sign-in", data={**form, "token": shared.tokens["client"]})
+        assert response.status_code == 403
+        assert "a program" in response.text
 
 
 @pytest.mark.parametrize("token", ["", "lw_auditor_" + "A" * 43, "<script>alert(1)</script>"])
 def test_an_unknown_token_is_told_so_and_not_repeated(shared: Live, token: str) -> None:
     with httpx.Client(base_url=shared.address, timeout=PATIENCE) as browser:
         form = {"csrf": field(browser.get("/console/sign-in").text), "token": token}
-        answer = browser.post("/console/sign-in", data=form)
-        assert answer.status_code == 401
-        assert "not known" in answer.text
-        assert token == "" or token not in answer.text
+        response = browser.post("/console/sign-in", data=form)
+        assert response.status_code == 401
+        assert "not known" in response.text
+        assert token == "" or token not in response.text
 
 
 def test_a_form_from_another_site_is_refused(shared: Live) -> None:
     with browse(shared, "auditor") as browser:
         form = {"csrf": field(browser.get("/console/").text)}
-        answer = browser.post(
+        response = browser.post(
             "/console/sign-out", data=form, headers={"Origin": "https://elsewhere.example"}
         )
-        assert answer.status_code == 403
+        assert response.status_code == 403
         assert browser.get("/console/").status_code == 200, "nobody was signed out"
 
 
@@ -134,8 +139,8 @@ def test_cookies_are_hidden_from_scripts_and_other_sites(shared: Live) -> None:
     with httpx.Client(base_url=shared.address, timeout=PATIENCE) as browser:
         page = browser.get("/console/sign-in")
         form = {"csrf": field(page.text), "token": shared.tokens["auditor"]}
-        answer = browser.post("/console/sign-in", data=form)
-        plain = answer.headers.get_list("set-cookie")
+        response = browser.post("/console/sign-in", data=form)
+        plain = response.headers.get_list("set-cookie")
         secure = browser.get("/console/sign-in", headers={"X-Forwarded-Proto": "https"})
     for cookie in (*page.headers.get_list("set-cookie"), plain[0]):
         assert "HttpOnly" in cookie
@@ -179,8 +184,8 @@ def test_a_review_without_javascript(live: Live) -> None:
         assert pair is not None
         form = {"csrf": csrf, "pair": pair[1], "place": "1"}
         for reason in ("", "similar <b>debts</b>"):
-            answer = browser.post(f"{where}/flag", data={**form, "reason": reason})
-            assert answer.headers["location"] == f"{where}?pair=1#pair"
+            response = browser.post(f"{where}/flag", data={**form, "reason": reason})
+            assert response.headers["location"] == f"{where}?pair=1#pair"
         assert "similar &lt;b&gt;debts&lt;/b&gt;" in browser.get(where).text
         assert browser.post(f"{where}/unflag", data=form).status_code == 303
         assert browser.post(f"{where}/flag", data={**form, "reason": "similar"}).status_code == 303
@@ -198,10 +203,64 @@ def test_a_review_without_javascript(live: Live) -> None:
         assert "closed" in late.text
 
 
+@pytest.fixture
+def ahead(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds by which the clocks of dockets that are opened from now on go ahead."""
+    seconds = [0.0]
+    defaults = (lambda: later(now(), seconds[0]), REASON_LIMIT)
+    monkeypatch.setattr(Docket.__init__, "__defaults__", defaults)
+    return seconds
+
+
+def test_the_dashboard_grows_older_without_a_record(start: Start, ahead: list[float]) -> None:
+    live = start()
+    live.client("client").open_round("loans", people())
+    with browse(live, "operator") as browser:
+        assert "oldest open for less than a minute" in browser.get("/dashboard/loans/").text
+        ahead[0] = 7200.0
+        assert "oldest open for 2 hours" in browser.get("/dashboard/loans/").text
+
+
+def test_history_says_when_a_round_closed(start: Start, ahead: list[float]) -> None:
+    live = start()
+    live.client("client").open_round("loans", people())
+    ahead[0] = 3600.0
+    for member in (live.client("auditor"), live.client("auditor-bob")):
+        member.done("loans", member.reviews("loans")[0].id)
+    audited = next(r for r in live.client("operator").ledger("loans") if r.kind == "audited")
+    [review] = live.client("auditor").reviews("loans", status="closed")
+    assert (review.ended, review.asked < audited.at) == (audited.at, True)
+    with browse(live, "auditor") as browser:
+        assert f'Closed <time datetime="{audited.at}">' in browser.get("/console/history").text
+
+
+def test_a_reason_may_be_as_long_as_the_setting_says(start: Start) -> None:
+    live = start(reason_limit=5_000)
+    live.client("client").open_round("loans", people())
+    ann, bob = live.client("auditor"), live.client("auditor-bob")
+    [review] = ann.reviews("loans")
+    pair = ann.review("loans", review.id).pairs[0]
+    ann.object_to("loans", review.id, (pair.over, pair.under), "x" * 5_000)
+    assert ann.review("loans", review.id).reason_limit == 5_000
+    for length in (5_001, 20_000):
+        with pytest.raises(Refused, match="5000 characters"):
+            ann.object_to("loans", review.id, (pair.over, pair.under), "x" * length)
+    with browse(live, "auditor-bob") as browser:
+        where = f"/console/rounds/{bob.reviews('loans')[0].id}"
+        page = browser.get(where).text
+        assert 'maxlength="5000"' in page
+        named = re.search(r'name="pair" value="([^"]+)"', page)
+        assert named is not None
+        form = {"csrf": field(page), "pair": named[1], "place": "1"}
+        assert browser.post(f"{where}/flag", data={**form, "reason": "y" * 4_999}).is_redirect
+        long = browser.post(f"{where}/flag", data={**form, "reason": "y" * 5_001})
+        assert (long.status_code, "5000 characters" in long.text) == (422, True)
+
+
 @pytest.mark.parametrize("path", ["/console", "/dashboard", "/dashboard/loans"])
 def test_an_address_without_its_slash_leads_to_the_page(shared: Live, path: str) -> None:
-    answer = shared.http.get(path)
-    assert (answer.status_code, answer.headers["location"]) == (308, f"{path}/")
+    response = shared.http.get(path)
+    assert (response.status_code, response.headers["location"]) == (308, f"{path}/")
 
 
 def test_signing_in_again_ends_the_session_before(shared: Live) -> None:

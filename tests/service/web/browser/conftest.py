@@ -6,7 +6,7 @@ import json
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
@@ -15,8 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from likewise.service.web import member_pages as console
-from likewise.service.web import operator_pages as dashboard
+from likewise.service.web.rendering import POLICY
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -32,10 +31,6 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
 KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -46,7 +41,7 @@ class Stage:
     samples: Samples
     pages: dict[str, str]
     flags: dict[str, str] = field(default_factory=dict)
-    state: str = "open"
+    status: str = "asked"
     refuse: str = ""
     posts: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     url: str = ""
@@ -55,17 +50,14 @@ class Stage:
         """Forget everything."""
         self.flags.clear()
         self.posts.clear()
-        self.state = "open"
+        self.status = "asked"
         self.refuse = ""
 
     def review(self, place: int) -> str:
         """The round as it stands."""
-        plain = self.samples.review(place=place, state=self.state)
-        flags = self.flags
-        pairs = (
-            replace(p, flagged=p.key in flags, reason=flags.get(p.key, "")) for p in plain.pairs
-        )
-        return console.render_review(replace(plain, pairs=tuple(pairs)))
+        pairs = [f"{pair.over}.{pair.under}" for pair in self.samples.review().pairs]
+        flags = {pairs.index(key): reason for key, reason in self.flags.items()}
+        return self.samples.shown(self.samples.review(flags, status=self.status), place)
 
     def get(self, path: str, query: dict[str, str]) -> tuple[int, str, bytes]:
         """Status, kind and content of a page or file."""
@@ -75,15 +67,16 @@ class Stage:
                 files("likewise.service.web").joinpath("static", *name.split("/")).read_bytes()
             )
             return 200, KINDS[Path(name).suffix], content
-        if path == "/dashboard/data":
-            data = dashboard.live(self.samples.dashboard(241))
+        if path == "/dashboard/loans/data":
+            data = asdict(self.samples.metrics(241))
             return 200, "application/json", json.dumps(data).encode()
         if path.startswith("/console/rounds/"):
             text = self.review(int(query.get("pair", "1")))
         elif path.startswith("/page/"):
             text = self.pages[path.removeprefix("/page/")]
         else:
-            text = self.pages["dashboard" if path == "/dashboard/" else "awaiting"]
+            fresh = path == "/dashboard/loans/"
+            text = self.samples.dashboard(241) if fresh else self.pages["awaiting"]
         return 200, "text/html; charset=utf-8", text.encode()
 
     def post(self, path: str, form: dict[str, str]) -> str:
@@ -97,7 +90,7 @@ class Stage:
         elif verb == "unflag":
             self.flags.pop(form["pair"], None)
         elif verb in {"done", "reopen"}:
-            self.state = "done" if verb == "done" else "open"
+            self.status = "waiting" if verb == "done" else "asked"
             return "/console/" if verb == "done" else path.removesuffix("/reopen")
         return f"{path.rsplit('/', 1)[0]}?pair={form['place']}#pair"
 
@@ -106,7 +99,7 @@ def handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
     """The stage behind HTTP."""
 
     class Handler(BaseHTTPRequestHandler):
-        def answer(self, status: int, headers: dict[str, str], content: bytes = b"") -> None:
+        def response(self, status: int, headers: dict[str, str], content: bytes = b"") -> None:
             self.send_response(status)
             for name, value in {"Content-Security-Policy": POLICY, **headers}.items():
                 self.send_header(name, value)
@@ -118,16 +111,16 @@ def handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
             parts = urlsplit(self.path)
             query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
             status, kind, content = stage.get(parts.path, query)
-            self.answer(status, {"Content-Type": kind, "Cache-Control": "no-store"}, content)
+            self.response(status, {"Content-Type": kind, "Cache-Control": "no-store"}, content)
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             form = {k: v[-1] for k, v in parse_qs(body, keep_blank_values=True).items()}
             if target := stage.post(self.path, form):
-                self.answer(303, {"Location": target})
+                self.response(303, {"Location": target})
             else:
                 kind = {"Content-Type": "text/html; charset=utf-8"}
-                self.answer(409, kind, stage.pages["problem"].encode())
+                self.response(409, kind, stage.pages["problem"].encode())
 
         def log_message(self, format: str, *args: Any) -> None:
             pass

@@ -24,9 +24,9 @@ MARKUP = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
-def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """A docket whose features are named in markup; ann is a person, bob a program."""
-    database = f"sqlite:///{tmp_path_factory.mktemp('worker') / 'likewise.db'}"
+    database = f"sqlite:///{tmp_path_factory.mktemp('server') / 'likewise.db'}"
     schema = FeatureSchema(
         (
             Feature("score", "integer", 300, 850, label=f"Score {MARKUP}"),
@@ -60,7 +60,7 @@ def applicants(number: int) -> dict[str, dict[str, Any]]:
     }
 
 
-def sign_in(browser: Browser, worker: Live, who: str, wrong: list[str]) -> Page:
+def sign_in(browser: Browser, server: Live, who: str, wrong: list[str]) -> Page:
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.on("console", lambda said: wrong.append(said.text))
     page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -68,11 +68,11 @@ def sign_in(browser: Browser, worker: Live, who: str, wrong: list[str]) -> Page:
     page.on(
         "request",
         lambda asked: (
-            wrong.append(asked.url) if not asked.url.startswith((worker.address, "data:")) else None
+            wrong.append(asked.url) if not asked.url.startswith((server.address, "data:")) else None
         ),
     )
-    page.goto(worker.address)
-    page.keyboard.type(worker.tokens[who])  # the field has the focus
+    page.goto(server.address)
+    page.keyboard.type(server.tokens[who])  # the field has the focus
     page.keyboard.press("Enter")
     page.wait_for_selector(".who")
     return page
@@ -96,14 +96,14 @@ def tile(page: Page, key: str) -> str:
 
 
 def test_a_person_reviews_rounds_and_the_dashboard_moves(
-    browser: Browser, worker: Live, tmp_path: Path
+    browser: Browser, server: Live, tmp_path: Path
 ) -> None:
     wrong: list[str] = []
-    bank, bob = worker.client("client"), worker.client("bob")
+    bank, bob = server.client("client"), server.client("bob")
     first = bank.open_round("loans", applicants(1))
 
     # With the keyboard alone: tab to the round, look at the pairs, flag the first, hand it in.
-    page = sign_in(browser, worker, "auditor", wrong)
+    page = sign_in(browser, server, "auditor", wrong)
     assert MARKUP in page.inner_text("body"), "markup in names is shown as text"
     assert page.locator("img").count() == 0
     accessible(page)
@@ -137,7 +137,7 @@ def test_a_person_reviews_rounds_and_the_dashboard_moves(
     assert bank.round("loans", first.id).outcome == "report"
 
     # The operator watches.
-    watch = sign_in(browser, worker, "operator", wrong)
+    watch = sign_in(browser, server, "operator", wrong)
     watch.wait_for_selector(".uplot")
     accessible(watch)
     before = {key: tile(watch, key) for key in ("rounds", "reports", "error")}
@@ -167,7 +167,7 @@ def test_a_person_reviews_rounds_and_the_dashboard_moves(
     assert len(lines) == bank.receipt("loans").seq
 
     # What became of my objections.
-    page.goto(f"{worker.address}/console/history")
+    page.goto(f"{server.address}/console/history")
     assert "Reported" in page.inner_text("main")
     accessible(page)
     for opened in (page, watch):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
     from tests.service.web.browser.conftest import Stage
 
-ROUND = "/console/rounds/r-5f2a"
+ROUND = f"/console/rounds/{'5f2a' * 8}"
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_by_keyboard_alone(page: Page, stage: Stage, wrong: list[str]) -> None:
     assert focused(page) == "pair-heading"
     page.keyboard.press("f")
     arrive(page, 2, 1)
-    assert stage.flags == {"pair-1": "just like me: furs, jokes, kudos"}
+    assert stage.flags == {"p1.p3": "just like me: furs, jokes, kudos"}
 
     for place in range(3, 8):
         page.keyboard.press("j")
@@ -81,7 +81,7 @@ def test_by_keyboard_alone(page: Page, stage: Stage, wrong: list[str]) -> None:
     assert focused(page) == "done"
     page.keyboard.press("Enter")
     page.wait_for_url("**/console/")
-    assert stage.state == "done"
+    assert stage.status == "waiting"
     assert {form["csrf"] for _, form in stage.posts} == {"c5rf"}
     assert [verb for verb, _ in stage.posts] == ["flag", "unflag", "flag", "done"]
     assert wrong == []
@@ -159,13 +159,13 @@ def test_everything_works_without_javascript(browser: Browser, stage: Stage) -> 
     page.get_by_role("button", name="Flag").click()
     assert page.url.endswith(f"{ROUND}?pair=3#pair")
     assert "Pair 3 of 7, 1 flagged" in page.locator("#pair").inner_text()
-    assert stage.flags == {"pair-2": "like twins"}
+    assert stage.flags == {"p1.p5": "like twins"}
     page.get_by_role("button", name="Unflag").click()
     assert "Pair 3 of 7, 0 flagged" in page.locator("#pair").inner_text()
     page.get_by_role("button", name="Nothing to report").click()
     assert page.url.endswith("/console/")
     page.goto(stage.url + ROUND)
     page.get_by_role("button", name="Change my mind").click()
-    assert stage.state == "open"
+    assert stage.status == "asked"
     assert page.get_by_role("button", name="Flag").is_visible()
     page.close()
