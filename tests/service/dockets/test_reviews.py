@@ -168,6 +168,27 @@ def test_whoever_sits_alone_closes_the_panel(store: Store) -> None:
             reviews.reopen(panel.docket, review.seat)
 
 
+@pytest.mark.parametrize(("early", "records"), [(False, 2), (True, 3)])
+def test_whoever_comes_last_ends_a_repeat_as_they_ended_the_round(
+    store: Store, early: bool, records: int
+) -> None:
+    """The last of the panel writes its end too, and the round's, if all labels are known."""
+    panel = Panel(store)
+    seen: dict[bool, set[int]] = {False: set(), True: set()}
+    for number in range(40):
+        panel.play(number)
+        if early:
+            label(panel.docket, [(f"r{number + 1}", f"x{number}-{i}", 1) for i in range(3)])
+        for review in panel.asked("bob"):
+            panel.finish(review)
+        for review in panel.asked("ann"):
+            before = panel.docket.projection.head.seq
+            count = panel.finish(review).head.seq - before
+            seen[repeated(review)].add(count)
+            assert panel.one(review).status == "closed"
+    assert seen == {False: {records}, True: {records}}
+
+
 @pytest.mark.parametrize("done", [True, False])
 def test_at_its_deadline_a_repeat_ends_like_any_other(
     store: Store, clock: Clock, done: bool

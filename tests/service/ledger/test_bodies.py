@@ -17,7 +17,7 @@ from likewise.service.dockets.commands.rounds import Applicant, open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.ledger import bodies
 from likewise.service.ledger.bodies import KINDS, read_body, write_body
-from likewise.service.ledger.records import Head, LedgerBroken, Record
+from likewise.service.ledger.records import Head, LedgerBroken, Record, canonical, sha256
 from likewise.service.verification.replay import replay
 
 THEN = Path(__file__).parents[2] / "compatibility" / "d29bfb5" / "ledger.sql"
@@ -148,3 +148,18 @@ def test_bodies_are_the_events_of_the_fold_where_they_can_be() -> None:
 
     for name in ("Decided", "Audited", "Labelled", "Overridden", "Closed"):
         assert getattr(bodies, name) is getattr(likewise.events, name)
+
+
+@given(
+    st.text(), st.integers(-5, 10**20), st.dictionaries(st.text(), JUNK | st.lists(JUNK)), st.text()
+)
+def test_the_hash_is_that_of_the_canonical_json(
+    docket: str, seq: int, body: dict[str, Any], word: str
+) -> None:
+    """SHA-256 of {docket, seq, at, kind, body, nonce, prev}, as the first records were hashed."""
+    made = Record(docket, seq, word, "kind", body, "nonce", word, "")
+    content = {
+        "docket": docket, "seq": seq, "at": word, "kind": "kind", "body": body, "nonce": "nonce",
+        "prev": word,
+    }  # fmt: skip
+    assert made.content_hash == sha256(canonical(content))

@@ -40,6 +40,7 @@ class Projection:
         self.panels: list[tuple[str, str]] = []
         self.audits: list[str] = []
         self.revealed: bodies.SeedRevealed | None = None
+        self._finishing: tuple[int, str, str] = (0, "", "")
         self._rounds: dict[str, Round] = {}
         self._open: dict[str, Round] = {}
 
@@ -100,6 +101,18 @@ class Projection:
             self._open[round_.id] = round_
         else:
             self._open.pop(round_.id, None)
+
+    def finish(self, round_: Round, record: Record, member: str = "") -> dict[str, int]:
+        """The records that members wrote by being done, with one more of the same command.
+
+        ``member`` begins one; later records are of the same if they follow at once.
+        """
+        seq, at, last = self._finishing
+        if member or (last and (seq + 1, at) == (record.seq, record.at)):
+            self._finishing = (record.seq, record.at, member or last)
+            count = 1 if member else round_.finished.get(last, 0) + 1
+            return {**round_.finished, member or last: count}
+        return dict(round_.finished)
 
     def begin(self, round_id: str, at: str) -> Round:
         """The round of that id; a new one, if there is none."""
@@ -189,13 +202,17 @@ def _withdrawn(body: bodies.Withdrawn, projection: Projection, _: Record) -> Non
 @_take.register(bodies.Absent)
 def _seated(body: bodies.Reviewed, projection: Projection, record: Record) -> None:
     seat = "asked" if record.kind == "reopened" else record.kind
-    seats = projection.round(body.round).seats
-    projection.change(body.round, seats={**seats, body.member: seat})
+    round_ = projection.round(body.round)
+    done = projection.finish(round_, record, body.member) if seat == "reviewed" else round_.finished
+    projection.change(body.round, seats={**round_.seats, body.member: seat}, finished=done)
 
 
 @_take.register
 def _audited(body: bodies.Audited, projection: Projection, record: Record) -> None:
-    projection.change(body.round, outcome=body.outcome, pairs=body.pairs, audited=record.at)
+    done = projection.finish(projection.round(body.round), record)
+    projection.change(
+        body.round, outcome=body.outcome, pairs=body.pairs, audited=record.at, finished=done
+    )
     projection.counts[body.outcome] += 1
     projection.panels.append(("audited", body.round))
     projection.audits.append(body.round)
@@ -220,7 +237,8 @@ def _overridden(body: bodies.Overridden, projection: Projection, _: Record) -> N
 
 @_take.register
 def _closed(body: bodies.Closed, projection: Projection, record: Record) -> None:
-    projection.change(body.round, closed=record.at)
+    done = projection.finish(projection.round(body.round), record)
+    projection.change(body.round, closed=record.at, finished=done)
 
 
 @_take.register

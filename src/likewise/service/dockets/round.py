@@ -28,7 +28,8 @@ class Round:
 
     ``seats`` says of every member that they are still ``asked``, have ``reviewed``, or were
     ``absent``; ``objections`` holds the digest of each reason, if there is one; ``reasons`` has
-    all that were ever given, also for objections that were taken back. ``erased`` says when.
+    all that were ever given, also for objections that were taken back. ``finished`` says how many
+    records a member wrote by being done: the last one ends the audit too. ``erased`` says when.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Round:
     seats: Mapping[str, str] = field(default_factory=dict)
     objections: Mapping[str, Mapping[Pair, str | None]] = field(default_factory=dict)
     reasons: Mapping[str, Pair] = field(default_factory=dict)
+    finished: Mapping[str, int] = field(default_factory=dict)
     outcome: Outcome | None = None
     pairs: tuple[tuple[str, str], ...] = ()
     audited: str | None = None

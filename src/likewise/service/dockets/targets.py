@@ -157,18 +157,18 @@ class RepeatedReview(ReviewTarget):
         super().__init__(projection, round_, member, asked, due)
         self.repeat = projection.repeats.get((member, round_.id), Repeat())
         self.said, self.done = self.repeat.said, self.repeat.done
-        self.alone = len(round_.seats) == 1
+        self.records = round_.finished.get(member, 1)
 
     def closed(self) -> str | None:
         """As if the panel had closed.
 
-        For somebody who sits alone it closes at once, and otherwise with the next audit that ends
-        after they are done. Nobody can judge people whose features are gone.
+        For somebody who was the last of the panel then it closes at once, and otherwise with the
+        next audit that ends after they are done. Nobody can judge people whose features are gone.
         """
         if not self.done:
             gone = min(self.round.erased.values(), default=None)
             return None if gone is None else max(gone, self.asked)
-        if self.alone:
+        if self.records > 1:
             return self.repeat.at
         audits = self.projection.audits
         if len(audits) == self.repeat.audits:
@@ -190,8 +190,8 @@ class RepeatedReview(ReviewTarget):
         return self._repeated(rest, done=self.done)
 
     def finishing(self) -> list[Body]:
-        """Everything said; whoever sits alone ends the audit, which is a second record."""
-        return [self._repeated(self.said, done=True)] * (2 if self.alone else 1)
+        """Everything said, in as many records as the member wrote by being done then."""
+        return [self._repeated(self.said, done=True)] * self.records
 
     def reopening(self) -> Body:
         """Everything said so far, and not done."""

@@ -144,9 +144,10 @@ class Record:
         at, docket, kind, nonce, prev = map(
             _JSON.encode, (self.at, self.docket, self.kind, self.nonce, self.prev)
         )
+        seq = self.seq if type(self.seq) is int else _JSON.encode(self.seq)
         content = (
             f'{{"at":{at},"body":{self.body_text},"docket":{docket},"kind":{kind},'
-            f'"nonce":{nonce},"prev":{prev},"seq":{_JSON.encode(self.seq)}}}'
+            f'"nonce":{nonce},"prev":{prev},"seq":{seq}}}'
         )
         return sha256(content.encode())
 
