@@ -49,7 +49,7 @@ study: $(READY) ## Measure the README's table anew and write it there (about an 
 
 lock: ## Choose the newest versions of the dependencies and lock them by hash
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet uv
-	@$(VENV)-lock/bin/uv pip compile pyproject.toml --extra service --extra postgres --group dev --universal --generate-hashes \
+	@$(VENV)-lock/bin/uv pip compile pyproject.toml --extra all --group dev --universal --generate-hashes \
 	  --no-emit-index-url --python-version 3.11 --upgrade --quiet -o requirements.lock
 	@rm -rf $(VENV)-lock
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,13 @@ from click.testing import CliRunner
 from likewise.cli import main
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+PACKAGES = sorted(
+    path.parent.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("__init__.py")
+)
+# Pages that are being written, and named already.
+COMING = ("docs/extending.md",)
 
 
 def shell_commands() -> list[str]:
@@ -33,6 +41,58 @@ def test_every_command_in_the_documentation_runs(command: str) -> None:
 def test_every_link_in_the_documentation_leads_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
         assert (document.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_no_reader_is_sent_to_a_page_that_is_not_named(document: Path) -> None:
+    text = document.read_text()
+    assert not re.search(r"\bsee (its|the|their|that) (own )?page\b", text, flags=re.IGNORECASE)
+    for page in re.findall(r"`((?:docs|src|tests|benchmarks)/[\w./-]+\.\w+)`", text):
+        assert (ROOT / page).exists() or page in COMING, page
+
+
+def test_no_message_sends_a_reader_to_a_file_that_the_wheel_does_not_carry() -> None:
+    """Docstrings may: those who read them have the repository."""
+    for path in SOURCES:
+        tree = ast.parse(path.read_text())
+        kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+        docstrings = {
+            ast.get_docstring(n, clean=False) for n in ast.walk(tree) if isinstance(n, kinds)
+        }
+        said = [n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)]
+        texts = [text for text in said if isinstance(text, str) and text not in docstrings]
+        found = [text for text in texts if re.search(r"docs/[\w-]+\.md says|See [A-Z]\w+\.$", text)]
+        assert not found, (path, found)
+
+
+def test_the_architecture_names_every_package() -> None:
+    page = (ROOT / "docs/architecture.md").read_text()
+    for package in PACKAGES:
+        if package == "likewise":
+            continue
+        name = package.removeprefix("likewise/")
+        assert f"{name}/`" in page, package
+
+
+def test_the_architecture_names_modules_that_there_are() -> None:
+    page = (ROOT / "docs/architecture.md").read_text()
+    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", page))
+    assert len(named) > 40
+    for name in named:
+        homes = (ROOT / "src" / name, ROOT / "src/likewise" / name)
+        assert any(home.is_file() for home in homes), name
+
+
+def test_what_is_public_is_there_and_says_what_it_is() -> None:
+    page = (ROOT / "docs/public-api.md").read_text()
+    inside = ("likewise/cli", "likewise/experiments", "likewise/service")
+    one_down = [p for p in PACKAGES if p.count("/") == 1 and p not in inside]
+    for package in ["likewise", "likewise_client", *one_down]:
+        name = package.replace("/", ".")
+        assert f"`{name}`" in page, name
+        module = import_module(name)
+        for symbol in getattr(module, "__all__", []):
+            assert getattr(module, symbol) is not None
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

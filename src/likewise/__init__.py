@@ -59,6 +59,7 @@ _HOMES = {
     "schema": ("Feature", "FeatureSchema", "People"),
 }  # fmt: skip
 
+# The one place where the version is written; pyproject.toml and the command line read it here.
 __version__ = "0.1.0"
 
 __all__ = [

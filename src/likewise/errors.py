@@ -14,10 +14,12 @@ __all__ = [
     "EventRefused",
     "HypothesisError",
     "LikewiseError",
+    "LikewiseWarning",
     "MergedHypotheses",
     "ParameterError",
     "PeopleError",
     "RuleError",
+    "SlowEngine",
     "StateFileError",
 ]
 
@@ -42,6 +44,16 @@ class ParameterError(LikewiseError, ValueError):
             shown = shown[:_LONGEST_VALUE] + "…"
         super().__init__(f"{name} {rule}; got {shown}. {remedy}")
         self.parameter = name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel between processes as the sentence; the value may be anything."""
+        return _parameter_error, (type(self), str(self), self.parameter)
+
+
+def _parameter_error(kind: type[ParameterError], text: str, name: str) -> ParameterError:
+    error = kind.__new__(kind)
+    error.args, error.parameter = (text,), name
+    return error
 
 
 class PeopleError(LikewiseError, ValueError):
@@ -68,5 +80,13 @@ class StateFileError(LikewiseError):
     """A state file is of another version, cut short, or not a state file at all."""
 
 
-class MergedHypotheses(UserWarning):
+class LikewiseWarning(UserWarning):
+    """Anything that Likewise does and that its user should know of."""
+
+
+class MergedHypotheses(LikewiseWarning):
     """Members of a pool that agree on all reference data were merged into one."""
+
+
+class SlowEngine(LikewiseWarning):
+    """Draws are made by the reference engine, since the library of a faster one is missing."""

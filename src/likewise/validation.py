@@ -39,5 +39,5 @@ def real(name: str, value: Any, remedy: str) -> float:
         raise ParameterError(name, "must be a number", value, remedy)
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(name, "must be a number", value, remedy) from None

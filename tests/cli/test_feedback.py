@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli import main
-from likewise.experiments.study.configurations import Configuration
+from likewise.experiments.configurations import Configuration
 
 
 def run(*args: str) -> Any:
@@ -63,7 +63,7 @@ def test_feedback_that_makes_no_sense_is_refused(args: str, says: str) -> None:
     assert says in result.stderr + result.output
 
 
-def test_contenders_that_hear_otherwise_have_runs_of_their_own() -> None:
+def test_configurations_that_hear_otherwise_have_runs_of_their_own() -> None:
     kinds = [
         Configuration("exact", 0.25),
         Configuration("exact", 0.25, feedback="one-sided"),

@@ -10,14 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli import main
-from likewise.cli.studies import FRONTIERS, PAGES
+from likewise.cli.study import FRONTIERS, PAGES
+from likewise.experiments.configurations import Configuration
 from likewise.experiments.environments import CHOOSING, ENVIRONMENTS, JUDGING
 from likewise.experiments.study import pages
-from likewise.experiments.study.configurations import Configuration
 from likewise.experiments.study.frontiers import MARKERS, frontiers_svg, write_frontiers
-from likewise.experiments.study.run import StudySpec
+from likewise.experiments.study.spec import StudySpec
 from likewise.experiments.study.tables import Point
-from likewise.worlds import WORLDS
+from likewise.worlds import WORLDS, settings_of
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / PAGES["worlds"]).read_text()
@@ -141,5 +141,5 @@ def test_the_page_names_every_world_and_every_knob_of_it() -> None:
     for name in {**ENVIRONMENTS, **WORLDS}:
         assert f"| `{name}` |" in before
     for world in WORLDS.values():
-        for knob in vars(world.make(seed=1)):
+        for knob in settings_of(world):
             assert f"`{knob}`" in before

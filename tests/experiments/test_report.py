@@ -12,9 +12,10 @@ import pytest
 
 from likewise.errors import ParameterError
 from likewise.experiments.canvas import colour_of
+from likewise.experiments.configurations import Configuration
 from likewise.experiments.demo.explain import Part, case_of, explain, points
 from likewise.experiments.demo.report import report_html, write_report
-from likewise.experiments.demo.run import DEFAULT_ETA, GAMES, SHOWN, Demo, Game, run_demo
+from likewise.experiments.demo.run import DEFAULT_ETA, GAMES, SHOWN, Demo, run_demo
 from likewise.fixed_point import ONE
 from likewise.game import Moment
 from likewise.schema import Feature, FeatureSchema, People
@@ -135,7 +136,7 @@ def test_every_learner_has_a_colour_of_its_own() -> None:
 def test_no_game_is_played_twice(demo: Demo) -> None:
     assert len(set(GAMES)) == len(GAMES)
     for name in ("self-tuned", "exact"):
-        assert Game(name, DEFAULT_ETA) in GAMES
+        assert Configuration(name, DEFAULT_ETA) in GAMES
         shown = next(s.summary for s in demo.shown if s.name == name)
         at = next(p for p in demo.frontier if (p.learner, p.eta) == (name, DEFAULT_ETA))
         assert (at.error_rate, at.reports) == (shown.error_rate, shown.reports)
@@ -179,7 +180,7 @@ def test_games_side_by_side_are_the_same_games(demo: Demo, page: str) -> None:
 
 
 def test_the_report_says_how_to_play_it_again(demo: Demo, page: str) -> None:
-    assert ".venv/bin/likewise demo --rounds 40 --seed 1 --alpha 0.3 --eps 0.3" in page
+    assert "<pre>likewise demo --rounds 40 --seed 1 --alpha 0.3 --eps 0.3</pre>" in page
 
 
 def test_the_same_demo_gives_the_same_file(demo: Demo, page: str, tmp_path: Path) -> None:
@@ -244,7 +245,7 @@ def test_a_quiet_round_can_be_explained_too(demo: Demo) -> None:
     assert "so nothing was reported" in page
 
 
-def test_a_learner_deaf_to_the_panel_does_nothing_about_a_report(demo: Demo) -> None:
+def test_a_learner_that_ignores_the_panel_does_nothing_about_a_report(demo: Demo) -> None:
     played = demo.shown[0].transcript
     moment = next(m for m in played.moments if m.report)
     assert "does not listen" in text_of(explain(moment, played.learner))

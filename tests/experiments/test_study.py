@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from likewise.errors import LikewiseError
-from likewise.experiments.study.configurations import Configuration
-from likewise.experiments.study.run import StudySpec, run_study
+from likewise.errors import LikewiseError, ParameterError
+from likewise.experiments.configurations import Configuration
+from likewise.experiments.parallel import in_processes
+from likewise.experiments.study.run import run_study
+from likewise.experiments.study.spec import StudySpec
 from likewise.experiments.study.tables import (
     Point,
     beaten,
@@ -18,6 +21,7 @@ from likewise.experiments.study.tables import (
     write_between_marks,
 )
 from likewise.experiments.study.tuning import GRIDS, Trial, tuning_markdown
+from likewise.game import parse_delay
 
 TINY = StudySpec(
     seeds=(1,), horizons=(4, 8, 16), eps=(0.3,), etas=(1.0, 0.25), noise_divisors=(1.0, 1e5)
@@ -33,7 +37,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_contender_has_a_result_at_every_horizon(folder: Path) -> None:
+def test_every_configuration_has_a_result_at_every_horizon(folder: Path) -> None:
     results = run_study(TINY, folder, jobs=1)
     assert len(results) == len(TINY.configurations()) * len(TINY.horizons)
 
@@ -47,13 +51,15 @@ def test_a_study_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
     assert {path for path in after if after[path] != before[path]} == {gone}
 
 
-def test_the_table_has_a_row_for_every_contender(folder: Path) -> None:
+def test_the_table_has_a_row_for_every_configuration(folder: Path) -> None:
     text = study_markdown(TINY, points(TINY, run_study(TINY, folder, jobs=1)))
     assert all(f"| {configuration.title} |" in text for configuration in TINY.configurations())
     assert "beat" in text
 
 
-def test_where_the_world_reacts_each_contender_has_a_comparator_of_its_own(tmp_path: Path) -> None:
+def test_where_the_world_reacts_each_configuration_has_a_comparator_of_its_own(
+    tmp_path: Path,
+) -> None:
     found = points(REACTING, run_study(REACTING, tmp_path, jobs=1))
     text = study_markdown(REACTING, found)
     assert text.count("best fair policy |") == 1
@@ -102,6 +108,30 @@ def test_the_readme_holds_a_table_for_every_part_of_the_study() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text()
     for configuration in replace(TINY, noise_divisors=StudySpec().noise_divisors).configurations():
         assert readme.count(f"| {configuration.title} |") >= 2
+
+
+def test_what_another_process_refuses_arrives_as_its_sentence() -> None:
+    with pytest.raises(ParameterError, match=r"^delay must be a number of rounds .* got 'soon'"):
+        list(in_processes(parse_delay, [("3",), ("soon",)], jobs=2))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"world": "lones"}, "world must be one of loans, drift"),
+        ({"learners": ("exactly",)}, "learner must be one of auto"),
+        ({"baselines": ("untought",)}, "learner must be one of auto"),
+        ({"hypotheses": "trees"}, "hypotheses must be one of segments"),
+        ({"heard": (("full", "16", 1.0),)}, "delay must be below the number of rounds, 16"),
+        ({"eps": (0.4,)}, "eps must be in"),
+    ],
+)
+def test_a_study_that_makes_no_sense_is_refused_before_anything_is_played(
+    tmp_path: Path, changes: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(LikewiseError, match=says):
+        run_study(replace(TINY, **changes), tmp_path / "runs", jobs=1)
+    assert not (tmp_path / "runs").exists()
 
 
 def test_tuning_shows_every_trial() -> None:

@@ -45,7 +45,7 @@ def test_accuracy_alone_violates_fairness_almost_every_round(world: Steady) -> N
 
 
 def test_a_constant_never_violates_fairness_and_learns_nothing(world: Steady) -> None:
-    played = play(world, constant(world.schema, world.k, 0.3, 0.3, 1), ROUNDS)
+    played = play(world, constant(world.hypotheses(), world.k, 0.3, 0.3, 1), ROUNDS)
     assert not played.violation.any()
     assert not played.reported.any()
     labels = np.concatenate([world.encounter(t).labels for t in range(1, ROUNDS + 1)])

@@ -1,12 +1,9 @@
 """Learners to compare with: those who ignore the panel, and those who ignore everything."""
 
-from collections.abc import Callable
-
 from likewise.baselines.accuracy_only import accuracy_only
+from likewise.baselines.base import Baseline, baseline
 from likewise.baselines.constant import constant
 from likewise.baselines.untaught import untaught
-from likewise.learning import Learner
+from likewise.registry import BASELINES
 
-__all__ = ["Baseline", "accuracy_only", "constant", "untaught"]
-
-Baseline = Callable[..., Learner]
+__all__ = ["BASELINES", "Baseline", "accuracy_only", "baseline", "constant", "untaught"]

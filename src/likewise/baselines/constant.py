@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from likewise.hypotheses import Cut, Pool
+from likewise.baselines.base import baseline
+from likewise.errors import HypothesisError
+from likewise.features import Feature
+from likewise.hypotheses import Cut, HypothesisClass, Pool
 from likewise.learning import Learner
-from likewise.schema import FeatureSchema
 
 __all__ = ["constant"]
 
 
+@baseline("constant", "approves everybody: never unfair, learns nothing")
 def constant(
-    schema: FeatureSchema, k: int, alpha: float, eps: float, seed: int, *, approve: bool = True
-) -> Learner:
-    """Everybody is treated alike, all the same (section "On Achieving Simultaneous No-Regret
-    Guarantees"): a class of one hypothesis.
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None,  # noqa: ARG001
+) -> Learner:  # fmt: skip
+    """Everybody is approved (section "On Achieving Simultaneous No-Regret Guarantees"): a class of
+    one hypothesis, over the features of the class that others choose from.
     """
-    cut = Cut(schema.names[0], -np.inf if approve else np.inf)
-    alone = Pool(schema, [cut], np.zeros((1, len(schema))))
+    schema = hypotheses.schema
+    column = next((f.name for f in schema.features if f.missing is None), None)
+    if column is None:
+        raise HypothesisError(
+            "A constant is a cut on a feature that everybody has; here each of them may be missing "
+            "in somebody. Fill one of them in."
+        )
+    anybody = np.array([[_plain(feature) for feature in schema.features]])
+    alone = Pool(schema, [Cut(column, -np.inf)], anybody)
     return Learner(alone, k, alpha, eps, seed, ignores_reports=True)
+
+
+def _plain(feature: Feature) -> float:
+    """The value nearest to 0 that the feature may have."""
+    low, high = feature.limits
+    value = min(max(0.0, low), high)
+    return value if feature.kind == "number" else float(math.ceil(value))

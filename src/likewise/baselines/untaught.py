@@ -1,7 +1,8 @@
-"""Untaught: the policy that the exact learner begins with, deployed for ever."""
+"""Untaught: the policy that the exact learner begins with, deployed in every round."""
 
 from __future__ import annotations
 
+from likewise.baselines.base import baseline
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Learner, SelfTuned
 
@@ -11,8 +12,12 @@ __all__ = ["untaught"]
 HOT = 1e9
 
 
-def untaught(hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int) -> Learner:
-    """All hypotheses with equal weights, whatever happens: what learning must be compared with."""
+@baseline("untaught", "equal weights in every round: what exact begins with")
+def untaught(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None,  # noqa: ARG001
+) -> Learner:  # fmt: skip
+    """All hypotheses with equal weights, come what may: learning must do better than that."""
     schedule = SelfTuned(eta=1.0, x=HOT)
     return Learner(
         hypotheses, k, alpha, eps, seed, schedule=schedule, player="exponential-weights",

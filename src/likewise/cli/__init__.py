@@ -7,7 +7,8 @@ from likewise.cli import (  # noqa: F401 - they add their commands
     listing,
     serve,
     simulate,
-    studies,
+    study,
+    tune,
 )
 from likewise.cli.main import main
 

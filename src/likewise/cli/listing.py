@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import click
 
 from likewise.cli.main import main
 
-__all__ = ["RULES", "SELECTIONS", "list_"]
+__all__ = ["RULES", "list_"]
 
 RULES = (
     ("any", "one objection is enough"),
@@ -23,27 +24,70 @@ RULES = (
     ("weighted(banker: 2, ethicist: 1; 2)", "votes that weigh at least 2"),
     ("never", "nothing is ever reported"),
 )
-SELECTIONS = {
-    "largest-gap": "the pair whose chances are furthest apart",
-    "first": "the first, in the order of the people",
-    "random": "one at random",
-    "all": "all of them, averaged into one",
-}
 
 
-@main.command("list", short_help="Worlds, learners, classes, rules and selections of a pair.")
+@main.command("list", short_help="Worlds, learners, classes, rules, metrics and selections.")
 def list_() -> None:
-    """List the worlds and their classes, the learners, the rules and the selections of a pair."""
+    """List worlds with their settings and classes, learners, rules, and what packages add."""
     from likewise.experiments.learners import LEARNERS
-    from likewise.worlds import WORLDS
+    from likewise.registry import HYPOTHESES, METRICS, SELECTIONS, WORLDS
 
     worlds: list[tuple[str, str]] = []
-    for name, world in WORLDS.items():
-        worlds += [(name, world.summary), ("", f"classes: {', '.join(world.classes)}")]
-    _section("Worlds (--world), with their classes (--hypotheses)", worlds)
-    _section("Learners (--learner)", [(name, about) for name, (about, _) in LEARNERS.items()])
+    listed: dict[tuple[str, str], str] = {}
+    for name in WORLDS:
+        lines = _said_of_world(WORLDS, name, listed)
+        worlds += [(name if place == 0 else "", line) for place, line in enumerate(lines)]
+    _section("Worlds (--world), with their classes (--hypotheses) and settings (--set)", worlds)
+    learners = [(name, _said(lambda name=name: LEARNERS[name].summary)) for name in LEARNERS]
+    _section("Learners (--learner)", learners)
     _section("Rules (--rule); join them with `and`, `or` and parentheses", RULES)
-    _section("Selections (--report): which violating pair is reported", SELECTIONS.items())
+    _section("Selections (--report): which violating pair is reported", _summaries(SELECTIONS))
+    _section("Hypothesis classes, for --hypotheses FILE.json", _summaries(HYPOTHESES))
+    _section("Metrics, for panels in Python", _summaries(METRICS))
+
+
+def _said_of_world(
+    worlds: Mapping[str, Any], name: str, listed: dict[tuple[str, str], str]
+) -> Iterator[str]:
+    """A world in a few lines: its summary, its classes, and its settings.
+
+    A setting that another world has ``listed`` before is named, and not explained again.
+    """
+    from likewise.errors import LikewiseError
+    from likewise.worlds.settings import settings_of
+
+    try:
+        world = worlds[name]
+    except LikewiseError as error:
+        yield str(error)
+        return
+    yield world.summary
+    yield f"classes: {', '.join(world.classes)}"
+    known = [(one.text, one.about) for one in settings_of(world).values()]
+    own = [one for one in known if one not in listed]
+    width = max((len(text) for text, _ in own), default=0)
+    for text, about in own:
+        yield f"  {text:<{width}}  {about}"
+    for other in dict.fromkeys(listed[one] for one in known if one in listed):
+        same = [one[0] for one in known if listed.get(one) == other]
+        yield f"  and, as {other} has them: {', '.join(same)}"
+    listed.update((one, name) for one in own)
+
+
+def _summaries(registry: Mapping[str, Any]) -> list[tuple[str, str]]:
+    from likewise.experiments.learners import summary_of
+
+    return [(name, _said(lambda name=name: summary_of(registry[name]))) for name in registry]
+
+
+def _said(about: Any) -> str:
+    """A line about something, or that its package cannot be loaded; the list goes on."""
+    from likewise.errors import LikewiseError
+
+    try:
+        return str(about())
+    except LikewiseError as error:
+        return str(error)
 
 
 def _section(title: str, rows: Iterable[tuple[str, str]]) -> None:
@@ -52,5 +96,5 @@ def _section(title: str, rows: Iterable[tuple[str, str]]) -> None:
     width = max(len(name) for name, _ in kept)
     click.echo(title)
     for name, about in kept:
-        click.echo(f"  {name:<{width}}  {about}")
+        click.echo(f"  {name:<{width}}  {about}".rstrip())
     click.echo()

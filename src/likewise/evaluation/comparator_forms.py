@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import scipy.sparse as sp
 
+from likewise.evaluation.solver import sparse as sp
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses import Bits
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from likewise.errors import LikewiseError
 from likewise.evaluation.comparator_forms import Form, Rows
+from likewise.evaluation.solver import linprog
+from likewise.evaluation.solver import sparse as sp
 from likewise.fixed_point import FloatArray, IntArray
 
 __all__ = ["BROKEN_BY", "ROWS_AT_ONCE", "ComparatorError", "Demands", "Solution", "solve"]
@@ -97,8 +98,6 @@ def _program(
     form: Form, objective: FloatArray, rows: Rows, bounds: FloatArray
 ) -> tuple[FloatArray, float, FloatArray]:
     """The solution with these rows, its value, and the multipliers of the rows, at least 0."""
-    from scipy.optimize import linprog
-
     order, total = form.order(), form.total()
     left = sp.vstack([order, rows], format="csr")
     result = linprog(

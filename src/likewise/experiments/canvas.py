@@ -14,18 +14,26 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import matplotlib.style
 import numpy as np
 import numpy.typing as npt
-from matplotlib.axes import Axes
-from matplotlib.colors import to_hex, to_rgb
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, StrMethodFormatter
+
+from likewise.extras import missing
+
+try:
+    import matplotlib.style
+    from matplotlib.axes import Axes
+    from matplotlib.colors import to_hex, to_rgb
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.ticker import MaxNLocator, NullLocator, StrMethodFormatter
+except ImportError as error:
+    raise missing("Drawing", "matplotlib", "study", error) from error
 
 __all__ = [
-    "BLUE", "DASHED", "INK", "PALE", "PERCENT", "SOFT", "STYLE", "VERMILION", "axes_on", "beside",
-    "canvas", "colour_of", "dark", "finish", "inline", "name_points", "named_lines", "said",
-    "spread",
+    "BLUE", "DASHED", "INK", "PALE", "PERCENT", "SOFT", "STYLE", "VERMILION", "WIDTH", "Axes",
+    "Figure", "Line2D", "MaxNLocator", "NullLocator", "Patch", "axes_on", "beside", "canvas",
+    "colour_of", "dark", "finish", "inline", "name_points", "named_lines", "said", "spread",
 ]  # fmt: skip
 
 INK, SOFT, PALE = "#222222", "#5f5f5f", "#dddddd"

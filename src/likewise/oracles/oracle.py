@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from typing import Protocol, cast
 
 import numpy as np
 
-from likewise.errors import ParameterError
+from likewise.errors import ParameterError, SlowEngine
+from likewise.extras import MissingLibraryError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Noise
 
-__all__ = ["ENGINES", "Engine", "Oracle"]
+__all__ = ["ENGINES", "Engine", "Oracle", "load_engine"]
 
 ENGINES = ("compiled", "reference")
 
@@ -31,6 +34,23 @@ class Engine(Protocol):
         draws: int,
     ) -> Bits:
         """What each of some draws of h predicts on each point."""
+
+
+@cache
+def load_engine(name: str) -> Engine:
+    """The engine of that name; where its library is missing, the reference, and a warning once.
+
+    Every engine makes the same draws, so a learner that was saved with one continues with another.
+    """
+    try:
+        return cast(Engine, import_module(f"likewise.oracles.engines.{name}"))
+    except MissingLibraryError as error:
+        warnings.warn(
+            f"{error}. Until then the reference engine makes the draws: the same ones, slower.",
+            SlowEngine,
+            stacklevel=2,
+        )
+        return cast(Engine, import_module("likewise.oracles.engines.reference"))
 
 
 @dataclass
@@ -67,5 +87,5 @@ class Oracle:
     ) -> Bits:
         """What each of some draws of h predicts on each point, shape (draws, points)."""
         self.calls += draws
-        engine = cast(Engine, import_module(f"likewise.oracles.engines.{self.engine}"))
+        engine = load_engine(self.engine)
         return engine.approvals(self.hypotheses, costs, noise, points, first_draw, draws)

@@ -7,6 +7,7 @@ from likewise.worlds.adversarial import Adversarial
 from likewise.worlds.base import Course, Encounter, Recorded, Steady, View, World
 from likewise.worlds.drift import Drift
 from likewise.worlds.loans import Loans
+from likewise.worlds.settings import Setting, setting, settings_of
 from likewise.worlds.strategic import Strategic
 
 __all__ = [
@@ -19,8 +20,11 @@ __all__ = [
     "Encounter",
     "Loans",
     "Recorded",
+    "Setting",
     "Steady",
     "Strategic",
     "View",
     "World",
+    "setting",
+    "settings_of",
 ]

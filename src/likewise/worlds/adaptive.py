@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.errors import ParameterError
 from likewise.randomness import Purpose, Stream
 from likewise.worlds.base import Approved, Course, Encounter, View
 from likewise.worlds.loans import REGIONS, LoanSettings, applicants
+from likewise.worlds.settings import setting
 
 __all__ = ["Adaptive"]
 
@@ -26,17 +26,14 @@ class Adaptive(LoanSettings):
     round fortunes fade by ``fading``. Fortune shifts the soundness that repaying takes.
     """
 
-    pull: float = 0.004
-    fading: float = 0.02
+    pull: float = setting(
+        0.004, "how far one loan moves the fortune of its region", low=0, high=0.1
+    )
+    fading: float = setting(
+        0.02, "the share of fortune that is lost every round", low=0, high=1, beyond=True
+    )
     name = "adaptive"
     summary = "loans, where approvals change who can repay later"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.pull <= 0.1 or not 0 < self.fading <= 1:
-            raise ParameterError(
-                "pull, fading", "must be in [0, 0.1] and (0, 1]", (self.pull, self.fading), ""
-            )
 
     def course(self) -> Course:
         """Regions begin with no fortune at all."""

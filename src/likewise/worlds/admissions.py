@@ -19,6 +19,7 @@ from likewise.hypotheses import Cut, HypothesisClass, Pool
 from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.worlds.base import Encounter, Steady
+from likewise.worlds.settings import setting
 
 __all__ = ["Admissions"]
 
@@ -41,15 +42,11 @@ class Admissions(Steady):
     """k applicants a round, a pool of about four hundred cuts, five readers by majority."""
 
     seed: int
-    k: int = 4
-    rule: Rule | str = "majority"
+    k: int = setting(4, "the number of people a round", low=1, high=10_000)
+    rule: Rule | str = setting("majority", "when objections make a report")
     name = "admissions"
     summary = "a college, twelve models with cuts, five readers; used for choosing defaults"
     classes = ("pool",)
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ParameterError("k", "must be at least 1", self.k, "It is the people a round.")
 
     @property
     def schema(self) -> FeatureSchema:

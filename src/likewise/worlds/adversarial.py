@@ -8,17 +8,17 @@ people against the policy. The other labels are honest, or nobody could learn an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from likewise.auditing import Panel
-from likewise.errors import ParameterError
+from likewise.auditing import Panel, Rule
 from likewise.fixed_point import ONE, IntArray
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 from likewise.worlds.base import Course, Encounter, View
 from likewise.worlds.loans import SCHEMA, LoanSettings, applicants, five_auditors
+from likewise.worlds.settings import setting
 
 __all__ = ["Adversarial"]
 
@@ -31,14 +31,11 @@ RULES = ("majority", "at_least(2)", "all", "veto({0})")
 class Adversarial(LoanSettings):
     """The worst of ``loans``: rounds of 2 to k people, ``spite`` of them labelled against π^t."""
 
-    spite: float = 0.25
+    spite: float = setting(0.25, "the chance that a label is set against the policy", low=0, high=1)
+    # No setting here: the adversary picks another rule every round.
+    rule: Rule | str = field(default="majority", init=False)
     name = "adversarial"
     summary = "people, labels, panel and rule picked against the deployed policy"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.spite <= 1:
-            raise ParameterError("spite", "must be in [0, 1]", self.spite, "It is a share.")
 
     def course(self) -> Course:
         """The adversary has no memory; it needs none."""

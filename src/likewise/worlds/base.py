@@ -1,4 +1,4 @@
-"""A world: who arrives, what becomes of them, and who sits on the panel."""
+"""The base of all worlds: a stream of rounds, each with people, their labels and a panel."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import HypothesisClass
 from likewise.schema import FeatureSchema, People
+from likewise.worlds.settings import check_settings, known_setting, settings_of
 
 __all__ = ["Course", "Encounter", "Recorded", "Steady", "View", "World"]
 
@@ -31,7 +32,7 @@ class Encounter:
 
     @cached_property
     def pivots(self) -> Pivots:
-        """Whose distance decides on each pair; no learner ever sees it."""
+        """The pivot of every pair and its distance; no learner ever sees them."""
         return self.panel.pivots(self.people)
 
 
@@ -60,7 +61,9 @@ class Course(ABC):
 class World(ABC):
     """A stream of rounds: the same for the same seed and the same decisions.
 
-    Algorithm "Online Learning with Individual Fairness", the adversary's part.
+    Algorithm "Online Learning with Individual Fairness", the adversary's part. A world is a
+    dataclass whose first field is its ``seed``; the others are its settings, by whose names
+    ``make``, studies and the command line set them (see :mod:`likewise.worlds.settings`).
     """
 
     name: str
@@ -68,16 +71,29 @@ class World(ABC):
     k: int
     classes: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        check_settings(self)
+
     @classmethod
     def make(cls, seed: int, **settings: Any) -> Self:
-        """A world from its seed and its settings by name, as studies and the command line do."""
-        try:
-            return cls(seed, **settings)  # type: ignore[call-arg] # worlds are dataclasses
-        except TypeError as error:
-            raise ParameterError(
-                "world", f"must be made of its seed and settings, {cls.__name__}(seed, …)",
-                settings, f"{error}.",
-            ) from error  # fmt: skip
+        """A world from its seed and its settings by name, as studies and the command line do.
+
+        >>> from likewise.worlds import Drift
+        >>> Drift.make(1, spell=200).spell
+        200
+        """
+        for name in settings:
+            known_setting(cls, name)
+        for known in settings_of(cls).values():
+            if known.required and known.name not in settings:
+                raise ParameterError(
+                    known.name, "must be given", None, f"It is a setting of {cls.__name__}."
+                )
+        return cls(seed, **settings)  # type: ignore[call-arg] # its first field is the seed
+
+    def caveat(self, rounds: int) -> str | None:  # noqa: ARG002
+        """A sentence that readers of a game of so many rounds should know, if there is one."""
+        return None
 
     @property
     @abstractmethod

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from likewise.errors import ParameterError
 from likewise.randomness import Purpose, Stream
 from likewise.worlds.base import Encounter
 from likewise.worlds.loans import LoanWorld, applicants
+from likewise.worlds.settings import setting
 
 __all__ = ["Drift"]
 
@@ -23,15 +23,24 @@ class Drift(LoanWorld):
     In a recession the soundness that half of the applicants need to repay is ``depth`` higher.
     """
 
-    spell: int = 1000
-    depth: float = 0.12
+    spell: int = setting(
+        1000, "the number of rounds that good years and recessions last in turn",
+        low=1, high=10**9,
+    )  # fmt: skip
+    depth: float = setting(
+        0.12, "how much sounder one must be in a recession to repay as likely", low=0, high=1
+    )
     name = "drift"
     summary = "loans, with recessions that come without warning"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.spell < 1:
-            raise ParameterError("spell", "must be at least 1", self.spell, "It counts rounds.")
+    def caveat(self, rounds: int) -> str | None:
+        """Before the first recession there is nothing to see."""
+        if rounds > self.spell:
+            return None
+        return (
+            f"the first recession begins in round {self.spell + 1:,}, so {rounds:,} rounds of "
+            f"drift are rounds of loans. Play more of them, or set a shorter spell."
+        )
 
     def encounter(self, t: int) -> Encounter:
         """k applicants of the day, in the economy of the day."""

@@ -23,6 +23,7 @@ from likewise.hypotheses import Cut, HypothesisClass, Pool, Segments
 from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.worlds.base import Encounter, Steady, World
+from likewise.worlds.settings import setting
 
 __all__ = ["REGIONS", "SCHEMA", "LoanSettings", "LoanWorld", "Loans", "applicants", "five_auditors"]
 
@@ -49,28 +50,25 @@ _WORDS = 16
 
 @dataclass(frozen=True)
 class LoanSettings(World):
-    """What all worlds of lending share: the market, the auditors, the classes.
+    """The settings that all worlds of lending share: the market, the auditors, the classes.
 
-    ``luck`` is how much of repayment no feature explains, ``harshness`` how many points the bureau
-    takes from the self-employed, and ``leniency`` multiplies all the auditors' distances.
+    ``leniency`` multiplies the distances of the four auditors who weigh features. The neighbour's
+    is the difference of two marks in the interview, of which there is no more or less lenient one:
+    it stays as it is.
     """
 
     seed: int
-    k: int = 8
-    rule: Rule | str = "majority"
-    luck: float = 0.05
-    harshness: float = 60.0
-    leniency: float = 1.0
+    k: int = setting(8, "the number of people a round", low=1, high=10_000)
+    rule: Rule | str = setting("majority", "when objections make a report")
+    luck: float = setting(0.05, "the share of repayment that no feature explains", low=0, high=1)
+    harshness: float = setting(
+        60.0, "the points that the bureau takes from the self-employed", low=0, high=200
+    )
+    leniency: float = setting(
+        1.0, "a factor on the distances of the auditors who weigh features",
+        low=0.01, high=10,
+    )  # fmt: skip
     classes = ("segments", "segments-large", "pool")
-
-    def __post_init__(self) -> None:
-        if self.k < 1:
-            raise ParameterError("k", "must be at least 1", self.k, "It is the people a round.")
-        for name, low, high in (("luck", 0, 1), ("harshness", 0, 200), ("leniency", 0.01, 10)):
-            if not low <= getattr(self, name) <= high:
-                raise ParameterError(
-                    name, f"must be in [{low}, {high}]", getattr(self, name), "See LoanSettings."
-                )
 
     @property
     def schema(self) -> FeatureSchema:
@@ -91,7 +89,9 @@ class LoanSettings(World):
             return _segments(20, ["purpose", "region", "employment"])
         if kind == "pool":
             return _pool(self.seed)
-        raise ParameterError("hypotheses", f"must be one of {', '.join(self.classes)}", kind, "")
+        raise ParameterError(
+            "hypotheses", f"must be one of {', '.join(self.classes)}", kind, "Check the spelling."
+        )
 
     def round_of(self, t: int, x: FloatArray, labels: IntArray) -> Encounter:
         """Applicants of round t before the panel of five."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.errors import ParameterError
 from likewise.fixed_point import ONE, FloatArray
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 from likewise.worlds.base import Course, Encounter, View
 from likewise.worlds.loans import SCHEMA, LoanSettings, applicants
+from likewise.worlds.settings import setting
 
 __all__ = ["Strategic"]
 
@@ -30,17 +30,14 @@ class Strategic(LoanSettings):
     Moving by the whole reach costs ``price`` in chances of approval, smaller moves in proportion.
     """
 
-    reach: int = 90
-    price: float = 0.15
+    reach: int = setting(
+        90, "the points by which an applicant can raise the score at most", low=0, high=500
+    )
+    price: float = setting(
+        0.15, "the cost of the whole reach, in chances of approval", low=0, high=1
+    )
     name = "strategic"
     summary = "loans, whose applicants see the policy and move towards approval at a cost"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.reach <= 500 or not 0 <= self.price <= 1:
-            raise ParameterError(
-                "reach, price", "must be in [0, 500] and [0, 1]", (self.reach, self.price), ""
-            )
 
     def course(self) -> Course:
         """Every round, applicants look at the policy that is about to be deployed."""

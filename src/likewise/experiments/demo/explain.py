@@ -41,7 +41,7 @@ class Case:
     reported: bool
 
     def objects(self, auditor: str) -> bool:
-        """Whether an auditor objects to the pair."""
+        """True if an auditor objects to the pair."""
         return self.gap > self.distances[auditor] + self.sensitivity
 
     @property
@@ -83,7 +83,7 @@ def points(units: int) -> str:
 
 
 def explain(moment: Moment, learner: Learner) -> tuple[Part, ...]:
-    """What happened in a round, for readers who are not programmers. Plain text, not HTML."""
+    """A round in plain words, for readers who are not programmers; text, not HTML."""
     case = case_of(moment, learner.sensitivity)
     return (
         Part("The two people", _people(moment, case)),

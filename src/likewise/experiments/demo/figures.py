@@ -6,9 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
 
 from likewise.experiments.canvas import (
     BLUE,
@@ -19,6 +16,9 @@ from likewise.experiments.canvas import (
     SOFT,
     STYLE,
     VERMILION,
+    Axes,
+    MaxNLocator,
+    Patch,
     axes_on,
     canvas,
     colour_of,
@@ -28,8 +28,9 @@ from likewise.experiments.canvas import (
     named_lines,
     said,
 )  # fmt: skip
+from likewise.experiments.configurations import fraction
 from likewise.experiments.demo.explain import Case, case_of, points
-from likewise.experiments.demo.run import Demo, Shown, fraction
+from likewise.experiments.demo.run import Demo, Shown
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.game import Moment
 
@@ -46,7 +47,7 @@ def violation_figure(demo: Demo) -> str:
     """Rounds in violation so far, for every learner; below, for those who listen to the panel."""
     fig = canvas(440)
     above = axes_on(fig, 258, 150, "Rounds in violation so far: all learners")
-    below = axes_on(fig, 38, 150, "The same, without those deaf to the panel")
+    below = axes_on(fig, 38, 150, "The same, without those who ignore the panel")
     every = {s.name: s.transcript.violation.cumsum() for s in demo.shown}
     above.plot([0, demo.rounds], [0, demo.rounds], color=SOFT, lw=1, ls=DASHED)
     named_lines(above, every, COUNT, [(demo.rounds, "every round", SOFT)])
@@ -80,7 +81,7 @@ def error_figure(demo: Demo) -> str:
 
 @STYLE
 def frontier_figure(demo: Demo) -> str:
-    """What each eta brings: violations and reports against the error rate."""
+    """Violations and reports against the error rate, for each eta."""
     fig = canvas(480)
     kinds = ("violations", "reports")
     titles = ("Rounds in violation, by eta", "Rounds with a report, by eta")

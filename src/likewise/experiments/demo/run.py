@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from likewise.errors import ParameterError
-from likewise.evaluation.comparator import BestFair, best_fair_policy
+from likewise.evaluation import BestFair, best_fair_policy, faced_rounds
 from likewise.evaluation.counts import Summary, summarise
-from likewise.evaluation.faced import faced_rounds
-from likewise.experiments.learners import Settings, make_learner
+from likewise.experiments.configurations import Configuration
+from likewise.experiments.learners import Task, make_learner
+from likewise.experiments.parallel import Progress, in_processes, silent
 from likewise.game import Moment, Transcript, play
 from likewise.learning import Learner, SelfTuned
 from likewise.worlds import Loans, Recorded, Steady, World
 
-__all__ = ["GAMES", "Demo", "FrontierPoint", "Game", "Shown", "fraction", "run_demo"]
+__all__ = ["GAMES", "Demo", "FrontierPoint", "Shown", "run_demo"]
 
 SHOWN = ("accuracy-only", "constant", "untaught", "paper", "self-tuned", "exact")
 # The knob of our two players; that of the one that draws less often, since its games take longer.
@@ -25,37 +24,15 @@ FRONTIER_ETAS = {"self-tuned": (1.0, 0.25, 0.0625), "exact": (1.0, 0.5, 0.25, 0.
 DEFAULT_ETA = SelfTuned().eta
 
 
-@dataclass(frozen=True)
-class Game:
-    """One game of the demo: a learner, and eta where it has one."""
-
-    name: str
-    eta: float | None = None
-
-    @property
-    def title(self) -> str:
-        """The learner and its eta."""
-        return self.name if self.eta is None else f"{self.name}, eta = {fraction(self.eta)}"
-
-
-def fraction(eta: float) -> str:
-    """A setting of eta as people say it.
-
-    >>> fraction(0.25)
-    '1/4'
-    """
-    return str(Fraction(eta).limit_denominator(1024))
-
-
-def _shown_as(name: str) -> Game:
-    return Game(name, DEFAULT_ETA if name in FRONTIER_ETAS else None)
+def _shown_as(name: str) -> Configuration:
+    return Configuration(name, DEFAULT_ETA if name in FRONTIER_ETAS else None)
 
 
 # Each once, and those that take longest first, so that nobody waits for them at the end.
 GAMES = tuple(
     dict.fromkeys([
-        Game("paper"),
-        *(Game(name, eta) for name, etas in FRONTIER_ETAS.items() for eta in etas),
+        Configuration("paper"),
+        *(Configuration(name, eta) for name, etas in FRONTIER_ETAS.items() for eta in etas),
         *map(_shown_as, SHOWN),
     ])
 )  # fmt: skip
@@ -72,7 +49,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class FrontierPoint:
-    """What one setting of eta costs and brings."""
+    """The counts of one setting of eta."""
 
     learner: str
     eta: float
@@ -105,23 +82,20 @@ class Demo:
 
 @dataclass(frozen=True)
 class _Plan:
-    """What all games of a demo have in common."""
+    """The settings that all games of a demo have in common."""
 
     rounds: int
     seed: int
     alpha: float
     eps: float
 
-    def learner(self, game: Game) -> Learner:
+    def learner(self, game: Configuration) -> Learner:
         """The learner of a game. That of the paper with fewer draws than its own, for time."""
         world = Loans(self.seed)
+        task = Task(world.hypotheses(), world.k, self.seed, self.rounds)
         return make_learner(
-            game.name,
-            Settings(
-                world.hypotheses(), world.schema, world.k, self.seed, self.rounds,
-                alpha=self.alpha, eps=self.eps, eta=game.eta, draws="r",
-            ),
-        )  # fmt: skip
+            game.learner, task, replace(game.settings(self.alpha, self.eps), draws="r")
+        )
 
 
 def run_demo(
@@ -131,7 +105,7 @@ def run_demo(
     alpha: float = 0.3,
     eps: float | None = None,
     jobs: int = 1,
-    progress: Callable[[str, int], None] = lambda what, done: None,  # noqa: ARG005
+    progress: Progress = silent,
 ) -> Demo:
     """Play the demo's games, ``jobs`` of them at a time; without one, eps is alpha.
 
@@ -154,7 +128,7 @@ def run_demo(
         seed=seed,
         shown=tuple(Shown(n, g, summarise(g, best.error)) for n, g in games.items()),
         frontier=tuple(
-            _frontier_point(name, eta, played[Game(name, eta)])
+            _frontier_point(name, eta, played[Configuration(name, eta)])
             for name, etas in FRONTIER_ETAS.items()
             for eta in etas
         ),
@@ -177,23 +151,18 @@ def _best_fair(plan: _Plan) -> BestFair:
     return best_fair_policy(hypotheses, faced_rounds(encounters, hypotheses), plan.alpha - plan.eps)
 
 
-def _play_all(
-    plan: _Plan, jobs: int, progress: Callable[[str, int], None]
-) -> dict[Game, Transcript]:
+def _play_all(plan: _Plan, jobs: int, progress: Progress) -> dict[Configuration, Transcript]:
     """All games, by several processes; a game does not depend on which of them plays it."""
-    from joblib import Parallel, delayed
-
-    found: dict[Game, Transcript] = {}
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    for game, transcript in parallel(delayed(_play)(plan, game) for game in GAMES):
+    found: dict[Configuration, Transcript] = {}
+    for game, transcript in in_processes(_play, ((plan, game) for game in GAMES), jobs):
         found[game] = transcript
         progress(game.title, len(found))
     return found
 
 
-def _play(plan: _Plan, game: Game) -> tuple[Game, Transcript]:
-    """One game; of those that are shown, the second half is kept whole."""
-    kept = plan.rounds // 2 if _shown_as(game.name) == game else plan.rounds + 1
+def _play(plan: _Plan, game: Configuration) -> tuple[Configuration, Transcript]:
+    """One game; of those that are shown, every moment of the second half is kept."""
+    kept = plan.rounds // 2 if _shown_as(game.learner) == game else plan.rounds + 1
     world = _world(plan.seed, plan.rounds)
     return game, play(world, plan.learner(game), plan.rounds, keep=lambda t: t >= kept)
 

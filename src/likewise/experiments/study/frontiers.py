@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
-
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator, NullLocator
 
 from likewise.experiments.canvas import (
     PERCENT,
     STYLE,
     WIDTH,
+    Axes,
+    Figure,
+    Line2D,
+    MaxNLocator,
+    NullLocator,
     canvas,
     colour_of,
     finish,
     name_points,
 )  # fmt: skip
-from likewise.experiments.demo.run import fraction
-from likewise.experiments.study.configurations import ALPHA, Configuration
+from likewise.experiments.configurations import Configuration, fraction
+from likewise.experiments.study.spec import ALPHA
 from likewise.experiments.study.tables import Point
 
 __all__ = ["frontiers_svg", "write_frontiers"]
 
-# Shapes tell the learners apart without colour.
+# Shapes tell the learners apart without colour; others than these get the next of OTHERS.
 MARKERS = {"self-tuned": "o", "exact": "s", "paper": "^", "untaught": "D"}
+OTHERS = ("P", "X", "v", "*", "<", ">", "p", "h")
 TICKS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000)
 COLUMNS, LEFT, RIGHT, HEAD, FOOT = 2, 44, 12, 72, 44
 HIGH, ROW = 180, 248  # a panel, and a panel with its title and what its x axis says
@@ -47,11 +49,19 @@ def frontiers_svg(worlds: Mapping[str, Sequence[Point]]) -> str:
     shown = {name: [p for p in found if p.eps == ALPHA] for name, found in worlds.items()}
     rows = -(-len(shown) // COLUMNS)
     fig = canvas(HEAD + ROW * rows)
+    markers = _markers(p.configuration.learner for found in shown.values() for p in found)
     for place, (name, found) in enumerate(shown.items()):
-        _panel(_axes(fig, place), name, found)
-    _legend(fig, shown)
+        _panel(_axes(fig, place), name, found, markers)
+    _legend(fig, markers)
     told = " ".join(f"{name}: {'; '.join(map(_told, found))}." for name, found in shown.items())
     return _as_file(finish(fig, "frontiers", f"Rounds in violation against error. {told}"), fig)
+
+
+def _markers(learners: Iterable[str]) -> dict[str, str]:
+    """A shape for each learner that is there: its own, or one of those that nobody has."""
+    there = dict.fromkeys(learners)
+    known = {name: mark for name, mark in MARKERS.items() if name in there}
+    return known | dict(zip((n for n in there if n not in MARKERS), cycle(OTHERS), strict=False))
 
 
 def _axes(fig: Figure, place: int) -> Axes:
@@ -80,7 +90,7 @@ def _scale(axes: Axes, marks: Sequence[tuple[float, float]]) -> None:
     axes.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
 
 
-def _panel(axes: Axes, name: str, found: Sequence[Point]) -> None:
+def _panel(axes: Axes, name: str, found: Sequence[Point], markers: Mapping[str, str]) -> None:
     """One world: a line for each learner over its knob."""
     longest = max(p.rounds[-1] for p in found)
     axes.set_title(f"{name}, T = {longest:,}", loc="left", size=13, weight="bold")
@@ -90,7 +100,7 @@ def _panel(axes: Axes, name: str, found: Sequence[Point]) -> None:
         line = [(100 * p.error[-1], p.violations[-1]) for p in mine]
         colour = colour_of(learner)
         axes.plot(
-            *zip(*line, strict=True), color=colour, marker=MARKERS[learner], ms=8, lw=1.4,
+            *zip(*line, strict=True), color=colour, marker=markers[learner], ms=8, lw=1.4,
             mec="white", mew=0.7, clip_on=False,
         )  # fmt: skip
         lines.append(line)
@@ -101,7 +111,7 @@ def _panel(axes: Axes, name: str, found: Sequence[Point]) -> None:
 
 
 def _knob(configuration: Configuration) -> str:
-    """What was turned: eta, or by how much the paper's noise was divided."""
+    """The knob as it was set: eta, or by how much the paper's noise was divided."""
     if configuration.eta is not None:
         return fraction(configuration.eta)
     if configuration.noise_divisor is not None:
@@ -110,21 +120,20 @@ def _knob(configuration: Configuration) -> str:
     return ""
 
 
-def _legend(fig: Figure, shown: Mapping[str, Sequence[Point]]) -> None:
-    """What the axes are, and whose the marks are."""
+def _legend(fig: Figure, markers: Mapping[str, str]) -> None:
+    """A line about the axes, and whose the marks are."""
     tall = fig.get_figheight() * 72
     fig.text(4 / WIDTH, 1 - 18 / tall, "Rounds in violation against error", weight="bold", size=14)
     says = "Beside the marks: eta, or by what the paper's noise is divided"
     fig.text(4 / WIDTH, 1 - 61 / tall, says, size=12)
-    there = {p.configuration.learner for found in shown.values() for p in found}
     handles = [
         Line2D([], [], color=colour_of(name), marker=mark, ms=8, lw=1.4, label=name)
-        for name, mark in MARKERS.items()
-        if name in there
+        for name, mark in markers.items()
     ]
     fig.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(0, 1 - 22 / tall), ncols=len(MARKERS),
-        frameon=False, columnspacing=1.4, handletextpad=0.5, borderpad=0.3,
+        handles=handles, loc="upper left", bbox_to_anchor=(0, 1 - 22 / tall),
+        ncols=max(4, len(markers)), frameon=False, columnspacing=1.4, handletextpad=0.5,
+        borderpad=0.3,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from likewise.experiments.environments import CHOOSING, JUDGING
-from likewise.experiments.study.run import StudySpec
+from likewise.experiments.study.spec import StudySpec
 
 __all__ = ["PARTS"]
 

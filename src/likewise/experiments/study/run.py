@@ -1,4 +1,4 @@
-"""The studies behind the tables: our learners beside the paper's, on frontiers, in one world.
+"""Running a study: our learners beside the paper's, on frontiers, in one world.
 
 Every run is kept in a folder as JSON, so that a study that was stopped goes on where it was.
 """
@@ -7,74 +7,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from likewise.evaluation.comparator import best_fair_policy
+from likewise.evaluation import best_fair_policy, faced_rounds
 from likewise.evaluation.counts import summarise
-from likewise.evaluation.faced import faced_rounds
-from likewise.experiments.environments import ENVIRONMENTS
-from likewise.experiments.study.configurations import ALPHA, Configuration
-from likewise.game import Transcript, parse_delay, play
+from likewise.experiments.configurations import Configuration
+from likewise.experiments.environments import environment, hypotheses_of
+from likewise.experiments.learners import Task, make_learner
+from likewise.experiments.parallel import Progress, in_processes, silent
+from likewise.experiments.simulation import checked_delay
+from likewise.experiments.study.spec import ALPHA, Result, StudySpec
+from likewise.game import Transcript, play
+from likewise.learning import Learner
 from likewise.learning.learner import ALGORITHM
-from likewise.worlds import Encounter, Recorded, Steady, World
+from likewise.worlds import Encounter, Recorded, Steady
 
-__all__ = ["Result", "StudySpec", "run_study"]
-
-
-@dataclass(frozen=True)
-class StudySpec:
-    """What is run: a world, seeds, horizons, both values of eps, and the grids of knobs.
-
-    ``heard`` lists (feedback, delay, audit share) for our learners.
-    """
-
-    world: str = "loans"
-    hypotheses: str | None = None
-    seeds: tuple[int, ...] = (101, 102, 103, 104, 105)
-    horizons: tuple[int, ...] = (500, 2000, 8000)
-    eps: tuple[float, ...] = (0.3, 0.1)
-    etas: tuple[float, ...] = (1.0, 0.25, 0.0625)
-    noise_divisors: tuple[float, ...] = (1.0, 1e4, 1e5, 1e6)
-    heard: tuple[tuple[str, str, float], ...] = (("full", "0", 1.0),)
-
-    def configurations(self) -> tuple[Configuration, ...]:
-        """All points, ours first."""
-        ours = [
-            Configuration(name, eta, None, *heard)
-            for name in ("self-tuned", "exact")
-            for heard in self.heard
-            for eta in self.etas
-        ]
-        paper = [Configuration("paper", noise_divisor=d) for d in self.noise_divisors]
-        return (*ours, Configuration("untaught"), *paper)
-
-
-@dataclass(frozen=True)
-class Result:
-    """What one configuration did with one seed by one horizon."""
-
-    learner: str
-    eta: float | None
-    noise_divisor: float | None
-    eps: float
-    seed: int
-    rounds: int
-    error_rate: float
-    violations: int
-    reports: int
-    last_quarter: float
-    oracle_calls: int
-    comparator_error_rate: float
-    feedback: str = "full"
-    delay: str = "0"
-    audit_share: float = 1.0
-
-    @property
-    def configuration(self) -> Configuration:
-        """Whose it is."""
-        return Configuration(**{f.name: getattr(self, f.name) for f in fields(Configuration)})
+__all__ = ["run_study"]
 
 
 @dataclass(frozen=True)
@@ -94,21 +44,25 @@ class _Job:
 
 
 def run_study(
-    spec: StudySpec,
-    folder: Path,
-    *,
-    jobs: int = 2,
-    progress: Callable[[str, int], None] = lambda what, done: None,  # noqa: ARG005
+    spec: StudySpec, folder: Path, *, jobs: int = 2, progress: Progress = silent
 ) -> list[Result]:
     """Run what is not in the folder yet, and read all of it."""
-    from joblib import Parallel, delayed
-
+    _refuse_early(spec)
     folder.mkdir(parents=True, exist_ok=True)
     work = [_Job(spec, eps, seed, folder) for eps in spec.eps for seed in spec.seeds]
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    for done, job in enumerate(parallel(delayed(_run)(job) for job in work), start=1):
+    for done, job in enumerate(in_processes(_run, ((job,) for job in work), jobs), start=1):
         progress(f"eps {job.eps:g}, seed {job.seed}", done)
-    return list(_read(job for job in work))
+    return list(_read(work))
+
+
+def _refuse_early(spec: StudySpec) -> None:
+    """Make every world and every learner once, before anything takes time."""
+    for eps in spec.eps:
+        job = _Job(spec, eps, spec.seeds[0], Path())
+        table = _Table(job)
+        for configuration in spec.configurations():
+            checked_delay(configuration.delay, max(spec.horizons))
+            table.learner(configuration, max(spec.horizons))
 
 
 def _read(work: Iterable[_Job]) -> Iterable[Result]:
@@ -123,27 +77,32 @@ def _run(job: _Job) -> _Job:
     wanting = [c for c in job.spec.configurations() if not job.file(c).exists()]
     if not wanting:
         return job
-    world = ENVIRONMENTS[job.spec.world](job.seed)
-    environment = _Environment(job, world)
+    table = _Table(job)
+    table.prepare()
     for configuration in wanting:
-        rows = [asdict(row) for row in environment.play(configuration)]
+        rows = [asdict(row) for row in table.play(configuration)]
         part = job.file(configuration).with_suffix(".part")
         part.write_text(json.dumps(rows))
         part.rename(job.file(configuration))
     return job
 
 
-class _Environment:
+class _Table:
     """A world with the best fair policy for each horizon: known beforehand where it is steady."""
 
-    def __init__(self, job: _Job, world: World) -> None:
+    def __init__(self, job: _Job) -> None:
         self._job, self._longest = job, max(job.spec.horizons)
-        self._world = Recorded(world, self._longest) if isinstance(world, Steady) else world
-        self._hypotheses = world.hypotheses(job.spec.hypotheses)
+        self._world = environment(job.spec.world).make(job.seed)
+        self._hypotheses = hypotheses_of(self._world, job.spec.hypotheses)
         self._best: dict[int, float] = {}
+
+    def prepare(self) -> None:
+        """Make the rounds of a steady world, and find the best fair policies."""
         if isinstance(self._world, Steady):
+            recorded = Recorded(self._world, self._longest)
             rounds = range(1, self._longest + 1)
-            self._best = self._best_fair([self._world.encounter(t) for t in rounds])
+            self._best = self._best_fair([recorded.encounter(t) for t in rounds])
+            self._world = recorded
 
     def _best_fair(self, encounters: Sequence[Encounter]) -> dict[int, float]:
         """Its error by each horizon that these rounds reach."""
@@ -152,25 +111,35 @@ class _Environment:
         reached = [n for n in self._job.spec.horizons if n <= len(faced)]
         return {n: best_fair_policy(self._hypotheses, faced[:n], slack).error for n in reached}
 
+    def learner(self, configuration: Configuration, rounds: int) -> Learner:
+        """The learner of a configuration, for a game of so many rounds, at alpha = 0.3."""
+        job = self._job
+        # The paper's own would be five times the draws, with k Laplace variables a point each. The
+        # grid of scales makes up for the second; the first only makes its scores more exact.
+        settings = replace(configuration.settings(ALPHA, job.eps), draws="r", noise="per-point")
+        task = Task(self._hypotheses, self._world.k, job.seed, rounds)
+        return make_learner(configuration.learner, task, settings)
+
     def play(self, configuration: Configuration) -> Iterable[Result]:
-        """What one configuration does here, by every horizon."""
-        # Only the paper's schedule knows the horizon: to the others, the first rounds of a long
-        # game are a short game.
-        if configuration.learner == "paper":
-            for rounds in self._job.spec.horizons:
-                whole, best = self._play(configuration, rounds)
-                yield self._result(configuration, whole, best[rounds])
-        else:
-            whole, best = self._play(configuration, self._longest)
-            for rounds in self._job.spec.horizons:
-                yield self._result(configuration, whole.first(rounds), best[rounds])
+        """The results of one configuration here, by every horizon."""
+        longest = self.learner(configuration, self._longest)
+        played: tuple[Transcript, dict[int, float]] | None = None
+        for rounds in self._job.spec.horizons:
+            learner = self.learner(configuration, rounds)
+            # To a learner that does not know the horizon, the first rounds of a long game are a
+            # short game.
+            if learner.spec() != longest.spec():
+                short, best = self._play(configuration, learner, rounds)
+            else:
+                played = played or self._play(configuration, longest, self._longest)
+                short, best = played[0].first(rounds), played[1]
+            yield self._result(configuration, short, best[rounds])
 
     def _play(
-        self, configuration: Configuration, rounds: int
+        self, configuration: Configuration, learner: Learner, rounds: int
     ) -> tuple[Transcript, dict[int, float]]:
-        job, reacts = self._job, not self._best
-        learner = configuration.make(self._hypotheses, self._world.k, job.eps, job.seed, rounds)
-        delay = parse_delay(configuration.delay)
+        reacts = not self._best
+        delay = checked_delay(configuration.delay, rounds)
         whole = play(self._world, learner, rounds, record=reacts, delay=delay)
         return whole, self._best_fair(whole.encounters) if reacts else self._best
 

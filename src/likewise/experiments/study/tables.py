@@ -9,9 +9,9 @@ from pathlib import Path
 
 from likewise.errors import LikewiseError
 from likewise.evaluation.counts import growth_exponent
-from likewise.experiments.environments import ENVIRONMENTS
-from likewise.experiments.study.configurations import ALPHA, Configuration
-from likewise.experiments.study.run import Result, StudySpec
+from likewise.experiments.configurations import Configuration
+from likewise.experiments.environments import environment, hypotheses_of
+from likewise.experiments.study.spec import ALPHA, Result, StudySpec
 from likewise.worlds import Steady
 
 __all__ = ["Point", "beaten", "points", "study_markdown", "write_between_marks"]
@@ -74,7 +74,7 @@ def beaten(found: Sequence[Point]) -> list[tuple[Point, Point]]:
         for paper in found
         for mine in found
         if paper.configuration.learner == "paper"
-        and mine.configuration.ours
+        and mine.configuration.self_tuned
         and paper.eps == mine.eps
         and paper.beats(mine)
     ]
@@ -82,8 +82,8 @@ def beaten(found: Sequence[Point]) -> list[tuple[Point, Point]]:
 
 def study_markdown(spec: StudySpec, found: Sequence[Point]) -> str:
     """A table for each eps, and what follows from them."""
-    world = ENVIRONMENTS[spec.world](spec.seeds[0])
-    hypotheses = world.hypotheses(spec.hypotheses)
+    world = environment(spec.world).make(spec.seeds[0])
+    hypotheses = hypotheses_of(world, spec.hypotheses)
     reacts = not isinstance(world, Steady)
     lines = [
         f"World `{spec.world}`, class `{spec.hypotheses or world.classes[0]}`: "
@@ -143,10 +143,10 @@ def _verdict(found: Sequence[Point]) -> str:
 
 
 def _prices(found: Sequence[Point]) -> Iterator[str]:
-    """What it costs to hear less, or later: beside the same learner that hears all at once."""
+    """The price of hearing less, or later, beside the same learner that hears all at once."""
     for point in found:
         mine = point.configuration
-        if not mine.ours or mine == Configuration(mine.learner, mine.eta):
+        if not mine.self_tuned or mine == Configuration(mine.learner, mine.eta):
             continue
         whole = Configuration(mine.learner, mine.eta)
         full = next(p for p in found if p.configuration == whole and p.eps == point.eps)

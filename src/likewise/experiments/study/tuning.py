@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from likewise.evaluation.counts import summarise
 from likewise.experiments.environments import CHOOSING
+from likewise.experiments.learners import Settings, Task, make_learner
+from likewise.experiments.parallel import Progress, in_processes, silent
 from likewise.game import play
-from likewise.learning import Learner, SelfTuned
 from likewise.learning.learner import player_named
 
 __all__ = ["GRIDS", "Grid", "Trial", "trials", "tuning_markdown"]
@@ -18,7 +19,7 @@ ALPHA = EPS = 0.3
 
 @dataclass(frozen=True)
 class Grid:
-    """What is tried: shares of the bound's best x for each player, and weights of the error."""
+    """A grid to try: shares of the bound's best x for each player, and weights of the error."""
 
     feedback: str
     shares: Mapping[str, tuple[float, ...]]
@@ -74,19 +75,19 @@ def trials(
     seeds: tuple[int, ...],
     *,
     jobs: int = 2,
-    progress: Callable[[str, int], None] = lambda what, done: None,  # noqa: ARG005
+    progress: Progress = silent,
 ) -> list[Trial]:
     """Every share of the bound's best x and every eta, for both players, on all of the worlds."""
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=jobs, return_as="generator")
+    tasks = [(grid.feedback, *setting, rounds, seeds) for setting in grid.settings()]
     found = []
-    for trial in parallel(
-        delayed(_trial)(grid.feedback, *setting, rounds, seeds) for setting in grid.settings()
-    ):
+    for trial in in_processes(_trial, tasks, jobs):
         found.append(trial)
         progress(trial.player, len(found))
     return found
+
+
+# By the name of the player, how the registry of learners calls it with the self-tuned schedule.
+LEARNER_OF = {"context-ftpl": "self-tuned", "exponential-weights": "exact"}
 
 
 def _trial(
@@ -100,16 +101,14 @@ def _trial(
 ) -> Trial:
     summaries = []
     for seed in seeds:
-        world = CHOOSING[world_name](seed)
+        world = CHOOSING[world_name].make(seed)
         hypotheses = world.hypotheses()
         chosen = player_named(player, hypotheses, "compiled")
         estimated = chosen.exact and feedback == "one-sided"
-        best = chosen.best_x(hypotheses, estimated=estimated)
-        schedule = SelfTuned(eta=eta, x=share * best)
-        learner = Learner(
-            hypotheses, world.k, ALPHA, EPS, seed, schedule=schedule, player=player,
-            feedback=feedback,
-        )  # fmt: skip
+        x = share * chosen.best_x(hypotheses, estimated=estimated)
+        settings = Settings(ALPHA, EPS, eta=eta, x=x, feedback=feedback)
+        task = Task(hypotheses, world.k, seed, rounds)
+        learner = make_learner(LEARNER_OF[player], task, settings)
         summaries.append(summarise(play(world, learner, rounds)))
     return Trial(
         world_name,

@@ -7,16 +7,15 @@ have no kernel here run on the reference engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Listed, Points, Segments, Staircases
 from likewise.oracles.engines import compiled_staircases, reference
+from likewise.oracles.engines.compilation import compiled
 from likewise.portable_math import LN2
 from likewise.randomness import MULTIPLIERS, PHILOX_ROUNDS, WEYL, Noise
 
@@ -34,15 +33,8 @@ _MANTISSA = np.int64(0x000FFFFFFFFFFFFF)
 _EXPONENT_0 = np.int64(0x3FE0000000000000)
 _SQRT_HALF = 0.7071067811865476
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
-
-def _compiled(function: _Function) -> _Function:
-    """Compile, keep the result on disk; division as in numpy, or no loop would be vectorised."""
-    return cast(_Function, njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
-@_compiled
+@compiled
 def _words(key: Any, fixed: Any, block: Any, draw0: Any, out: Any) -> None:  # pragma: no cover
     """The four words of one block of positions, for a lane of draws: out[4, lanes]."""
     purpose, round_ = fixed
@@ -65,7 +57,7 @@ def _words(key: Any, fixed: Any, block: Any, draw0: Any, out: Any) -> None:  # p
         out[3, lane] = c3
 
 
-@_compiled
+@compiled
 def _add_laplace(words: Any, scale: Any, work: Any, out: Any) -> None:  # pragma: no cover
     """Add rint(scale·z) to a lane; the logarithm is that of portable.log_array.
 
@@ -98,7 +90,7 @@ def _add_laplace(words: Any, scale: Any, work: Any, out: Any) -> None:  # pragma
         out[lane] += np.int64(np.rint(sign * magnitude * scale))
 
 
-@_compiled
+@compiled
 def _fill(
     key: Any, fixed: Any, scale: Any, copies: Any, first: Any, draw0: Any, out: Any
 ) -> None:  # pragma: no cover
@@ -116,7 +108,7 @@ def _fill(
                 _add_laplace(words[part], scale, work, out[word // copies - first])
 
 
-@_compiled
+@compiled
 def _segments(
     costs: Any, bins: Any, points: Any, key: Any, fixed: Any, scale: Any, copies: Any,
     first_draw: Any, approved: Any,
@@ -151,7 +143,7 @@ def _segments(
                         approved[start + lane, person] = points[person] % bins >= threshold[lane]
 
 
-@_compiled
+@compiled
 def _noise_rows(
     points: Any, key: Any, fixed: Any, scale: Any, copies: Any, first_draw: Any, draws: Any
 ) -> Any:  # pragma: no cover

@@ -7,13 +7,13 @@ numba's cache does not notice when a function of another file, which it has buil
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
-from numba import njit
 
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, Staircases
+from likewise.oracles.engines.compilation import compiled
 
 __all__ = ["Fill", "approvals"]
 
@@ -23,14 +23,8 @@ Fill = Callable[[int, int, IntArray], None]
 # Noise is made for this many cells at once, or for one row: 256 kB with 256 lanes.
 CELLS = 128
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
-
-def _compiled(function: _Function) -> _Function:
-    return cast(_Function, njit(cache=True, nogil=True, error_model="numpy")(function))
-
-
-@_compiled
+@compiled
 def _threshold(
     j: Any, cost: Any, noise: Any, total: Any, lower: Any, least: Any, before: Any, choice: Any
 ) -> None:  # pragma: no cover
@@ -44,7 +38,7 @@ def _threshold(
         choice[lane] = j if better else before[lane]
 
 
-@_compiled
+@compiled
 def _rows(costs: Any, noise: Any, total: Any, least: Any, choice: Any) -> None:  # pragma: no cover
     """Some rows of the program, the last first: least[m, lane] and choice[row, m, lane].
 
@@ -63,7 +57,7 @@ def _rows(costs: Any, noise: Any, total: Any, least: Any, choice: Any) -> None: 
             )  # fmt: skip
 
 
-@_compiled
+@compiled
 def _read(choice: Any, cells: Any, threshold: Any, approved: Any) -> None:  # pragma: no cover
     """Follow the choices from the first row on, and note who is approved: [cell, lane]."""
     columns = choice.shape[1] - 1

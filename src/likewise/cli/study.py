@@ -1,4 +1,4 @@
-"""``likewise study`` and ``likewise tune``: the figures in the documentation."""
+"""``likewise study``: the tables of learners in the documentation."""
 
 from __future__ import annotations
 
@@ -6,17 +6,26 @@ from pathlib import Path
 
 import click
 
-from likewise.cli.main import AT_LEAST_ONE, main, progress_bar
+from likewise.cli.main import AT_LEAST_ONE, main
+from likewise.cli.output import progress_bar
 
-__all__ = ["study", "tune"]
+__all__ = ["FRONTIERS", "PAGES", "refuse_elsewhere", "study"]
 
 PAGES = {
     "readme": Path("README.md"),
     "worlds": Path("docs/worlds.md"),
     "feedback": Path("docs/late-feedback.md"),
 }
-DEFAULTS = Path("docs/defaults.md")
 FRONTIERS = Path("docs/figures/frontiers.svg")
+
+
+def refuse_elsewhere(document: Path, write: bool) -> None:
+    """Not after an hour, but before it: is there a document to write the tables into?"""
+    if write and not document.is_file():
+        raise click.UsageError(
+            f"--write puts the tables into {document}, which is not here. Run this in the "
+            f"project's folder, or leave --write out."
+        )
 
 
 @main.command(short_help="Measure the tables in the documentation (long).")
@@ -47,8 +56,11 @@ FRONTIERS = Path("docs/figures/frontiers.svg")
 )
 def study(page: str, folder: Path, jobs: int, seeds: int | None, longest: int, write: bool) -> None:
     """Measure our learners beside the paper's, with their frontiers over eta."""
+    from likewise.extras import need
+
     document = PAGES[page]
-    _refuse_elsewhere(document, write)
+    refuse_elsewhere(document, write)
+    need("study", "likewise study", also="fast")
     from likewise.experiments.study.pages import PARTS
     from likewise.experiments.study.run import run_study
     from likewise.experiments.study.tables import Point, points, study_markdown, write_between_marks
@@ -71,38 +83,3 @@ def study(page: str, folder: Path, jobs: int, seeds: int | None, longest: int, w
         from likewise.experiments.study.frontiers import write_frontiers
 
         write_frontiers(FRONTIERS, judged)
-
-
-@main.command(short_help="Measure what the defaults were chosen by.")
-@click.option(
-    "--feedback", type=click.Choice(["full", "one-sided"]), default="full", show_default=True,
-    help="Whose labels become known.",
-)  # fmt: skip
-@click.option("--rounds", type=AT_LEAST_ONE, default=1000, show_default=True, help="Rounds a game.")
-@click.option("--seeds", type=AT_LEAST_ONE, default=2, show_default=True, help="How many seeds.")
-@click.option(
-    "--jobs", type=AT_LEAST_ONE, default=2, show_default=True, help="Processes side by side."
-)
-@click.option("--write", is_flag=True, help="Put the tables into docs/defaults.md.")
-def tune(feedback: str, rounds: int, seeds: int, jobs: int, write: bool) -> None:
-    """Measure how noise and eta do on the worlds that defaults are chosen on."""
-    _refuse_elsewhere(DEFAULTS, write)
-    from likewise.experiments.study.tables import write_between_marks
-    from likewise.experiments.study.tuning import GRIDS, trials, tuning_markdown
-
-    grid, numbers = GRIDS[feedback], tuple(range(1, seeds + 1))
-    with progress_bar(len(grid.settings())) as progress:
-        found = trials(grid, rounds, numbers, jobs=jobs, progress=progress)
-    text = tuning_markdown(grid, found, rounds, numbers)
-    click.echo(text)
-    if write:
-        write_between_marks(DEFAULTS, f"tune {feedback}", text)
-
-
-def _refuse_elsewhere(document: Path, write: bool) -> None:
-    """Not after an hour, but before it: is there a document to write the tables into?"""
-    if write and not document.is_file():
-        raise click.UsageError(
-            f"--write puts the tables into {document}, which is not here. Run this in the "
-            f"project's folder, or leave --write out."
-        )

@@ -1,0 +1,50 @@
+"""Optional libraries: which extra brings each, and the sentence for one that is missing.
+
+Likewise needs numpy; the command line adds click and rich. Everything else is imported in one place
+each, and where it is missing the error names the command that installs it.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from likewise.errors import LikewiseError
+
+__all__ = ["EXTRAS", "MissingLibraryError", "missing", "need"]
+
+EXTRAS = {
+    "fast": ("numba",),
+    "study": ("jinja2", "joblib", "matplotlib", "scipy"),
+}
+
+
+class MissingLibraryError(LikewiseError, ImportError):
+    """An optional library is not installed, or cannot be imported."""
+
+
+def missing(
+    what: str, library: str, extra: str, error: ImportError | None = None
+) -> MissingLibraryError:
+    """The error for a library that ``what`` needs and that is not there.
+
+    >>> print(missing("The best fair policy in hindsight", "scipy", "study"))
+    The best fair policy in hindsight needs scipy. Install it with: pip install 'likewise[study]'
+    """
+    # A library that is there and does not load is another matter, and its own words help.
+    broken = error is not None and find_spec(library) is not None
+    why = f", which cannot be imported ({error})" if broken else ""
+    return MissingLibraryError(
+        f"{what} needs {library}{why}. Install it with: pip install 'likewise[{extra}]'"
+    )
+
+
+def need(extra: str, what: str, also: str = "") -> None:
+    """Refuse at once, rather than after an hour, if a library of an extra is missing.
+
+    ``also`` names other extras that one would want with it.
+
+    >>> need("study", "likewise demo")
+    """
+    absent = [library for library in EXTRAS[extra] if find_spec(library) is None]
+    if absent:
+        raise missing(what, ", ".join(absent), f"{also},{extra}" if also else extra)

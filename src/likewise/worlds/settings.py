@@ -1,0 +1,160 @@
+"""The settings of a world: what they mean, what they may be, and how they are written as text.
+
+A world declares them where its fields are, with :func:`setting`; one place then checks them, lists
+them and reads them from the command line. A world that is any other class has the parameters of
+its constructor for settings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from likewise.errors import ParameterError
+from likewise.validation import integer, real
+
+__all__ = ["Setting", "check_settings", "known_setting", "parse_setting", "setting", "settings_of"]
+
+_YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting: its name, its default, what it is, and its bounds where it has them.
+
+    ``kind`` is int, float, bool or str; numbers of the first two are in [low, high], or in
+    (low, high] if ``beyond``.
+    """
+
+    name: str
+    kind: type
+    default: Any = None
+    about: str = ""
+    low: float | None = None
+    high: float | None = None
+    beyond: bool = False
+    required: bool = False
+
+    def check(self, value: Any) -> Any:
+        """The value as a plain number, or a refusal; without bounds, the value as it is."""
+        if self.kind is int and self.low is not None:
+            limit = None if self.high is None else int(self.high) + 1
+            return integer(self.name, value, int(self.low), limit, self._remedy)
+        if self.kind is not float or self.low is None or self.high is None:
+            return value
+        number = real(self.name, value, self._remedy)
+        if not self.low <= number <= self.high or (self.beyond and number == self.low):
+            shown = f"{'(' if self.beyond else '['}{self.low:g}, {self.high:g}]"
+            raise ParameterError(self.name, f"must be in {shown}", value, self._remedy)
+        return number
+
+    @property
+    def _remedy(self) -> str:
+        return f"It is {self.about}; {self.default!r} is the default."
+
+    @property
+    def text(self) -> str:
+        """The name and the default, as one would write it: ``spell=1000``."""
+        return self.name if self.required else f"{self.name}={self.default}"
+
+
+def setting(
+    default: Any,
+    about: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    beyond: bool = False,
+) -> Any:
+    """A field of a world that is a dataclass; numbers are checked to be in [low, high].
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Rain:
+    ...     seed: int
+    ...     wet: float = setting(0.5, "the share of rainy days", low=0, high=1)
+    ...     def __post_init__(self):
+    ...         check_settings(self)
+    >>> [known.text for known in settings_of(Rain).values()]
+    ['wet=0.5']
+    >>> Rain(1, wet=2)
+    Traceback (most recent call last):
+    likewise.errors.ParameterError: wet must be in [0, 1]; got 2. It is the share of rainy days; \
+0.5 is the default.
+    """
+    kept = {"about": about, "low": low, "high": high, "beyond": beyond}
+    return dataclasses.field(default=default, metadata={"setting": kept})
+
+
+def settings_of(world: type) -> dict[str, Setting]:
+    """The settings of a world by name: all that it may be told besides its seed."""
+    declared: dict[str, Mapping[str, Any]] = {}
+    if dataclasses.is_dataclass(world):
+        declared = {f.name: f.metadata.get("setting", {}) for f in dataclasses.fields(world)}
+    parameters = inspect.signature(world).parameters.values()
+    named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    return {
+        p.name: _setting_of(p, declared.get(p.name, {})) for p in named if p.name != "seed"
+    }  # fmt: skip
+
+
+def _setting_of(parameter: inspect.Parameter, declared: Mapping[str, Any]) -> Setting:
+    required = parameter.default is parameter.empty
+    default = None if required else parameter.default
+    kinds = {"int": int, "float": float, "bool": bool}
+    annotated = getattr(parameter.annotation, "__name__", str(parameter.annotation))
+    kind = type(default) if type(default) in kinds.values() else kinds.get(annotated, str)
+    return Setting(parameter.name, kind, default, required=required, **declared)
+
+
+def check_settings(world: Any) -> None:
+    """Refuse a seed, a setting or a rule that makes no sense; for ``__post_init__``.
+
+    A rule is held against the world's ``panel``, if it has one: whoever it names must sit on it.
+    """
+    seed = integer("seed", world.seed, 0, 1 << 64, "Take any such number.")
+    object.__setattr__(world, "seed", seed)
+    for known in settings_of(type(world)).values():
+        object.__setattr__(world, known.name, known.check(getattr(world, known.name)))
+    panel = getattr(world, "panel", None)
+    if panel is not None:
+        panel.rule.check(panel.members)
+
+
+def known_setting(world: type, name: str) -> Setting:
+    """The setting of that name, or a refusal that lists those there are."""
+    known = settings_of(world)
+    if name not in known:
+        called = getattr(world, "name", world.__name__)
+        listed = ", ".join(one.text for one in known.values()) or "none at all"
+        raise ParameterError(
+            f"A setting of the world {called}", f"must be one of its own ({listed})", name,
+            "Check the spelling.",
+        )  # fmt: skip
+    return known[name]
+
+
+def parse_setting(world: type, name: str, text: str) -> Any:
+    """The value of a setting from its text, as the command line has it.
+
+    >>> from likewise.worlds import Drift
+    >>> parse_setting(Drift, "spell", "200"), parse_setting(Drift, "depth", "0.2")
+    (200, 0.2)
+    """
+    known = known_setting(world, name)
+    try:
+        if known.kind is bool:
+            return {**dict.fromkeys(_YES, True), **dict.fromkeys(_NO, False)}[text.lower()]
+        value = known.kind(text)
+    except (KeyError, ValueError):
+        kinds = {int: "an integer", float: "a number", bool: "yes or no"}
+        raise ParameterError(
+            name, f"must be {kinds[known.kind]}", text, f"Such as {known.text}."
+        ) from None
+    if known.kind is float and not math.isfinite(value):
+        raise ParameterError(name, "must be a finite number", text, f"Such as {known.text}.")
+    return value

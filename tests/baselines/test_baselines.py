@@ -1,0 +1,61 @@
+"""Every registered baseline keeps one contract: a name, a line about it, and one signature."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from likewise.baselines import BASELINES, constant
+from likewise.baselines.base import MakesLearner
+from likewise.errors import HypothesisError
+from likewise.game import play
+from likewise.hypotheses import Segments
+from likewise.learning import Learner, State, deploy
+from likewise.schema import Feature, FeatureSchema
+from likewise.worlds import Admissions, Loans
+
+EACH = pytest.mark.parametrize("name", BASELINES)
+
+
+@EACH
+def test_a_baseline_is_called_what_it_is_registered_as_and_says_what_it_is(name: str) -> None:
+    assert BASELINES[name].name == name
+    assert BASELINES[name].summary
+    assert (BASELINES[name].__doc__ or "").strip()
+
+
+@EACH
+def test_all_have_one_signature(name: str) -> None:
+    wanted = inspect.signature(MakesLearner.__call__).parameters
+    assert list(inspect.signature(BASELINES[name]).parameters) == list(wanted)[1:]
+
+
+@EACH
+@pytest.mark.parametrize("world", [Loans(2), Admissions(2)], ids=lambda world: world.name)
+def test_every_baseline_plays_in_any_world(name: str, world: Loans) -> None:
+    learner = BASELINES[name](world.hypotheses(), world.k, 0.3, 0.2, 5, rounds=4)
+    assert isinstance(learner, Learner)
+    assert (learner.k, learner.alpha, learner.seed) == (world.k, 0.3, 5)
+    assert play(world, learner, 4).rounds == 4
+
+
+def schema(*missing: str | None) -> FeatureSchema:
+    named = zip(("score", "debt"), missing, strict=True)
+    return FeatureSchema(tuple(Feature(n, "integer", 3, 9, missing=said) for n, said in named))
+
+
+def test_a_constant_approves_everybody_whatever_the_features() -> None:
+    features = schema("unknown", None)
+    other = Segments(features, score="debt", cuts=[5])
+    state = State.start(constant(other, 2, 0.3, 0.3, 1))
+    rows: list[dict[str, int | None]] = [{"score": None, "debt": 3}, {"score": 9, "debt": 9}]
+    people = features.people(rows)
+    assert deploy(state, people)[1].approved.all()
+
+
+def test_a_constant_needs_a_feature_that_everybody_has() -> None:
+    pool = Loans(1).hypotheses("pool")
+    pool.schema = schema("unknown", "unknown")
+    with pytest.raises(HypothesisError, match="each of them may be missing"):
+        constant(pool, 2, 0.3, 0.3, 1)

@@ -1,0 +1,308 @@
+"""The package: what it needs, what it says when that is missing, what the wheel carries."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import venv
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import likewise
+from likewise.errors import LikewiseError
+from likewise.extras import EXTRAS, MissingLibraryError, need
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "likewise"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+# Where each optional library is imported, and nowhere else.
+HOMES = {
+    "jinja2": {"experiments/demo/report.py", "service/web/rendering.py"},
+    "joblib": {"experiments/parallel.py"},
+    "matplotlib": {"experiments/canvas.py"},
+    "numba": {"oracles/engines/compilation.py"},
+    "scipy": {"evaluation/solver.py"},
+}
+# Packages that need numpy alone, as a library does.
+CORE = (
+    "hypotheses", "oracles", "auditing", "learning", "baselines", "worlds", "game", "evaluation",
+)  # fmt: skip
+GAME = """
+from likewise import Learner, State, deploy, learn
+from likewise.experiments.learners import LEARNERS, Settings, Task, make_learner
+from likewise.game import play
+from likewise.worlds import Loans
+
+world = Loans(seed=1)
+learner = Learner(world.hypotheses(), k=8, alpha=0.3, eps=0.3, seed=7)
+state, round_ = deploy(State.start(learner), world.encounter(1).people)
+state = learn(state, round_, labels=world.encounter(1).labels.tolist(), report=None)
+played = play(world, learner, 30)
+task = Task(world.hypotheses(), world.k, 7, 3)
+drawn = play(world, make_learner("self-tuned", task, Settings()), 3, evaluation_draws=50)
+print(json.dumps({
+    "opened": state.opened,
+    "lam": played.lam.tolist(),
+    "wrong": played.wrong.tolist(),
+    "drawn": [*drawn.lam.tolist(), *drawn.wrong.tolist(), *map(float, drawn.error)],
+}))
+"""
+
+
+def imported(path: Path) -> set[str]:
+    """The top-level packages that a module imports, wherever in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def without(blocked: tuple[str, ...], program: str) -> Any:
+    """Run a program in a new process in which some libraries cannot be found."""
+    # A module that is None in sys.modules is to Python one that is not there.
+    blocking = f"import json, sys\nsys.modules.update(dict.fromkeys({blocked!r}))\n"
+    return subprocess.run(
+        [sys.executable, "-c", blocking + program],
+        capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+
+
+OPTIONAL = tuple(HOMES)
+
+
+def test_every_optional_library_is_imported_in_one_place() -> None:
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in SOURCE.rglob("*.py"):
+        for library in imported(path) & set(HOMES):
+            found[library].add(path.relative_to(SOURCE).as_posix())
+    assert found == HOMES
+
+
+def test_the_core_imports_nothing_but_numpy() -> None:
+    allowed = {*sys.stdlib_module_names, "numpy", "likewise", *HOMES}
+    paths = [*SOURCE.glob("*.py"), *(p for name in CORE for p in (SOURCE / name).rglob("*.py"))]
+    for path in paths:
+        assert imported(path) <= allowed, path
+
+
+def test_the_extras_are_those_that_the_messages_name() -> None:
+    names = {
+        extra: tuple(sorted(re.split(r"[\[>=<]", wanted)[0] for wanted in listed))
+        for extra, listed in PROJECT["optional-dependencies"].items()
+    }
+    for extra, libraries in EXTRAS.items():
+        assert names[extra] == libraries
+    every = ",".join(name for name in names if name != "all")
+    assert PROJECT["optional-dependencies"]["all"] == [f"likewise[{every}]"]
+
+
+def test_a_game_without_any_optional_library_is_the_same_game() -> None:
+    """The fold, the exact player and, on the reference engine, Context-FTPL."""
+    program = "import json\n" + GAME
+    bare = without((*OPTIONAL, "click", "rich"), program)
+    full = without((), program)
+    assert bare.returncode == full.returncode == 0, bare.stderr
+    assert json.loads(bare.stdout) == json.loads(full.stdout)
+    assert full.stderr == ""
+    assert bare.stderr.count("SlowEngine: The compiled engine needs numba. Install it with:") == 1
+
+
+def test_a_learner_that_was_saved_as_compiled_loads_without_numba(tmp_path: Path) -> None:
+    program = f"""
+from likewise import Learner, State, deploy, load_state, save_state
+from likewise.worlds import Loans
+from pathlib import Path
+world, path = Loans(seed=1), Path({str(tmp_path / "s")!r})
+if not path.exists():
+    learner = Learner(world.hypotheses(), 8, 0.3, 0.3, 7, player="context-ftpl")
+    save_state(State.start(learner), path)
+state = load_state(path)
+print(state.learner.engine, deploy(state, world.encounter(1).people)[1].scores.tolist())
+"""
+    compiled, reference = without((), program), without(("numba",), program)
+    assert compiled.stdout.startswith("compiled [")
+    assert reference.stdout == compiled.stdout
+
+
+def cli(blocked: tuple[str, ...], *arguments: str) -> Any:
+    return without(blocked, f"from likewise.cli import main\nmain({list(arguments)!r})")
+
+
+def test_the_command_line_says_once_that_it_is_slow() -> None:
+    args = ("simulate", "--learner", "self-tuned", "--rounds", "2", "--no-comparator")
+    slow = cli(("numba",), *args)
+    assert slow.returncode == 0
+    assert slow.stderr == (
+        "Note: The compiled engine needs numba. Install it with: pip install 'likewise[fast]'. "
+        "Until then the reference engine makes the draws: the same ones, slower.\n"
+    )
+    assert cli((), *args).stderr == ""
+
+
+def test_work_in_several_processes_says_it_once_too(tmp_path: Path) -> None:
+    """Other processes know nothing of sys.modules here, so numba is hidden behind a broken one."""
+    (tmp_path / "numba.py").write_text("raise ImportError('this numba is broken')")
+    (tmp_path / "work.py").write_text(
+        "from likewise.experiments.parallel import in_processes\n"
+        "from likewise.oracles import load_engine\n"
+        "if __name__ == '__main__':\n"
+        "    for engine in in_processes(load_engine, [('compiled',)] * 4, jobs=2):\n"
+        "        print(engine.__name__)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "work.py")],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True, text=True, timeout=250, check=False,
+    )  # fmt: skip
+    assert done.stdout.split() == ["likewise.oracles.engines.reference"] * 4, done.stderr
+    assert done.stderr.count("SlowEngine: The compiled engine needs numba, which cannot be") == 1
+    assert "imported (this numba is broken). Install it with: pip install" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("blocked", "arguments", "says"),
+    [
+        (
+            ("scipy",),
+            "simulate --rounds 2",
+            "The best fair policy in hindsight needs scipy. Install",
+        ),
+        (("joblib", "jinja2"), "demo --rounds 8", "likewise demo needs jinja2, joblib. Install it"),
+        (("matplotlib",), "demo", "pip install 'likewise[fast,study]'"),
+        (("scipy",), "study", "likewise study needs scipy. Install it with: pip install 'like"),
+        (("joblib",), "tune", "likewise tune needs joblib."),
+    ],
+)
+def test_what_is_missing_is_named_with_the_command_that_installs_it(
+    blocked: tuple[str, ...], arguments: str, says: str
+) -> None:
+    result = cli(blocked, *arguments.split())
+    assert result.returncode == 1
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_counting_needs_no_solver() -> None:
+    done = cli(OPTIONAL, "simulate", "--rounds", "5", "--no-comparator", "--json", "-")
+    assert json.loads(done.stdout)["rounds"] == 5, done.stderr
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["experiments.canvas", "experiments.parallel", "experiments.demo.report", "evaluation.solver",
+     "oracles.engines.compilation"],
+)  # fmt: skip
+def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -> None:
+    program = (
+        "from likewise.errors import LikewiseError\n"
+        f"try:\n    import likewise.{module}\nexcept LikewiseError as error:\n    print(error)\n"
+    )
+    assert "pip install 'likewise[" in without(OPTIONAL, program).stdout
+
+
+def test_a_missing_library_is_an_error_of_ours_and_of_importing() -> None:
+    assert issubclass(MissingLibraryError, LikewiseError)
+    assert issubclass(MissingLibraryError, ImportError)
+    need("fast", "nothing")  # it is here
+
+
+def test_the_version_is_written_once() -> None:
+    assert "version" in PROJECT["dynamic"]
+    assert "version" not in PROJECT
+    text = f'"{likewise.__version__}"'
+    homes = [p for p in [*SOURCE.rglob("*.py"), ROOT / "pyproject.toml"] if text in p.read_text()]
+    assert homes == [SOURCE / "__init__.py"]
+    shown = without((), "from likewise.cli import main\nmain(['--version'])").stdout
+    assert shown == f"likewise, version {likewise.__version__}\n"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy, so that nothing is left in the project's folder."""
+    copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    kept = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    shutil.copytree(ROOT / "src", copy / "src", ignore=kept)
+    for name in ("pyproject.toml", "LICENSE", "docs/package.md"):
+        (copy / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, copy / name)
+    pip(sys.executable, "wheel", "--no-deps", "--no-build-isolation", "-w", str(out), str(copy))
+    (made,) = out.glob("*.whl")
+    return made
+
+
+def pip(python: str | Path, *arguments: str) -> None:
+    command = [str(python), "-m", "pip", *arguments, "--quiet", "--disable-pip-version-check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_wheel_carries_what_it_renders_and_a_page_without_links(wheel: Path) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (metadata,) = (name for name in names if name.endswith("/METADATA"))
+        page = archive.read(metadata).decode()
+    assert wheel.name == f"likewise-{likewise.__version__}-py3-none-any.whl"
+    for folder in ("experiments/demo/templates", "service/web/templates", "service/web/static"):
+        wanted = {p.relative_to(SOURCE).as_posix() for p in (SOURCE / folder).rglob("*.*")}
+        assert wanted
+        assert wanted <= {name.removeprefix("likewise/") for name in names}
+    assert {"likewise/py.typed", "likewise_client/py.typed"} <= set(names)
+    assert not re.search(r"\]\(|<a |\]: ", page)
+    assert "docs/" not in page
+
+
+def size_of(folder: Path) -> str:
+    total = sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file())
+    return f"{total / 1e6:,.0f} MB"
+
+
+def environment(folder: Path) -> Path:
+    venv.create(folder, with_pip=True)
+    return folder / "bin" / "python"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_the_wheel_works_in_an_empty_environment(
+    wheel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With numpy alone: import, fold and play; with extras: the demo. Both sizes are printed."""
+    python = environment(tmp_path / "bare")
+    before = size_of(tmp_path / "bare")
+    pip(python, "install", "numpy")
+    pip(python, "install", "--no-deps", str(wheel))
+    played = subprocess.run(
+        [str(python), "-c", "import json\n" + GAME], cwd=tmp_path,
+        capture_output=True, text=True, timeout=250, check=False,
+    )  # fmt: skip
+    assert played.returncode == 0, played.stderr
+    assert json.loads(played.stdout) == json.loads(without((), "import json\n" + GAME).stdout)
+
+    full = environment(tmp_path / "full")
+    pip(full, "install", f"{wheel}[fast,study]")
+    demo = subprocess.run(
+        [str(full.parent / "likewise"), "demo", "--rounds", "16", "--out", "demo.html"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=280, check=False,
+    )  # fmt: skip
+    assert demo.returncode == 0, demo.stderr
+    assert (tmp_path / "demo.html").read_text().count("<svg ") == 7
+    with capsys.disabled():
+        print(
+            f"\nSizes: an empty environment {before}; with numpy and likewise "
+            f"{size_of(tmp_path / 'bare')}; with likewise[fast,study] {size_of(tmp_path / 'full')}"
+        )
