@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -18,8 +18,7 @@ from likewise.service.ledger.store import Store
 __all__ = ["Session", "begin_session", "check_csrf", "end_session", "find_session"]
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(NamedTuple):
     """A browser in which somebody has signed in; its forms carry ``csrf``."""
 
     identity: Identity

@@ -28,9 +28,9 @@ class Review:
     """One round as it is put before one member, at some moment; ``number`` is their own count."""
 
     id: str
+    target: ReviewTarget = field(compare=False)
     number: int
     seat: Seat
-    target: ReviewTarget = field(compare=False)
     at: str = field(compare=False)
     key: bytes = field(repr=False)
 
@@ -107,7 +107,7 @@ class ReviewBoard:
         review_id, index = place
         seat = known.seats[index]
         target = seat.target(self.docket.projection)
-        return Review(review_id, index + 1, seat, target, moment, self.key)
+        return Review(review_id, target, index + 1, seat, moment, self.key)
 
     def _caught_up(self, member: str) -> _Member:
         """The member's seats, with those that have come since the last look."""
