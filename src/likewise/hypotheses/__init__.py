@@ -52,6 +52,8 @@ def class_to_spec(hypotheses: HypothesisClass) -> dict[str, Any]:
     >>> class_to_spec(Pool.from_table([[1, 1]]))["class"]
     'pool'
     """
+    if not isinstance(hypotheses, HypothesisClass):
+        raise HypothesisError(f"{shown(hypotheses)} is no hypothesis class. Make one: Pool(…), ….")
     spec = hypotheses.spec()
     HYPOTHESES.check_name(spec.get("class"), type(hypotheses))
     return spec

@@ -72,7 +72,8 @@ def drawn_for_audit(state: State, round_id: str) -> bool:
     The lottery is held when the round opens, with random numbers of its own, so that neither the
     policy nor the people have anything to do with it, and anybody who knows the seed can check it.
     """
-    return lottery(state.learner, open_round(state, round_id).number)
+    number = open_round(state, round_id).number
+    return lottery(state.learner, number)
 
 
 def lottery(learner: Learner, number: int) -> bool:

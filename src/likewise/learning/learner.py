@@ -52,7 +52,7 @@ SMALLEST_SHARE = 0.001
 
 def player_named(name: str, hypotheses: HypothesisClass, engine: str) -> primal.Player:
     """A primal player by name; ``auto`` is the exact one where the class allows it."""
-    if name == "auto":
+    if isinstance(name, str) and name == "auto":
         name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "context-ftpl"
     kind = PLAYERS[name]
     player = kind.make(engine)
@@ -115,6 +115,8 @@ class Learner:
         why = "It is the most people in a round."
         plain = {
             "k": integer("k", self.k, 1, None, why),
+            "alpha": real("alpha", self.alpha, "Give a number such as 0.3."),
+            "eps": real("eps", self.eps, "Give a number such as 0.3."),
             "seed": integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
             "open_limit": integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
             "audit_share": self._share(),

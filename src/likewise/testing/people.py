@@ -84,7 +84,7 @@ def people_of(schema: FeatureSchema, count: int, seed: int = 0) -> People:
     ([18.0, 19.0, 20.0], 50)
     """
     instance("schema", schema, FeatureSchema, "Make one: FeatureSchema((Feature(…), …)).")
-    count = integer("count", count, 0, None, "It is a number of people.")
+    count = integer("count", count, 0, 1 << 31, "It is a number of people.")
     rng = generator(seed)
     columns = [_column(feature, count, rng) for feature in schema.features]
     x = np.stack(columns, axis=1) if count else np.zeros((0, len(schema)))
