@@ -42,7 +42,7 @@ SCORED = {"schema": SCHEMA, "columns": ["score"], "cuts": [0.5], "reference": [[
         (learn, {**ROUND, "labels": "01"}, "labels must be by id"),
         (learn, {**ROUND, "report": iter(PAIRS)}, r"a list of pairs .* write \[\(over, under\)\]"),
         (learn, {**ROUND, "report": ("ann", "bo")}, "a list of pairs"),
-        (play, {**GAME, "learner": DRAWS, "evaluation_draws": 0}, "evaluation_draws must be an int"),
+        (play, {**GAME, "learner": DRAWS, "evaluation_draws": 0}, "evaluation_draws must be"),
         (play, {**GAME, "delay": "3"}, r"delay must be .*Write Delay\(3\)"),
         (play, {**GAME, "rounds": 2.5}, "rounds must be an integer"),
         (play, {**GAME, "selection": "first"}, "selection must be a selection"),

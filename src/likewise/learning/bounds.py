@@ -18,8 +18,8 @@ from likewise.validation import instance, integer
 
 __all__ = ["Bound", "bounds"]
 
-# Rounds are numbered below that.
-LONGEST = 1 << 32
+# Beyond that nobody waits, and sums over rounds take seconds.
+LONGEST = 1 << 62
 
 
 @dataclass(frozen=True)

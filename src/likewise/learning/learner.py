@@ -232,16 +232,25 @@ class Learner:
         return replace(schedule, x=x, kappa=asked.kappa, r=r)
 
     def spec(self) -> dict[str, Any]:
-        """The settings as JSON, with all defaults filled in."""
+        """The settings as JSON, with all defaults filled in; refused where nobody could read them.
+
+        A class or a schedule that is not registered has no name to be read back by.
+        """
+        class_to_spec(self.hypotheses)
+        schedule_to_spec(self.schedule)
+        return self.settings()
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as JSON, also of parts that are not registered: to be compared, not kept."""
         return {
             "algorithm": ALGORITHM,
-            "hypotheses": class_to_spec(self.hypotheses),
+            "hypotheses": self.hypotheses.spec(),
             "schema": self.hypotheses.schema.digest,
             "k": self.k,
             "alpha": self.alpha,
             "eps": self.eps,
             "seed": self.seed,
-            "schedule": schedule_to_spec(self.resolved_schedule),
+            "schedule": self.resolved_schedule.spec(),
             "player": self.primal.name,
             "engine": self.engine,
             **{name: getattr(self, name) for name in self._PLAIN},

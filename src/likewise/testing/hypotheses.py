@@ -136,7 +136,7 @@ class _Trial:
         self.require(right, "no_costs must be zeros, a flat array of int64.")
 
     def points(self) -> None:
-        """Where somebody is does not depend on who else is asked about."""
+        """Points do not depend on who else is asked about."""
         self.require(len(self.asked) == len(self.people), "locate must have a row a person.")
         alone = [self.locate(_some(self.people, [i])) for i in range(min(5, len(self.people)))]
         for i, point in enumerate(alone):
@@ -208,7 +208,7 @@ class _Trial:
         self.require(same, "a draw depends on the others of its batch.")
 
     def json(self) -> None:
-        """What is read back from its JSON is the same class."""
+        """The class that is read back from its JSON is the same."""
         again = same_as_json(self.hypotheses, class_to_spec, class_from_spec)
         mine = (self.hypotheses.size, self.hypotheses.separators, self.hypotheses.schema.digest)
         theirs = (again.size, again.separators, again.schema.digest)
