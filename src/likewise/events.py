@@ -38,7 +38,8 @@ Outcome = Literal["report", "quiet", "unaudited"]
 def _listed(value: object, where: str, what: str, kind: type = object) -> tuple[Any, ...]:
     """A list of some kind as a tuple; a generator can be read once only, and is refused."""
     listed = not isinstance(value, str | bytes) and isinstance(value, Sequence)
-    if not listed or not all(isinstance(item, kind) for item in cast(Sequence[Any], value)):
+    fits = listed and (kind is object or all(isinstance(i, kind) for i in cast(Any, value)))
+    if not fits:
         raise EventRefused(f"{where} must be a list of {what}; got {shown(value)}.")
     return tuple(cast(Sequence[Any], value))
 

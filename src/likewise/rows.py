@@ -21,6 +21,8 @@ _PROTOCOLS = (
     "__dataframe__", "__narwhals_dataframe__", "__narwhals_lazyframe__", "__narwhals_series__",
     "__arrow_c_stream__", "__arrow_c_array__", "iloc",
 )  # fmt: skip
+# Looked at most often, and never a table.
+_PLAIN = (list, tuple, dict, str, int, float)
 _TOGETHER = (("columns", "dtypes"), ("dtype", "to_numpy"))
 
 
@@ -39,13 +41,15 @@ def refuse_table(thing: object) -> None:
     likewise.errors.PeopleError: An array with field names or a mask can be read in two ways. Give \
 rows by name, [dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain array.
     """
+    if type(thing) in _PLAIN:
+        return
     named = isinstance(thing, np.ndarray | np.void) and thing.dtype.names is not None
     if named or isinstance(thing, np.ma.MaskedArray):
         raise PeopleError(
             "An array with field names or a mask can be read in two ways. Give rows by name, "
             "[dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain array."
         )
-    if _is_table(thing):
+    if type(thing) is not np.ndarray and _is_table(thing):
         raise PeopleError(
             f"A {type(thing).__name__} of {type(thing).__module__.partition('.')[0]} can be read "
             f"by row or by column, by name or by place. Give rows by name: "
@@ -124,6 +128,8 @@ def checked_ids(count: int, ids: Any) -> tuple[str, ...]:
     """
     if ids is None:
         return tuple(f"p{i + 1}" for i in range(count))
+    if type(ids) is tuple and len(ids) == count and all(type(name) is str for name in ids):
+        return ids
     refuse_table(ids)
     if not _is_sequence(ids):
         raise PeopleError(

@@ -210,7 +210,7 @@ class People:
     schema: FeatureSchema
 
     def __post_init__(self) -> None:
-        if not isinstance(self.schema, FeatureSchema) or not isinstance(self.x, np.ndarray):
+        if not isinstance(self.schema, FeatureSchema) or not _is_numeric(self.x):
             raise PeopleError(
                 f"People are made of ids, an array and a schema; got {type(self.x).__name__} and "
                 f"{type(self.schema).__name__}. FeatureSchema.people makes them."

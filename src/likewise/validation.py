@@ -7,7 +7,7 @@ Every function takes the parameter's name, its value and a remedy, and raises
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from numbers import Real
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from likewise.errors import ParameterError
 
 __all__ = [
     "as_array",
+    "as_list",
     "choice",
     "flag",
     "instance",
@@ -172,6 +173,16 @@ def as_array(value: Any) -> npt.NDArray[Any]:
         return np.asarray(value)
     except ValueError:
         return np.asarray(None)
+
+
+def as_list(value: Any) -> list[Any] | None:
+    """The members of anything that can be gone through, text excepted; None where there are none.
+
+    >>> as_list({"a": 1}), as_list("ab"), as_list(np.array(3))
+    (['a'], None, None)
+    """
+    alone = isinstance(value, str | bytes) or (isinstance(value, np.ndarray) and not value.ndim)
+    return None if alone or not isinstance(value, Iterable) else list(value)
 
 
 def instance(name: str, value: Any, kind: type[T], remedy: str) -> T:

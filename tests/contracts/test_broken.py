@@ -259,8 +259,10 @@ def test_the_sound_one_is_sound(register: Register) -> None:
         (OtherName, "is not registered as the hypothesis class 'stumps'"),
     ],
 )
-def test_classes(register: Register, kind: type[Sound], said: str) -> None:
-    caught(check_hypotheses, register(HYPOTHESES, kind)(), match=said)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_classes(register: Register, kind: type[Sound], said: str, seed: int) -> None:
+    with pytest.raises(ContractError, match=said):
+        check_hypotheses(register(HYPOTHESES, kind)(), seed=seed)
 
 
 def test_a_class_that_is_read_back_as_another_is_caught(register: Register) -> None:
@@ -374,8 +376,10 @@ def test_the_sound_player_is_sound(register: Register) -> None:
         (Floats, "scores must be integers"),
     ],
 )
-def test_players(register: Register, kind: type[SoundPlayer], said: str) -> None:
-    caught(check_player, register(PLAYERS, kind)(), match=said)
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_players(register: Register, kind: type[SoundPlayer], said: str, seed: int) -> None:
+    with pytest.raises(ContractError, match=said):
+        check_player(register(PLAYERS, kind)(), seed=seed)
 
 
 def test_a_player_that_nobody_registered_is_caught() -> None:

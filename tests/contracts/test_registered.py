@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -124,3 +126,31 @@ def test_worlds(name: str) -> None:
 def test_baselines(name: str) -> None:
     check_baseline(BASELINES[name])
     check_baseline(BASELINES[name], Loans(1).hypotheses())
+
+
+def test_the_checks_need_numpy_alone() -> None:
+    """Neither pytest nor any optional library; also not the compiled engine's."""
+    program = """
+import sys
+blocked = ("numba", "scipy", "joblib", "matplotlib", "jinja2", "click", "rich", "pytest")
+sys.modules.update(dict.fromkeys(blocked))
+import warnings
+from likewise.errors import SlowEngine
+warnings.simplefilter("ignore", SlowEngine)
+from likewise.baselines import untaught
+from likewise.testing import *
+from likewise.worlds import Loans
+from likewise.auditing import LargestGap
+from likewise.learning.primal import ExponentialWeights
+world = Loans(1, k=3)
+check_hypotheses(world.hypotheses())
+check_world(world, rounds=2)
+check_player(ExponentialWeights())
+check_baseline(untaught)
+check_selection(LargestGap())
+check_metric(world.panel.auditors[0].distance, world.encounter(1).people)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr

@@ -14,23 +14,23 @@ import numpy as np
 from likewise.auditing.objections import MemberObjections, Objections, Pair
 from likewise.errors import AuditError
 from likewise.errors import shown as show
-from likewise.validation import instance
+from likewise.validation import as_list, instance
 
 __all__ = ["Agreement", "Consistency", "agreement", "consistency", "krippendorff_alpha"]
 
 Unit = Iterable[Hashable | None] | Mapping[str, Hashable | None]
 
 
-def _each(what: str, several: Any) -> Iterable[Any]:
+def _each(what: str, several: Any) -> list[Any]:
     """The members of something that can be gone through; text is one thing, not many."""
-    if isinstance(several, str | bytes) or not isinstance(several, Iterable):
+    if (listed := as_list(several)) is None:
         raise AuditError(f"{what} must be a list; got {show(several)}.")
-    return several
+    return listed
 
 
 def _given(unit: Unit) -> list[Hashable]:
     """The values that a unit was given: neither None nor NaN."""
-    values = list(_each("A unit", unit.values() if isinstance(unit, Mapping) else unit))
+    values = _each("A unit", unit.values() if isinstance(unit, Mapping) else unit)
     if odd := [value for value in values if not isinstance(value, Hashable)]:
         raise AuditError(f"A value must be one thing, such as 1 or 'a'; got {show(odd[0])}.")
     return [

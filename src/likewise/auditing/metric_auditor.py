@@ -13,7 +13,7 @@ from likewise.auditing.names import checked_name
 from likewise.errors import AuditError, LikewiseError, ParameterError
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.schema import People
-from likewise.validation import instance, members
+from likewise.validation import as_array, instance, members
 
 __all__ = ["MetricAuditor", "distance_units"]
 
@@ -26,7 +26,7 @@ def distance_units(d: FloatArray) -> IntArray:
     >>> distance_units(np.array([0.0, 0.5, 1.0])).tolist()
     [0, 524288, 1048576]
     """
-    given = np.asarray(d)
+    given = as_array(d)
     if given.dtype.kind not in "fiu" or not np.isfinite(given).all():
         raise AuditError(f"Distances must be finite numbers; got {given.dtype} of {given.shape}.")
     return np.rint(given * float(ONE)).astype(np.int64)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from likewise.errors import AuditError, ParameterError, RuleError
-from likewise.validation import items
+from likewise.validation import as_list, items
 
 __all__ = ["BARE_NAME", "checked_name", "checked_names", "seated", "written"]
 
@@ -32,9 +32,9 @@ def checked_names(names: Iterable[str], where: str) -> tuple[str, ...]:
     """
     if isinstance(names, str):
         raise ParameterError(where, "must be a list of names", names, f"Write [{names!r}].")
-    if not isinstance(names, Iterable):
+    if (given := as_list(names)) is None:
         raise ParameterError(where, "must be a list of names", names, "Write ['j1', 'j2'].")
-    listed = tuple(checked_name(name, where) for name in names)
+    listed = tuple(checked_name(name, where) for name in given)
     if not listed:
         raise ParameterError(
             where, "must name at least one member", listed, "Somebody has to be able to object."

@@ -10,7 +10,7 @@ import numpy as np
 from likewise.auditing.names import checked_name, checked_names
 from likewise.auditing.rules.base import BoolArray
 from likewise.errors import AuditError, shown
-from likewise.validation import flag, items, text
+from likewise.validation import as_list, flag, items, text
 
 __all__ = ["MemberObjections", "Objections", "Pair"]
 
@@ -52,9 +52,7 @@ class Pair:
         >>> Pair.of(["bo", "ann"])
         Pair(first='ann', second='bo')
         """
-        if isinstance(two, str) or not isinstance(two, Iterable):
-            raise AuditError(f"A pair must be the ids of two people; got {shown(two)}.")
-        names = list(two)
+        names = as_list(two) or []
         if len(names) != 2 or not all(isinstance(name, str) for name in names):
             raise AuditError(f"A pair must be the ids of two people; got {shown(two)}.")
         return cls(*names)
@@ -82,12 +80,13 @@ class MemberObjections:
         reasons: Mapping[Pair, str] | Mapping[tuple[str, str], str] | None = None,
     ) -> None:
         present = flag("MemberObjections.present", present, "Say whether they came.")
-        if isinstance(pairs, str) or not isinstance(pairs, Iterable):
+        listed = as_list(pairs)
+        if listed is None:
             raise AuditError(
                 f"MemberObjections.pairs must be pairs of ids; got {shown(pairs)}. Write "
                 f"[('ann', 'bo')]."
             )
-        unordered = tuple(sorted({Pair.of(pair) for pair in pairs}))
+        unordered = tuple(sorted({Pair.of(pair) for pair in listed}))
         why = _reasons({} if reasons is None else reasons)
         if not present and unordered:
             raise AuditError(

@@ -8,14 +8,20 @@ Whoever asks which pairs exceed (an auditor, a panel, the game, a count of viola
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise.auditing.rules.base import BoolArray
+from likewise.errors import AuditError, shown
 from likewise.fixed_point import IntArray
+from likewise.validation import as_array, integer
 
 __all__ = ["Pivots", "exceeding_pairs", "exceeds"]
+
+# Beyond that sums would not be integers of 64 bits.
+_FAR = 1 << 60
 
 
 def exceeds(gap: npt.ArrayLike, distance: npt.ArrayLike, sensitivity: int) -> BoolArray:
@@ -27,7 +33,26 @@ def exceeds(gap: npt.ArrayLike, distance: npt.ArrayLike, sensitivity: int) -> Bo
     >>> exceeds([300, 301], 100, 200).tolist()
     [False, True]
     """
-    return np.asarray(np.asarray(gap) > np.asarray(distance) + sensitivity)
+    gaps, allowed = _integers("gap", gap), _integers("distance", distance)
+    remedy = "It is an integer of 2^-20: likewise.fixed_point.to_units(alpha)."
+    asked = integer("sensitivity", sensitivity, -_FAR, _FAR, remedy)
+    try:
+        return np.asarray(gaps > allowed + asked)
+    except ValueError:
+        raise AuditError(
+            f"Gaps of shape {gaps.shape} cannot be compared with distances of shape "
+            f"{allowed.shape}. Give a distance for every pair."
+        ) from None
+
+
+def _integers(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    given = as_array(value)
+    if given.dtype.kind not in "iu":
+        raise AuditError(
+            f"A {name} must be an integer of 2^-20; got {shown(value)}. Use "
+            f"likewise.fixed_point.to_units(…)."
+        )
+    return given
 
 
 def exceeding_pairs(scores: npt.ArrayLike, distances: IntArray, sensitivity: int) -> BoolArray:
@@ -39,7 +64,9 @@ def exceeding_pairs(scores: npt.ArrayLike, distances: IntArray, sensitivity: int
     >>> exceeding_pairs([500, 100], apart, 200).tolist()
     [[False, True], [False, False]]
     """
-    s = np.asarray(scores)
+    s = _integers("score", scores)
+    if s.ndim != 1:
+        raise AuditError(f"Scores must be a list, one for each person; got shape {s.shape}.")
     return exceeds(s[:, None] - s[None, :], distances, sensitivity)
 
 

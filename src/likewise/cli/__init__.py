@@ -2,7 +2,7 @@
 
 from likewise.cli import (  # noqa: F401 - they add their commands
     demo,
-    desk,
+    dockets,
     ledger,
     listing,
     serve,

@@ -89,7 +89,7 @@ def faced_rounds(
         raise ParameterError(
             "hypotheses", "must be a hypothesis class", hypotheses, "Make one: Pool(…)."
         )
-    if not isinstance(encounters, Iterable):
+    if not isinstance(encounters, Iterable) or isinstance(encounters, np.ndarray):
         raise ParameterError("encounters", "must be a list", encounters, "List them.")
     faced = []
     for t, encounter in enumerate(encounters, start=1):

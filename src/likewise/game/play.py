@@ -31,6 +31,8 @@ __all__ = ["PolicyView", "play"]
 
 EVALUATION_DRAWS = 5000
 VIEW_DRAWS = 1000
+# More would not fit into memory.
+MOST_DRAWS = 10**9
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +72,13 @@ def play(
     calls of the learner. They are counted in every round, audited or not.
     """
     rounds = integer("rounds", rounds, 1, 1 << 32, "Play at least one round.")
-    _check_game(world, learner, rounds, delay, (keep, progress))
+    chosen = LargestGap() if selection is None else selection
+    _check_game(world, learner, rounds, chosen, delay, (keep, progress))
     record = flag("record", record, "Say which.")
     draws = integer(
-        "evaluation_draws", evaluation_draws, 1, None, "Violations are counted on them."
+        "evaluation_draws", evaluation_draws, 1, MOST_DRAWS, "Violations are counted on them."
     )
     state, alpha = State.start(learner), to_units(learner.alpha)
-    chosen = LargestGap() if selection is None else selection
     table = _Table(world.course(), chosen, Inbox(delay), draws)
     rows: list[tuple[float | int | bool, ...]] = []
     kept: list[Moment] = []
@@ -98,9 +100,16 @@ def play(
 
 
 def _check_game(
-    world: World, learner: Learner, rounds: int, delay: Delay, called: tuple[object, ...]
+    world: World,
+    learner: Learner,
+    rounds: int,
+    selection: Selection,
+    delay: Delay,
+    called: tuple[object, ...],
 ) -> None:
     """Refuse what cannot be played, before anything is."""
+    if not isinstance(selection, Selection):
+        raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
     if not isinstance(world, World):
         raise ParameterError("world", "must be a world", world, "Make one: Loans(seed=1).")
     instance("learner", learner, Learner, "Make one: Learner(…).")

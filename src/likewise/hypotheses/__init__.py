@@ -61,6 +61,8 @@ def class_to_spec(hypotheses: HypothesisClass) -> dict[str, Any]:
     >>> class_to_spec(Pool.from_table([[1, 1]]))["class"]
     'pool'
     """
+    if not isinstance(hypotheses, HypothesisClass):
+        raise HypothesisError(f"{shown(hypotheses)} is no hypothesis class. Make one: Pool(…), ….")
     spec = hypotheses.spec()
     HYPOTHESES.check_name(spec.get("class"), type(hypotheses))
     return spec
@@ -69,11 +71,10 @@ def class_to_spec(hypotheses: HypothesisClass) -> dict[str, Any]:
 def class_from_spec(spec: Mapping[str, Any]) -> HypothesisClass:
     """Read any hypothesis class from its JSON, by the name that it is registered under.
 
-    >>> class_from_spec({"class": "puddle"})
+    >>> class_from_spec({"class": "puddle"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    likewise.errors.HypothesisError: A hypothesis class must be one of pool, segments, staircases, \
-conjunctions, disjunctions, parities, decision-lists, stumps, linear-by-intercepts; got 'puddle'. \
-If it is one of your own, its package has to be installed here.
+    likewise.errors.HypothesisError: A hypothesis class must be one of pool, segments, ...; got \
+'puddle'. If it is one of your own, its package has to be installed here.
     """
     name = spec.get("class") if isinstance(spec, Mapping) else spec
     if name not in HYPOTHESES:

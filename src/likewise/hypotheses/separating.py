@@ -7,6 +7,7 @@ import numpy as np
 from likewise.errors import HypothesisError, ParameterError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits, HypothesisClass
+from likewise.validation import as_array
 
 __all__ = ["greedy_separating_set", "verify_separating_set"]
 
@@ -20,7 +21,7 @@ def greedy_separating_set(bits: Bits) -> IntArray:
     >>> greedy_separating_set(np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0]], dtype=np.uint8)).tolist()
     [0, 1]
     """
-    bits = np.asarray(bits)
+    bits = as_array(bits)
     if bits.ndim != 2 or bits.dtype.kind not in "biu" or bits.max(initial=0) > 1:
         raise HypothesisError(
             f"A table must be of 0s and 1s, a row for each hypothesis; got {bits.dtype} of shape "

@@ -25,6 +25,9 @@ __all__ = [
 ]
 
 
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
+
+
 def check_id(name: object, what: str) -> None:
     """Ids are text that can be written to a file; anything else would come back as another id."""
     if not isinstance(name, str) or not name:
@@ -190,7 +193,7 @@ def check_override(event: Overridden, round_: OpenRound, *, one_sided: bool) -> 
 def checked_label(event: Labelled, round_: OpenRound) -> int:
     """The label as 0 or 1, of somebody in a round that is sealed."""
     label = event.label
-    if not np.isscalar(label) or label not in (0, 1):
+    if not isinstance(label, _NUMBERS) or label not in (0, 1):
         raise EventRefused(
             f"Round {round_.id!r}, person {event.person!r}: a label must be 0 or 1; got "
             f"{shown(label)}. Leave out labels that are not known."

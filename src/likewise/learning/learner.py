@@ -59,7 +59,7 @@ def player_named(
     name: str, hypotheses: HypothesisClass, engine: str, *, per_part: bool = False
 ) -> primal.Player:
     """A primal player by name; ``auto`` is the exact one where the class allows it."""
-    if name == "auto":
+    if isinstance(name, str) and name == "auto":
         name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "nested-ftpl"
     kind = PLAYERS[name]
     player = kind.make(engine, per_part=per_part)
@@ -136,6 +136,8 @@ class Learner:
         why = "It is the most people in a round."
         plain = {
             "k": integer("k", self.k, 1, None, why),
+            "alpha": real("alpha", self.alpha, "Give a number such as 0.3."),
+            "eps": real("eps", self.eps, "Give a number such as 0.3."),
             "seed": integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
             "open_limit": integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
             "audit_share": self._share(),
@@ -287,16 +289,25 @@ class Learner:
         return replace(schedule, x=self.x, kappa=asked.kappa, r=r)
 
     def spec(self) -> dict[str, Any]:
-        """The settings as JSON, with all defaults filled in."""
+        """The settings as JSON, with all defaults filled in; refused where nobody could read them.
+
+        A class or a schedule that is not registered has no name to be read back by.
+        """
+        class_to_spec(self.hypotheses)
+        schedule_to_spec(self.schedule)
+        return self.settings()
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as JSON, also of parts that are not registered: to be compared, not kept."""
         return {
             "algorithm": ALGORITHM,
-            "hypotheses": class_to_spec(self.hypotheses),
+            "hypotheses": self.hypotheses.spec(),
             "schema": self.hypotheses.schema.digest,
             "k": self.k,
             "alpha": self.alpha,
             "eps": self.eps,
             "seed": self.seed,
-            "schedule": schedule_to_spec(self.resolved_schedule),
+            "schedule": self.resolved_schedule.spec(),
             "player": self.primal.name,
             "engine": self.engine,
             **{name: getattr(self, name) for name in self._PLAIN},

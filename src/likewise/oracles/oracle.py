@@ -37,19 +37,23 @@ class Engine(Protocol):
         """The predictions of some draws of h on each point."""
 
 
-@cache
 def load_engine(name: str) -> Engine:
     """The engine of that name; where its library is missing, the reference, and a warning once.
 
     Every engine makes the same draws, so a learner that was saved with one continues with another.
     """
+    return _load_engine(choice("engine", name, ENGINES, "They all agree."))
+
+
+@cache
+def _load_engine(name: str) -> Engine:
     try:
         return cast(Engine, import_module(f"likewise.oracles.engines.{name}"))
     except MissingLibraryError as error:
         warnings.warn(
             f"{error}. Until then the reference engine makes the draws: the same ones, slower.",
             SlowEngine,
-            stacklevel=2,
+            stacklevel=3,
         )
         return cast(Engine, import_module("likewise.oracles.engines.reference"))
 
@@ -98,8 +102,12 @@ class Oracle:
     ) -> Bits:
         """The predictions of some draws of h on each point, shape (draws, points)."""
         costs = self._checked(costs)
-        draws = integer("draws", draws, 0, None, "It is a number of hypotheses.")
-        first_draw = integer("first_draw", first_draw, 0, None, "Draws are numbered from 0.")
+        draws = integer("draws", draws, 0, 1 << 32, "It is a number of hypotheses.")
+        first_draw = integer("first_draw", first_draw, 0, 1 << 32, "Draws are numbered from 0.")
+        if not isinstance(points, np.ndarray) or points.ndim == 0 or points.dtype.kind not in "iu":
+            raise ParameterError(
+                "points", "must be points of the class", points, "See hypotheses.locate(people)."
+            )
         instance("noise", noise, Noise, "Make it: Noise(stream, scale).")
         self.calls += draws
         engine = load_engine(self.engine)

@@ -84,7 +84,7 @@ def people_of(schema: FeatureSchema, count: int, seed: int = 0) -> People:
     ([18.0, 19.0, 20.0], 50)
     """
     instance("schema", schema, FeatureSchema, "Make one: FeatureSchema((Feature(…), …)).")
-    count = integer("count", count, 0, None, "It is a number of people.")
+    count = integer("count", count, 0, 1 << 31, "It is a number of people.")
     rng = generator(seed)
     columns = [_column(feature, count, rng) for feature in schema.features]
     x = np.stack(columns, axis=1) if count else np.zeros((0, len(schema)))
@@ -95,25 +95,18 @@ def people_of(schema: FeatureSchema, count: int, seed: int = 0) -> People:
 
 
 def _column(feature: Feature, count: int, rng: np.random.Generator) -> FloatArray:
-    """Values of one feature; half of them round numbers, where cuts are likely to be."""
+    """Values of one feature: between its bounds, at them, and small integers, where cuts may be."""
     low, high = feature.limits
-    # Where there are no bounds, values of every size.
-    wide = rng.normal(size=count) * 10.0 ** rng.integers(-1, 4, count)
-    near = rng.integers(-3, 8, count).astype(np.float64)
-    below = low if np.isfinite(low) else min(high if np.isfinite(high) else 0.0, 0.0) - 1000.0
-    above = high if np.isfinite(high) else max(below, 0.0) + 1000.0
-    spread = below + (above - below) * rng.random(count)
-    bounded = np.isfinite(low) and np.isfinite(high)
-    values = np.where(rng.random(count) < 0.5, near if not bounded else spread, wide)
-    values = np.where(rng.random(count) < 0.5, values, spread)
-    if feature.kind != "number" or bounded:
-        values = np.where(rng.random(count) < 0.5, np.rint(values), values)
-    values = np.where(rng.random(count) < 0.1, below, values)
-    values = np.where(rng.random(count) < 0.1, above, values)
+    below = low if np.isfinite(low) else min(high, 0.0) - 1000.0
+    above = high if np.isfinite(high) else max(low, 0.0) + 1000.0
     if feature.kind != "number":
-        values = np.rint(values)
         below, above = np.ceil(below), np.floor(above)
-    values = np.clip(values, below, above)
+    u = rng.random(count)
+    spread = below * (1.0 - u) + above * u
+    near = rng.integers(-3, 8, count).astype(np.float64)
+    ways = [spread, np.rint(spread), near, np.full(count, below), np.full(count, above)]
+    values = np.choose(rng.choice(5, count, p=[0.3, 0.2, 0.3, 0.1, 0.1]), ways)
+    values = np.clip(values if feature.kind == "number" else np.rint(values), below, above)
     if feature.missing is not None:
         values = np.where(rng.random(count) < 0.2, np.nan, values)
     return np.asarray(values, dtype=np.float64)

@@ -162,8 +162,9 @@ class _Trial:
         made = np.array([called(self.player, "decide", decide, b) for b in range(DECISIONS)])
         fits = made.shape == (DECISIONS, len(self.points)) and np.isin(made, (0, 1)).all()
         self.require(fits, "decide must be 0 or 1 for every point.")
-        again = np.array_equal(decide(3), made[3])
-        self.require(again, "asked again, the same decision must come out.")
+        again = np.array([decide(batch) for batch in range(20)])
+        same = np.array_equal(again, made[:20])
+        self.require(same, "asked again, the same decision must come out.")
         chances = np.array(self.estimates(frozen, self.points).scores) / ONE
         noise = 1.0 / DECISIONS + (0.0 if self.player.exact else 1.0 / DRAWS)
         spread = 6.0 * np.sqrt(np.maximum(chances * (1 - chances), 0.01) * noise)

@@ -71,7 +71,7 @@ class Staircases(OverCells):
         self.schema, self.first, self.second = schema, first, second
         self.groups = Groups(schema, grouping("Staircases", by), "Staircases")
         self.by = self.groups.by
-        names = (first, second, *self.by)
+        names = (schema[first].name, schema[second].name, *self.by)
         if len(set(names)) != len(names):
             raise ParameterError(
                 "Staircases.first, second and by", "must be different features", names, "Drop one."

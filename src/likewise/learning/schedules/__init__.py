@@ -32,6 +32,8 @@ def schedule_to_spec(schedule: Schedule) -> dict[str, Any]:
     >>> schedule_to_spec(SelfTuned(x=1))["x"]
     1.0
     """
+    if not isinstance(schedule, Schedule):
+        raise ParameterError("schedule", "must be a schedule", schedule, "Such as SelfTuned().")
     spec = schedule.spec()
     SCHEDULES.check_name(spec.get("schedule"), type(schedule))
     return spec
