@@ -81,7 +81,9 @@ def measured(horizons: Sequence[int]) -> Mapping[str, Mapping[str, object]]:
 
 @click.command()
 @click.option("--rounds", multiple=True, type=int, default=(1000, 10_000, 100_000))
-@click.option("--json", "path", type=click.Path(allow_dash=True), help="Write the numbers here too.")
+@click.option(
+    "--json", "path", type=click.Path(allow_dash=True), help="Write the numbers here too."
+)
 def main(rounds: Sequence[int], path: str | None) -> None:
     """Print the reports of every dual player where only constants are fair."""
     horizons = sorted(rounds)
