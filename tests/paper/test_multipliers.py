@@ -53,7 +53,7 @@ def test_a_multiplier_stops_where_sums_of_costs_would_overflow() -> None:
     for _ in range(100):
         lam = Geometric(1.0, 3.0).step(lam, reported=True, beta=0.1, mu=1.0)
     assert lam == LARGEST_LAM == 2.0**20
-    assert Additive(2.0**21).step(0.0, reported=True, beta=0.1, mu=1.0) == LARGEST_LAM
+    assert Additive(2.0**19).step(2.0**20, reported=True, beta=0.1, mu=1.0) == LARGEST_LAM
 
 
 @pytest.mark.parametrize("dual", [*RULES, GradientAscent()], ids=lambda d: d.name)
@@ -261,3 +261,18 @@ def test_a_late_report_is_charged_at_least_what_d_reports_fewer_make(
             assert seen - d <= known <= seen
             seen += 1
             heard.append(t + min(d, delays[t]))
+
+
+def test_a_multiplier_beyond_what_a_report_may_cost_is_refused() -> None:
+    """Its first step would take it down to what sums can hold: it would decrease."""
+    for made in (Additive, Geometric):
+        with pytest.raises(ParameterError, match="gamma must be at most"):
+            made(gamma=2.0**21)
+
+
+def test_a_multiplier_that_may_stop_growing_is_not_covered() -> None:
+    """gamma·n reaches 2^20 after two reports: a bound that lets it grow for ever would be wrong."""
+    pool = Pool.from_table([[0], [1]])
+    learner = Learner(pool, 1, 0.5, 0.5, 1, SelfTuned(eta=1.0), dual=Additive(gamma=2.0**19))
+    assert bounds(learner, 10**12) == ()
+    assert len(bounds(replace(learner, dual=Additive(gamma=0.01)), 10**4)) == 1
