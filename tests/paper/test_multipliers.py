@@ -11,6 +11,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks import multipliers as toy
 from hypothesis import given
@@ -244,6 +245,29 @@ def test_late_reports_are_covered_at_a_price() -> None:
         at_once, late = (bounds(learner, 10**6, delay=d)[0] for d in (0, 3))
         assert at_once.violations < late.violations
         assert "at most 3 rounds late" in late.source
+
+
+def test_the_bounds_of_the_additive_rule_three_rounds_late_by_hand() -> None:
+    """As at once, with C = 7·2·0.5 + sqrt(7/4·4)·0.5·ln 2 and m·(2·3 + 1)/2 on every report.
+
+    The multiplier never decreases and S counts what is outstanding: 1 + 2·3 = 7 times the stability
+    in sqrt(4) for four pieces, and sqrt((1 + 3/4)·(1 + 3)) times the gain.
+    """
+    pool = Pool.from_table([[0], [1]]).with_prior("flat")
+    schedule = SelfTuned(eta=1.0, x=0.5, kappa=0.1)
+    learner = Learner(pool, 1, 0.5, 0.5, 1, schedule, dual=Additive(0.1))
+    (bound,) = bounds(learner, 10_000, delay=3)
+    constant, m = 7.0 + math.sqrt(7.0) * 0.5 * math.log(2), 0.4
+    y = np.linspace(1, 50_000, 2_000_000)
+
+    def most(h: float) -> float:
+        costs = 2 / math.sqrt(3) * constant * y**1.5 + m * 3.5 * (y - 1) - h * (y - 1) ** 2
+        return float(costs.max())
+
+    labels = constant * 100
+    assert bound.regret == pytest.approx(labels + 0.1 * most(m / 2), rel=1e-4)
+    reports = math.sqrt(4 * (10_000 + labels + 0.1 * most(m / 4)) / (0.1 * m))
+    assert bound.violations == pytest.approx(reports, rel=1e-4)
 
 
 @given(
