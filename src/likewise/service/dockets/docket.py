@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from likewise.errors import LikewiseError
+from likewise.schema import FeatureSchema
 from likewise.service.clock import Clock, LedgerClock, now
 from likewise.service.dockets.learner import State, advance, digests_needed, start, surrogates_in
 from likewise.service.dockets.locks import FairLock
@@ -72,6 +73,11 @@ class Docket:
         if self._state is None:
             self._state = start(self.projection.settings, self.seed)
         return self._state
+
+    @property
+    def schema(self) -> FeatureSchema:
+        """The features of people in this docket."""
+        return self.state.learner.hypotheses.schema
 
     @property
     def clock(self) -> Clock:
@@ -155,6 +161,11 @@ class Docket:
                 yield
             finally:
                 self._group = None
+
+    @property
+    def grouped(self) -> bool:
+        """Tell if units of work wait for the end of a group."""
+        return self._group is not None
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
