@@ -175,7 +175,7 @@ class Docket:
                 self._catch_up(transaction)
                 self._transaction = transaction
                 yield
-                if self.projection.head.seq - self._snapshot >= EVERY:
+                if self.projection.head.seq - self._snapshot >= self._interval():
                     write_snapshot(transaction, self.projection, self.seating, self.state)
                     self._snapshot = self.projection.head.seq
             self._committed = self.projection.head
@@ -185,6 +185,10 @@ class Docket:
             raise
         finally:
             self._transaction = None
+
+    def _interval(self) -> int:
+        """So many records between two snapshots; more, where much is open and has to be written."""
+        return max(EVERY, 2 * len(self.projection.opened))
 
     def _accept(self, transaction: Transaction, work: UnitOfWork) -> None:
         """All of a command's records, now that none of them can be refused any more."""
