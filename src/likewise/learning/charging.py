@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from likewise.errors import EventRefused
 from likewise.events import Decision
 from likewise.fixed_point import IntArray
+from likewise.hypotheses import Listed
 from likewise.learning.costs import report_cost
 from likewise.learning.decisions import points_of
 from likewise.learning.learner import Learner
@@ -17,11 +19,36 @@ from likewise.learning.tuning import Tuning
 __all__ = [
     "charge_labels",
     "charge_report",
+    "check_sums",
     "outstanding",
     "waits_for_audit",
     "with_round",
     "without_round",
 ]
+
+
+# Costs that add up to more units than that leave no room for noise, and for rounds that are open.
+MOST_BITS = 60
+# Cells are at most 2^24, so that a sum of costs without their last 24 bits cannot overflow.
+LAST_BITS = 24
+
+
+def check_sums(state: State, round_id: str) -> None:
+    """Refuse to open a round where sums of costs may soon be beyond integers of 64 bits.
+
+    A class that is listed has a sum for every hypothesis; others add up the costs of some cells.
+    """
+    sizes = np.abs(state.costs)
+    if isinstance(state.learner.hypotheses, Listed):
+        most = int(sizes.max(initial=0)) >> LAST_BITS
+    else:
+        most = int((sizes >> LAST_BITS).sum())
+    if most >> (MOST_BITS - LAST_BITS):
+        raise EventRefused(
+            f"Round {round_id!r} cannot open: costs add up to 2^{MOST_BITS} units of 2^-20, and "
+            f"integers of 64 bits hold little more. Begin a new state; with a smaller eta, a "
+            f"larger audit_share or a multiplier that grows less it lasts longer."
+        )
 
 
 def outstanding(round_: OpenRound, learner: Learner) -> int:

@@ -23,7 +23,13 @@ from likewise.events import (
     Overridden,
     Sealed,
 )
-from likewise.learning.charging import charge_labels, charge_report, with_round, without_round
+from likewise.learning.charging import (
+    charge_labels,
+    charge_report,
+    check_sums,
+    with_round,
+    without_round,
+)
 from likewise.learning.decisions import frozen_policy, lottery
 from likewise.learning.event_checks import (
     check_decision,
@@ -105,6 +111,7 @@ def _opened(state: State, round_id: str) -> State:
             f"open_limit. Close those of which nothing more will be heard; the oldest is "
             f"{next(iter(state.open))!r}."
         )
+    check_sums(state, round_id)
     tuning = state.opening()
     frozen = frozen_policy(state, tuning)
     learner, number = state.learner, frozen.number
