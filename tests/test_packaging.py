@@ -30,13 +30,14 @@ HOMES = {
     "jinja2": {"experiments/demo/report.py", "service/web/rendering.py"},
     "joblib": {"experiments/parallel.py"},
     "matplotlib": {"experiments/canvas.py"},
+    "narwhals": {"frames/library.py"},
     "numba": {"oracles/engines/compilation.py"},
     "scipy": {"evaluation/solver.py"},
 }
 # Packages that need numpy alone, as a library does.
 CORE = (
-    "hypotheses", "oracles", "auditing", "learning", "baselines", "worlds", "game", "evaluation",
-    "testing",
+    "frames", "hypotheses", "oracles", "auditing", "learning", "baselines", "worlds", "game",
+    "evaluation", "testing",
 )  # fmt: skip
 GAME = """
 from likewise import Learner, State, deploy, learn
@@ -204,7 +205,7 @@ def test_counting_needs_no_solver() -> None:
 @pytest.mark.parametrize(
     "module",
     ["experiments.canvas", "experiments.parallel", "experiments.demo.report", "evaluation.solver",
-     "oracles.engines.compilation"],
+     "frames.library", "oracles.engines.compilation"],
 )  # fmt: skip
 def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -> None:
     program = (

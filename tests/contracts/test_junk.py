@@ -16,10 +16,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import likewise
-from likewise import auditing, evaluation, events, game, hypotheses, learning, oracles, testing
+from likewise import (
+    auditing,
+    evaluation,
+    events,
+    frames,
+    game,
+    hypotheses,
+    learning,
+    oracles,
+    testing,
+)
 from likewise.auditing import (
     AllPairs,
     MemberObjections,
@@ -46,6 +57,7 @@ from likewise.events import (
     Sealed,
 )
 from likewise.fixed_point import ONE, from_units, to_units
+from likewise.frames.proposal import SchemaAdvice
 from likewise.game import Delay, play
 from likewise.hypotheses import Cut, Pool, Segments
 from likewise.learning import (
@@ -92,6 +104,10 @@ SCHEMA = FeatureSchema(
         Feature("debtor", "flag"),
     )
 )
+FRAME = pd.DataFrame({
+    "person": ["ann", "bo"], "income": [20.0, 70.0], "age": [30, 60], "purpose": ["car", "home"],
+    "owner": [True, False], "debtor": [False, True],
+})  # fmt: skip
 ROWS = [[20.0, 30, "car", 1, 0], [70.0, 60, "home", 0, 1]]
 PEOPLE = SCHEMA.people(ROWS, ids=["ann", "bo"])
 REFERENCE = np.array([[10.0, 20, 0, 0, 0], [50.0, 40, 1, 1, 0], [90.0, 80, 1, 0, 1]])
@@ -137,11 +153,19 @@ EXAMPLES: dict[str, Call] = {
     "Feature.from_spec": call(Feature.from_spec, spec={"name": "a"}),
     "FeatureSchema": call(FeatureSchema, features=SCHEMA.features),
     "FeatureSchema.people": call(SCHEMA.people, rows=ROWS, ids=["ann", "bo"]),
+    "FeatureSchema.people of a frame": call(
+        SCHEMA.people, rows=FRAME, ids="person", others="refuse"
+    ),
+    "FeatureSchema.from_frame": call(
+        FeatureSchema.from_frame, frame=FRAME, ids="person", leave_out=("age",)
+    ),
+    "make_frame": call(frames.make_frame, columns={"a": [1]}, backend="pandas"),
     "FeatureSchema.encoded": call(SCHEMA.encoded, rows=REFERENCE, ids=["ann", "bo", "cy"]),
     "FeatureSchema.place": call(SCHEMA.place, name="age"),
     "FeatureSchema.from_spec": call(FeatureSchema.from_spec, spec=SCHEMA.spec()),
     "People": call(People, ids=("ann", "bo"), x=PEOPLE.x, schema=SCHEMA),
     "People.column": call(PEOPLE.column, name="age"),
+    "People.take": call(PEOPLE.take, places=[1, 0]),
     # hypotheses
     "Cut": call(Cut, column="income", at=3.0),
     "Pool": call(Pool, schema=SCHEMA, cuts=POOL.cuts, reference=REFERENCE),
@@ -390,13 +414,14 @@ EXAMPLES: dict[str, Call] = {
 }  # fmt: skip
 
 MODULES = (
-    "likewise", "likewise.auditing", "likewise.evaluation", "likewise.events", "likewise.game",
-    "likewise.hypotheses", "likewise.learning", "likewise.oracles", "likewise.schema",
-    "likewise.testing",
+    "likewise", "likewise.auditing", "likewise.evaluation", "likewise.events", "likewise.frames",
+    "likewise.game", "likewise.hypotheses", "likewise.learning", "likewise.oracles",
+    "likewise.schema", "likewise.testing",
 )  # fmt: skip
 NOT_CALLED = {
     "Agreement": "a result", "Consistency": "a result", "Pivots": "a result",
-    "BestFair": "a result", "Deployment": "a result", "Moment": "a result",
+    "BestFair": "a result", "Origin": "made of a frame", "Deployment": "a result",
+    "Moment": "a result",
     "Transcript": "a result",
     "PolicyView": "made by the game", "ComparatorError": "an error", "ContractError": "an error",
     "Never": "no argument", "never": "no argument", "AllPairs": "no argument",
@@ -429,8 +454,8 @@ def test_nothing_but_a_refusal_comes_out(
                 continue  # what the caller's own function raises is the caller's
             try:
                 example.function(**{**example.given, name: junk})
-            except MergedHypotheses:
-                continue  # a warning of ours, which the tests turn into an error
+            except (MergedHypotheses, SchemaAdvice):
+                continue  # warnings of ours, which the tests turn into errors
             except LikewiseError as error:
                 if not str(error):
                     escaped.append(f"{name}={junk!r}: a refusal without a word")
