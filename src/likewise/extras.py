@@ -16,7 +16,7 @@ EXTRAS = {
     "fast": ("numba",),
     "frames": ("narwhals",),
     "models": ("narwhals", "scikit-learn"),
-    "audit": ("jinja2", "matplotlib", "narwhals", "scipy"),
+    "audit": ("jinja2", "matplotlib", "narwhals", "pandas", "scipy"),
     "groups": ("fairlearn",),
     "study": ("jinja2", "joblib", "matplotlib", "scipy"),
 }

@@ -314,8 +314,8 @@ class People:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def take(self, places: Sequence[int] | IntArray) -> People:
-        """Some of the people, by their places.
+    def take(self, places: Sequence[int] | IntArray, *, repeated: bool = False) -> People:
+        """Some of the people, by their places; each at most once, unless they may be ``repeated``.
 
         >>> people = FeatureSchema((Feature("a"),)).people([[1], [2], [3]])
         >>> people.take([2, 0]).ids
@@ -328,14 +328,30 @@ class People:
                 f"People are taken by their places, from 0 to {len(self) - 1}; got {shown(places)}."
             )
         chosen = chosen.astype(np.int64)
-        index = self.origin.index if self.origin is not None else None
-        ids = tuple(self.ids[place] for place in chosen.tolist())
-        origin = None
-        if self.origin is not None:
-            origin = type(self.origin)(
-                self.origin.backend, None if index is None else index[chosen]
+        if not repeated and len(np.unique(chosen)) != len(chosen):
+            raise PeopleError(
+                f"Everybody is taken once; got {shown(places)}. Say so if people are repeated."
             )
-        return People(ids, self.x[chosen], self.schema, origin)
+        origin = self.origin
+        if origin is not None and origin.index is not None:
+            origin = type(origin)(origin.backend, origin.index[chosen])
+        ids = tuple([self.ids[place] for place in chosen.tolist()])
+        return self._checked_already(ids, self.x[chosen], origin)
+
+    def with_values(self, x: FloatArray) -> People:
+        """The same people with other values, which need not be ones that the schema admits."""
+        if not _is_numeric(x) or x.shape != self.x.shape:
+            raise PeopleError(f"The values must be an array of shape {self.x.shape}.")
+        return self._checked_already(self.ids, x, self.origin)
+
+    def _checked_already(
+        self, ids: tuple[str, ...], x: FloatArray, origin: Origin | None
+    ) -> People:
+        """People made of parts of these, without looking at every id again."""
+        made = object.__new__(People)
+        for name, value in (("ids", ids), ("x", x), ("schema", self.schema), ("origin", origin)):
+            object.__setattr__(made, name, value)
+        return made
 
     def column(self, name: str) -> FloatArray:
         """One feature of everybody."""

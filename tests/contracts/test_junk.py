@@ -214,6 +214,11 @@ EXAMPLES: dict[str, Call] = {
     "Masked": call(auditing.Masked, base=WeightedL1({"income": 0.5}), features=["income"]),
     "Ratings": call(Ratings, ratings={"ann": 0.5, "bo": 0.25}, low=0.0, high=1.0),
     "FromFunction": call(auditing.FromFunction, function=lambda a, b: float(a == b)),
+    "FromColumns": call(auditing.FromColumns, function=lambda a, b: 0 * a["income"] * b["income"]),
+    "Sides": call(auditing.Sides, left=PEOPLE, right=PEOPLE, paired=True),
+    "MetricAuditor.between": call(
+        MetricAuditor("j", Ratings("owner")).between, sides=auditing.Sides(PEOPLE, PEOPLE)
+    ),
     "metric_from_spec": call(auditing.metric_from_spec, spec=WeightedL1({"income": 1}).spec()),
     "metric_to_spec": call(auditing.metric_to_spec, metric=WeightedL1({"income": 0.5})),
     "MetricAuditor": call(MetricAuditor, name="j1", distance=Ratings("income", 0, 100)),
@@ -363,6 +368,20 @@ EXAMPLES: dict[str, Call] = {
         round="r", person="ann", label=1,
     ),
     "apply Closed": call(lambda round: apply(AUDITED, Closed(round)), round="r"),
+    # audits
+    "audit": call(
+        likewise.audit, people=PEOPLE, scores=[1.0, 0.25], panel=PANEL, alpha=0.1, labels=[0, 1],
+        groups=("owner",), hypotheses=None, rules=("any",), alphas=(0.0, 0.5), worst=3,
+        all_pairs_up_to=10, sample_pairs=1000, seed=1, jobs=1, progress=False,
+    ),
+    "Survey": call(likewise.Survey, judgements={}, rule=parse_rule("any"), reasons={}),
+    "Survey.from_rows": call(
+        likewise.Survey.from_rows, rows=[("ann", "bo", "j1", 1)], rule="any"
+    ),
+    "Survey.read_csv": call(
+        likewise.Survey.read_csv, path="nowhere", rule="any", person="a", other="b", member="c",
+        objects="d", reason="e",
+    ),
     # game and evaluation
     "play": call(
         play, world=Loans(1, k=3), learner=Learner(Loans(1).hypotheses(), 3, 0.3, 0.3, 1),
@@ -420,9 +439,8 @@ MODULES = (
 )  # fmt: skip
 NOT_CALLED = {
     "Agreement": "a result", "Consistency": "a result", "Pivots": "a result",
-    "BestFair": "a result", "Origin": "made of a frame", "Deployment": "a result",
-    "Moment": "a result",
-    "Transcript": "a result",
+    "BestFair": "a result", "Audit": "a result", "Origin": "made of a frame",
+    "Deployment": "a result", "Moment": "a result", "Transcript": "a result",
     "PolicyView": "made by the game", "ComparatorError": "an error", "ContractError": "an error",
     "Never": "no argument", "never": "no argument", "AllPairs": "no argument",
     "FirstPair": "no argument", "LargestGap": "no argument",
@@ -468,8 +486,8 @@ def test_nothing_but_a_refusal_comes_out(
 def test_the_arguments_that_fit_are_taken(label: str) -> None:
     """Or else the test above would try nothing. These need a file, or take too long each time."""
     refused = (
-        "load_state", "save_state", "check_player", "check_schedule", "check_world",
-        "check_baseline",
+        "load_state", "save_state", "Survey.read_csv", "check_player", "check_schedule",
+        "check_world", "check_baseline",
     )  # fmt: skip
     example = EXAMPLES[label]
     if label in refused:

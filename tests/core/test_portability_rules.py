@@ -21,6 +21,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "likewise"
 
 # What decides nothing, with the reason; every other package and module on the disk is read.
 EXEMPT = {
+    "audits": "judges scores that exist",
     "cli": "prints",
     "evaluation": "judges games that have been played",
     "experiments": "draws and tabulates them",

@@ -185,12 +185,12 @@ def best_fair_policy(
         raise ParameterError(
             "best_fair_policy.rounds", "must have somebody in them", len(rounds), "Run one first."
         )
-    form, place = _form(hypotheses, [faced.points for faced in rounds])
+    form, place = form_of(hypotheses, [faced.points for faced in rounds])
     found = solve(form, demands(form.points, place, rounds, slack))
     return _checked(found, rounds, slack, start)
 
 
-def _form(hypotheses: HypothesisClass, points: Sequence[Points]) -> tuple[Form, IntArray]:
+def form_of(hypotheses: HypothesisClass, points: Sequence[Points]) -> tuple[Form, IntArray]:
     """The variables that fit the class, and which of its points every person is."""
     if isinstance(hypotheses, Segments):
         _check_points(points, (), hypotheses.separators - 1)

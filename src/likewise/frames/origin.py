@@ -46,7 +46,7 @@ def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None =
     if backend is None:
         there = [name for name in BACKENDS if find_spec(name) is not None]
         if not there:
-            raise missing("A frame", "pandas", "frames")
+            raise missing("A frame", "pandas", "audit")
         backend = there[0]
     choice("backend", backend, BACKENDS, "It is a library of frames.")
     if not isinstance(columns, Mapping):
@@ -62,4 +62,4 @@ def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None =
     try:
         return nw.from_dict(listed, backend=backend).to_native()
     except ImportError as error:
-        raise missing("A frame", backend, "frames", error) from error
+        raise missing("A frame", backend, "audit", error) from error
