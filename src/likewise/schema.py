@@ -207,7 +207,7 @@ class FeatureSchema:
         listed = rows if _is_numeric(rows) else listed_rows(rows)
         names = checked_ids(len(listed), ids)
         x = self._numbers(listed)
-        if x is None or not self._fits(x):  # look again, so that an error names the person
+        if x is None or not self.admits(x):  # look again, so that an error names the person
             x = self._read(listed, names, Feature.checked)
         return People(names, x, self)
 
@@ -241,7 +241,7 @@ class FeatureSchema:
         except OverflowError:
             return None
 
-    def _fits(self, x: FloatArray) -> bool:
+    def admits(self, x: FloatArray) -> bool:
         """Test whether everything is within its limits; NaN only where it may be missing."""
         low, high, integral, optional = self._limits
         with np.errstate(invalid="ignore"):

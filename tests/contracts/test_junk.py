@@ -173,6 +173,13 @@ EXAMPLES: dict[str, Call] = {
     "Pool.from_scores": call(
         Pool.from_scores, schema=SCHEMA, columns=["income"], cuts=[30.0, 60.0], reference=REFERENCE
     ),
+    "Pool.from_frame": call(
+        Pool.from_frame, frame=FRAME, columns=["income"], cuts=[30.0], schema=SCHEMA, ids="person"
+    ),
+    "Pool.from_models": call(
+        Pool.from_models, models={"m": lambda frame: frame["income"] / 100}, frame=FRAME, cuts=2,
+        schema=SCHEMA, ids="person",
+    ),
     "Pool.from_spec": call(Pool.from_spec, spec=POOL.spec()),
     "Segments": call(Segments, schema=SCHEMA, score="income", cuts=[50.0], by=["purpose"]),
     "Staircases": call(
