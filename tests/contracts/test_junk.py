@@ -45,6 +45,7 @@ from likewise.auditing import (
 )
 from likewise.errors import LikewiseError, MergedHypotheses
 from likewise.evaluation import Faced
+from likewise.evaluation.comparator_rows import Demands
 from likewise.events import (
     Arrived,
     Audited,
@@ -127,6 +128,7 @@ STREAM = Stream(1, Purpose.WORLD, 1)
 FACED = Faced(np.array([[0, 1], [1, 1]]), np.array([0, 1]), np.array([[0, ONE], [ONE, 0]]))
 PAIR = Pool.from_table([[0, 1], [1, 1]])
 DECISION = Decision("bo", True, 5)
+DEMANDS = Demands(np.array([1.0, -1.0]), 1, np.array([0]), np.array([1]), np.array([0.25]))
 
 
 @dataclass(frozen=True)
@@ -197,6 +199,7 @@ EXAMPLES: dict[str, Call] = {
         hypotheses.Stumps.from_quantiles, schema=SCHEMA, columns=["income"], reference=REFERENCE,
         parts=3,
     ),
+    "Trees": call(hypotheses.Trees, schema=SCHEMA, cuts={"income": [50.0]}, reference=REFERENCE),
     "LinearByIntercepts": call(
         hypotheses.LinearByIntercepts, schema=SCHEMA, columns=["income"], intercepts=[50.0],
         flips=True,
@@ -409,6 +412,13 @@ EXAMPLES: dict[str, Call] = {
     "best_fair_policy": call(
         evaluation.best_fair_policy, hypotheses=PAIR, rounds=[FACED], slack=0.0
     ),
+    "best_passing_policy": call(
+        evaluation.best_passing_policy, hypotheses=POOL, people=PEOPLE, labels=np.array([0, 1]),
+        panel=PANEL, alpha=0.1,
+    ),
+    "best_fair_by_columns": call(
+        evaluation.best_fair_by_columns, demands=DEMANDS, search=lambda costs: costs < 0, exact=True
+    ),
     "faced_rounds": call(
         evaluation.faced_rounds, encounters=[Loans(1).encounter(1)],
         hypotheses=Loans(1).hypotheses(),
@@ -445,6 +455,7 @@ MODULES = (
     "likewise.schema", "likewise.testing",
 )  # fmt: skip
 NOT_CALLED = {
+    "ColumnPolicy": "a result", "exact_search": "a function of a class and its points",
     "Agreement": "a result", "Consistency": "a result", "Pivots": "a result",
     "BestFair": "a result", "Audit": "a result", "Origin": "made of a frame",
     "Deployment": "a result", "Moment": "a result", "Transcript": "a result",

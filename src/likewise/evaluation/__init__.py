@@ -4,19 +4,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from likewise.evaluation.columns import ColumnPolicy, best_fair_by_columns, exact_search
     from likewise.evaluation.comparator import BestFair, Faced, best_fair_policy, faced_rounds
     from likewise.evaluation.comparator_rows import ComparatorError
+    from likewise.evaluation.passing import best_passing_policy
 
 # Looked up when they are first used: they need scipy, and counting does not.
 _HOMES = {
     "BestFair": "comparator",
+    "ColumnPolicy": "columns",
     "ComparatorError": "comparator_rows",
     "Faced": "comparator",
+    "best_fair_by_columns": "columns",
     "best_fair_policy": "comparator",
+    "best_passing_policy": "passing",
+    "exact_search": "columns",
     "faced_rounds": "comparator",
 }
 
-__all__ = ["BestFair", "ComparatorError", "Faced", "best_fair_policy", "faced_rounds"]
+__all__ = [
+    "BestFair",
+    "ColumnPolicy",
+    "ComparatorError",
+    "Faced",
+    "best_fair_by_columns",
+    "best_fair_policy",
+    "best_passing_policy",
+    "exact_search",
+    "faced_rounds",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -19,7 +19,7 @@ from likewise.evaluation.comparator_rows import Demands, solve
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass
 from likewise.schema import People
-from likewise.validation import instance, real
+from likewise.validation import as_array, instance, real
 
 __all__ = ["best_passing_policy", "nearest"]
 
@@ -77,9 +77,18 @@ def best_passing_policy(
     slack = real("alpha", alpha, "It is the size of a violation.")
     if not 0 <= slack <= 1:
         raise ParameterError("alpha", "must be in [0, 1]", alpha, "It is a difference of scores.")
-    labels = np.asarray(labels)
-    if labels.shape != (len(people),) or not np.isin(labels, (0, 1)).all() or not len(people):
+    labels = as_array(labels)
+    if (
+        labels.dtype.kind not in "biu"
+        or labels.shape != (len(people),)
+        or not np.isin(labels, (0, 1)).all()
+        or not len(people)
+    ):
         raise PeopleError(f"labels must be 0 or 1, one for each of the {len(people)} people.")
+    if not isinstance(hypotheses, HypothesisClass):
+        raise ParameterError(
+            "hypotheses", "must be a hypothesis class", hypotheses, "Make one: Pool(…)."
+        )
     form, place = form_of(hypotheses, [hypotheses.locate(people)])
     used, place = np.unique(place, return_inverse=True)
     if len(used) > MOST_POINTS:
