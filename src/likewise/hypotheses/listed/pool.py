@@ -183,6 +183,14 @@ class Pool(Listed):
         below, above = levels <= limits[columns, 0], levels > limits[columns, 1]
         return np.asarray(below | above)
 
+    def constant_members(self) -> npt.NDArray[np.bool_]:
+        """Cuts that are the same for everybody; no separating set is needed to know them."""
+        return self._constants(self._columns, self._levels)
+
+    def grades(self) -> IntArray:
+        """Columns are alike, however many cuts each has."""
+        return self._columns
+
     @staticmethod
     def _check_constant(constant: npt.NDArray[np.bool_]) -> None:
         if not constant.any():
