@@ -32,7 +32,7 @@ HOMES = {
     "joblib": {"experiments/parallel.py"},
     "matplotlib": {"experiments/canvas.py"},
     "narwhals": {"frames/library.py"},
-    "sklearn": {"oracles/heuristic.py"},
+    "sklearn": {"estimator.py", "oracles/heuristic.py"},
     "numba": {"oracles/engines/compilation.py"},
     "scipy": {"evaluation/solver.py"},
 }
@@ -207,7 +207,8 @@ def test_counting_needs_no_solver() -> None:
 @pytest.mark.parametrize(
     "module",
     ["audits.report", "experiments.canvas", "experiments.parallel", "experiments.demo.report",
-     "evaluation.solver", "frames.library", "oracles.heuristic", "oracles.engines.compilation"],
+     "evaluation.solver", "estimator", "frames.library", "oracles.heuristic",
+     "oracles.engines.compilation"],
 )  # fmt: skip
 def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -> None:
     program = (

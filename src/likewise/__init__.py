@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         veto,
     )
     from likewise.audits import Audit, Survey, audit
+    from likewise.estimator import LikewiseClassifier
     from likewise.hypotheses import Pool, Segments
     from likewise.learning import (
         Learner,
@@ -54,6 +55,7 @@ _HOMES = {
         "veto",
     ),
     "audits": ("Audit", "Survey", "audit"),
+    "estimator": ("LikewiseClassifier",),
     "hypotheses": ("Pool", "Segments"),
     "learning": (
         "Learner", "Paper", "SelfTuned", "State", "apply", "decide", "deploy", "learn",
@@ -69,9 +71,9 @@ logging.getLogger("likewise").addHandler(logging.NullHandler())
 __version__ = "0.1.0"
 
 __all__ = [
-    "Audit", "Feature", "FeatureSchema", "Learner", "MetricAuditor", "Objections", "Panel",
-    "Paper", "People", "Pool", "Report", "Segments", "SelfTuned", "State", "Survey", "apply",
-    "at_least", "audit", "decide", "deploy", "learn", "load_state", "parse_rule", "report",
+    "Audit", "Feature", "FeatureSchema", "Learner", "LikewiseClassifier", "MetricAuditor",
+    "Objections", "Panel", "Paper", "People", "Pool", "Report", "Segments", "SelfTuned", "State",
+    "Survey", "apply", "at_least", "audit", "decide", "deploy", "learn", "load_state", "parse_rule", "report",
     "save_state", "veto",
 ]  # fmt: skip
 

@@ -477,6 +477,7 @@ MODULES = (
     "likewise.schema", "likewise.testing",
 )  # fmt: skip
 NOT_CALLED = {
+    "LikewiseClassifier": "an estimator refuses when it is fitted: see test_estimator",
     "ColumnPolicy": "a result", "exact_search": "a function of a class and its points",
     "Agreement": "a result", "Consistency": "a result", "Pivots": "a result",
     "BestFair": "a result", "Audit": "a result", "Origin": "made of a frame",

@@ -212,3 +212,38 @@ def test_results_are_frames_of_the_kind_that_came_in(backend: str) -> None:
     assert type(made).__module__.startswith(backend)
     with pytest.raises(LikewiseError, match="backend"):
         make_frame({}, "excel")
+
+
+def test_what_a_notebook_shows_is_a_table() -> None:
+    from matplotlib.figure import Figure
+
+    from likewise import Learner, MetricAuditor, Panel, State, deploy
+    from likewise.auditing import Ratings
+    from likewise.game import play
+    from likewise.worlds import Loans
+
+    world = Loans(seed=1)
+    learner = Learner(world.hypotheses(), k=8, alpha=0.3, eps=0.3, seed=1)
+    played = play(world, learner, 3)
+    panel = Panel([MetricAuditor("<j1>", Ratings("r"))], "any")
+    state, round_ = deploy(State.start(learner), world.encounter(1).people)
+    for thing in (world.schema, panel, panel.rule, learner, state, round_, played):
+        page = thing._repr_html_()
+        assert page.startswith("<table")
+        assert "<j1>" not in page
+    assert list(played.to_frame("pandas")["round"]) == [1, 2, 3]
+    assert played.to_frame("polars").shape == (3, 9)
+    assert list(round_.to_frame("pandas")["person"]) == list(round_.ids)
+    axes = Figure().add_subplot()
+    assert played.plot(axes) is axes
+    with pytest.raises(LikewiseError, match="axes"):
+        played.plot(None)
+
+
+def test_scores_go_back_as_the_frame_that_came_in() -> None:
+    from likewise import Learner, Segments, State, deploy
+
+    lender = Segments(SCHEMA, score="income", cuts=[100, 200], by=["owner"])
+    people = SCHEMA.people(pl.DataFrame(COLUMNS), ids="person")
+    _, round_ = deploy(State.start(Learner(lender, k=3, alpha=0.3, eps=0.3, seed=1)), people)
+    assert isinstance(round_.to_frame(), pl.DataFrame)

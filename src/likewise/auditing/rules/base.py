@@ -24,6 +24,7 @@ import numpy.typing as npt
 from likewise.auditing.names import checked_name, seated, written
 from likewise.errors import AuditError, ParameterError
 from likewise.fixed_point import ONE, IntArray
+from likewise.html import described
 from likewise.validation import as_array, items
 
 __all__ = ["And", "BoolArray", "Never", "Objects", "Or", "Rule", "never", "objects", "veto"]
@@ -151,6 +152,9 @@ Put them on it, or take them out of the rule.
 
     def __repr__(self) -> str:
         return f"<Rule {self}>"
+
+    def _repr_html_(self) -> str:
+        return described("Rule", [("reports if", self), ("names", ", ".join(self.names) or "–")])
 
     @property
     @abstractmethod
