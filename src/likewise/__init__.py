@@ -73,8 +73,8 @@ __version__ = "0.1.0"
 __all__ = [
     "Audit", "Feature", "FeatureSchema", "Learner", "LikewiseClassifier", "MetricAuditor",
     "Objections", "Panel", "Paper", "People", "Pool", "Report", "Segments", "SelfTuned", "State",
-    "Survey", "apply", "at_least", "audit", "decide", "deploy", "learn", "load_state", "parse_rule", "report",
-    "save_state", "veto",
+    "Survey", "apply", "at_least", "audit", "decide", "deploy", "learn", "load_state",
+    "parse_rule", "report", "save_state", "veto",
 ]  # fmt: skip
 
 
