@@ -52,7 +52,7 @@ def audit(
     jobs: int | None = None,
     progress: bool | Callable[[int, int], None] = False,
 ) -> Audit:
-    """What a panel would say about scores that exist.
+    """Findings of a panel about scores that exist: pairs, people, and the price of passing.
 
     A pair is reported if the gap of their scores exceeds the pivot's distance by more than alpha
     (definition "Fairness violation"); in a :class:`Survey`, if its rule fires on what people said.
@@ -281,7 +281,7 @@ def _of_survey(
     labels: IntArray | None,
     start: float,
 ) -> Audit:
-    """What people said, joined by their rule; there are no distances, so no curve and no price."""
+    """Judgements of people, joined by their rule: no distances, so no curve and no price."""
     survey.check_people(people.ids)
     place = {name: i for i, name in enumerate(people.ids)}
     findings = []

@@ -76,7 +76,9 @@ def best_fair_by_columns(demands: Demands, search: Search, *, exact: bool) -> Co
     (0.75, 0.75)
     """
     if not isinstance(demands, Demands) or not callable(search):
-        raise ParameterError("demands", "must be demands, and a search", demands, "See Demands.")
+        raise ParameterError(
+            "demands", "must be demands, and a search", demands, "Write Demands(…)."
+        )
     exact = flag("exact", exact, "Say whether the search finds the least cost.")
     costs, n = demands.costs, len(demands.costs)
     columns = np.stack([np.zeros(n), np.ones(n)])
