@@ -11,7 +11,7 @@ sys.path.insert(0, str(HERE / "_ext"))
 from likewise import __version__
 
 project = "Likewise"
-author = copyright = "The Likewise developers"  # noqa: A001 - Sphinx's name for it
+author = copyright = "The Likewise developers"
 release = version = __version__
 extensions = ["myst_parser", "api_pages"]
 exclude_patterns = ["_templates", "_ext", "package.md", "results/README.md"]
