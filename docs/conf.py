@@ -14,7 +14,7 @@ project = "Likewise"
 author = copyright = "The Likewise developers"
 release = version = __version__
 extensions = ["myst_parser", "api_pages"]
-exclude_patterns = ["_templates", "_ext", "package.md", "results/README.md"]
+exclude_patterns = ["_templates", "_ext", "package.md", "results", "figures"]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown"}
 html_theme = "furo"
@@ -22,5 +22,5 @@ html_title = "Likewise"
 html_copy_source = html_show_sourcelink = False
 html_theme_options = {"footer_icons": []}
 myst_heading_anchors = 3
-# Pages of the repository that are no pages of the site, and sources that architecture names.
-suppress_warnings = ["myst.xref_missing"]
+# Links to files of the repository that are no pages of the site; tests see that they are there.
+suppress_warnings = ["myst.xref_missing", "myst.header"]

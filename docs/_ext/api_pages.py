@@ -59,12 +59,29 @@ def page(package: str) -> str:
     return "\n".join(lines)
 
 
+def _toctree(names: list[str]) -> str:
+    return "\n".join(["```{toctree}", ":maxdepth: 1", "", *names, "```"])
+
+
+def _other_pages(source: Path) -> list[str]:
+    """Pages that the first page does not list, so that every page can be reached."""
+    listed = (source / "index.md").read_text(encoding="utf-8").splitlines()
+    hidden = {"index", "package"}
+    return [
+        f"/{path.stem}"
+        for path in sorted(source.glob("*.md"))
+        if path.stem not in listed and path.stem not in hidden
+    ]
+
+
 def write_pages(app: Any) -> None:
     """Write the pages into ``docs/api``, only those that changed."""
     folder = Path(app.srcdir) / "api"
     folder.mkdir(exist_ok=True)
     listed = [package.replace(".", "-") for package in PACKAGES]
-    toctree = "\n".join(["```{toctree}", ":maxdepth: 1", "", *listed, "```"])
+    toctree = _toctree(listed)
+    if others := _other_pages(Path(app.srcdir)):
+        toctree += f"\n\n## Other pages\n\n{_toctree(others)}"
     pages = {"index": f"# API reference\n\nEvery public name.\n\n{toctree}\n"}
     pages |= {name: page(package) for name, package in zip(listed, PACKAGES, strict=True)}
     for name, text in pages.items():
