@@ -194,7 +194,7 @@ def approvals(
     first_draw: int,
     draws: int,
 ) -> Bits:
-    """What each of some draws of h predicts on each point, shape (draws, points)."""
+    """The predictions of some draws of h on each point, shape (draws, points)."""
     if isinstance(hypotheses, Segments):
         approved = np.empty((draws, len(points)), dtype=np.uint8)
         cells = np.ascontiguousarray(points, dtype=np.int64)

@@ -44,7 +44,7 @@ def _rows(costs: Any, noise: Any, total: Any, least: Any, choice: Any) -> None: 
 
     ``least[m]`` is that of the row below on entry, and of the first row here on return;
     ``choice[a, m]`` is the lowest threshold of least cost among 0 … m. Thresholds are compared by
-    −Σ_{b < j} cost_b, which is their cost less that of the whole row.
+    −Σ_{b < j} cost_b, which is their cost less that of the full row.
     """
     rows, columns = costs.shape
     for a in range(rows - 1, -1, -1):
@@ -84,7 +84,7 @@ class _Lanes:
         self.choice = np.empty((rows, columns + 1, lanes), dtype=np.int16)
 
     def approvals(self, costs: IntArray, fill: Fill, grid: int, draw: int, cells: IntArray) -> Bits:
-        """What these draws predict on some cells of one grid, shape (cells, lanes)."""
+        """The predictions of these draws on some cells of one grid, shape (cells, lanes)."""
         first = grid * self.rows * self.columns
         self.least[:] = 0
         for end in range(self.rows, 0, -self.at_once):
