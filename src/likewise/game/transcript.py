@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.auditing import exceeding_pairs
+from likewise.algorithms import Algorithm
 from likewise.fixed_point import ONE, FloatArray, IntArray
-from likewise.game.timing import AT_ONCE, Delay
+from likewise.game.timing import Delays
 from likewise.learning import Deployment, Learner, State
 from likewise.worlds import Encounter, World
 
@@ -48,7 +49,8 @@ class Moment:
         wrong, unfair = int((approved != labels).sum()), self.violated(alpha)
         reported = bool(self.report)
         return (
-            self.error, wrong, len(labels), unfair, self.audited, reported, self.lam, self.calls
+            self.error, wrong, len(labels), unfair, self.audited, reported, self.lam, self.calls,
+            int(np.ptp(self.policy)),
         )  # fmt: skip
 
     def violated(self, alpha: int) -> bool:
@@ -62,10 +64,11 @@ class Transcript:
 
     COLUMNS: ClassVar = (
         "error", "wrong", "people", "violation", "audited", "reported", "lam", "calls",
+        "largest_gap",
     )  # fmt: skip
 
     world: World
-    learner: Learner
+    learner: Learner | Algorithm
     error: FloatArray
     wrong: IntArray
     people: IntArray
@@ -74,8 +77,9 @@ class Transcript:
     reported: npt.NDArray[np.bool_]
     lam: FloatArray
     calls: IntArray
-    state: State
-    delay: Delay = AT_ONCE
+    largest_gap: IntArray
+    state: State | None
+    delay: Delays = Delays()
     moments: tuple[Moment, ...] = ()
     encounters: tuple[Encounter, ...] = ()
 

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
-from likewise.errors import ParameterError
-from likewise.evaluation import BestFair, best_fair_policy, faced_rounds
+from likewise.errors import LikewiseError, ParameterError
+from likewise.evaluation import (
+    BestFair,
+    Comparators,
+    best_fair_policy,
+    compare_with_fixed,
+    faced_rounds,
+)
 from likewise.evaluation.counts import Summary, summarise
 from likewise.experiments.configurations import Configuration
 from likewise.experiments.learners import Task, make_learner
@@ -24,15 +30,25 @@ FRONTIER_ETAS = {"self-tuned": (1.0, 0.25, 0.0625), "exact": (1.0, 0.5, 0.25, 0.
 DEFAULT_ETA = SelfTuned().eta
 
 
+PAPER = Configuration.of("paper", draws="r", noise="repeated")
+
+
 def _shown_as(name: str) -> Configuration:
-    return Configuration(name, DEFAULT_ETA if name in FRONTIER_ETAS else None)
+    if name == "paper":
+        return PAPER
+    return _game(name, DEFAULT_ETA) if name in FRONTIER_ETAS else Configuration(name)
+
+
+def _game(name: str, eta: float) -> Configuration:
+    return Configuration.of(name, eta=eta)
 
 
 # Each once, and those that take longest first, so that nobody waits for them at the end.
 GAMES = tuple(
     dict.fromkeys([
-        Configuration("paper"),
-        *(Configuration(name, eta) for name, etas in FRONTIER_ETAS.items() for eta in etas),
+        # That of the paper with fewer draws than its own, for time.
+        PAPER,
+        *(_game(name, eta) for name, etas in FRONTIER_ETAS.items() for eta in etas),
         *map(_shown_as, SHOWN),
     ])
 )  # fmt: skip
@@ -90,12 +106,13 @@ class _Plan:
     eps: float
 
     def learner(self, game: Configuration) -> Learner:
-        """The learner of a game. That of the paper with fewer draws than its own, for time."""
+        """The learner of a game."""
         world = Loans(self.seed)
-        task = Task(world.hypotheses(), world.k, self.seed, self.rounds)
-        return make_learner(
-            game.learner, task, replace(game.settings(self.alpha, self.eps), draws="r")
-        )
+        task = Task(world.hypotheses(), world.k, self.seed, self.rounds, self.alpha, self.eps)
+        made = make_learner(game.learner, task, dict(game.settings))
+        if not isinstance(made, Learner):
+            raise LikewiseError(f"The demo shows learners that are folds; {game.title} is none.")
+        return made
 
 
 def run_demo(
@@ -128,7 +145,7 @@ def run_demo(
         seed=seed,
         shown=tuple(Shown(n, g, summarise(g, best.error)) for n, g in games.items()),
         frontier=tuple(
-            _frontier_point(name, eta, played[Configuration(name, eta)])
+            _frontier_point(name, eta, played[_game(name, eta)])
             for name, etas in FRONTIER_ETAS.items()
             for eta in etas
         ),

@@ -1,0 +1,71 @@
+"""Three comparators beside every count: the best fixed policies at three levels of strictness.
+
+A learner competes with policies that are fair at alpha − eps. Its panel is asked at alpha − kappa,
+so that is what it is driven to; and it violates nothing up to alpha. Each is the best fixed policy
+in hindsight at that level, by the same linear program. The first flatters: most of a lead over it
+is slack that the learner may use and the comparator may not. The last is the fair one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from likewise.algorithms import Algorithm
+from likewise.evaluation.comparator import Faced, best_fair_policy
+from likewise.fixed_point import ONE
+from likewise.hypotheses import HypothesisClass
+from likewise.learning import Learner
+
+__all__ = ["Comparators", "compare_with_fixed", "kappa_of", "slacks_of"]
+
+
+@dataclass(frozen=True)
+class Comparators:
+    """The errors of the best fixed policies at alpha − eps, at alpha − kappa and at alpha."""
+
+    at_alpha_less_eps: float
+    at_alpha_less_kappa: float
+    at_alpha: float
+
+    def rates(self, people: int) -> Comparators:
+        """The same for one of so many people."""
+        return Comparators(**{name: value / people for name, value in asdict(self).items()})
+
+
+def kappa_of(learner: Learner | Algorithm) -> float:
+    """How much below alpha the panel is asked.
+
+    >>> from likewise.hypotheses import Pool
+    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    >>> round(kappa_of(Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1)), 6)
+    0.09
+    """
+    if isinstance(learner, Learner):
+        return float(learner.margins.kappa)
+    return learner.alpha - learner.sensitivity / ONE
+
+
+def slacks_of(learner: Learner | Algorithm) -> tuple[float, float, float]:
+    """alpha − eps, alpha − kappa and alpha, to nine digits: beyond them they mean nothing."""
+    alpha = learner.alpha
+    below = (learner.eps, kappa_of(learner), 0.0)
+    first, second, third = (max(0.0, round(alpha - less, 9)) for less in below)
+    return first, second, third
+
+
+def compare_with_fixed(
+    learner: Learner | Algorithm,
+    hypotheses: HypothesisClass,
+    rounds: Sequence[Faced],
+    known: Mapping[float, float] | None = None,
+) -> Comparators:
+    """The three comparators of a learner for the rounds that were faced.
+
+    ``known`` are numbers of errors by slack, so that a program is not solved twice.
+    """
+    errors = dict(known or {})
+    for slack in slacks_of(learner):
+        if slack not in errors:
+            errors[slack] = best_fair_policy(hypotheses, rounds, slack).error
+    return Comparators(*(errors[slack] for slack in slacks_of(learner)))
