@@ -176,6 +176,11 @@ class ExactWeights(ABC):
     def log_inverse_priors(self, codes: IntArray) -> FloatArray:
         """ln(1/prior(h)) of some hypotheses, which is the price of learning each of them."""
 
+    @property
+    @abstractmethod
+    def cut(self) -> float:
+        """The most by which integer weights put a chance of approval off: what is lost of them."""
+
     @abstractmethod
     def checked_prior(self, prior: Any) -> Prior:
         """A prior that fits this class; anything else is refused."""

@@ -50,11 +50,11 @@ def located(learner: Learner, people: tuple[Person, ...]) -> Points:
 
 
 def points_of(learner: Learner, people: tuple[Person, ...], some: Sequence[str]) -> Points:
-    """The points of some of a round's people, by their ids."""
-    known = learner.__dict__.get("_located")
-    if (known is None or known[0] is not people) and 2 * len(some) < len(people):
-        wanted = {p.id: p for p in people}
-        return located(learner, tuple(wanted[person] for person in some))
+    """The points of some of a round's people, by their ids; one may be named more than once."""
+    known, wanted = learner.__dict__.get("_located"), set(some)
+    if (known is None or known[0] is not people) and 2 * len(wanted) < len(people):
+        # Feedback that comes late, on a few of many: the others need not be looked up.
+        people = tuple(p for p in people if p.id in wanted)
     place = {p.id: i for i, p in enumerate(people)}
     return located(learner, people)[[place[person] for person in some]]
 

@@ -232,7 +232,7 @@ class Learner:
         return self.schedule.resamples(self.k, t) if self.pricing.one_sided else 1
 
     def draws(self, t: int) -> int:
-        """How many draws of h a batch of round t takes: max(R, M), or R + M where there are experts."""
+        """How many draws of h a batch of round t takes: max(R, M), or R + M of each expert."""
         if self.primal.exact:
             return 0
         experts, most = self.primal.experts(self.hypotheses), self.resamples(t)

@@ -45,6 +45,7 @@ ROUND = (
 )  # fmt: skip
 
 MOST_ROUNDS = 1 << 32  # they are numbered below that
+LARGEST_PENDING, LARGEST_ACCOUNT = 1 << 62, 1 << 100  # no run comes near them
 _WRITTEN = "Likewise writes no such value."
 V = TypeVar("V")
 
@@ -102,7 +103,9 @@ def _tuning(value: Any, rounds: Sequence[OpenRound], learner: Learner) -> Tuning
     charged = _several("tuning[1]", pending, scales)
     return Tuning(
         _amounts("tuning[0]", squares, scales),
-        np.array([integer("tuning[1]", p, 0, None, _WRITTEN) for p in charged], dtype=np.int64),
+        np.array(
+            [integer("tuning[1]", p, 0, LARGEST_PENDING, _WRITTEN) for p in charged], dtype=np.int64
+        ),
         _amounts("tuning[2]", peak, scales),
         sum(outstanding(round_, learner) for round_ in rounds),
         sum(waits_for_audit(round_, learner) for round_ in rounds),
@@ -113,7 +116,7 @@ def _account(value: Any) -> Account:
     paid, reported, largest = _several("account", value, 3)
     return Account(
         _signed("account[0]", paid),
-        integer("account[1]", reported, 0, None, _WRITTEN),
+        integer("account[1]", reported, 0, LARGEST_ACCOUNT, _WRITTEN),
         _amount("account[2]", largest),
     )
 
@@ -124,9 +127,7 @@ def _incurred(name: str, value: Any, learner: Learner) -> tuple[int, ...]:
 
 
 def _signed(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise ParameterError(name, "must be an integer", value, _WRITTEN)
-    return value
+    return integer(name, value, -LARGEST_ACCOUNT, LARGEST_ACCOUNT, _WRITTEN)
 
 
 def _amounts(name: str, value: Any, count: int) -> FloatArray:
@@ -157,6 +158,9 @@ def _check_counts(state: State, rounds: Sequence[OpenRound]) -> None:
     if len(set(state.closed)) != len(state.closed) or len(state.closed) > min(ended, REMEMBERED):
         rule = f"must be at most {min(ended, REMEMBERED)} different rounds"
         raise _contradiction("closed", rule, len(state.closed))
+    if state.account is not None and state.account.largest_lam < state.lam:
+        rule = f"must be at least lam, which is {state.lam!r}"
+        raise _contradiction("account[2]", rule, state.account.largest_lam)
     if both := set(state.open) & set(state.closed):
         raise _contradiction("closed", "must not name a round that is open", sorted(both)[0])
 

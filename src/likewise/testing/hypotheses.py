@@ -20,7 +20,6 @@ from likewise.hypotheses import (
     class_from_spec,
     class_to_spec,
 )
-from likewise.hypotheses.weights import WEIGHT_BITS
 from likewise.randomness import Noise, Purpose, Stream
 from likewise.schema import FeatureSchema, People
 from likewise.testing.people import called, generator, people_of, require, same_as_json, trial
@@ -271,8 +270,11 @@ class _Trial:
         self.priors(exact)
         expected = self.chances(exact) @ self.predictions(self.codes, self.asked)
         off = np.abs(np.array([w / total for w, total in found]) - expected).max(initial=0.0)
-        bound = 1e-9 + self.hypotheses.size * 2.0 ** (1 - WEIGHT_BITS)
-        self.require(off <= bound, f"approval is off by {off:.3g} from enumerated weights.")
+        bound = 1e-11 + exact.cut
+        self.require(
+            off <= bound,
+            f"approval is off by {off:.3g} from enumerated weights, cut is {exact.cut:g}.",
+        )
 
     def chances(self, exact: ExactWeights) -> npt.NDArray[np.float64]:
         """π of every hypothesis, by enumeration."""

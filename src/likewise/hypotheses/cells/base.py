@@ -15,7 +15,7 @@ from likewise.hypotheses.cells.coarse_to_fine import CoarseToFine, NodeRules
 from likewise.hypotheses.cells.context_tree import ContextTree
 from likewise.hypotheses.cells.groups import Groups
 from likewise.hypotheses.priors import FLAT, Prior, named_prior
-from likewise.hypotheses.weights import integer_weights
+from likewise.hypotheses.weights import WEIGHT_BITS, integer_weights
 from likewise.portable_math import LN2
 
 __all__ = ["OverCells"]
@@ -59,6 +59,14 @@ class OverCells(HypothesisClass, ExactWeights):
                 f"feature out of `by`, or take the flat prior: with_prior('flat')."
             )
         return tree
+
+    @property
+    def cut(self) -> float:
+        """2^-40 for every weight: those of one group, or of all nodes with their cells."""
+        weights = self.rules.cells + 2
+        if self.prior != FLAT:
+            weights = self.tree.nodes * (weights + len(self.tree.levels))
+        return weights * 2.0**-WEIGHT_BITS
 
     def checked_prior(self, prior: Any) -> Prior:
         """By name: hypotheses of such a class are too many to be named."""

@@ -220,6 +220,11 @@ class Listed(HypothesisClass, ExactWeights):
             return np.full(len(codes), self.log_size)
         return np.asarray(inverse[codes[:, 0]])
 
+    @property
+    def cut(self) -> float:
+        """|H|·2^-41: a weight is off by half of one, and the largest is 2^40."""
+        return self.size * 2.0 ** -(WEIGHT_BITS + 1)
+
     def checked_prior(self, prior: Any) -> Prior:
         """By name, or a probability for every hypothesis."""
         names = () if isinstance(prior, str) else [self.describe(code) for code in self.codes()]

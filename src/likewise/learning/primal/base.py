@@ -71,27 +71,31 @@ class Term:
     """A part of a player's regret bound, with a scale of x·sqrt(max S) for each of ``parts``.
 
     The regret of one part is at most (stability/x + gain·x)·sqrt(max S), with its own S. All of
-    them together have at most C·(sqrt(Σ B̄²) + burst·max B̄), where C = sqrt(parts)·(stability/x +
-    gain·x), and burst = sqrt(parts), or 0 for a single one (Theorem A for products). Feedback that
-    is late makes the stability's share ``slow`` times as large, and the gain's ``wide`` times.
+    them together have at most C·sqrt(Σ B̄²) + burst·max B̄, with C = sqrt(parts)·(stability/x +
+    gain·x), and burst = parts·gain·x if there are several (Theorem A for products). Feedback that
+    is late makes the stability's share ``slow`` times as large, and the gain's ``wide`` times;
+    ``late`` is the weight of what is late beside a round's own cost, 1 for noise and 2 for weights.
 
     >>> Term(stability=1.0, gain=4.0, x=0.5).constant(), Term(1.0, 1.0, 1.0, parts=4).constant()
     (4.0, 4.0)
+    >>> Term(1.0, 4.0, 0.5).burst(), Term(1.0, 1.0, 1.0, parts=4).burst()
+    (0.0, 4.0)
     """
 
     stability: float
     gain: float
     x: float
     parts: int = 1
+    late: int = 1
 
     def constant(self, slow: float = 1.0, wide: float = 1.0) -> float:
         """C."""
         one = slow * self.stability / self.x + wide * self.gain * self.x
         return math.sqrt(self.parts) * one
 
-    def burst(self, slow: float = 1.0, wide: float = 1.0) -> float:
-        """C·sqrt(parts): every part opens a round with the round's full bound in its S."""
-        return math.sqrt(self.parts) * self.constant(slow, wide) if self.parts > 1 else 0.0
+    def burst(self, wide: float = 1.0) -> float:
+        """The price of a round's full bound, which every part has in its S when a round opens."""
+        return self.parts * self.gain * self.x * wide if self.parts > 1 else 0.0
 
 
 class Player(ABC):
@@ -143,7 +147,7 @@ class Player(ABC):
     ) -> tuple[Term, ...]:
         """The parts of its regret bound, which add up."""
         stability = self.stability(hypotheses, estimated=estimated)
-        return (Term(stability, self.gain(hypotheses), x),)
+        return (Term(stability, self.gain(hypotheses), x, late=2 if self.exact else 1),)
 
     @abstractmethod
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:

@@ -59,7 +59,7 @@ class ExponentialWeights(Player):
         """One temperature, or one for every part, of which each has its share of log|H|."""
         parts = self.scales(hypotheses)
         stability = self.stability(hypotheses, estimated=estimated)
-        return (Term(stability, self.gain(hypotheses) / parts, x, parts),)
+        return (Term(stability, self.gain(hypotheses) / parts, x, parts, late=2),)
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """One number from coarse to fine; with a flat prior, a share of the bound's best."""

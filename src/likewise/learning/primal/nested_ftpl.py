@@ -76,7 +76,7 @@ class NestedFTPL(Player):
         self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
     ) -> tuple[Term, ...]:
         """The weights' own regret, and that of the class itself with a scale for every part."""
-        weights = Term(0.25, log(2 * len(_nested(hypotheses))), X_HEDGE)
+        weights = Term(0.25, log(2 * len(_nested(hypotheses))), X_HEDGE, late=2)
         parts, stability = hypotheses.parts, self.stability(hypotheses, estimated=estimated)
         noise = self._noise(hypotheses, x)
         return weights, Term(stability, self.gain(hypotheses) / parts, noise, parts)
