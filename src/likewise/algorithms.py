@@ -21,7 +21,7 @@ from likewise.learning import Deployment, Learner, State, apply, deploy, drawn_f
 from likewise.learning.decisions import upcoming
 from likewise.learning.primal import Frozen
 from likewise.randomness import Purpose
-from likewise.schema import People
+from likewise.schema import FeatureSchema, People
 
 __all__ = ["Algorithm", "Driver", "Feedback", "FoldDriver", "calls_a_round", "start"]
 
@@ -102,6 +102,9 @@ class Algorithm(ABC):
     @abstractmethod
     def calls_a_round(self, rounds: int) -> float:
         """Oracle calls a round in a game of so many, from the method's formula."""
+
+    def check_schema(self, schema: FeatureSchema) -> None:  # noqa: B027
+        """Refuse a world of other people than it is defined for; here, none."""
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:

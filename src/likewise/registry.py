@@ -210,7 +210,15 @@ WORLDS: Registry[type[World]] = _registry(
     "world",
     {
         name: f"likewise.worlds.{name}:{name.capitalize()}"
-        for name in ("loans", "admissions", "drift", "strategic", "adaptive", "adversarial")
+        for name in (
+            "loans",
+            "admissions",
+            "drift",
+            "strategic",
+            "adaptive",
+            "adversarial",
+            "turnover",
+        )
     },
 )
 METRICS: Registry[type[Metric]] = _registry(

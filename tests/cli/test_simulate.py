@@ -89,7 +89,7 @@ def test_a_shorter_spell_brings_a_recession() -> None:
         ("--set luck=0.1 --set luck=0.2", 2, "The setting luck is given twice"),
         ("--world adversarial --set rule=any", 1, "world adversarial must be one of its own"),
         ("--world lones", 2, "'lones' is not one of loans, admissions, drift"),
-        ("--learner exactly", 2, "'exactly' is not one of auto, self-tuned, exact"),
+        ("--learner exactly", 2, "'exactly' is not one of auto, self-tuned, nested"),
         ("--report widest", 2, "'widest' is not one of largest-gap"),
         ("--json - --trace -", 2, "--json - and --trace - cannot both go to standard output"),
         ("--delay 20", 1, "delay must be below the number of rounds, 20; got '20'. Feedback that"),

@@ -11,6 +11,7 @@ from likewise.fixed_point import ONE
 from likewise.game import Transcript
 from likewise.learning import Learner
 from likewise.learning.bounds import bounds
+from likewise.learning.certificate import certificate
 from likewise.validation import instance
 
 if TYPE_CHECKING:
@@ -114,9 +115,18 @@ def _of_learner(transcript: Transcript, learner: Learner) -> dict[str, Any]:
         "feedback": learner.feedback,
         "estimate": learner.estimate if learner.pricing.one_sided else None,
         "audit_share": learner.audit_share,
-        "open_rounds": 0 if transcript.state is None else len(transcript.state.open),
+        "open_rounds": len(transcript.state.open),
         "bounds": [bound.to_json() for bound in found],
+        "certificate": _certificate(transcript),
     }
+
+
+def _certificate(transcript: Transcript) -> dict[str, Any] | None:
+    """The certificate of the run; None where nothing was priced, so that nothing is certified."""
+    state = transcript.state
+    if state.learner.ignores_reports:
+        return None
+    return certificate(state, delay=transcript.delay.longest).to_json()
 
 
 def trace_csv(transcript: Transcript) -> str:

@@ -60,9 +60,7 @@ def growth_exponent(rounds: Sequence[int], counts: Sequence[float]) -> float:
     return float((x * y).sum() / (x * x).sum())
 
 
-def growth(
-    rounds: Sequence[int], counts: Sequence[Sequence[float]], level: float = 0.95
-) -> Growth:
+def growth(rounds: Sequence[int], counts: Sequence[Sequence[float]], level: float = 0.95) -> Growth:
     """The exponent of the mean over seeds, with a percentile bootstrap over the seeds.
 
     ``counts`` has a row for each seed, with a count for each horizon. The seeds are drawn again

@@ -3,7 +3,8 @@
 A learner has some violations, and a policy that has none at all is no fair measure for it. Here a
 fixed policy pays for the largest excess of every round,
 
-    min_π  Σ_t Error^t(π) + price·Σ_t e_t,    e_t ≥ π(x_l) − π(x_r) − d_pivot(l, r) − alpha,  e_t ≥ 0,
+    min_π  Σ_t Error^t(π) + price·Σ_t e_t,
+    e_t ≥ 0,   e_t ≥ π(x_l) − π(x_r) − d_pivot(l, r) − alpha for all pairs of round t,
 
 over ΔH. Over a range of prices its error and the number of its rounds in violation draw a frontier.
 """

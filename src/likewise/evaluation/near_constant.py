@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from likewise.algorithms import Algorithm
 from likewise.evaluation.counts import Summary
@@ -30,6 +31,15 @@ class NearConstant:
     largest_gap: float
     costs: tuple[float, float] | None
     remedies: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The warning as data, with its text."""
+        return {
+            "largest_gap": self.largest_gap,
+            "error_above_alpha_less_kappa": None if self.costs is None else self.costs[0],
+            "error_above_alpha": None if self.costs is None else self.costs[1],
+            "text": self.text,
+        }
 
     @property
     def text(self) -> str:
@@ -72,9 +82,7 @@ def near_constant(learner: Learner | Algorithm, summary: Summary) -> NearConstan
     return NearConstant(gap, costs, tuple(_remedies(learner, costs)))
 
 
-def _remedies(
-    learner: Learner | Algorithm, costs: tuple[float, float] | None
-) -> Iterator[str]:
+def _remedies(learner: Learner | Algorithm, costs: tuple[float, float] | None) -> Iterator[str]:
     if costs is not None and max(costs) <= 0:
         yield "nothing needs to, since no fixed policy that the panel bears does better"
     if isinstance(learner, Learner) and isinstance(learner.schedule, SelfTuned):

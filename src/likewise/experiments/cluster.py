@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,9 +10,10 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from likewise import __version__
-from likewise.errors import LikewiseError
+from likewise.errors import LikewiseError, ParameterError
 from likewise.experiments.parallel import quietly
 from likewise.extras import missing
+from likewise.validation import text
 
 __all__ = ["Cluster"]
 
@@ -27,6 +29,9 @@ def version() -> str:
     return __version__
 
 
+_ADDRESS = "It is that of a scheduler, such as tcp://127.0.0.1:8786."
+
+
 @dataclass(frozen=True)
 class Cluster:
     """A Dask cluster by the address of its scheduler, such as ``tcp://127.0.0.1:8786``.
@@ -39,15 +44,21 @@ class Cluster:
     connect_seconds: float = CONNECT_SECONDS
     workers_seconds: float = WORKERS_SECONDS
 
+    def __post_init__(self) -> None:
+        text("cluster", self.address, _ADDRESS)
+        found = re.fullmatch(r"([a-z]+://)?[^\s:/]+:(\d{1,5})", self.address)
+        if found is None or not 0 < int(found[2]) < 1 << 16:
+            raise ParameterError(
+                "cluster", "must be an address with a port", self.address, _ADDRESS
+            )
+
     def map(self, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]]) -> Iterator[T]:
         """function(*task) for every task, each as soon as it is there."""
         distributed = _distributed()
         client = self._client(distributed)
         try:
             self._check_workers(client)
-            futures = {
-                client.submit(quietly, function, *task, pure=False): task for task in tasks
-            }
+            futures = {client.submit(quietly, function, *task, pure=False): task for task in tasks}
             yield from self._gathered(distributed, client, list(futures))
         finally:
             client.close()

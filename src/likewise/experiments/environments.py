@@ -80,7 +80,9 @@ CHOOSING = {
     "admissions, alpha .1": Environment("admissions", {}, {"alpha": 0.1}),
     "admissions, k 2": Environment("admissions", {"k": 2}),
     "admissions, k 16": Environment("admissions", {"k": 16}),
-    **{f"admissions, {late}": Environment("admissions", {}, rules) for late, rules in _LATE.items()},
+    **{
+        f"admissions, {late}": Environment("admissions", {}, rules) for late, rules in _LATE.items()
+    },
     **_family("market", "loans", **_MARKET),
 }
 PEOPLE = {
@@ -92,10 +94,7 @@ PEOPLE = {
 }
 JUDGING = {
     **_family("loans", "loans"),
-    **{
-        name: Environment(name)
-        for name in ("drift", "strategic", "adaptive", "adversarial")
-    },
+    **{name: Environment(name) for name in ("drift", "strategic", "adaptive", "adversarial")},
     **PEOPLE,
 }
 PURPOSES: Mapping[str, Mapping[str, Environment]] = {

@@ -68,15 +68,18 @@ class NamedLearner:
         >>> LEARNERS["exact"].check({"eta": 1})
         {'eta': 1.0}
         """
+        return {name: self.setting(name).plain(value) for name, value in given.items()}
+
+    def setting(self, name: str) -> Setting:
+        """One of its settings; a name that is none of them is refused."""
         takes = self.takes
-        for name in given:
-            if name not in takes:
-                listed = ", ".join(takes) or "none at all"
-                raise ParameterError(
-                    f"A setting of the learner {self.name}", f"must be one of its own ({listed})",
-                    name, "Check the spelling.",
-                )  # fmt: skip
-        return {name: takes[name].plain(value) for name, value in given.items()}
+        if name not in takes:
+            listed = ", ".join(takes) or "none at all"
+            raise ParameterError(
+                f"A setting of the learner {self.name}", f"must be one of its own ({listed})",
+                name, "Check the spelling.",
+            )  # fmt: skip
+        return takes[name]
 
 
 def _self_tuned(name: str, player: str, summary: str) -> NamedLearner:
@@ -152,6 +155,10 @@ class _Learners(Mapping[str, NamedLearner]):
 def _registered(name: str, kind: str) -> NamedLearner:
     """A player, a schedule or a baseline that is registered."""
 
+    def rates(given: Given, feedback: str) -> Rates | None:
+        said = getattr(BASELINES[name], "rates", None)
+        return None if said is None else said(given, feedback)
+
     def about(registry: Registry[Any]) -> Callable[[], str]:
         return lambda: summary_of(registry[name])
 
@@ -164,12 +171,8 @@ def _registered(name: str, kind: str) -> NamedLearner:
         return NamedLearner(name, about(SCHEDULES), make_scheduled(name), lambda: engine)
     return NamedLearner(
         name, about(BASELINES), make_baseline(name), lambda: _settings_of_baseline(name),
-        lambda given, feedback: getattr(BASELINES[name], "rates", _no_rates)(given, feedback),
+        rates,
     )  # fmt: skip
-
-
-def _no_rates(_given: Given, _feedback: str) -> Rates | None:
-    return None
 
 
 def _settings_of_baseline(name: str) -> dict[str, Setting]:

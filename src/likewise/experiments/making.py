@@ -97,9 +97,10 @@ def make_self_tuned(player: str) -> Make:
             x=given.get("x"), kappa=kappa, r=given.get("r"),
             counts_outstanding=given.get("counts_outstanding", True),
         )  # fmt: skip
-        hypotheses, *common = task.common
+        hypotheses, k, alpha, eps, seed = task.common
         return Learner(
-            _with_prior(hypotheses, given.get("prior")), *common, schedule=schedule, player=player,
+            _with_prior(hypotheses, given.get("prior")), k, alpha, eps, seed,
+            schedule=schedule, player=player,
             engine=given.get("engine", "compiled"), feedback=task.feedback,
             scales=given.get("scales", "shared"), dual=_dual(given),
         )  # fmt: skip
@@ -127,9 +128,11 @@ def _dual(given: Given) -> Dual:
         raise ParameterError("dual", f"must be one of {', '.join(DUALS)}", name, "Check it.")
     own = [f.name for f in fields(DUALS[name])]
     values = {key: given[key] for key in ("gamma", "theta") if given.get(key) is not None}
-    for key in values:
+    for key, value in values.items():
         if key not in own:
-            raise ParameterError(key, f"must be left out for the dual {name}", values[key], "It has none.")
+            raise ParameterError(
+                key, f"must be left out for the dual {name}", value, "It has none."
+            )
     return DUALS[name](**values)
 
 

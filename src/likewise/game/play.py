@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.algorithms import Algorithm, Driver, Feedback, FoldDriver, start
+from likewise.algorithms import Algorithm, Driver, FoldDriver, start
 from likewise.auditing import LargestGap, Selection
 from likewise.auditing.reporting import choose_report
 from likewise.errors import ParameterError
@@ -89,7 +89,7 @@ def play(
     columns = (np.array(column) for column in zip(*rows, strict=True))
     counted = dict(zip(Transcript.COLUMNS, columns, strict=True))
     return Transcript(
-        world, learner, state=driver.state if isinstance(driver, FoldDriver) else None,
+        world, learner, last_state=driver.state if isinstance(driver, FoldDriver) else None,
         delay=delay, moments=tuple(kept), encounters=tuple(encounters), **counted,
     )  # fmt: skip
 
@@ -163,7 +163,7 @@ class _Table:
             report.pairs, lam, draws, driver.calls,
         )  # fmt: skip
 
-    def _labels(self, deployment: Deployment, encounter: Encounter) -> list[Feedback]:
+    def _labels(self, deployment: Deployment, encounter: Encounter) -> list[Labelled]:
         """The labels that the learner will hear of."""
         everybody = zip(
             encounter.people.ids, encounter.labels.tolist(), deployment.approved, strict=True

@@ -13,7 +13,7 @@ from likewise.portable_math import log
 from likewise.randomness import Purpose, Stream
 from likewise.validation import instance, integer, real
 
-__all__ = ["AT_ONCE", "Delay", "Delays", "Inbox", "parse_delay"]
+__all__ = ["AT_ONCE", "PROMPT", "Delay", "Delays", "Inbox", "parse_delay"]
 
 # A geometric delay beyond this would not be seen in any game that one can play.
 LONGEST = 10**9
@@ -99,6 +99,10 @@ class Delays:
         return None if None in late else max(one for one in late if one is not None)
 
 
+PROMPT = Delays()
+"""Everything at once."""
+
+
 def parse_delay(text: str) -> Delays:
     """``50``, ``geometric:0.02``, or one of these each: ``audits:0,labels:200``.
 
@@ -138,9 +142,7 @@ class Inbox:
         self._due: dict[int, list[Audited | Labelled]] = defaultdict(list)
         self._left: dict[str, int] = {}
 
-    def add(
-        self, t: int, round_id: str, audit: Audited, labels: Sequence[Labelled]
-    ) -> None:
+    def add(self, t: int, round_id: str, audit: Audited, labels: Sequence[Labelled]) -> None:
         """Post what round t will be told; each letter travels on its own."""
         stream = Stream(self._seed, Purpose.DELAY, t)
         letters: list[Audited | Labelled] = [audit, *labels]

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from likewise.auditing import exceeding_pairs
 from likewise.algorithms import Algorithm
+from likewise.auditing import exceeding_pairs
+from likewise.errors import LikewiseError
 from likewise.fixed_point import ONE, FloatArray, IntArray
-from likewise.game.timing import Delays
+from likewise.game.timing import PROMPT, Delays
 from likewise.learning import Deployment, Learner, State
 from likewise.worlds import Encounter, World
 
@@ -78,10 +79,19 @@ class Transcript:
     lam: FloatArray
     calls: IntArray
     largest_gap: IntArray
-    state: State | None
-    delay: Delays = Delays()
+    last_state: State | None
+    delay: Delays = PROMPT
     moments: tuple[Moment, ...] = ()
     encounters: tuple[Encounter, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """The learner's state after the last round; other algorithms than ours have none."""
+        if self.last_state is None:
+            raise LikewiseError(
+                f"{type(self.learner).__name__} is no fold over events, so it has no state to keep."
+            )
+        return self.last_state
 
     @property
     def rounds(self) -> int:
@@ -93,6 +103,6 @@ class Transcript:
         cut = {name: getattr(self, name)[:rounds] for name in self.COLUMNS}
         moments = tuple(moment for moment in self.moments if moment.t <= rounds)
         return Transcript(
-            self.world, self.learner, state=self.state, delay=self.delay, moments=moments,
+            self.world, self.learner, last_state=self.last_state, delay=self.delay, moments=moments,
             encounters=self.encounters[:rounds], **cut,
         )  # fmt: skip

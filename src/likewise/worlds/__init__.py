@@ -9,6 +9,7 @@ from likewise.worlds.drift import Drift
 from likewise.worlds.loans import Loans
 from likewise.worlds.settings import Setting, setting, settings_of
 from likewise.worlds.strategic import Strategic
+from likewise.worlds.turnover import Turnover
 
 __all__ = [
     "WORLDS",
@@ -23,6 +24,7 @@ __all__ = [
     "Setting",
     "Steady",
     "Strategic",
+    "Turnover",
     "View",
     "World",
     "setting",

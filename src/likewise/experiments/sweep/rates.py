@@ -43,9 +43,9 @@ def rates_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
     """A table for every scenario: fitted exponents with intervals, and what was proved."""
     lines = [
         f"Exponents a of T^a fitted over T = {', '.join(f'{n:,}' for n in sweep.horizons)}, with "
-        f"{100 * sweep.level:g} % intervals over {len(sweep.seeds)} seeds. `< 0`: the learner makes "
-        f"fewer errors than the comparator; `–`: some count is 0. An exponent depends on the world "
-        f"and on the horizons, and proves nothing."
+        f"{100 * sweep.level:g} % intervals over {len(sweep.seeds)} seeds. `< 0`: the learner "
+        f"makes fewer errors than the comparator; `–`: some count is 0. An exponent depends on the "
+        f"world and on the horizons, and proves nothing."
     ]
     heads = ["learner", *_REGRETS, "violations", "reports", "proved: regret, violations"]
     for scenario, together in by_scenario(found).items():

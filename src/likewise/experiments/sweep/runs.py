@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from likewise.algorithms import Algorithm
 from likewise.errors import LikewiseError, ParameterError
@@ -210,7 +211,7 @@ def _row(run: Run, summary: Summary) -> Row:
     )
 
 
-def _about(run: Run) -> dict[str, object]:
+def _about(run: Run) -> dict[str, Any]:
     scenario, configuration = run.scenario, run.configuration
     return {
         "run": run.digest, "scenario": scenario.title, "world": scenario.world,

@@ -35,7 +35,7 @@ from likewise.experiments.learners import LEARNERS
 from likewise.game.play import EVALUATION_DRAWS
 from likewise.learning.learner import ALGORITHM
 from likewise.registry import WORLDS
-from likewise.validation import integer, items, members, real, reals, text
+from likewise.validation import flag, integer, items, members, real, reals, text
 from likewise.worlds.settings import known_setting
 
 __all__ = ["HINDSIGHT", "Document", "Run", "Sweep", "read_sweep", "shipped_sweeps"]
@@ -148,9 +148,9 @@ class Sweep:
         return (*playing, *self.hindsight)
 
     def runs(self) -> Iterator[Run]:
-        """All games; those in one world stand together, so that a process makes it once."""
-        for scenario in self.scenarios:
-            for seed in self.seeds:
+        """All games, seed by seed; those in one world stand together, so that it is made once."""
+        for seed in self.seeds:
+            for scenario in self.scenarios:
                 for configuration in self.learners_in(scenario):
                     yield Run(
                         scenario, configuration, seed, self.horizons, self.evaluation_draws,
@@ -159,8 +159,8 @@ class Sweep:
 
     @property
     def digest(self) -> str:
-        """A name for all of it: of its runs, whatever they are called."""
-        runs = ",".join(run.digest for run in self.runs())
+        """A name for all of it: of its runs, whatever they are called and in whatever order."""
+        runs = ",".join(sorted(run.digest for run in self.runs()))
         return hashlib.sha256(runs.encode()).hexdigest()[:16]
 
 
@@ -223,7 +223,7 @@ def sweep_from_data(data: Mapping[str, Any]) -> Sweep:
         _level(given.get("level", 0.95)),
         integer("evaluation_draws", given.get("evaluation_draws", EVALUATION_DRAWS), 1, 10**9, ""),
         reals("prices", given.get("prices", []), "Errors that a unit of excess costs."),
-        bool(given.get("comparators", True)),
+        flag("comparators", given.get("comparators", True), "Say which."),
         only,
         tuple(_document(one) for one in items("document", given.get("document", []), _REMEDY)),
     )  # fmt: skip
@@ -285,8 +285,9 @@ def _scenario(values: Mapping[str, Any], settings: Mapping[str, Any]) -> Scenari
             plain[key] = text(key, plain[key], _REMEDY)
     if "delay" in plain:
         plain["delay"] = str(plain["delay"])
+    world = WORLDS[plain["world"]]
     for name in settings:
-        known_setting(WORLDS[plain["world"]], name)
+        known_setting(world, name)
     return Scenario(settings=tuple(settings.items()), **plain)
 
 

@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -29,7 +29,7 @@ try:
 except ImportError:  # not on this system: two processes must not share a folder there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Results", "read_rows"]
+__all__ = ["Results", "read_rows", "write_rows"]
 
 COLUMNS = tuple(f.name for f in fields(Row))
 _KINDS = get_type_hints(Row)
@@ -114,6 +114,13 @@ class Results:
 
     def finish(self) -> list[Row]:
         """All rows in the sweep's order, once every run is there."""
+        titles = {
+            run.digest: (run.scenario.title, run.configuration.title) for run in self.sweep.runs()
+        }
+        self.rows = [
+            replace(row, scenario=titles[row.run][0], configuration=titles[row.run][1])
+            for row in self.rows
+        ]
         place = {rounds: n for n, rounds in enumerate(self.sweep.horizons)}
         self.rows.sort(key=lambda row: (self._number[row.run], place[row.rounds]))
         _replace(self.csv, _as_csv(self.rows, header=True))
@@ -145,6 +152,12 @@ def read_rows(path: Path) -> list[Row]:
         return list(_parsed(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise LikewiseError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def write_rows(path: Path, rows: Sequence[Row]) -> None:
+    """All rows as a file of results."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _replace(path, _as_csv(rows, header=True))
 
 
 def _parsed(text: str) -> Iterator[Row]:
@@ -182,7 +195,9 @@ def _as_csv(rows: Iterable[Row], *, header: bool) -> str:
         writer.writerow(COLUMNS)
     for row in rows:
         values = asdict(row).values()
-        writer.writerow(["" if v is None else repr(v) if isinstance(v, float) else v for v in values])
+        writer.writerow(
+            ["" if v is None else repr(v) if isinstance(v, float) else v for v in values]
+        )
     return text.getvalue()
 
 

@@ -20,8 +20,15 @@ from likewise.experiments.sweep.points import (
 from likewise.experiments.sweep.rates import rates_markdown
 from likewise.experiments.sweep.runs import Row
 from likewise.experiments.sweep.spec import HINDSIGHT, Sweep
+from likewise.experiments.sweep.store import write_rows
 
-__all__ = ["TABLES", "points_markdown", "sweep_markdown", "verdict", "write_between_marks"]
+__all__ = [
+    "RESULTS", "TABLES", "points_markdown", "sweep_markdown", "verdict", "write_between_marks",
+    "write_documents",
+]  # fmt: skip
+
+RESULTS = Path("docs/results")
+"""The rows behind the tables of the documentation, in the project's folder."""
 
 
 def cell(outcome: Outcome) -> str:
@@ -168,6 +175,14 @@ def sweep_markdown(sweep: Sweep, rows: Sequence[Row], table: str = "points") -> 
     if table not in TABLES:
         raise ParameterError("table", f"must be one of {', '.join(TABLES)}", table, "Choose one.")
     return TABLES[table](sweep, points(sweep, rows))
+
+
+def write_documents(sweep: Sweep, name: str, rows: Sequence[Row]) -> None:
+    """Put the tables of a sweep into its documents, and its rows beside them, to be checked by."""
+    for document in sweep.documents:
+        text = sweep_markdown(sweep, rows, document.table)
+        write_between_marks(Path(document.file), document.mark, text)
+    write_rows(RESULTS / f"{name}.csv", rows)
 
 
 def write_between_marks(path: Path, mark: str, text: str) -> None:
