@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from tests.paper.referee import OFF, charged, laplace_cdf, opened, perturbed_coins, perturbed_leader
 
 from likewise.fixed_point import ONE, FloatArray, IntArray
-from likewise.hypotheses import ExactWeights, HypothesisClass, Listed, Pool, Segments
+from likewise.hypotheses import Bits, ExactWeights, HypothesisClass, Listed, Pool, Segments
 from likewise.learning.primal import (
     ContextFTPL,
     ExponentialWeights,
@@ -303,7 +303,7 @@ class FewOnMany(Listed):
         schema = FeatureSchema((Feature("n", "integer", 0, 199),))
         super().__init__(schema, separating=schema.people([[i] for i in range(200)]))
 
-    def predictions(self, people: People) -> IntArray:
+    def predictions(self, people: People) -> Bits:
         n = people.column("n").astype(np.int64)
         return np.stack([n < 0, n % 2 == 0, n % 4 < 2, n >= 0], axis=1).astype(np.uint8)
 
@@ -480,7 +480,8 @@ def test_a_product_pays_for_its_parts_one_by_one(
     # Each part's S is the square of the last bound and what it has paid itself.
     assert (tuning.peak <= largest**2 + tuning.squares + 1e-6).all()
     (term,) = player.terms(hypotheses, x)
-    assert (term.parts, term.gain) == (parts, pytest.approx(gain))
+    assert term.parts == parts
+    assert term.gain == pytest.approx(gain)
     together = term.constant() * math.sqrt(total) + term.burst() * largest
     assert float((spread + gain * scales).sum()) <= together + 1e-3
 
@@ -519,7 +520,8 @@ class Mixture:
         hypotheses, player = coins(2), self.player
         points, rng = hypotheses.separating_points(), np.random.default_rng(2)
         tuning = Tuning.start(player.scales(hypotheses))
-        costs, incurred, loss = np.zeros(2, dtype=np.int64), (0, 0, 0), 0.0
+        costs, loss = np.zeros(2, dtype=np.int64), 0.0
+        incurred: tuple[int, ...] = (0, 0, 0)
         for t in range(rounds):
             tuning = opened(tuning, 6.0 * math.sqrt(t + 1))
             scales = player.scale_factors(hypotheses, self.x) * np.sqrt(tuning.peak)

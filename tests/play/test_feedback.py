@@ -13,6 +13,7 @@ from likewise.fixed_point import to_units
 from likewise.game import Delay, Delays, Transcript, parse_delay, play
 from likewise.learning import Learner, SelfTuned
 from likewise.learning.bounds import bounds
+from likewise.learning.decisions import upcoming
 from likewise.worlds import Loans
 
 WORLD = Loans(4)
@@ -85,3 +86,13 @@ def test_audits_may_come_at_once_and_labels_late() -> None:
     late = game(30, parse_delay("audits:0,labels:12"))
     assert len(late.state.open) == 12
     assert late.state.audits == 30
+
+
+def test_a_learner_that_waits_for_feedback_moves_more_slowly() -> None:
+    """It observes the delay: the same game has a larger scale than where nothing is counted."""
+    at_once, late, uncounted = (
+        upcoming(game(60, delay, schedule=SelfTuned(counts_outstanding=counts)).state).scale
+        for delay, counts in ((Delay(0), True), (Delay(48), True), (Delay(48), False))
+    )
+    assert late > 3 * uncounted
+    assert late > 2 * at_once

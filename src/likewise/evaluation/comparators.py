@@ -12,10 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from likewise.algorithms import Algorithm
+from likewise.errors import ParameterError
 from likewise.evaluation.comparator import Faced, best_fair_policy
 from likewise.fixed_point import ONE
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Learner
+from likewise.validation import instance, real
 
 __all__ = ["Comparators", "compare_with_fixed", "kappa_of", "slacks_of"]
 
@@ -27,6 +29,10 @@ class Comparators:
     at_alpha_less_eps: float
     at_alpha_less_kappa: float
     at_alpha: float
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            object.__setattr__(self, name, real(name, value, "It is a number of errors."))
 
     def rates(self, people: int) -> Comparators:
         """The same for one of so many people."""
@@ -48,6 +54,10 @@ def kappa_of(learner: Learner | Algorithm) -> float:
 
 def slacks_of(learner: Learner | Algorithm) -> tuple[float, float, float]:
     """alpha − eps, alpha − kappa and alpha, to nine digits: beyond them they mean nothing."""
+    if not isinstance(learner, Learner | Algorithm):
+        raise ParameterError(
+            "learner", "must be a Learner or an Algorithm", learner, "Make one: Learner(…)."
+        )
     alpha = learner.alpha
     below = (learner.eps, kappa_of(learner), 0.0)
     first, second, third = (max(0.0, round(alpha - less, 9)) for less in below)
@@ -64,7 +74,8 @@ def compare_with_fixed(
 
     ``known`` are numbers of errors by slack, so that a program is not solved twice.
     """
-    errors = dict(known or {})
+    known = {} if known is None else known
+    errors = dict(instance("known", known, Mapping, "Numbers of errors by slack."))
     for slack in slacks_of(learner):
         if slack not in errors:
             errors[slack] = best_fair_policy(hypotheses, rounds, slack).error

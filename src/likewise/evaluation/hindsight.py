@@ -24,7 +24,7 @@ from likewise.evaluation.solver import linprog
 from likewise.evaluation.solver import sparse as sp
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass
-from likewise.validation import reals
+from likewise.validation import real, reals
 
 __all__ = ["PRICES", "PricedPolicy", "priced_policies"]
 
@@ -73,9 +73,13 @@ def priced_policies(
     [(0.0, 1), (0.5, 0)]
     """
     rounds = checked_rounds(rounds)
-    for price in reals("prices", prices, "Errors that one unit of excess costs."):
-        if not price >= 0:
-            raise ParameterError("prices", "must be at least 0", price, "0 charges nothing.")
+    alpha = real("alpha", alpha, "It is the size of a violation.")
+    if not 0 <= alpha <= 1:
+        raise ParameterError("alpha", "must be in [0, 1]", alpha, "It is the size of a violation.")
+    prices = reals("prices", prices, "Errors that one unit of excess costs.")
+    for price in prices:
+        if not 0 <= price < 1e9:
+            raise ParameterError("prices", "must be in [0, 10^9)", price, "0 charges nothing.")
     form, place = form_of(hypotheses, [faced.points for faced in rounds])
     labels = np.concatenate([faced.labels for faced in rounds])
     costs: FloatArray = np.zeros(form.points)

@@ -24,7 +24,7 @@ import numpy as np
 from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import BITS, ONE
 from likewise.hypotheses import ExactWeights
-from likewise.learning.bounds.base import UNIT, charged_eta, proven_margin
+from likewise.learning.bounds.base import LONGEST, UNIT, charged_eta, proven_margin
 from likewise.learning.bounds.players import Lateness
 from likewise.learning.bounds.theorems import IN_EXPECTATION, Theorems, label_terms
 from likewise.learning.costs import Lifted
@@ -90,7 +90,7 @@ def certificate(state: State, *, delay: int | None = 0, confidence: float = 0.95
     if not 0 < confidence < 1:
         raise ParameterError("confidence", "must be in (0, 1)", confidence, "Try 0.95.")
     if delay is not None:
-        delay = integer("delay", delay, 0, None, "It counts rounds.")
+        delay = integer("delay", delay, 0, LONGEST, "It counts rounds.")
     if state.account is None:
         raise LikewiseError(
             "This state was begun before accounts were kept, so nothing certifies its run. "

@@ -52,7 +52,10 @@ def unfairness_proxy(
     if report is None:
         return 0.0
     most = min(len(mine), len(shown))
-    left, right = (integer("report", place, 0, most, "Two places.") for place in report)
+    places = items("report", report, "Two places, or None.")
+    if len(places) != 2:
+        raise ParameterError("report", "must be two places", report, "Or None.")
+    left, right = (integer("report", place, 0, most, "Two places.") for place in places)
     return (mine[left] - mine[right]) - (shown[left] - shown[right]) + beta
 
 
@@ -62,7 +65,7 @@ def lagrangian(error: float, proxy: float, lam: float, *, k: int, eta: float = 1
     >>> lagrangian(0.5, 0.25, lam=2.0, k=2)
     0.75
     """
-    k, lam = integer("k", k, 1, None, "It is the most people in a round."), _at_least_0(lam)
+    k, lam = integer("k", k, 1, 1 << 62, "It is the most people in a round."), _at_least_0(lam)
     error, proxy = real("error", error, "Its own."), real("proxy", proxy, "Its own.")
     return real("eta", eta, "1 is the paper's.") / k * error + lam * proxy
 

@@ -10,8 +10,8 @@ from likewise.learning.learner import Learner
 
 __all__ = ["LONGEST", "UNIT", "Bound", "charged_eta", "proven_margin"]
 
-# Rounds are numbered below that.
-LONGEST = 1 << 32
+# Beyond that nobody waits, and sums over rounds take seconds.
+LONGEST = 1 << 62
 # One unit of the grid.
 UNIT = 1.0 / ONE
 

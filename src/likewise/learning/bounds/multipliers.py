@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from likewise.learning.bounds.base import charged_eta, proven_margin
+from likewise.learning.bounds.base import LONGEST, charged_eta, proven_margin
 from likewise.learning.bounds.players import Lateness, Price
 from likewise.learning.dual import LARGEST_LAM, Additive, Geometric, GradientAscent
 from likewise.learning.learner import Learner
@@ -122,8 +122,8 @@ def theorem_e_geometric(learner: Learner, rounds: int, *, delay: int = 0) -> Geo
     lower-order terms. ``rounds`` are those that the grid's rounding is counted over.
     """
     instance("learner", learner, Learner, "Make one: Learner(…).")
-    rounds = integer("rounds", rounds, 1, None, "It is T, the number of rounds.")
-    delay = integer("delay", delay, 0, None, "It counts rounds.")
+    rounds = integer("rounds", rounds, 1, LONGEST, "It is T, the number of rounds.")
+    delay = integer("delay", delay, 0, LONGEST, "It counts rounds.")
     late = Lateness(delay, delay + 1, steady=True)
     constant, m = Price(learner, late, rounds).constant, proven_margin(learner)
     return Geometric(charged_eta(learner) * m / constant, m * m / (8.0 * constant * constant))
