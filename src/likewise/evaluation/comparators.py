@@ -8,8 +8,8 @@ is slack that the learner may use and the comparator may not. The last is the fa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
 
 from likewise.algorithms import Algorithm
 from likewise.errors import ParameterError
@@ -17,7 +17,7 @@ from likewise.evaluation.comparator import Faced, best_fair_policy
 from likewise.fixed_point import ONE
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Learner
-from likewise.validation import instance, real
+from likewise.validation import real
 
 __all__ = ["Comparators", "compare_with_fixed", "kappa_of", "slacks_of"]
 
@@ -31,8 +31,9 @@ class Comparators:
     at_alpha: float
 
     def __post_init__(self) -> None:
-        for name, value in asdict(self).items():
-            object.__setattr__(self, name, real(name, value, "It is a number of errors."))
+        for one in fields(self):
+            value = real(one.name, getattr(self, one.name), "It is a number of errors.")
+            object.__setattr__(self, one.name, value)
 
     def rates(self, people: int) -> Comparators:
         """The same for one of so many people."""
@@ -68,15 +69,16 @@ def compare_with_fixed(
     learner: Learner | Algorithm,
     hypotheses: HypothesisClass,
     rounds: Sequence[Faced],
-    known: Mapping[float, float] | None = None,
 ) -> Comparators:
-    """The three comparators of a learner for the rounds that were faced.
+    """The three comparators of a learner for the rounds that were faced, in numbers of errors.
 
-    ``known`` are numbers of errors by slack, so that a program is not solved twice.
+    >>> import numpy as np
+    >>> from likewise.hypotheses import Pool
+    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    >>> alike = np.zeros((2, 2), dtype=np.int64)
+    >>> faced = Faced(np.array([[0, 0, 1], [0, 1, 1]]), np.array([0, 1]), alike)
+    >>> compare_with_fixed(Learner(pool, k=2, alpha=0.5, eps=0.5, seed=1), pool, [faced])
+    Comparators(at_alpha_less_eps=1.0, at_alpha_less_kappa=0.65, at_alpha=0.5)
     """
-    known = {} if known is None else known
-    errors = dict(instance("known", known, Mapping, "Numbers of errors by slack."))
-    for slack in slacks_of(learner):
-        if slack not in errors:
-            errors[slack] = best_fair_policy(hypotheses, rounds, slack).error
-    return Comparators(*(errors[slack] for slack in slacks_of(learner)))
+    errors = [best_fair_policy(hypotheses, rounds, slack).error for slack in slacks_of(learner)]
+    return Comparators(*(round(error, 9) for error in errors))
