@@ -6,6 +6,7 @@ from likewise.cli import (  # noqa: F401 - they add their commands
     dockets,
     ledger,
     listing,
+    propose,
     serve,
     simulate,
     sweep,

@@ -141,7 +141,7 @@ def played(
 
 
 def workers_of(jobs: int | None, cluster: str | None) -> Workers:
-    """Who plays: processes on this machine, or the workers of a cluster."""
+    """Choose processes on this machine, or the workers of a cluster."""
     from likewise.experiments.cluster import Cluster
     from likewise.experiments.parallel import Processes
 

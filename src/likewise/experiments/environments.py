@@ -20,8 +20,16 @@ from likewise.registry import WORLDS
 from likewise.worlds import World
 
 __all__ = [
-    "CHOOSING", "ENVIRONMENTS", "JUDGING", "PEOPLE", "PURPOSES", "Environment", "environment",
-    "environments_for", "hypotheses_of",
+    "CHOOSING",
+    "ENVIRONMENTS",
+    "JUDGING",
+    "PEOPLE",
+    "PURPOSES",
+    "Environment",
+    "class_from_file",
+    "environment",
+    "environments_for",
+    "hypotheses_of",
 ]  # fmt: skip
 
 
@@ -115,11 +123,10 @@ def environment(name: str) -> Environment:
 
     >>> environment("market").settings["k"]
     4
-    >>> environment("lones")
+    >>> environment("lones")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    likewise.errors.ParameterError: world must be one of loans, admissions, drift, strategic, \
-adaptive, adversarial, turnover; got 'lones'. Check the spelling; a package adds one with an entry \
-point of the group 'likewise.worlds'.
+    likewise.errors.ParameterError: world must be one of loans, admissions, drift, ...; got \
+'lones'. Check the spelling; a package adds one with an entry point of the group 'likewise.worlds'.
     """
     if name in ENVIRONMENTS:
         return ENVIRONMENTS[name]
@@ -140,6 +147,18 @@ def hypotheses_of(world: World, name: str | None) -> HypothesisClass:
     """
     if name is None or not name.endswith(".json"):
         return world.hypotheses(name)
+    found = class_from_file(name)
+    if found.schema.digest != world.schema.digest:
+        raise LikewiseError(
+            f"The class in {name} is over other features ({', '.join(found.schema.names)}) than "
+            f"the world {world.name} has ({', '.join(world.schema.names)}). Make it with the "
+            f"world's schema."
+        )
+    return found
+
+
+def class_from_file(name: str) -> HypothesisClass:
+    """Any registered class, from a JSON file that holds its ``spec()``."""
     try:
         spec = json.loads(Path(name).read_text(encoding="utf-8"))
     except OSError as error:
@@ -148,11 +167,4 @@ def hypotheses_of(world: World, name: str | None) -> HypothesisClass:
         raise LikewiseError(f"{name} is not JSON: {error}. Write json.dumps(spec()).") from error
     if not isinstance(spec, dict):
         raise LikewiseError(f"{name} must hold one JSON object, the spec() of a class.")
-    found = class_from_spec(spec)
-    if found.schema.digest != world.schema.digest:
-        raise LikewiseError(
-            f"The class in {name} is over other features ({', '.join(found.schema.names)}) than "
-            f"the world {world.name} has ({', '.join(world.schema.names)}). Make it with the "
-            f"world's schema."
-        )
-    return found
+    return class_from_spec(spec)

@@ -100,7 +100,7 @@ def _fixed(together: Sequence[Point]) -> str:
 
 
 def verdict(found: Sequence[Point]) -> str:
-    """Who of the others beats a point of ours, at the longest horizon."""
+    """Name those of the others who beat a point of ours, at the longest horizon."""
     pairs = beaten(found)
     if not pairs:
         return (
