@@ -3,7 +3,7 @@
     regret  ≤  (k/eta)·[Σ_t f_t(π̃^t) − min_h F_T(h) − beta·Σ_reports lam_t]
 
 surely, for any player, multiplier and order of feedback; with beta for beta − r, since it is the
-published policy that was audited. Mutants that were tried: see MUTANTS at the end.
+published policy that was audited.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
     (eta/k)·ΔError + m·Σ_{n<N} phi(n)  ≤  C·(eta·sqrt(T) + 2·sqrt(Σ_{n≤N} phi(n)²))
 
 No dual lemma is needed: every report separates π^t from every fair policy by m, and costs phi.
-Mutants that were tried: see MUTANTS at the end.
 """
 
 from __future__ import annotations

@@ -90,12 +90,12 @@ class Price:
 
     @property
     def burst(self) -> float:
-        """What every part adds for the bound of a single round."""
+        """The price that every part adds for the bound of a single round."""
         return self._terms[1]
 
     @property
     def prices(self) -> float:
-        """What it adds to W that multipliers are charged as integers, divided among pairs."""
+        """An addition to W, since multipliers are charged as integers, divided among pairs."""
         k, rounds = self.learner.k, self.rounds
         lost = self.learner.margins.beta * k * k / 2.0 * rounds
         return UNIT * (lost + self.constant * math.sqrt(rounds))
