@@ -20,7 +20,11 @@ STORED = sorted(path.stem for path in (ROOT / RESULTS).glob("*.csv"))
 
 
 def between(text: str, mark: str) -> str:
-    return text.split(f"<!-- {mark}: begin -->")[1].split(f"<!-- {mark}: end -->")[0].strip()
+    return (
+        text.split(f"<!-- {mark}: begin -->")[1]
+        .split(f"<!-- {mark}: end -->", maxsplit=1)[0]
+        .strip()
+    )
 
 
 @pytest.mark.parametrize("name", STORED)
@@ -35,9 +39,7 @@ def test_every_table_is_made_of_its_rows(name: str) -> None:
 
 def test_every_mark_of_a_page_belongs_to_a_sweep_whose_rows_are_stored() -> None:
     known = {
-        (document.file, document.mark)
-        for name in STORED
-        for document in read_sweep(name).documents
+        (document.file, document.mark) for name in STORED for document in read_sweep(name).documents
     }
     assert set(STORED) <= set(shipped_sweeps())
     for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:

@@ -208,16 +208,21 @@ WORLDS: Registry[type[World]] = _registry(
     "worlds",
     "world",
     {
-        name: f"likewise.worlds.{name}:{name.capitalize()}"
-        for name in (
-            "loans",
-            "admissions",
-            "drift",
-            "strategic",
-            "adaptive",
-            "adversarial",
-            "turnover",
-        )
+        **{
+            name: f"likewise.worlds.{name}:{name.capitalize()}"
+            for name in (
+                "loans",
+                "admissions",
+                "drift",
+                "strategic",
+                "adaptive",
+                "adversarial",
+                "turnover",
+            )
+        },
+        "compas-judged": "likewise.worlds.compas:CompasJudged",
+        "compas-fitted": "likewise.worlds.compas:CompasFitted",
+        "phd-admissions": "likewise.worlds.phd:PhdAdmissions",
     },
 )
 METRICS: Registry[type[Metric]] = _registry(

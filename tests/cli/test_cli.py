@@ -15,6 +15,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from tests.files_of_people import HERE
 
 from likewise.cli import main
 from likewise.cli.listing import RULES
@@ -48,7 +49,7 @@ def test_simulate_prints_one_json_object_for_every_learner(learner: str) -> None
     assert (data["rounds"], data["learner"]) == (20, learner)
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", HERE)
 def test_every_world_can_be_simulated(world: str) -> None:
     assert simulate("--world", world)["world"] == world
 
