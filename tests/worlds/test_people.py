@@ -20,7 +20,7 @@ HEADER = (
     "id,name,dob,c_case_number,compas_screening_date,decile_score,age,priors_count,juv_fel_count,"
     "juv_misd_count,juv_other_count,c_charge_degree,sex,two_year_recid,decile_score,priors_count"
 )
-ANSWERS = ("Extremely unlikely", "Unlikely", "Neither", "Likely", "Extremely likely")
+SCALE = ("Extremely unlikely", "Unlikely", "Neither", "Likely", "Extremely likely")
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def files(tmp_path: Path) -> dict[str, str]:
             f"{'FM'[n % 2]},{('Male', 'Female')[n % 2]},{n % 2},{decile},{priors}"
         )
         if n <= 10:
-            judged.append(",".join([str(n), *(ANSWERS[i] for i in rng.integers(0, 5, 3))]))
+            judged.append(",".join([str(n), *(SCALE[i] for i in rng.integers(0, 5, 3))]))
     (tmp_path / "compas.csv").write_text("\n".join(lines) + "\n")
     (tmp_path / "panel-compas").mkdir()
     (tmp_path / "panel-compas/recidivism_judgments.csv").write_text("\n".join(judged) + "\n")
@@ -90,7 +90,7 @@ def test_a_file_that_is_not_here_is_asked_for(
 
 
 def test_a_fit_finds_the_line_that_ratings_lie_on() -> None:
-    from likewise.worlds.compas import fitted
+    from likewise.worlds.ridge import fitted
 
     rng = np.random.default_rng(3)
     x = rng.normal(size=(200, 2))

@@ -25,6 +25,7 @@ from likewise.hypotheses import Cut, HypothesisClass, Pool, Segments
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.worlds.base import Encounter, Steady
 from likewise.worlds.resampled import draw_round
+from likewise.worlds.ridge import fitted
 from likewise.worlds.settings import setting
 from likewise.worlds.sources import Source, check_paths, panel_file
 from likewise.worlds.surveys import Survey, panel_of, rating_features, read_wide_survey
@@ -39,7 +40,7 @@ COMPAS = Source(
 )
 JUDGEMENTS = "panel-compas/recidivism_judgments.csv"
 WANG = "the authors of arXiv 1910.10255"
-ANSWERS = {
+SCALE = {
     "Extremely unlikely": 4.0,
     "Unlikely": 3.0,
     "Neither": 2.0,
@@ -121,7 +122,7 @@ class _Compas(Steady):
     @cached_property
     def survey(self) -> Survey:
         """The ratings, 1 for those who were thought least likely to be charged again."""
-        return read_wide_survey(panel_file(self.folder, JUDGEMENTS, WANG), "Defendant", ANSWERS)
+        return read_wide_survey(panel_file(self.folder, JUDGEMENTS, WANG), "Defendant", SCALE)
 
     @cached_property
     def defendants(self) -> Defendants:
@@ -226,20 +227,3 @@ class CompasFitted(_Compas):
         people = len(self.defendants.ids)
         start = ((t - 1) % (people // self.k)) * self.k
         return self._round(t, np.arange(start, start + self.k))
-
-
-def fitted(judged: FloatArray, ratings: FloatArray, everybody: FloatArray) -> FloatArray:
-    """Ratings of everybody by one ridge regression a respondent, in hundredths within [0, 1].
-
-    >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> fitted(x, x / 4, np.array([[4.0], [9.0]])).round(2).tolist()
-    [[0.85], [1.0]]
-    """
-    middle, spread = judged.mean(axis=0), judged.std(axis=0)
-    spread[spread == 0] = 1.0
-    inside, outside = (judged - middle) / spread, (everybody - middle) / spread
-    mean = ratings.mean(axis=0)
-    gram = inside.T @ inside + np.eye(inside.shape[1])
-    weights = np.linalg.solve(gram, inside.T @ (ratings - mean))
-    told: FloatArray = np.rint(100 * np.clip(mean + outside @ weights, 0.0, 1.0)) / 100
-    return told

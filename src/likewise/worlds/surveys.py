@@ -48,7 +48,7 @@ def read_survey(
 
     Parameters
     ----------
-    scale: what each answer means, as a number; or the least and the best rating.
+    scale: the number that each judgement stands for; or the least and the best rating.
     respondents: those who were asked; without it, those who are in the file.
     """
     found: dict[str, dict[str, float]] = {name: {} for name in respondents or ()}
@@ -89,7 +89,7 @@ def _rescaled(path: Path, line: int, text: str, scale: Scale | tuple[float, floa
     if isinstance(scale, Mapping):
         if text not in scale:
             raise LikewiseError(
-                f"{path}, line {line}: {text!r} is none of the answers ({', '.join(scale)})."
+                f"{path}, line {line}: {text!r} is none of the judgements ({', '.join(scale)})."
             )
         low, high = min(scale.values()), max(scale.values())
         value = scale[text]
