@@ -20,8 +20,8 @@ from likewise.service.dockets.commands import members as membership
 from likewise.service.dockets.commands.erasure import erase
 from likewise.service.dockets.commands.rounds import open_docket, open_round
 from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.spec import DocketSpec
-from likewise.service.dockets.targets import Seat
 from likewise.service.ledger.records import Head, Receipt, Record
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import Evidence, evidence_of

@@ -76,7 +76,10 @@ class Price:
         hypotheses = self.learner.hypotheses
         if self.learner.primal.exact and isinstance(hypotheses, ExactWeights):
             return hypotheses.cut
-        return hypotheses.separators * 2.0**-31
+        # The published mixture of experts is rounded, and so are their weights.
+        experts = self.learner.primal.experts(hypotheses)
+        mixed = UNIT / 2.0 + experts * 2.0**-40 if experts else 0.0
+        return hypotheses.separators * 2.0**-31 + mixed
 
     @cached_property
     def constant(self) -> float:
