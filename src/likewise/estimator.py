@@ -17,10 +17,9 @@ from likewise.auditing import Panel
 from likewise.errors import EventRefused, ParameterError, PeopleError
 from likewise.extras import missing
 from likewise.fixed_point import ONE
-from likewise.game import PolicyView
 from likewise.hypotheses import HypothesisClass, Stumps
 from likewise.learning import Learner, SelfTuned, State, deploy, dump_state, learn, parse_state
-from likewise.learning.decisions import upcoming
+from likewise.learning.decisions import current_scores, upcoming
 from likewise.rows import is_table
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.validation import integer
@@ -263,7 +262,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         """1 − π(x) and π(x), the chances of both classes under the policy of the moment."""
         check_is_fitted(self, "state_")
         people = self._people(self._rows(X, first=False))
-        chances = PolicyView(self.state_).chances(people) / ONE
+        chances = current_scores(self.state_, people) / ONE
         return np.column_stack([1 - chances, chances])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

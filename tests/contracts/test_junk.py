@@ -441,6 +441,17 @@ EXAMPLES: dict[str, Call] = {
     "best_fair_by_columns": call(
         evaluation.best_fair_by_columns, demands=DEMANDS, search=lambda costs: costs < 0, exact=True
     ),
+    "Comparators": call(
+        evaluation.Comparators, at_alpha_less_eps=3.0, at_alpha_less_kappa=2.0, at_alpha=1.0
+    ),
+    "slacks_of": call(evaluation.slacks_of, learner=LEARNER),
+    "compare_with_fixed": call(
+        evaluation.compare_with_fixed, learner=LEARNER, hypotheses=PAIR, rounds=[FACED]
+    ),
+    "priced_policies": call(
+        evaluation.priced_policies, hypotheses=PAIR, rounds=[FACED], alpha=0.3, prices=[1.0]
+    ),
+    "Delays": call(game.Delays, audits=Delay(1), labels=Delay(2)),
     "faced_rounds": call(
         evaluation.faced_rounds, encounters=[Loans(1).encounter(1)],
         hypotheses=Loans(1).hypotheses(),
@@ -482,6 +493,7 @@ NOT_CALLED = {
     "Agreement": "a result", "Consistency": "a result", "Pivots": "a result",
     "BestFair": "a result", "Audit": "a result", "Origin": "made of a frame",
     "Deployment": "a result", "Moment": "a result", "Transcript": "a result",
+    "PricedPolicy": "a result",
     "PolicyView": "made by the game", "ComparatorError": "an error", "ContractError": "an error",
     "Never": "no argument", "never": "no argument", "AllPairs": "no argument",
     "FirstPair": "no argument", "LargestGap": "no argument",

@@ -18,9 +18,9 @@ from likewise.audits.progress import shown_progress
 from likewise.audits.scan import Question, all_pairs, scan
 from likewise.errors import ParameterError
 from likewise.fixed_point import ONE, IntArray, to_units
-from likewise.game import PolicyView
 from likewise.hypotheses import HypothesisClass, Pool
 from likewise.learning import Learner, State, deploy, learn
+from likewise.learning.decisions import current_scores
 from likewise.schema import Feature, FeatureSchema, People
 
 __all__ = ["Price", "price", "with_scores"]
@@ -170,7 +170,7 @@ def _simulated(
             unfair[t] = panel.violations(here, deployed.scores, to_units(alpha)).any()
             bar(t + 1, rounds)
     late = slice(3 * rounds // 4, None)
-    last = PolicyView(state).chances(people)
+    last = current_scores(state, people)
     asked = to_units(alpha)
     tally = scan(
         Question(people, last, panel, asked, np.array([asked]), worst=0), all_pairs(len(people))

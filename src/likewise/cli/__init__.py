@@ -2,14 +2,15 @@
 
 from likewise.cli import (  # noqa: F401 - they add their commands
     audit,
+    compare,
     demo,
     dockets,
     ledger,
     listing,
+    propose,
     serve,
     simulate,
-    study,
-    tune,
+    sweep,
 )
 from likewise.cli.main import main
 

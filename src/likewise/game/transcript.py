@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from likewise.algorithms import Algorithm
 from likewise.auditing import exceeding_pairs
-from likewise.errors import ParameterError
+from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.frames import make_frame
-from likewise.game.timing import AT_ONCE, Delay
+from likewise.game.timing import PROMPT, Delays
 from likewise.html import described
 from likewise.learning import Deployment, Learner, State
 from likewise.worlds import Encounter, World
@@ -51,7 +52,8 @@ class Moment:
         wrong, unfair = int((approved != labels).sum()), self.violated(alpha)
         reported = bool(self.report)
         return (
-            self.error, wrong, len(labels), unfair, self.audited, reported, self.lam, self.calls
+            self.error, wrong, len(labels), unfair, self.audited, reported, self.lam, self.calls,
+            int(np.ptp(self.policy)),
         )  # fmt: skip
 
     def violated(self, alpha: int) -> bool:
@@ -65,10 +67,11 @@ class Transcript:
 
     COLUMNS: ClassVar = (
         "error", "wrong", "people", "violation", "audited", "reported", "lam", "calls",
+        "largest_gap",
     )  # fmt: skip
 
     world: World
-    learner: Learner
+    learner: Learner | Algorithm
     error: FloatArray
     wrong: IntArray
     people: IntArray
@@ -77,10 +80,20 @@ class Transcript:
     reported: npt.NDArray[np.bool_]
     lam: FloatArray
     calls: IntArray
-    state: State
-    delay: Delay = AT_ONCE
+    largest_gap: IntArray
+    last_state: State | None
+    delay: Delays = PROMPT
     moments: tuple[Moment, ...] = ()
     encounters: tuple[Encounter, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """The learner's state after the last round; other algorithms than ours have none."""
+        if self.last_state is None:
+            raise LikewiseError(
+                f"{type(self.learner).__name__} is no fold over events, so it has no state to keep."
+            )
+        return self.last_state
 
     @property
     def rounds(self) -> int:
@@ -120,6 +133,6 @@ class Transcript:
         cut = {name: getattr(self, name)[:rounds] for name in self.COLUMNS}
         moments = tuple(moment for moment in self.moments if moment.t <= rounds)
         return Transcript(
-            self.world, self.learner, state=self.state, delay=self.delay, moments=moments,
+            self.world, self.learner, last_state=self.last_state, delay=self.delay, moments=moments,
             encounters=self.encounters[:rounds], **cut,
         )  # fmt: skip
