@@ -220,14 +220,19 @@ def served(tree: Path, url: str, workers: int = 1) -> Iterator[Server]:
         server.stop()
 
 
-def rates(tree: Path, url: str, rounds: int, opened: int, lives: int, workers: int) -> dict[str, float]:
+def rates(
+    tree: Path, url: str, rounds: int, opened: int, lives: int, workers: int
+) -> dict[str, float]:
     """Rounds a second and CPU a round: opening them, and their whole lives over open ones."""
     with served(tree, url, workers) as server:
         tokens = asyncio.run(tokens_of(server.port, server.token()))
         asyncio.run(open_rounds(server.port, tokens["bank"], range(50)))
         before = server.cpu()
         seconds = asyncio.run(open_rounds(server.port, tokens["bank"], range(50, 50 + rounds)))
-        found = {"open_rate": rounds / seconds, "open_cpu_ms": 1000 * (server.cpu() - before) / rounds}
+        found = {
+            "open_rate": rounds / seconds,
+            "open_cpu_ms": 1000 * (server.cpu() - before) / rounds,
+        }
         if lives:
             more = range(50 + rounds, 50 + max(rounds, opened))
             asyncio.run(open_rounds(server.port, tokens["bank"], more))

@@ -16,6 +16,7 @@ __all__ = [
     "ErasureBody",
     "IdempotencyKey",
     "LabelsBody",
+    "LearnerBody",
     "MemberBody",
     "MemberName",
     "ObjectionBody",
@@ -81,6 +82,9 @@ class DocketBody(Body):
     repeat_share: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)] = (
         DocketSpec.repeat_share
     )
+    audit_only: Annotated[
+        bool, Field(description="You decide, and scores come with people; learner needs schema.")
+    ] = DocketSpec.audit_only
     repeat_window: Annotated[int, Field(ge=1, le=10**6)] | None = DocketSpec.repeat_window
 
 
@@ -89,6 +93,14 @@ class PersonBody(Body):
 
     id: PersonId
     features: Annotated[dict[str, FeatureValue], Field(max_length=1000)]
+    score: (
+        Annotated[
+            float,
+            Field(ge=0, le=1, allow_inf_nan=False, description="Where you decide: your chance."),
+        ]
+        | None
+    ) = None
+    approved: Annotated[bool, Field(description="Where you decide: your decision.")] | None = None
 
 
 class PeopleBody(Body):
@@ -141,6 +153,12 @@ class ObjectionBody(WithdrawalBody):
     """An objection: two people are similar, yet treated differently."""
 
     reason: Annotated[str, Field(min_length=1)] | None = None
+
+
+class LearnerBody(Body):
+    """A learner for an audit-only docket; rounds that are open have to be closed first."""
+
+    learner: Annotated[dict[str, Any], Field(description="hypotheses, k, alpha, eps, …")]
 
 
 class MemberBody(Body):

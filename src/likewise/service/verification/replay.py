@@ -21,6 +21,7 @@ from likewise.service.ledger.bodies import (
     Body,
     Decided,
     DocketOpened,
+    LearnerGiven,
     PeopleArrived,
     Repeated,
     SeedRevealed,
@@ -122,6 +123,8 @@ class _Replay:
             self._start(record)
         elif not isinstance(body, Decided):
             self._fold(record, body)
+        if isinstance(body, LearnerGiven) and self.checks.learner is not None:
+            self.checks.learner = self.projection.settings.make_learner(self.checks.learner.seed)
 
     def _draw_again(self, record: Record, body: Body) -> None:
         """Whoever judged a round again was shown it by the lottery of hidden repeats."""
@@ -175,6 +178,11 @@ class _Replay:
 
     def _decide_again(self, record: Record, body: Decided) -> None:
         """Every decision is taken again; the fold goes on with what should have been."""
+        if self.projection.audit_only:
+            self.found.elsewhere += len(body.decisions)
+            if self.state is not None:
+                self.state = advance(self.state, body)
+            return
         if self.state is None:
             self.found.skipped += len(body.decisions)
             return
