@@ -5,6 +5,7 @@ from likewise.cli import (  # noqa: F401 - they add their commands
     dockets,
     ledger,
     listing,
+    operate,
     serve,
     simulate,
     study,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from likewise.service.api.dependencies import DOCKET_NAME
 from likewise.service.dockets.spec import DocketSpec
@@ -40,8 +41,21 @@ KEY = r"^[\x21-\x7e]+$"
 # Integers beyond this are no exact numbers in JSON.
 LARGEST = 2**53
 
-Text = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTABLE)]
-PersonId = Annotated[str, Field(min_length=1, max_length=128, pattern=PRINTABLE)]
+
+def _one_way(text: str) -> str:
+    """Refuse names that look like others: by invisible characters, or letters in parts."""
+    if unicodedata.normalize("NFC", text) != text or text != text.strip():
+        raise ValueError("must be in normal form (NFC), without spaces at its ends")
+    if any(unicodedata.category(char) in INVISIBLE for char in text):
+        raise ValueError("must not hold invisible characters")
+    return text
+
+
+# Format and control characters, private ones, and other separators than the space.
+INVISIBLE = ("Cf", "Cc", "Co", "Cs", "Cn", "Zl", "Zp")
+Seen = AfterValidator(_one_way)
+Text = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTABLE), Seen]
+PersonId = Annotated[str, Field(min_length=1, max_length=128, pattern=PRINTABLE), Seen]
 RoundName = Annotated[str, Field(min_length=1, max_length=64, pattern=ROUND_ID)]
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 Real = Annotated[float, Field(allow_inf_nan=False)]

@@ -132,7 +132,7 @@ class DocketSpec:
         except (KeyError, TypeError) as error:
             raise ParameterError(
                 "learner", "must be the settings of a learner", str(error),
-                "Learner.spec() has them all; leave out the seed.",
+                "Give hypotheses, k, alpha and eps, and leave out the seed.",
             ) from error  # fmt: skip
 
     @property
@@ -162,7 +162,9 @@ class DocketSpec:
         try:
             return cls(**data)
         except TypeError as error:
-            raise LikewiseError(f"These are not the settings of a docket: {error}.") from error
+            raise LikewiseError(
+                f"These are not the settings of a docket: {_plain(error)}."
+            ) from error
 
     @classmethod
     def from_stored(cls, data: Mapping[str, Any]) -> DocketSpec:
@@ -194,9 +196,15 @@ class DocketSpec:
         except _STUMBLES as error:
             raise ServiceError(
                 "bad-docket", 422,
-                f"These are not the settings of a docket ({type(error).__name__}: {error}). "
-                f"Compare them with an example: DocketSpec(…).to_json().",
+                f"These are not the settings of a docket: something in them is missing, or of "
+                f"another kind than it should be ({_plain(error)}). Compare them with the example "
+                f"that `likewise init` writes.",
             ) from error  # fmt: skip
+
+
+def _plain(error: Exception) -> str:
+    """An error of Python's without the names that only this code knows."""
+    return re.sub(r"\b[\w.]*__\w+__\(?\)?\s*|\b(?:\w+\.)+\w+\(\)\s*", "", str(error)).strip()
 
 
 def _settings() -> list[str]:

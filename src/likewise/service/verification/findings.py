@@ -17,7 +17,8 @@ SHOWN = 20
 class Difference:
     """One thing that is not as it should be; ``seq`` is the record, or the line of an export.
 
-    ``about`` is chain, seed, payload, order, decision, lottery, panel, audit, erasure or learner.
+    ``about`` is chain, seed, payload, order, decision, lottery, panel, audit, erasure, learner or
+    receipt.
     """
 
     seq: int

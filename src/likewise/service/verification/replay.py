@@ -91,10 +91,21 @@ class _Replay:
         if not self.evidence.records:
             found.differences.append(Difference(1, "chain", "There is none.", "docket-opened."))
         self.checks.finish()
+        self._check_receipt()
         found.rounds, found.state = self.projection.counts["rounds"], self.state
         # What was changed comes before what follows from it.
         found.differences.sort(key=lambda d: (d.about != "chain", d.seq))
         return found
+
+    def _check_receipt(self) -> None:
+        """The receipt that lies beside an export is that of its last record."""
+        given = self.evidence.receipt
+        if given is not None and given != self.found.receipt:
+            last = max(given.head.seq, self.found.receipt.head.seq)
+            recorded = f"The export's own receipt is {given}."
+            self.found.differences.append(
+                Difference(last, "receipt", recorded, f"{self.found.receipt}, its last record.")
+            )
 
     def _check_payloads(self) -> None:
         """A payload that was changed is as good as none; its record says so."""
