@@ -46,8 +46,9 @@ tests: $(READY)
 check: $(READY) ## The tests that take longer (under twenty minutes more)
 	@$(BIN)/pytest -q -n $(JOBS) -m long
 
-study: $(READY) ## Measure the README's table anew and write it there (about an hour)
-	@$(BIN)/likewise study --write
+study: $(READY) ## Measure the tables of the documentation anew and write them there (hours)
+	@for sweep in $$($(BIN)/likewise sweep list | cut -d' ' -f1); do \
+	  $(BIN)/likewise sweep $$sweep --write || exit 1; done
 
 lock: ## Choose the newest versions of the dependencies and lock them by hash
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet uv

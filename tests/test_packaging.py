@@ -40,7 +40,7 @@ CORE = (
 )  # fmt: skip
 GAME = """
 from likewise import Learner, State, deploy, learn
-from likewise.experiments.learners import LEARNERS, Settings, Task, make_learner
+from likewise.experiments.learners import Task, make_learner
 from likewise.game import play
 from likewise.worlds import Loans
 
@@ -50,7 +50,7 @@ state, round_ = deploy(State.start(learner), world.encounter(1).people)
 state = learn(state, round_, labels=world.encounter(1).labels.tolist(), report=None)
 played = play(world, learner, 30)
 task = Task(world.hypotheses(), world.k, 7, 3)
-drawn = play(world, make_learner("self-tuned", task, Settings()), 3, evaluation_draws=50)
+drawn = play(world, make_learner("self-tuned", task), 3, evaluation_draws=50)
 print(json.dumps({
     "opened": state.opened,
     "lam": played.lam.tolist(),
@@ -183,8 +183,10 @@ def test_work_in_several_processes_says_it_once_too(tmp_path: Path) -> None:
         ),
         (("joblib", "jinja2"), "demo --rounds 8", "likewise demo needs jinja2, joblib. Install it"),
         (("matplotlib",), "demo", "pip install 'likewise[fast,study]'"),
-        (("scipy",), "study", "likewise study needs scipy. Install it with: pip install 'like"),
-        (("joblib",), "tune", "likewise tune needs joblib."),
+        (("scipy",), "sweep x", "likewise sweep needs scipy. Install it with: pip install 'like"),
+        (("joblib",), "compare", "likewise compare needs joblib."),
+        (("distributed",), "compare --cluster a:1 --rounds 4", "pip install 'likewise[cluster]'"),
+        (("pyarrow", "pyarrow.parquet"), "compare --parquet --rounds 4", "likewise[parquet]'"),
     ],
 )
 def test_what_is_missing_is_named_with_the_command_that_installs_it(

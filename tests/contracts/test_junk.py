@@ -381,6 +381,17 @@ EXAMPLES: dict[str, Call] = {
     "best_fair_policy": call(
         evaluation.best_fair_policy, hypotheses=PAIR, rounds=[FACED], slack=0.0
     ),
+    "Comparators": call(
+        evaluation.Comparators, at_alpha_less_eps=3.0, at_alpha_less_kappa=2.0, at_alpha=1.0
+    ),
+    "slacks_of": call(evaluation.slacks_of, learner=LEARNER),
+    "compare_with_fixed": call(
+        evaluation.compare_with_fixed, learner=LEARNER, hypotheses=PAIR, rounds=[FACED]
+    ),
+    "priced_policies": call(
+        evaluation.priced_policies, hypotheses=PAIR, rounds=[FACED], alpha=0.3, prices=[1.0]
+    ),
+    "Delays": call(game.Delays, audits=Delay(1), labels=Delay(2)),
     "faced_rounds": call(
         evaluation.faced_rounds, encounters=[Loans(1).encounter(1)],
         hypotheses=Loans(1).hypotheses(),
@@ -418,6 +429,7 @@ MODULES = (
 )  # fmt: skip
 NOT_CALLED = {
     "Agreement": "a result", "Consistency": "a result", "Pivots": "a result",
+    "PricedPolicy": "a result",
     "BestFair": "a result", "Deployment": "a result", "Moment": "a result",
     "Transcript": "a result",
     "PolicyView": "made by the game", "ComparatorError": "an error", "ContractError": "an error",

@@ -8,9 +8,11 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from likewise.algorithms import Algorithm
 from likewise.auditing import exceeding_pairs
+from likewise.errors import LikewiseError
 from likewise.fixed_point import ONE, FloatArray, IntArray
-from likewise.game.timing import AT_ONCE, Delay
+from likewise.game.timing import PROMPT, Delays
 from likewise.learning import Deployment, Learner, State
 from likewise.worlds import Encounter, World
 
@@ -48,7 +50,8 @@ class Moment:
         wrong, unfair = int((approved != labels).sum()), self.violated(alpha)
         reported = bool(self.report)
         return (
-            self.error, wrong, len(labels), unfair, self.audited, reported, self.lam, self.calls
+            self.error, wrong, len(labels), unfair, self.audited, reported, self.lam, self.calls,
+            int(np.ptp(self.policy)),
         )  # fmt: skip
 
     def violated(self, alpha: int) -> bool:
@@ -62,10 +65,11 @@ class Transcript:
 
     COLUMNS: ClassVar = (
         "error", "wrong", "people", "violation", "audited", "reported", "lam", "calls",
+        "largest_gap",
     )  # fmt: skip
 
     world: World
-    learner: Learner
+    learner: Learner | Algorithm
     error: FloatArray
     wrong: IntArray
     people: IntArray
@@ -74,10 +78,20 @@ class Transcript:
     reported: npt.NDArray[np.bool_]
     lam: FloatArray
     calls: IntArray
-    state: State
-    delay: Delay = AT_ONCE
+    largest_gap: IntArray
+    last_state: State | None
+    delay: Delays = PROMPT
     moments: tuple[Moment, ...] = ()
     encounters: tuple[Encounter, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """The learner's state after the last round; other algorithms than ours have none."""
+        if self.last_state is None:
+            raise LikewiseError(
+                f"{type(self.learner).__name__} is no fold over events, so it has no state to keep."
+            )
+        return self.last_state
 
     @property
     def rounds(self) -> int:
@@ -89,6 +103,6 @@ class Transcript:
         cut = {name: getattr(self, name)[:rounds] for name in self.COLUMNS}
         moments = tuple(moment for moment in self.moments if moment.t <= rounds)
         return Transcript(
-            self.world, self.learner, state=self.state, delay=self.delay, moments=moments,
+            self.world, self.learner, last_state=self.last_state, delay=self.delay, moments=moments,
             encounters=self.encounters[:rounds], **cut,
         )  # fmt: skip

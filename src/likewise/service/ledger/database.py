@@ -170,8 +170,8 @@ def check_log(path: str) -> None:
     if _keeps_log(path) and not os.path.exists(f"{path}-wal") and _folds_log(path):
         raise StoreError(
             f"{path} lacks the log that belongs to it ({path}-wal): it was copied from a database "
-            f"in use, and what was written last is missing. Use `likewise backup`. If you know that "
-            f"it is whole: sqlite3 {path} 'PRAGMA journal_mode=DELETE'"
+            f"in use, and what was written last is missing. Use `likewise backup`. If you know "
+            f"that it is whole: sqlite3 {path} 'PRAGMA journal_mode=DELETE'"
         )
 
 
