@@ -29,8 +29,9 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 HOMES = {
     "jinja2": {"experiments/demo/report.py", "service/web/rendering.py"},
     "joblib": {"experiments/parallel.py"},
+    "llvmlite": {"oracles/engines/compiled/compilation.py"},
     "matplotlib": {"experiments/canvas.py"},
-    "numba": {"oracles/engines/compilation.py"},
+    "numba": {"oracles/engines/compiled/compilation.py"},
     "scipy": {"evaluation/solver.py"},
 }
 # Packages that need numpy alone, as a library does.
@@ -203,7 +204,7 @@ def test_counting_needs_no_solver() -> None:
 @pytest.mark.parametrize(
     "module",
     ["experiments.canvas", "experiments.parallel", "experiments.demo.report", "evaluation.solver",
-     "oracles.engines.compilation"],
+     "oracles.engines.compiled.compilation"],
 )  # fmt: skip
 def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -> None:
     program = (

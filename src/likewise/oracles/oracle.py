@@ -33,7 +33,7 @@ class Engine(Protocol):
         first_draw: int,
         draws: int,
     ) -> Bits:
-        """What each of some draws of h predicts on each point."""
+        """Predictions of some draws of h on each point."""
 
 
 @cache
@@ -85,7 +85,7 @@ class Oracle:
     def approvals(
         self, costs: IntArray, noise: Noise, points: Points, *, draws: int, first_draw: int = 0
     ) -> Bits:
-        """What each of some draws of h predicts on each point, shape (draws, points)."""
+        """Predictions of some draws of h on each point, shape (draws, points)."""
         self.calls += draws
         engine = load_engine(self.engine)
         return engine.approvals(self.hypotheses, costs, noise, points, first_draw, draws)

@@ -22,7 +22,7 @@ def approvals(
     first_draw: int,
     draws: int,
 ) -> Bits:
-    """What each of some draws of h predicts on each point, shape (draws, points)."""
+    """Predictions of some draws of h on each point, shape (draws, points)."""
     everywhere = np.arange(hypotheses.separators)
     blocks = [
         hypotheses.predict(
