@@ -99,23 +99,34 @@ def imported(module: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.name)
-def test_compiled_functions_call_none_of_another_file_but_registers(module: Path) -> None:
-    origin = imported(module)
-    for function in decorated(module):
-        for name in calls(function) & set(origin):
-            assert origin[name].endswith(".vectors"), f"{function.name} calls {name}"
+def built_in(module: Path) -> dict[str, str]:
+    """The files that a file says it builds in, with their digests."""
+    for node in ast.parse(module.read_text()).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "BUILT_IN":
+            found: dict[str, str] = ast.literal_eval(node.value)
+            return found
+    return {}
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: path.name)
-def test_files_with_registers_built_in_change_when_registers_do(module: Path) -> None:
-    if not any(name.endswith(".vectors") for name in imported(module).values()):
-        pytest.skip("builds in no registers")
-    digest = hashlib.sha256((ENGINE / "vectors.py").read_bytes()).hexdigest()[:16]
-    assert f'VECTORS = "{digest}"' in module.read_text(), (
-        f'vectors.py has changed. Write VECTORS = "{digest}" into {module.name}, so that what was '
-        f"compiled with the old one is not used."
-    )
+def test_compiled_functions_build_in_what_their_file_names_and_no_more(module: Path) -> None:
+    origin = {
+        name: home.rpartition(".")[2]
+        for name, home in imported(module).items()
+        if ".compiled." in home
+    }
+    called = {name for function in decorated(module) for name in calls(function)}
+    assert {origin[name] for name in called & set(origin)} == set(built_in(module))
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.name)
+def test_a_file_changes_when_what_it_builds_in_does(module: Path) -> None:
+    for name, digest in built_in(module).items():
+        now = hashlib.sha256((ENGINE / f"{name}.py").read_bytes()).hexdigest()[:16]
+        assert digest == now, (
+            f"{name}.py has changed. Write {now} into BUILT_IN of {module.name}, so that what was "
+            f"compiled with the old one is not used."
+        )
 
 
 def test_there_are_compiled_functions_to_check() -> None:

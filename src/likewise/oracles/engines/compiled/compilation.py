@@ -2,8 +2,10 @@
 
 Compiled code is kept on disk, beside the source or, where that cannot be written, in the user's
 cache folder; ``NUMBA_CACHE_DIR`` names another one. numba notices that a file has changed, but not
-that a function of *another* file has, which it has built in: so a compiled function calls compiled
-functions of its own file alone (a test holds this), and files hand each other arrays.
+that another one has, of which it has built something in. So a compiled function builds in only what
+its file names as ``BUILT_IN``, each with the digest that its source had when it was last looked at:
+when that changes, so must this, and the code is compiled anew. A test compares, and says what to
+write.
 """
 
 from __future__ import annotations

@@ -18,10 +18,10 @@ from likewise.oracles.engines.compiled.vectors import bits_of_float, float_of_bi
 from likewise.portable_math import LN2
 from likewise.randomness import MULTIPLIERS, PHILOX_ROUNDS, WEYL, Noise
 
-__all__ = ["LANES", "NoiseOfDraws"]
+__all__ = ["LANES", "NoiseOfDraws", "fill"]
 
-# The digest of vectors.py, which is built in here: see there.
-VECTORS = "4af228587d35e8b9"
+# Digests of the files that are built in here: see compilation.py.
+BUILT_IN = {"vectors": "f8b7ccecb7a8e5c5"}
 
 LANES = 256
 
@@ -66,13 +66,13 @@ def _words(
 
 
 @compiled
-def _add_laplace(words: Any, scale: Any, out: Any) -> None:  # pragma: no cover
-    """Add rint(scale·z) to a lane; the logarithm is that of portable_math.log_array.
+def _laplace(words: Any, scale: Any, more: Any, out: Any) -> None:  # pragma: no cover
+    """rint(scale·z) for a lane, or one more of them; the logarithm is portable_math.log_array's.
 
     Its mantissa is in [sqrt(1/2), sqrt(2)): with x = m·2^e, the bits of x less those of sqrt(1/2)
     have e above the mantissa's place, and the rest belongs to m.
     """
-    for lane in range(len(words)):
+    for lane in range(len(out)):
         word = words[lane]
         number = float_of_bits((word >> _BIT) | _AS_MANTISSA) - _TWO_52_LESS_HALF
         above = bits_of_float(number) - _LOWEST
@@ -91,32 +91,36 @@ def _add_laplace(words: Any, scale: Any, out: Any) -> None:  # pragma: no cover
         series = series * q + 1.0
         magnitude = 31.0 * LN2 - (power * LN2 + 2.0 * s * series)
         signed = float_of_bits(bits_of_float(magnitude * scale) ^ (word << _SIGN))
-        out[lane] += np.int64(np.rint(signed))
+        unit = np.int64(np.rint(signed))
+        out[lane] = out[lane] + unit if more else unit
 
 
 @compiled
-def _fill(
-    key: Any, fixed: Any, scale: Any, copies: Any, first: Any, draw0: Any, out: Any
-) -> None:  # pragma: no cover
-    """Noise on the points first, first+1, … for draws from draw0 on: out[points, draws]."""
+def fill(source: Any, first: Any, draw: Any, words: Any, out: Any) -> None:  # pragma: no cover
+    """Noise on the points first, first+1, … for the draws from ``draw`` on: out[point, draw].
+
+    ``words`` is work space, of the shape (4, LANES).
+    """
+    key, fixed, scale, copies, first_draw = source
     points, draws = out.shape
-    words = np.empty((4, LANES), dtype=np.uint64)
     begin, end = first * copies, (first + points) * copies
-    out[:, :] = 0
     for start in range(0, draws, LANES):
-        lanes = min(LANES, draws - start)
+        stop = min(draws, start + LANES)
+        draw0 = np.uint64(first_draw + draw + start)
         for block in range(begin // 4, (end + 3) // 4):
-            _words(key, fixed, np.uint64(block), draw0 + np.uint64(start), lanes, words)
+            _words(key, fixed, np.uint64(block), draw0, stop - start, words)
             for part in range(4):
                 word = 4 * block + part
                 if begin <= word < end:
                     row = out[word // copies - first]
-                    _add_laplace(words[part, :lanes], scale, row[start : start + lanes])
+                    _laplace(words[part], scale, word % copies > 0, row[start:stop])
 
 
 @dataclass(frozen=True)
 class NoiseOfDraws:
     """Noise on some points for some draws, in units: that of ``Noise.sample``, turned around.
+
+    ``source`` is what compiled code takes: the stream, the scale in units, copies, the first draw.
 
     >>> from likewise.randomness import Purpose, Stream
     >>> noise = Noise(Stream(7, Purpose.ELICIT, 1), 2.5)
@@ -126,20 +130,16 @@ class NoiseOfDraws:
     True
     """
 
-    key: Any
-    fixed: Any
-    scale: float
-    copies: int
-    first_draw: int
+    source: tuple[Any, ...]
 
     @classmethod
     def of(cls, noise: Noise, first_draw: int) -> NoiseOfDraws:
         """With the numbers in the types that the compiled code takes."""
         stream = noise.stream
         fixed = (np.uint64(int(stream.purpose)), np.uint64(stream.round))
-        return cls(np.uint64(stream.seed), fixed, noise.scale * ONE, noise.copies, first_draw)
+        scale = float(noise.scale * ONE)
+        return cls((np.uint64(stream.seed), fixed, scale, noise.copies, first_draw))
 
     def fill(self, first: int, draw: int, out: IntArray) -> None:
         """Noise on the points from ``first`` on, for the draws from ``draw`` on: [point, draw]."""
-        draw0 = np.uint64(self.first_draw + draw)
-        _fill(self.key, self.fixed, self.scale, self.copies, first, draw0, out)
+        fill(self.source, first, draw, np.empty((4, LANES), dtype=np.uint64), out)

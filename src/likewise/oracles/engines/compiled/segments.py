@@ -9,7 +9,7 @@ import numpy as np
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, Segments
 from likewise.oracles.engines.compiled.compilation import compiled
-from likewise.oracles.engines.compiled.noise import LANES, NoiseOfDraws
+from likewise.oracles.engines.compiled.noise import LANES, NoiseOfDraws, fill
 from likewise.oracles.engines.compiled.vectors import (
     REGISTER_BYTES,
     everywhere,
@@ -22,12 +22,14 @@ from likewise.oracles.engines.compiled.workers import pieces, share_out
 
 __all__ = ["approvals"]
 
-# The digest of vectors.py, which is built in here: see there.
-VECTORS = "4af228587d35e8b9"
+# Digests of the files that are built in here: see compilation.py.
+BUILT_IN = {"noise": "3c564420ad614bf7", "vectors": "f8b7ccecb7a8e5c5"}
 
 WIDTH = REGISTER_BYTES // 8
-# Noise of one segment for so many draws is kept at a time, by each thread: a quarter of a megabyte.
-NUMBERS_AT_ONCE = 1 << 15
+# Draws at a time: the noise of a segment of 20 bins for so many is 10 kB, which the nearest cache
+# holds; and draws that a thread takes on at a time.
+AT_ONCE = 64
+A_PIECE = 1024
 
 
 @compiled
@@ -47,36 +49,39 @@ def _thresholds(costs: Any, noise: Any, threshold: Any) -> None:  # pragma: no c
 
 
 @compiled
-def _approve(bins: Any, people: Any, threshold: Any, approved: Any) -> None:  # pragma: no cover
-    """approved[person, draw] for these people, whose bins are of one segment."""
-    for i in range(len(people)):
-        place, row = bins[i], approved[people[i]]
-        for draw in range(len(row)):
-            row[draw] = place >= threshold[draw]
+def _draw(
+    costs: Any, bins: Any, points: Any, people: Any, source: Any, start: Any, approved: Any
+) -> None:  # pragma: no cover
+    """approved[person, draw] for the draws from ``start`` on; ``people`` are sorted by segment."""
+    draws = approved.shape[1]
+    lanes = min(AT_ONCE, (draws + WIDTH - 1) // WIDTH * WIDTH)
+    noise = np.empty((bins, lanes), dtype=np.int64)
+    threshold = np.empty(lanes, dtype=np.int64)
+    words = np.empty((4, LANES), dtype=np.uint64)
+    for first in range(0, draws, lanes):
+        segment = -1
+        for person in people:
+            if points[person] // bins != segment:
+                segment = points[person] // bins
+                fill(source, segment * bins, start + first, words, noise)
+                _thresholds(costs[segment * bins : (segment + 1) * bins], noise, threshold)
+            place = points[person] % bins
+            row = approved[person, first : min(first + lanes, draws)]
+            for lane in range(len(row)):
+                row[lane] = place >= threshold[lane]
 
 
 def approvals(
     hypotheses: Segments, costs: IntArray, noise: NoiseOfDraws, points: IntArray, draws: int
 ) -> Bits:
     """approved[draw, person], from the noise of the segments that the people are in alone."""
-    bins = hypotheses.bins
     approved = np.empty((len(points), draws), dtype=np.uint8)
-    people = {
-        segment: np.flatnonzero(points // bins == segment)
-        for segment in np.unique(points // bins).tolist()
-    }
+    people = np.argsort(points // hypotheses.bins, kind="stable")
 
     def make(start: int, size: int) -> None:
-        numbers = np.empty((bins, -(-size // WIDTH) * WIDTH), dtype=np.int64)
-        threshold = np.empty(numbers.shape[1], dtype=np.int64)
         mine = np.empty((len(points), size), dtype=np.uint8)
-        for segment, places in people.items():
-            first = segment * bins
-            noise.fill(first, start, numbers)
-            _thresholds(costs[first : first + bins], numbers, threshold)
-            _approve(points[places] - first, places, threshold, mine)
+        _draw(costs, hypotheses.bins, points, people, noise.source, start, mine)
         approved[:, start : start + size] = mine
 
-    most = max(1, NUMBERS_AT_ONCE // (bins * LANES)) * LANES
-    share_out(make, pieces(draws, most, LANES))
+    share_out(make, pieces(draws, A_PIECE, AT_ONCE))
     return approved.T

@@ -4,10 +4,6 @@ A register here holds 128 bytes: 64 numbers of 16 bits, 32 of 32, 16 of 64. The 
 what the processor has, such as two registers of 512 bits or four of 256. Written out, since it
 would not find by itself that a best, a second best and a place can stay in registers over a long
 loop.
-
-numba keeps compiled code by the file that it stands in, and does not notice a change in this one,
-which is built into it. So every file that builds it in has the digest of this one as ``VECTORS``,
-and changes with it; a test compares, and says what to write.
 """
 
 from __future__ import annotations

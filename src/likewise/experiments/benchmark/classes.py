@@ -1,0 +1,75 @@
+"""The classes that the benchmark draws from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import LikewiseError
+from likewise.fixed_point import IntArray
+from likewise.hypotheses import Bits, Listed, Points, Segments, Staircases
+from likewise.schema import Feature, FeatureSchema, People
+
+__all__ = ["Table", "grid", "random_table", "segments"]
+
+
+class Table(Listed):
+    """A list that is nothing but its predictions on the separating set, shape (N, s).
+
+    >>> Table(np.eye(3, dtype=np.uint8)).size
+    3
+    """
+
+    def __init__(self, on_set: Bits) -> None:
+        self.schema = FeatureSchema((Feature("nobody"),))
+        self._keep(on_set)
+
+    def locate(self, people: People) -> Points:
+        """Refuse: nobody arrives here."""
+        raise LikewiseError(f"{self!r} is only drawn from; {len(people)} people have no place.")
+
+    def describe(self, code: IntArray) -> str:
+        """The place in the list."""
+        return f"hypothesis {int(code[0])}"
+
+    def spec(self) -> dict[str, Any]:
+        """Refuse: it is never saved."""
+        raise LikewiseError(f"{self!r} is only drawn from, and is not saved.")
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Table:
+        """Refuse: it is never saved."""
+        raise LikewiseError(f"A benchmark's table is not read from a file; got {dict(spec)}.")
+
+
+def random_table(size: int, points: int, seed: int = 1) -> Table:
+    """Different rows of 0s and 1s, at random.
+
+    >>> random_table(100, 12)
+    Table(100 hypotheses, 12 separators)
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.zeros((0, points), dtype=np.uint8)
+    while len(rows) < size:
+        more = rng.integers(0, 2, (size + size // 4, points), dtype=np.uint8)
+        packed = np.packbits(np.concatenate([rows, more]), axis=1)
+        _, first = np.unique(packed, axis=0, return_index=True)
+        rows = np.concatenate([rows, more])[np.sort(first)]
+    return Table(rows[:size])
+
+
+def grid(rows: int, columns: int) -> Staircases:
+    """Staircases on one grid."""
+    schema = FeatureSchema((Feature("a"), Feature("b")))
+    return Staircases(
+        schema, first="a", first_cuts=range(1, rows), second="b", second_cuts=range(1, columns)
+    )
+
+
+def segments(count: int, bins: int) -> Segments:
+    """Thresholds on one score, one for each of some segments."""
+    names = tuple(f"s{i}" for i in range(count))
+    schema = FeatureSchema((Feature("score"), Feature("segment", "category", levels=names)))
+    return Segments(schema, score="score", cuts=range(1, bins), by=["segment"])

@@ -1,0 +1,176 @@
+"""Rounds: the exact player on a long list, deploy and learn, and what time does to a state."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from likewise.experiments.benchmark.classes import random_table
+from likewise.experiments.benchmark.items import Asked, Item, race, seconds_of
+from likewise.experiments.benchmark.plain import PlainList, PlainRound, PlainSegments
+from likewise.fixed_point import ONE
+from likewise.hypotheses import Pool, Segments
+from likewise.learning import Learner, State, deploy, learn
+from likewise.learning.decisions import upcoming
+from likewise.learning.state_files import dump_state
+from likewise.oracles import Oracle
+from likewise.randomness import Noise, Purpose, Stream
+from likewise.worlds import Encounter, Loans
+
+__all__ = ["exact_round", "rounds", "state_growth"]
+
+ROUNDS = 300
+
+
+def exact_round(quick: bool) -> Item:
+    """Exponential weights over a long list, the predictions given: scores, a draw, charges."""
+    size, k = (1 << 12, 8) if quick else (1 << 20, 8)
+    table = random_table(size, 20 if quick else 24)
+    rng = np.random.default_rng(6)
+    predictions = rng.integers(0, 2, (k, size), dtype=np.uint8)
+    amounts = rng.integers(-ONE // 32, ONE // 32, k)
+    costs = rng.integers(0, 4 * ONE, size)
+    stream = Stream(1, Purpose.DECIDE, 1)
+
+    def ours() -> None:
+        table.approval(costs, float(ONE), predictions)
+        table.draw(costs, float(ONE), predictions, stream, 0)
+        table.charge(costs, predictions, amounts)
+
+    plain = PlainList(k, np.zeros(size, dtype=np.int64), np.zeros(size))
+    plain.costs = costs / ONE
+    floats = predictions.astype(np.float64)
+
+    def theirs() -> None:
+        plain.decide(floats)
+        plain.charge(slice(None), amounts / ONE)
+
+    mine, reference = race(ours, theirs, 3 if quick else 5)
+    return Item(
+        "exact-round", "a round of exponential weights, predictions given: scores, draw, charges",
+        f"|H| = {size:,}, k = {k}", mine,
+        "numpy float64: exp, sums and charges, predictions given as floats", reference,
+        Asked("a second", 200.0), {"rounds_a_second": 1 / mine},
+    )  # fmt: skip
+
+
+def _reported(scores: Any, least: float) -> tuple[int, int] | None:
+    """The pair of the largest gap, if that exceeds the least: what a strict panel says."""
+    over, under = int(np.argmax(scores)), int(np.argmin(scores))
+    return (over, under) if scores[over] - scores[under] > least else None
+
+
+def _play(state: State, met: Sequence[Encounter]) -> State:
+    for encounter in met:
+        state, deployment = deploy(state, encounter.people)
+        pair = _reported(deployment.scores, state.learner.sensitivity)
+        ids = deployment.ids
+        report = () if pair is None else ((ids[pair[0]], ids[pair[1]]),)
+        state = learn(state, deployment, labels=encounter.labels.tolist(), report=report)
+    return state
+
+
+def _play_plainly(plain: PlainRound, met: Sequence[Encounter]) -> None:
+    for encounter in met:
+        scores, _ = plain.deploy(encounter.people.x)
+        plain.learn(encounter.labels, _reported(scores, 0.15))
+
+
+def _pool_of_cuts(world: Loans, size: int) -> Pool:
+    """About so many cuts on the columns that a lender might rank by."""
+    x = np.concatenate([world.encounter(t).people.x for t in range(1, 1 + size // 2)])
+    columns = ("score", "income", "debt", "history")
+    cuts = [
+        np.quantile(x[:, world.schema.place(name)], np.linspace(0.001, 0.999, size // 3))
+        for name in columns
+    ]
+    every = np.unique(np.concatenate(cuts))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # cuts between the same two people are merged
+        return Pool.from_scores(world.schema, columns, every.tolist(), x)
+
+
+def rounds(quick: bool) -> list[Item]:
+    """A whole round of the library against the sums in it."""
+    world = Loans(seed=3)
+    count = 30 if quick else ROUNDS
+    met = [world.encounter(t) for t in range(1, count + 1)]
+    lender = world.hypotheses()
+    assert_segments(lender)
+    schema = world.schema
+    groups = [
+        (schema.place(name), len(levels))
+        for name, levels in zip(lender.by, lender.groups.levels, strict=True)
+    ]
+    pool = _pool_of_cuts(world, 60 if quick else 1000)
+    columns = np.array([schema.place(cut.column) for cut in pool.cuts])
+    levels = np.array([cut.at for cut in pool.cuts])
+    made = {
+        "loans-round": (
+            lender, f"loans, {lender.segments} segments × {lender.bins} bins",
+            lambda: PlainSegments(world.k, np.array(lender.cuts), groups, schema.place("score")),
+        ),
+        "pool-round": (
+            pool, f"a pool of {pool.size:,} cuts",
+            lambda: PlainList(world.k, columns, levels),
+        ),
+    }  # fmt: skip
+    items = []
+    for name, (hypotheses, shape, plain) in made.items():
+        learner = Learner(hypotheses, world.k, 0.3, 0.3, 1)
+        ours, theirs = race(
+            lambda learner=learner: _play(State.start(learner), met),  # type: ignore[misc]
+            lambda plain=plain: _play_plainly(plain(), met),  # type: ignore[misc]
+            3,
+        )
+        items.append(
+            Item(
+                name, "deploy and learn, a round", f"{shape}, k = {world.k}, exact",
+                ours / count, "numpy: a loop of the same sums", theirs / count,
+                Asked("times its time", 4.0), {"rounds_timed": count},
+            )
+        )  # fmt: skip
+    return items
+
+
+def assert_segments(hypotheses: object) -> None:
+    """Placeholder."""
+
+
+def state_growth(quick: bool) -> Item:
+    """A state after many rounds against one after few: the time of its draws, and its size."""
+    few, many = (100, 1000) if quick else (2000, 100_000)
+    world = Loans(seed=4)
+    met = [world.encounter(t) for t in range(1, min(few, 2000) + 1)]
+    state = State.start(Learner(world.hypotheses(), world.k, 0.3, 0.3, 1))
+    points = world.hypotheses().locate(met[0].people)
+    after: dict[int, tuple[State, int]] = {}
+    played = 0
+    for t in (few, many):
+        while played < t:
+            part = met[: t - played]
+            state = _play(state, part)
+            played += len(part)
+        after[t] = state, len(dump_state(state))
+
+    def draws(t: int) -> object:
+        frozen = upcoming(after[t][0])
+        noise = Noise(Stream(1, Purpose.ELICIT, frozen.number), frozen.scale, frozen.copies)
+        return Oracle(world.hypotheses()).approvals(frozen.costs, noise, points, draws=2000)
+
+    late, early = race(lambda: draws(many), lambda: draws(few), 15)
+    bytes_ratio = after[many][1] / after[few][1]
+    return Item(
+        "state-growth", f"2,000 draws from the state after {many:,} rounds",
+        f"loans, t = {many:,} against t = {few:,}", late,
+        f"the same from the state after {few:,} rounds", early, Asked("times its time", 1.05),
+        {"state_bytes": after[many][1], "state_bytes_reference": after[few][1],
+         "state_bytes_ratio": bytes_ratio},
+        holds=bytes_ratio <= 1.05,
+    )  # fmt: skip
+
+
+_ = (seconds_of, Segments)
