@@ -1,6 +1,7 @@
 """The command line. Heavy libraries are imported inside the commands, so that help is instant."""
 
 from likewise.cli import (  # noqa: F401 - they add their commands
+    benchmark,
     demo,
     desk,
     ledger,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ __all__ = ["boolean_draws", "pool_draws", "segment_draws", "staircase_draws"]
 
 NOISE = Noise(Stream(7, Purpose.ELICIT, 1), 1.0)
 FloatTable = npt.NDArray[np.float32]
+Transform = Callable[[FloatTable], FloatTable]
 
 
 def _draws(hypotheses: HypothesisClass, costs: IntArray, points: Any, draws: int) -> Any:
@@ -153,14 +155,28 @@ def boolean_draws(quick: bool) -> list[Item]:
     names = [f"f{i}" for i in range(n)]
     schema = FeatureSchema(tuple(Feature(name, "flag") for name in names))
     return [
-        _boolean(Conjunctions(schema, names), "conjunction-draws", _subset_sums, n, draws),
         _boolean(
-            Parities(schema, names, complements=False), "parity-draws", _walsh_hadamard, n, draws
+            Conjunctions(schema, names),
+            "conjunction-draws",
+            "all subset sums, by doubling,",
+            _subset_sums,
+            n,
+            draws,
+        ),
+        _boolean(
+            Parities(schema, names, complements=False),
+            "parity-draws",
+            "a Walsh-Hadamard transform",
+            _walsh_hadamard,
+            n,
+            draws,
         ),
     ]
 
 
-def _boolean(classes: Listed, name: str, transform: Any, n: int, draws: int) -> Item:
+def _boolean(
+    classes: Listed, name: str, how: str, transform: Transform, n: int, draws: int
+) -> Item:
     rng = np.random.default_rng(5)
     costs = rng.integers(0, ONE, classes.size)
     c = (costs[: 1 << n] / ONE).astype(np.float32)
@@ -175,13 +191,13 @@ def _boolean(classes: Listed, name: str, transform: Any, n: int, draws: int) -> 
     wrong = np.count_nonzero(choices(classes, costs, 100) != exact_choices(classes, costs, 0, 100))
     return Item(
         name, "draws, noise included", f"n = {n}, |H| = {classes.size:,}, R = {draws:,}", ours,
-        f"numpy float32: {transform.__doc__}", theirs * draws / some, None,
+        f"numpy float32: {how} a draw, its noise included", theirs * draws / some, None,
         {"choices_checked": 100, "choices_wrong": int(wrong)},
     )  # fmt: skip
 
 
 def _subset_sums(noise: FloatTable) -> FloatTable:
-    """sums over all subsets by doubling"""  # noqa: D403
+    """Σ_{i in S} noise_i for all S: each number doubles the list."""
     sums = np.zeros(1 << len(noise), dtype=np.float32)
     for i, number in enumerate(noise):
         np.add(sums[: 1 << i], number, out=sums[1 << i : 2 << i])
@@ -189,7 +205,7 @@ def _subset_sums(noise: FloatTable) -> FloatTable:
 
 
 def _walsh_hadamard(noise: FloatTable) -> FloatTable:
-    """a Walsh-Hadamard transform"""
+    """The same from Σ_i noise_i·(−1)^{[i in S]}, by a transform over all 2^n sets."""
     values = np.zeros(1 << len(noise), dtype=np.float32)
     values[1 << np.arange(len(noise))] = noise
     for i in range(len(noise)):

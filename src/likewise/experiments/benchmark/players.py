@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
 from likewise.experiments.benchmark.classes import random_table
-from likewise.experiments.benchmark.items import Asked, Item, race, seconds_of
+from likewise.experiments.benchmark.items import Asked, Item, race
 from likewise.experiments.benchmark.plain import PlainList, PlainRound, PlainSegments
 from likewise.fixed_point import ONE
-from likewise.hypotheses import Pool, Segments
+from likewise.hypotheses import Cut, Pool, Segments
 from likewise.learning import Learner, State, deploy, learn
 from likewise.learning.decisions import upcoming
 from likewise.learning.state_files import dump_state
@@ -73,71 +73,75 @@ def _play(state: State, met: Sequence[Encounter]) -> State:
     return state
 
 
-def _play_plainly(plain: PlainRound, met: Sequence[Encounter]) -> None:
+def _play_plainly(start: Callable[[], PlainRound], met: Sequence[Encounter]) -> None:
+    plain = start()
     for encounter in met:
         scores, _ = plain.deploy(encounter.people.x)
         plain.learn(encounter.labels, _reported(scores, 0.15))
 
 
 def _pool_of_cuts(world: Loans, size: int) -> Pool:
-    """About so many cuts on the columns that a lender might rank by."""
-    x = np.concatenate([world.encounter(t).people.x for t in range(1, 1 + size // 2)])
-    columns = ("score", "income", "debt", "history")
+    """So many cuts, or a few less, on two columns that a lender might rank by.
+
+    Each person takes a score and an income of their own, so that no two cuts agree on all of them.
+    """
+    rng = np.random.default_rng(7)
+    x = np.concatenate([world.encounter(t).people.x for t in range(1, 1 + size // 8)])
+    made = {name: world.schema.place(name) for name in ("score", "income")}
+    for place, (low, high) in zip(made.values(), ((300, 850), (10, 200)), strict=True):
+        x[:, place] = rng.permutation(np.linspace(low, high, len(x)))
     cuts = [
-        np.quantile(x[:, world.schema.place(name)], np.linspace(0.001, 0.999, size // 3))
-        for name in columns
+        Cut(name, float(at))
+        for name, place in made.items()
+        for at in np.sort(x[:, place])[1 : size // 2]
     ]
-    every = np.unique(np.concatenate(cuts))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # cuts between the same two people are merged
-        return Pool.from_scores(world.schema, columns, every.tolist(), x)
+    members = [Cut("score", float("-inf")), *cuts, Cut("score", float("inf"))]
+    return Pool(world.schema, members, x)
 
 
-def rounds(quick: bool) -> list[Item]:
-    """A whole round of the library against the sums in it."""
+def _contests(quick: bool) -> Iterator[tuple[str, str, Learner, Callable[[], PlainRound]]]:
+    """Name, shape, learner, and the plain loop of the same sums."""
     world = Loans(seed=3)
-    count = 30 if quick else ROUNDS
-    met = [world.encounter(t) for t in range(1, count + 1)]
-    lender = world.hypotheses()
-    assert_segments(lender)
     schema = world.schema
+    lender = cast(Segments, world.hypotheses("segments"))
     groups = [
         (schema.place(name), len(levels))
         for name, levels in zip(lender.by, lender.groups.levels, strict=True)
     ]
+    cuts, score = np.array(lender.cuts), schema.place("score")
+    yield (
+        "loans-round", f"loans, {lender.segments} segments × {lender.bins} bins",
+        Learner(lender, world.k, 0.3, 0.3, 1),
+        lambda: PlainSegments(world.k, cuts, groups, score),
+    )  # fmt: skip
     pool = _pool_of_cuts(world, 60 if quick else 1000)
     columns = np.array([schema.place(cut.column) for cut in pool.cuts])
     levels = np.array([cut.at for cut in pool.cuts])
-    made = {
-        "loans-round": (
-            lender, f"loans, {lender.segments} segments × {lender.bins} bins",
-            lambda: PlainSegments(world.k, np.array(lender.cuts), groups, schema.place("score")),
-        ),
-        "pool-round": (
-            pool, f"a pool of {pool.size:,} cuts",
-            lambda: PlainList(world.k, columns, levels),
-        ),
-    }  # fmt: skip
+    yield (
+        "pool-round", f"a pool of {pool.size:,} cuts", Learner(pool, world.k, 0.3, 0.3, 1),
+        lambda: PlainList(world.k, columns, levels),
+    )  # fmt: skip
+
+
+def rounds(quick: bool) -> list[Item]:
+    """A whole round of the library against the sums in it."""
+    count = 30 if quick else ROUNDS
+    met = [Loans(seed=3).encounter(t) for t in range(1, count + 1)]
     items = []
-    for name, (hypotheses, shape, plain) in made.items():
-        learner = Learner(hypotheses, world.k, 0.3, 0.3, 1)
+    for name, shape, learner, plain in _contests(quick):
         ours, theirs = race(
-            lambda learner=learner: _play(State.start(learner), met),  # type: ignore[misc]
-            lambda plain=plain: _play_plainly(plain(), met),  # type: ignore[misc]
-            3,
+            partial(_play, State.start(learner), met),
+            partial(_play_plainly, plain, met),
+            5,
         )
         items.append(
             Item(
-                name, "deploy and learn, a round", f"{shape}, k = {world.k}, exact",
+                name, "deploy and learn, a round", f"{shape}, k = {learner.k}, exact",
                 ours / count, "numpy: a loop of the same sums", theirs / count,
                 Asked("times its time", 4.0), {"rounds_timed": count},
             )
         )  # fmt: skip
     return items
-
-
-def assert_segments(hypotheses: object) -> None:
-    """Placeholder."""
 
 
 def state_growth(quick: bool) -> Item:
@@ -171,6 +175,3 @@ def state_growth(quick: bool) -> Item:
          "state_bytes_ratio": bytes_ratio},
         holds=bytes_ratio <= 1.05,
     )  # fmt: skip
-
-
-_ = (seconds_of, Segments)
