@@ -87,7 +87,7 @@ class Load:
 
     def _timed(self, name: str, command: Any) -> Any:
         """Until it is acknowledged; what is asked for again changes nothing."""
-        from likewise.service.api.responses import ReceiptAnswer
+        from likewise.service.api.responses import ReceiptResponse
         from likewise_client.errors import ApiError
 
         ends = time.monotonic() + PATIENCE
@@ -104,12 +104,12 @@ class Load:
             receipt = getattr(result, "receipt", result)
             with self._lock:
                 self.took.setdefault(name, []).append(time.perf_counter() - began)
-                if isinstance(receipt, ReceiptAnswer):
+                if isinstance(receipt, ReceiptResponse):
                     self.receipts.append(receipt.text)
             return result
 
     def _work(self, number: int) -> None:
-        from likewise_client.client import Client
+        from likewise_client import Client
 
         try:
             with (
@@ -140,7 +140,7 @@ class Load:
 
     def drain(self) -> None:
         """What is left for the members, when all rounds are open."""
-        from likewise_client.client import Client
+        from likewise_client import Client
 
         for name in ("ada", "bob"):
             with Client(self.address, self.tokens[name]) as member:

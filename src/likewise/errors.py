@@ -1,4 +1,4 @@
-"""What Likewise refuses, and how it says so.
+"""Errors: everything that Likewise refuses is one of these.
 
 Every message names the thing, the rule it breaks, the value, and why or what to do:
     AtLeast.votes must be at least 1; got 0. With 0 votes a pair that nobody objected to would be
@@ -11,6 +11,7 @@ from typing import Any
 
 __all__ = [
     "AuditError",
+    "ContractError",
     "EventRefused",
     "HypothesisError",
     "LikewiseError",
@@ -21,9 +22,24 @@ __all__ = [
     "RuleError",
     "SlowEngine",
     "StateFileError",
+    "shown",
 ]
 
 _LONGEST_VALUE = 120
+_LONGEST_INTEGER = 2048
+
+
+def shown(value: object) -> str:
+    """A value as an error shows it: its ``repr``, cut off where it is long.
+
+    >>> shown("x" * 200)[-4:], shown(10**5000)
+    ('xxx…', 'an integer of 16610 bits')
+    """
+    if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
+        # Python itself refuses to write integers of more than some thousand digits.
+        return f"an integer of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else text[:_LONGEST_VALUE] + "…"
 
 
 class LikewiseError(Exception):
@@ -39,10 +55,7 @@ class ParameterError(LikewiseError, ValueError):
     """
 
     def __init__(self, name: str, rule: str, value: Any, remedy: str) -> None:
-        shown = repr(value)
-        if len(shown) > _LONGEST_VALUE:
-            shown = shown[:_LONGEST_VALUE] + "…"
-        super().__init__(f"{name} {rule}; got {shown}. {remedy}")
+        super().__init__(f"{name} {rule}; got {shown(value)}. {remedy}".rstrip())
         self.parameter = name
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -77,7 +90,11 @@ class EventRefused(LikewiseError):  # noqa: N818 - the sentence reads better
 
 
 class StateFileError(LikewiseError):
-    """A state file is of another version, cut short, or not a state file at all."""
+    """A state file is of another version or learner, cut short, or not a state file at all."""
+
+
+class ContractError(LikewiseError, AssertionError):
+    """An extension does not do what its base class promises; see :mod:`likewise.testing`."""
 
 
 class LikewiseWarning(UserWarning):

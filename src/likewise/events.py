@@ -1,4 +1,4 @@
-"""What happens to a round, in the order in which it may happen.
+"""Events: all that can happen to a round, in the order in which it may happen.
 
     Arrived ─▶ Decided ─▶ Sealed ─▶ Audited (a report | quiet | unaudited) ─▶ Closed
                      └─▶ Overridden … └─▶ Labelled …
@@ -10,11 +10,11 @@ event is a value that can be written as JSON and read back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from likewise.errors import EventRefused
+from likewise.errors import EventRefused, shown
 
 __all__ = [
     "Arrived",
@@ -35,6 +35,15 @@ __all__ = [
 Outcome = Literal["report", "quiet", "unaudited"]
 
 
+def _listed(value: object, where: str, what: str, kind: type = object) -> tuple[Any, ...]:
+    """A list of some kind as a tuple; a generator can be read once only, and is refused."""
+    listed = not isinstance(value, str | bytes) and isinstance(value, Sequence)
+    fits = listed and (kind is object or all(isinstance(i, kind) for i in cast(Any, value)))
+    if not fits:
+        raise EventRefused(f"{where} must be a list of {what}; got {shown(value)}.")
+    return tuple(cast(Sequence[Any], value))
+
+
 @dataclass(frozen=True, eq=False)
 class Person:
     """Somebody who arrived: an id and the encoded features, in the order of the schema.
@@ -47,6 +56,10 @@ class Person:
 
     id: str
     features: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        features = _listed(self.features, "Person.features", "numbers, in the schema's order")
+        object.__setattr__(self, "features", features)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Person):
@@ -62,7 +75,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Decision:
-    """What was decided about a person, and the published score in units of 2^-20.
+    """The decision on a person, and the published score in units of 2^-20.
 
     ``inverse_chance`` is J, one over the chance of approval, in the same units: exact, or estimated
     from draws. It is fixed with the decision, for everybody who was approved by a learner with
@@ -82,6 +95,10 @@ class Arrived:
     round: str
     people: tuple[Person, ...]
 
+    def __post_init__(self) -> None:
+        people = _listed(self.people, "Arrived.people", "people: (Person(id, features), …)", Person)
+        object.__setattr__(self, "people", people)
+
 
 @dataclass(frozen=True)
 class Decided:
@@ -89,6 +106,11 @@ class Decided:
 
     round: str
     decisions: tuple[Decision, ...]
+
+    def __post_init__(self) -> None:
+        what = "decisions: (Decision(person, approved, score), …)"
+        decisions = _listed(self.decisions, "Decided.decisions", what, Decision)
+        object.__setattr__(self, "decisions", decisions)
 
 
 @dataclass(frozen=True)
@@ -117,15 +139,17 @@ class Audited:
     pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        pairs = tuple(tuple(pair) for pair in self.pairs if not isinstance(pair, str))
-        if len(pairs) != len(self.pairs) or any(len(pair) != 2 for pair in pairs):
-            raise EventRefused(
-                f"Audited.pairs must be pairs (over, under) of ids; got {self.pairs!r}."
-            )
+        what = "pairs (over, under) of ids"
+        listed = _listed(self.pairs, "Audited.pairs", what)
+        pairs = tuple(_listed(pair, "Audited.pairs", what) for pair in listed)
+        if any(len(pair) != 2 for pair in pairs):
+            raise EventRefused(f"Audited.pairs must be {what}; got {shown(self.pairs)}.")
         object.__setattr__(self, "pairs", pairs)
-        if self.outcome not in ("report", "quiet", "unaudited"):
+        outcomes = ("report", "quiet", "unaudited")
+        if not isinstance(self.outcome, str) or self.outcome not in outcomes:
             raise EventRefused(
-                f"Audited.outcome must be 'report', 'quiet' or 'unaudited'; got {self.outcome!r}."
+                f"Audited.outcome must be 'report', 'quiet' or 'unaudited'; got "
+                f"{shown(self.outcome)}."
             )
         if (self.outcome == "report") != bool(self.pairs):
             raise EventRefused(
@@ -164,6 +188,8 @@ def event_to_json(event: Event) -> dict[str, Any]:
     >>> event_to_json(Labelled("r1", "ann", 1))
     {'event': 'labelled', 'round': 'r1', 'person': 'ann', 'label': 1}
     """
+    if not isinstance(event, tuple(_KINDS.values())):
+        raise EventRefused(f"{shown(event)} is not an event.")
     return {"event": type(event).__name__.lower(), **asdict(event)}
 
 
@@ -173,10 +199,12 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
     >>> event_from_json({"event": "closed", "round": "r1"})
     Closed(round='r1')
     """
+    if not isinstance(data, Mapping):
+        raise EventRefused(f"An event must be a JSON object; got {shown(data)}.")
     fields = dict(data)
     kind = fields.pop("event", None)
-    if kind not in _KINDS:
-        raise EventRefused(f"An event must be one of {', '.join(_KINDS)}; got {kind!r}.")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise EventRefused(f"An event must be one of {', '.join(_KINDS)}; got {shown(kind)}.")
     try:
         if kind == "arrived":
             people = fields.pop("people")
@@ -186,6 +214,6 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
         if kind == "audited":
             fields["pairs"] = tuple((over, under) for over, under in fields.pop("pairs", ()))
         event: Event = _KINDS[kind](**fields)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise EventRefused(f"This is not a complete {kind!r} event: {error}.") from error
     return event

@@ -6,10 +6,15 @@ two BLAS kernels or two computers take the same decisions. One unit is about one
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BITS", "ONE", "FloatArray", "IntArray", "from_units", "to_units"]
+from likewise.errors import ParameterError
+from likewise.validation import integer, real
+
+__all__ = ["BITS", "ONE", "FloatArray", "IntArray", "from_units", "read_only", "to_units"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -24,7 +29,10 @@ def to_units(value: float) -> int:
     >>> to_units(0.5), to_units(-1.0)
     (524288, -1048576)
     """
-    return round(value * ONE)
+    scaled = real("value", value, "It becomes an integer of 2^-20.") * ONE
+    if not math.isfinite(scaled):
+        raise ParameterError("value", "must be finite", value, "It becomes an integer of 2^-20.")
+    return round(scaled)
 
 
 def from_units(units: int) -> float:
@@ -33,4 +41,17 @@ def from_units(units: int) -> float:
     >>> from_units(524288)
     0.5
     """
-    return units / ONE
+    return integer("units", units, -(1 << 1000), 1 << 1000, "It is an integer of 2^-20.") / ONE
+
+
+def read_only(array: IntArray) -> IntArray:
+    """A view of an array through which it cannot be changed.
+
+    >>> read_only(np.zeros(3, dtype=np.int64)).flags.writeable
+    False
+    """
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view

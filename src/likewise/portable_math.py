@@ -55,9 +55,9 @@ def exp_negative(x: FloatArray) -> FloatArray:
     True
     """
     x = np.minimum(x, 1000.0)
-    whole = np.rint(x / LN2)
-    rest = whole * LN2 - x
+    halvings = np.rint(x / LN2)
+    rest = halvings * LN2 - x
     series = np.ones_like(rest)
     for n in range(14, 0, -1):
         series = 1.0 + rest * series / float(n)
-    return np.ldexp(series, -whole.astype(np.int64))
+    return np.ldexp(series, -halvings.astype(np.int64))

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from likewise.errors import ParameterError
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.portable_math import LN2, log_array
+from likewise.validation import instance, integer, real
 
 __all__ = ["Noise", "Purpose", "Stream", "Words", "laplace", "philox", "philox_once"]
 
@@ -38,7 +39,7 @@ FEW_WORDS = 32
 
 
 class Purpose(IntEnum):
-    """What a random number is for. The numbers are part of the file format: never reuse one."""
+    """The purpose of a random number. The values are part of the file format: never reuse one."""
 
     ELICIT = 1
     DECIDE = 2
@@ -64,7 +65,7 @@ def philox(counter: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]
     """Philox 4x32-10 on counters of shape (4, …), each word below 2^32.
 
     Words 0 and 2 are multiplied, words 1 and 3 are mixed in: two arrays of two words each.
-    Known answer of the generator's authors, for counter and key of all zeros:
+    Known result of the generator's authors, for counter and key of all zeros:
 
     >>> [f"{int(word):08x}" for word in philox(np.zeros((4, 1), np.uint64), 0)[:, 0]]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
@@ -126,12 +127,11 @@ class Stream:
     round: int
 
     def __post_init__(self) -> None:
-        if not 0 <= self.seed < 1 << 64:
-            raise ParameterError(
-                "seed", "must be an integer in [0, 2^64)", self.seed, "Take any such number."
-            )
-        if not 0 <= self.round < 1 << 32:
-            raise ParameterError("round", "must be in [0, 2^32)", self.round, "Start a new seed.")
+        seed = integer("seed", self.seed, 0, 1 << 64, "Take any such number.")
+        round_ = integer("round", self.round, 0, 1 << 32, "Start a new seed.")
+        instance("purpose", self.purpose, Purpose, "Take one of Purpose.")
+        object.__setattr__(self, "seed", seed)
+        object.__setattr__(self, "round", round_)
 
     def words(self, first_draw: int, draws: int, positions: int) -> Words:
         """Raw words of some draws, shape (draws, positions)."""
@@ -170,6 +170,7 @@ class Stream:
         >>> 0 <= Stream(1, Purpose.REPORT, 4).below(6) < 6
         True
         """
+        n = integer("n", n, 1, (1 << 64) + 1, "There must be something to draw.")
         high, low = self.words_of(draw, (0, 1))
         return (((high << 32) | low) * n) >> 64
 
@@ -204,6 +205,9 @@ class Noise:
     copies: int = 1
 
     def __post_init__(self) -> None:
+        instance("stream", self.stream, Stream, "Noise is made from a stream.")
+        integer("copies", self.copies, 1, 1 << 32, "One in the per-point embedding.")
+        real("scale", self.scale, "It is in units of 1.")
         # A sum over all points must stay an integer that int64 and the engines can hold.
         if not 0 <= self.scale * self.copies < 2.0**34:
             raise ParameterError(

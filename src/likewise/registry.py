@@ -17,7 +17,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from likewise.errors import LikewiseError, ParameterError
+from likewise.errors import LikewiseError, ParameterError, shown
 
 if TYPE_CHECKING:
     from likewise.auditing import Metric, Selection
@@ -83,9 +83,11 @@ the group 'likewise.worlds'.
         return len(self.names)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        return isinstance(name, str) and name in self.names
 
     def __getitem__(self, name: str) -> T:
+        if not isinstance(name, str):
+            raise self._unknown(name)
         if name in self._added:
             return self._added[name]
         if name not in self._loaded:
@@ -94,11 +96,7 @@ the group 'likewise.worlds'.
 
     def _load(self, name: str) -> T:
         if name not in self:
-            raise ParameterError(
-                self.noun, f"must be one of {', '.join(self.names)}", name,
-                f"Check the spelling; a package adds one with an entry point of the group "
-                f"{self.group!r}.",
-            )  # fmt: skip
+            raise self._unknown(name)
         points = self._installed.get(name, [])
         claims = [f"{point.value} of {_package(point)}" for point in points]
         if name in self._ours:
@@ -119,8 +117,19 @@ the group 'likewise.worlds'.
                 f"({type(error).__name__}: {error}). Install that package again, or repair it."
             ) from error
 
+    def _unknown(self, name: object) -> ParameterError:
+        return ParameterError(
+            self.noun, f"must be one of {', '.join(self.names)}", name,
+            f"Check the spelling; a package adds one with an entry point of the group "
+            f"{self.group!r}.",
+        )  # fmt: skip
+
     def add(self, name: str, thing: T) -> T:
         """Register something for this process alone; other processes need an entry point."""
+        if not isinstance(name, str) or not name:
+            raise ParameterError(
+                f"{self.noun} name", "must be text that is not empty", name, "Choose one."
+            )
         if name in self and self[name] is not thing:
             raise ParameterError(
                 f"{self.noun} name", "must not be taken", name, "Choose another name."
@@ -128,16 +137,20 @@ the group 'likewise.worlds'.
         self._added[name] = thing
         return thing
 
-    def name_of(self, thing: object) -> str:
-        """The name of something that is registered, for those who write it down."""
-        for name in self:
-            if self[name] is thing:
-                return name
-        raise LikewiseError(
-            f"{getattr(thing, '__qualname__', thing)} has no name, so nothing that is saved could "
-            f"be loaded again. Register it: an entry point of the group {self.group!r}, or "
-            f"likewise.registry's add(…) in every process."
-        )
+    def check_name(self, name: object, thing: object) -> str:
+        """The name, if it is registered for the thing: then what is saved can be loaded again.
+
+        >>> WORLDS.check_name("loans", WORLDS["loans"])
+        'loans'
+        """
+        if not isinstance(name, str) or name not in self or self[name] is not thing:
+            named = getattr(thing, "__qualname__", type(thing).__qualname__)
+            raise LikewiseError(
+                f"{named} is not registered as the {self.noun} {shown(name)}, so nothing that is "
+                f"saved under that name could be loaded again. Register it: by an entry point of "
+                f"the group {self.group!r}, or with likewise.registry's add(…) in every process."
+            )
+        return name
 
 
 def _package(point: EntryPoint) -> str:
@@ -203,9 +216,9 @@ METRICS: Registry[type[Metric]] = _registry(
     "metrics",
     "metric",
     {
-        "weighted-l1": "likewise.auditing.metrics.base:WeightedL1",
-        "mahalanobis": "likewise.auditing.metrics.base:Mahalanobis",
-        "masked": "likewise.auditing.metrics.base:Masked",
+        "weighted-l1": "likewise.auditing.metrics.by_feature:WeightedL1",
+        "mahalanobis": "likewise.auditing.metrics.by_feature:Mahalanobis",
+        "masked": "likewise.auditing.metrics.by_feature:Masked",
         "ratings": "likewise.auditing.metrics.opinions:Ratings",
     },
 )

@@ -1,4 +1,4 @@
-"""What is known about a person: features with names, kinds, bounds and words for people.
+"""The schema of a person: features with names, kinds, bounds and words for people.
 
 A :class:`FeatureSchema` turns rows, mappings or an array into :class:`People`, and refuses what
 does not fit, naming the person, the feature, the rule and the value. Its hash is part of every
@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,19 @@ import numpy.typing as npt
 from likewise.errors import ParameterError, PeopleError
 from likewise.features import Feature, Kind, Value
 from likewise.fixed_point import FloatArray
+from likewise.rows import checked_ids, listed_rows, refuse_table, row_values
+from likewise.validation import choice, items
 
 __all__ = ["Feature", "FeatureSchema", "Kind", "People", "Value"]
+
+BoolArray = npt.NDArray[np.bool_]
+# Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
+_NUMERIC = "fiub"
+
+
+def _is_numeric(rows: object) -> TypeGuard[npt.NDArray[Any]]:
+    refuse_table(rows)
+    return isinstance(rows, np.ndarray) and rows.ndim > 0 and rows.dtype.kind in _NUMERIC
 
 
 @dataclass(frozen=True)
@@ -39,9 +50,14 @@ class FeatureSchema:
     _places: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", tuple(self.features))
+        listed = items("FeatureSchema.features", self.features, "List features: (Feature(…), …).")
+        object.__setattr__(self, "features", tuple(listed))
         if not self.features:
             raise ParameterError("FeatureSchema.features", "must not be empty", (), "Add one.")
+        if odd := [f for f in listed if not isinstance(f, Feature)]:
+            raise ParameterError(
+                "FeatureSchema.features", "must be features", odd[0], "Write Feature(name, …)."
+            )
         object.__setattr__(self, "_places", {f.name: i for i, f in enumerate(self.features)})
         if len(self._places) != len(self.features):
             raise ParameterError(
@@ -61,71 +77,105 @@ class FeatureSchema:
 
     def place(self, name: str) -> int:
         """Which column a feature is."""
-        if name not in self._places:
-            raise ParameterError(
-                "feature", f"must be one of {', '.join(self.names)}", name, "Check the spelling."
-            )
-        return self._places[name]
+        return self._places[choice("feature", name, self._places, "Check the spelling.")]
 
     def people(
-        self, rows: Iterable[Mapping[str, Any]] | npt.ArrayLike, ids: Sequence[str] | None = None
+        self,
+        rows: People | Iterable[Mapping[str, Any] | Sequence[Any]] | npt.ArrayLike,
+        ids: Sequence[str] | None = None,
     ) -> People:
-        """Check people given as mappings, or as rows of an array, and encode them.
+        """Check people given as mappings, or as rows in the order of the schema, and encode them.
 
-        Without ``ids`` they are called ``p1``, ``p2``, …, in order.
+        Categories are given by their levels. An array of numbers does not say which level is meant:
+        where the schema has a category, it is for :meth:`encoded`. Frames and Series are refused
+        (see :mod:`likewise.rows`). Without ``ids`` people are called ``p1``, ``p2``, …, in order.
         """
-        if isinstance(rows, np.ndarray) and self._plain(rows):
-            x = rows.astype(np.float64)
-            return People(self._ids(len(x), ids), x, self)
-        listed: list[Any] = list(rows) if isinstance(rows, Iterable) else [rows]
-        names = self._ids(len(listed), ids)
-        x = np.empty((len(listed), len(self)), dtype=np.float64)
-        for i, (person, row) in enumerate(zip(names, listed, strict=True)):
-            values = self._row(row, person)
-            for j, (feature, value) in enumerate(zip(self.features, values, strict=True)):
-                x[i, j] = feature.encode(value, person)
+        if isinstance(rows, People):
+            return self.encoded(rows, ids)
+        if _is_numeric(rows):
+            if categories := [f.name for f in self.features if f.kind == "category"]:
+                raise PeopleError(
+                    f"An array of numbers does not say which level of {categories[0]!r} is meant. "
+                    f"If it holds the places of levels, say so: schema.encoded(array, ids=…). "
+                    f"Otherwise give rows with the text of the levels."
+                )
+            return self.encoded(rows, ids)
+        listed = listed_rows(rows)
+        names = checked_ids(len(listed), ids)
+        return People(names, self._read(listed, names, Feature.encode), self)
+
+    def encoded(
+        self,
+        rows: People | npt.ArrayLike | Sequence[Sequence[float | None]],
+        ids: Sequence[str] | None = None,
+    ) -> People:
+        """Check people whose features are numbers already, in the order of the schema.
+
+        A category is the place of its level, counted from 0; a missing value is NaN, or None.
+
+        >>> schema = FeatureSchema((Feature("purpose", "category", levels=("car", "home")),))
+        >>> schema.encoded([[1], [0]]).say(0)
+        {'Purpose': 'home'}
+        """
+        if isinstance(rows, People):
+            if rows.schema is not self and rows.schema.digest != self.digest:
+                raise PeopleError(
+                    f"These people have the features {', '.join(rows.schema.names)}, as another "
+                    f"schema defines them; this one has {', '.join(self.names)}. Make them with it."
+                )
+            return rows if ids is None else People(checked_ids(len(rows), ids), rows.x, self)
+        listed = rows if _is_numeric(rows) else listed_rows(rows)
+        names = checked_ids(len(listed), ids)
+        x = self._numbers(listed)
+        if x is None or not self._fits(x):  # look again, so that an error names the person
+            x = self._read(listed, names, Feature.checked)
         return People(names, x, self)
 
-    @staticmethod
-    def _ids(count: int, ids: Sequence[str] | None) -> tuple[str, ...]:
-        names = tuple(f"p{i + 1}" for i in range(count)) if ids is None else tuple(ids)
-        if len(names) != count:
-            raise PeopleError(f"There are {count} people but {len(names)} ids; give one each.")
-        for name in names:
-            if not isinstance(name, str):
-                raise PeopleError(f"An id must be text; got {name!r}. Use str(…).")
-        return names
+    def _read(
+        self,
+        rows: Iterable[Any],
+        names: tuple[str, ...],
+        read: Callable[[Feature, Any, str], float],
+    ) -> FloatArray:
+        """Read value after value; errors name the person and the feature."""
+        x = np.empty((len(names), len(self)), dtype=np.float64)
+        for i, (person, row) in enumerate(zip(names, rows, strict=True)):
+            values = row_values(row, self.names, person)
+            for j, (feature, value) in enumerate(zip(self.features, values, strict=True)):
+                x[i, j] = read(feature, value, person)
+        return x
 
-    def _plain(self, rows: npt.NDArray[Any]) -> bool:
-        """Whether an array needs no second look: right shape, no NaN, everything in bounds."""
-        if rows.ndim != 2 or rows.shape[1] != len(self) or rows.dtype.kind not in "fiub":
-            return False
-        low, high, whole = self._limits
-        return bool(np.all((rows >= low) & (rows <= high)) and np.all(rows[:, whole] % 1 == 0))
+    def _numbers(self, rows: npt.NDArray[Any] | list[Any]) -> FloatArray | None:
+        """Rows of plain numbers as an array; None where they need a closer look."""
+        if isinstance(rows, np.ndarray):
+            if rows.ndim != 2 or rows.shape[1] != len(self) or rows.dtype.kind not in _NUMERIC:
+                return None
+            return rows.astype(np.float64)
+        # Exactly these: a subclass may have names of its own.
+        if not all(type(row) in (list, tuple) and len(row) == len(self) for row in rows):
+            return None
+        if any(type(value) not in (float, int) for row in rows for value in row):
+            return None
+        try:
+            return np.array(rows, dtype=np.float64).reshape(len(rows), len(self))
+        except OverflowError:
+            return None
+
+    def _fits(self, x: FloatArray) -> bool:
+        """Test whether everything is within its limits; NaN only where it may be missing."""
+        low, high, integral, optional = self._limits
+        with np.errstate(invalid="ignore"):
+            within = (x >= low) & (x <= high) & (~integral | (x % 1 == 0))
+        return bool((within | (optional & np.isnan(x))).all())
 
     @cached_property
-    def _limits(self) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
+    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
         limits = [f.limits for f in self.features]
         finite = np.finfo(np.float64)
         low = np.maximum([a for a, _ in limits], finite.min)
         high = np.minimum([b for _, b in limits], finite.max)
-        return low, high, np.array([f.kind != "number" for f in self.features])
-
-    def _row(self, row: Any, person: str) -> list[Any]:
-        if isinstance(row, Mapping):
-            if unknown := [str(key) for key in row if key not in self._places]:
-                raise PeopleError(
-                    f"Person {person!r}: unknown features {', '.join(unknown)}. The schema has "
-                    f"{', '.join(self.names)}."
-                )
-            return [row.get(name) for name in self.names]
-        values = list(np.asarray(row).reshape(-1)) if np.ndim(row) == 1 else None
-        if values is None or len(values) != len(self):
-            raise PeopleError(
-                f"Person {person!r}: a row must have {len(self)} values ({', '.join(self.names)}); "
-                f"got shape {np.shape(row)}."
-            )
-        return values
+        integral = np.array([f.kind != "number" for f in self.features])
+        return low, high, integral, np.array([f.missing is not None for f in self.features])
 
     def spec(self) -> dict[str, Any]:
         """The schema as JSON."""
@@ -134,7 +184,12 @@ class FeatureSchema:
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> FeatureSchema:
         """Read a schema from its JSON."""
-        return cls(tuple(Feature(**feature) for feature in spec["features"]))
+        if not isinstance(spec, Mapping) or set(spec) != {"features"}:
+            raise ParameterError(
+                "A schema", "must be an object with features", spec, 'Write {"features": […]}.'
+            )
+        listed = items("FeatureSchema.features", spec["features"], "List the features.")
+        return cls(tuple(Feature.from_spec(feature) for feature in listed))
 
     @property
     def digest(self) -> str:
@@ -155,6 +210,12 @@ class People:
     schema: FeatureSchema
 
     def __post_init__(self) -> None:
+        if not isinstance(self.schema, FeatureSchema) or not _is_numeric(self.x):
+            raise PeopleError(
+                f"People are made of ids, an array and a schema; got {type(self.x).__name__} and "
+                f"{type(self.schema).__name__}. FeatureSchema.people makes them."
+            )
+        object.__setattr__(self, "ids", checked_ids(len(self.x), self.ids))
         if len(set(self.ids)) != len(self.ids):
             twice = sorted({p for p in self.ids if self.ids.count(p) > 1})
             raise PeopleError(

@@ -1,13 +1,38 @@
-"""One way to check a number: what comes back is plain, what does not fit is named."""
+"""One way to check a parameter: what comes back is plain, what does not fit is named.
+
+Every function takes the parameter's name, its value and a remedy, and raises
+:class:`~likewise.errors.ParameterError` where the value is not of the kind.
+"""
 
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
+from numbers import Real
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from likewise.errors import ParameterError
 
-__all__ = ["integer", "real"]
+__all__ = [
+    "as_array",
+    "as_list",
+    "choice",
+    "flag",
+    "instance",
+    "integer",
+    "items",
+    "members",
+    "optional_real",
+    "real",
+    "reals",
+    "text",
+]
+
+T = TypeVar("T")
 
 
 def integer(name: str, value: Any, low: int, high: int | None, remedy: str) -> int:
@@ -30,14 +55,143 @@ def integer(name: str, value: Any, low: int, high: int | None, remedy: str) -> i
 
 
 def real(name: str, value: Any, remedy: str) -> float:
-    """A number, as a plain float; text is not one.
+    """A number, as a plain float; neither text nor a truth value nor a list is one.
 
     >>> real("alpha", 1, "")
     1.0
     """
-    if isinstance(value, str | bytes | bool) or value is None:
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, Real | Decimal):
         raise ParameterError(name, "must be a number", value, remedy)
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterError(name, "must be a number", value, remedy) from None
+    except (OverflowError, ValueError):  # 10**400; Decimal("sNaN")
+        raise ParameterError(name, "must be a number that a float holds", value, remedy) from None
+
+
+def optional_real(name: str, value: Any, remedy: str) -> float | None:
+    """A number as a plain float, or None.
+
+    >>> optional_real("kappa", None, "") is None
+    True
+    """
+    return None if value is None else real(name, value, remedy)
+
+
+def flag(name: str, value: Any, remedy: str) -> bool:
+    """True or False; text such as "no" is neither.
+
+    >>> flag("visible", np.True_, "")
+    True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(name, "must be True or False", value, remedy)
+    return bool(value)
+
+
+def text(name: str, value: Any, remedy: str) -> str:
+    """Text that can be written to a file, as a plain string.
+
+    >>> text("title", "Loans", "")
+    'Loans'
+    """
+    if not isinstance(value, str):
+        raise ParameterError(name, "must be text", value, remedy)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ParameterError(name, "must be text that can be written", value, remedy) from None
+    return str(value)
+
+
+def choice(name: str, value: Any, options: Collection[str], remedy: str) -> str:
+    """One of some names.
+
+    >>> choice("feedback", "full", ("full", "one-sided"), "")
+    'full'
+    """
+    if not isinstance(value, str) or value not in options:
+        raise ParameterError(name, f"must be one of {', '.join(options)}", value, remedy)
+    return str(value)
+
+
+def items(name: str, value: Any, remedy: str) -> list[Any]:
+    """The items of a list, a tuple or an array; neither text nor a mapping is a list.
+
+    Generators are refused: they can be read once only, and an empty one looks like any other.
+
+    >>> items("cuts", (1, 2), "")
+    [1, 2]
+    """
+    arrays = isinstance(value, np.ndarray) and value.ndim > 0
+    if isinstance(value, str | bytes | Mapping) or not (arrays or isinstance(value, Sequence)):
+        raise ParameterError(name, "must be a list", value, remedy)
+    return list(value)
+
+
+def reals(name: str, value: Any, remedy: str) -> tuple[float, ...]:
+    """The numbers of a list, as plain floats.
+
+    >>> reals("cuts", [1, 2.5], "")
+    (1.0, 2.5)
+    """
+    listed = items(name, value, remedy)
+    return tuple(real(f"{name}[{place}]", number, remedy) for place, number in enumerate(listed))
+
+
+def members(
+    name: str, value: Any, required: Collection[str], optional: Collection[str] = ()
+) -> dict[str, Any]:
+    """The members of a JSON object: all that are required, and none that is unknown.
+
+    >>> members("cut", {"column": "score", "at": 3}, ("column", "at"))
+    {'column': 'score', 'at': 3}
+    >>> members("cut", {"column": "score", "att": 3}, ("column", "at"))
+    Traceback (most recent call last):
+    likewise.errors.ParameterError: cut must have column, at, and nothing else; got \
+['column', 'att']. Here at is missing, att is unknown.
+    """
+    maybe = f", maybe {', '.join(optional)}" if optional else ""
+    rule = f"must have {', '.join(required)}{maybe}, and nothing else"
+    if not isinstance(value, Mapping):
+        raise ParameterError(name, rule, value, "It is an object, with names and values.")
+    lacks = [f"{key} is missing" for key in required if key not in value]
+    known = (*required, *optional)
+    unknown = [f"{key} is unknown" for key in map(str, value) if key not in known]
+    if lacks or unknown:
+        remedy = f"{', '.join(lacks + unknown)}."
+        raise ParameterError(name, rule, list(value), f"Here {remedy}")
+    return dict(value)
+
+
+def as_array(value: Any) -> npt.NDArray[Any]:
+    """An array of a value; of lists of different lengths one of objects, which no check lets pass.
+
+    >>> as_array([1, 2]).dtype.kind, as_array([[1], [1, 2]]).dtype.kind
+    ('i', 'O')
+    """
+    try:
+        return np.asarray(value)
+    except ValueError:
+        return np.asarray(None)
+
+
+def as_list(value: Any) -> list[Any] | None:
+    """The members of anything that can be gone through, text excepted; None where there are none.
+
+    >>> as_list({"a": 1}), as_list("ab"), as_list(np.array(3))
+    (['a'], None, None)
+    """
+    alone = isinstance(value, str | bytes) or (isinstance(value, np.ndarray) and not value.ndim)
+    return None if alone or not isinstance(value, Iterable) else list(value)
+
+
+def instance(name: str, value: Any, kind: type[T], remedy: str) -> T:
+    """A value of some class.
+
+    >>> instance("delay", "3", int, "Write 3.")
+    Traceback (most recent call last):
+    likewise.errors.ParameterError: delay must be of the class int; got '3'. Write 3.
+    """
+    if not isinstance(value, kind):
+        raise ParameterError(name, f"must be of the class {kind.__name__}", value, remedy)
+    return value

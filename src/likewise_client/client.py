@@ -1,7 +1,7 @@
 """A typed client of the API.
 
     with Client("http://127.0.0.1:8000", token) as likewise:
-        answer = likewise.open_round("small-loans", {"ann": {"score": 700, "purpose": "car"}})
+        opened = likewise.open_round("small-loans", {"ann": {"score": 700, "purpose": "car"}})
 
 Every method gives a plain value back, or raises an :class:`ApiError` with the server's code and
 sentence. What can be sent twice without harm is sent again when the network or the server fails.
@@ -14,62 +14,62 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from likewise.service.api.responses import (
-    DocketAnswer,
-    DocketSummary,
-    MeAnswer,
-    NewToken,
-    ReceiptAnswer,
-    ReceiptCheck,
-    RoundAnswer,
-    RoundList,
-    TokenAnswer,
-    TokenList,
-)
 from likewise.service.api.responses import DocketList as _DocketList
-from likewise.service.api.review_responses import MetricsAnswer, ReviewAnswer, ReviewSummary
+from likewise.service.api.responses import (
+    DocketResponse,
+    DocketSummary,
+    MeResponse,
+    NewToken,
+    ReceiptCheck,
+    ReceiptResponse,
+    RoundList,
+    RoundResponse,
+    TokenList,
+    TokenResponse,
+)
+from likewise.service.api.review_responses import MetricsResponse, ReviewResponse, ReviewSummary
 from likewise.service.api.review_responses import ReviewList as _ReviewList
 from likewise.service.ledger.records import Record, chained, parse_lines
-from likewise_client.transport import Wire
+from likewise_client.transport import Transport
 
 __all__ = ["Client"]
 
 
-class Client(Wire):
+class Client(Transport):
     """One caller of one server."""
 
     # ── Dockets ──────────────────────────────────────────────────────────────────────────────────
 
-    def me(self) -> MeAnswer:
-        """Whose token this is."""
-        return self._get(MeAnswer, "/v1/me")
+    def me(self) -> MeResponse:
+        """The owner of the token."""
+        return self._get(MeResponse, "/v1/me")
 
     def dockets(self) -> list[DocketSummary]:
         """The dockets that the token concerns."""
         return self._get(_DocketList, "/v1/dockets").dockets
 
-    def create_docket(self, name: str, spec: Mapping[str, Any]) -> DocketAnswer:
+    def create_docket(self, name: str, spec: Mapping[str, Any]) -> DocketResponse:
         """Begin a docket, from ``DocketSpec.to_json()`` or a part of it."""
         body = {"name": name, **spec}
-        return self._send(DocketAnswer, "POST", "/v1/dockets", body, again=False)
+        return self._send(DocketResponse, "POST", "/v1/dockets", body, again=False)
 
-    def docket(self, docket: str) -> DocketAnswer:
+    def docket(self, docket: str) -> DocketResponse:
         """A docket's settings and features."""
-        return self._get(DocketAnswer, _at(docket))
+        return self._get(DocketResponse, _at(docket))
 
-    def add_member(self, docket: str, member: str) -> ReceiptAnswer:
+    def add_member(self, docket: str, member: str) -> ReceiptResponse:
         """Somebody joins the panel."""
         return self._write("POST", _at(docket, "members"), {"member": member})
 
-    def remove_member(self, docket: str, member: str) -> ReceiptAnswer:
+    def remove_member(self, docket: str, member: str) -> ReceiptResponse:
         """Somebody leaves the panel."""
         return self._write("DELETE", _at(docket, "members", member), again=False)
 
-    def set_rule(self, docket: str, rule: str) -> ReceiptAnswer:
+    def set_rule(self, docket: str, rule: str) -> ReceiptResponse:
         """Another rule, for rounds that are sealed from now on."""
         return self._write("PUT", _at(docket, "rule"), {"rule": rule})
 
-    def erase(self, docket: str, round_id: str, person: str) -> ReceiptAnswer:
+    def erase(self, docket: str, round_id: str, person: str) -> ReceiptResponse:
         """Remove what is personal about somebody."""
         body = {"round": round_id, "person": person}
         return self._write("POST", _at(docket, "erasures"), body)
@@ -84,11 +84,11 @@ class Client(Wire):
         round_id: str | None = None,
         seal: bool = True,
         key: str | None = None,
-    ) -> RoundAnswer:
+    ) -> RoundResponse:
         """People (features by id) are decided on at once. A key is made up if there is none."""
         body = {"people": _people(people), "round": round_id, "seal": seal}
         key = key or uuid.uuid4().hex
-        return self._send(RoundAnswer, "POST", _at(docket, "rounds"), body, key=key)
+        return self._send(RoundResponse, "POST", _at(docket, "rounds"), body, key=key)
 
     def add_people(
         self,
@@ -97,18 +97,18 @@ class Client(Wire):
         people: Mapping[str, Mapping[str, Any]],
         *,
         key: str | None = None,
-    ) -> RoundAnswer:
+    ) -> RoundResponse:
         """More people join a round that is not sealed."""
         path, body = _at(docket, "rounds", round_id, "people"), {"people": _people(people)}
-        return self._send(RoundAnswer, "POST", path, body, key=key or uuid.uuid4().hex)
+        return self._send(RoundResponse, "POST", path, body, key=key or uuid.uuid4().hex)
 
-    def seal(self, docket: str, round_id: str) -> RoundAnswer:
+    def seal(self, docket: str, round_id: str) -> RoundResponse:
         """Nobody else will join."""
-        return self._send(RoundAnswer, "POST", _at(docket, "rounds", round_id, "seal"))
+        return self._send(RoundResponse, "POST", _at(docket, "rounds", round_id, "seal"))
 
-    def round(self, docket: str, round_id: str) -> RoundAnswer:
+    def round(self, docket: str, round_id: str) -> RoundResponse:
         """A round."""
-        return self._get(RoundAnswer, _at(docket, "rounds", round_id))
+        return self._get(RoundResponse, _at(docket, "rounds", round_id))
 
     def rounds(
         self, docket: str, *, status: str | None = None, after: int = 0, limit: int = 100
@@ -119,17 +119,19 @@ class Client(Wire):
             query["status"] = status
         return self._get(RoundList, _at(docket, "rounds"), query)
 
-    def label(self, docket: str, labels: Iterable[tuple[str, str, int]]) -> ReceiptAnswer:
+    def label(self, docket: str, labels: Iterable[tuple[str, str, int]]) -> ReceiptResponse:
         """Labels (round, person, label): all are recorded, or none."""
         listed = [{"round": r, "person": p, "label": y} for r, p, y in labels]
         return self._write("POST", _at(docket, "labels"), {"labels": listed})
 
-    def override(self, docket: str, round_id: str, person: str, approved: bool) -> ReceiptAnswer:
+    def override(self, docket: str, round_id: str, person: str, approved: bool) -> ReceiptResponse:
         """Somebody decided otherwise."""
         body = {"person": person, "approved": approved}
         return self._write("POST", _at(docket, "rounds", round_id, "overrides"), body)
 
-    def close_round(self, docket: str, round_id: str, *, unaudited: bool = False) -> ReceiptAnswer:
+    def close_round(
+        self, docket: str, round_id: str, *, unaudited: bool = False
+    ) -> ReceiptResponse:
         """Nothing more will be heard of a round."""
         path = _at(docket, "rounds", round_id, "close")
         return self._write("POST", path, {"unaudited": unaudited})
@@ -137,54 +139,54 @@ class Client(Wire):
     # ── Reviews ──────────────────────────────────────────────────────────────────────────────────
 
     def reviews(self, docket: str, *, status: str = "asked") -> list[ReviewSummary]:
-        """What awaits you, or what became of it."""
+        """Reviews that await you, or what became of them."""
         return self._get(_ReviewList, _at(docket, "reviews"), {"status": status}).reviews
 
-    def review(self, docket: str, review_id: str) -> ReviewAnswer:
+    def review(self, docket: str, review_id: str) -> ReviewResponse:
         """One review."""
-        return self._get(ReviewAnswer, _at(docket, "reviews", review_id))
+        return self._get(ReviewResponse, _at(docket, "reviews", review_id))
 
     def object_to(
         self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None
-    ) -> ReceiptAnswer:
+    ) -> ReceiptResponse:
         """Object to a pair."""
         body = {"pair": list(pair), "reason": reason}
         return self._write("POST", _at(docket, "reviews", review_id, "objections"), body)
 
-    def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> ReceiptAnswer:
+    def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> ReceiptResponse:
         """Take an objection back."""
         path = _at(docket, "reviews", review_id, "withdrawals")
         return self._write("POST", path, {"pair": list(pair)})
 
-    def done(self, docket: str, review_id: str) -> ReceiptAnswer:
+    def done(self, docket: str, review_id: str) -> ReceiptResponse:
         """You have looked at all pairs."""
         return self._write("POST", _at(docket, "reviews", review_id, "done"))
 
-    def reopen(self, docket: str, review_id: str) -> ReceiptAnswer:
+    def reopen(self, docket: str, review_id: str) -> ReceiptResponse:
         """You want to look again."""
         return self._write("POST", _at(docket, "reviews", review_id, "reopen"))
 
     # ── The ledger, and tokens ───────────────────────────────────────────────────────────────────
 
-    def receipt(self, docket: str) -> ReceiptAnswer:
+    def receipt(self, docket: str) -> ReceiptResponse:
         """The ledger's head."""
-        return self._get(ReceiptAnswer, _at(docket, "receipt"))
+        return self._get(ReceiptResponse, _at(docket, "receipt"))
 
     def check_receipt(self, docket: str, receipt: str) -> ReceiptCheck:
-        """Whether a receipt that was kept is of the ledger."""
+        """Tell if a receipt that was kept is of the ledger."""
         path = _at(docket, "receipt", "check")
         return self._send(ReceiptCheck, "POST", path, {"receipt": receipt})
 
-    def metrics(self, docket: str) -> MetricsAnswer:
+    def metrics(self, docket: str) -> MetricsResponse:
         """The docket in numbers."""
-        return self._get(MetricsAnswer, _at(docket, "metrics"))
+        return self._get(MetricsResponse, _at(docket, "metrics"))
 
     def ledger(self, docket: str) -> Iterator[Record]:
         """All records, each checked as it passes."""
         lines = self._lines(_at(docket, "ledger.jsonl"))
         return chained(docket, parse_lines(docket, lines))
 
-    def tokens(self) -> list[TokenAnswer]:
+    def tokens(self) -> list[TokenResponse]:
         """All tokens but for the tokens themselves."""
         return self._get(TokenList, "/v1/tokens").tokens
 
@@ -193,9 +195,9 @@ class Client(Wire):
         body = {"role": role, "name": name, "docket": docket}
         return self._send(NewToken, "POST", "/v1/tokens", body, again=False)
 
-    def revoke_token(self, token_id: str) -> TokenAnswer:
+    def revoke_token(self, token_id: str) -> TokenResponse:
         """From now on the token opens nothing."""
-        return self._send(TokenAnswer, "DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
+        return self._send(TokenResponse, "DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
 
 
 def _people(people: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a client is told when something does not go as asked."""
+"""Errors of a client: what did not go as asked, and what to do."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class TooMuch(ApiError):  # noqa: N818
 
 
 class Failed(ApiError):  # noqa: N818
-    """The server could not answer."""
+    """The server could not respond."""
 
 
 class Unreachable(ApiError):  # noqa: N818
@@ -69,12 +69,12 @@ _KINDS: dict[int, type[ApiError]] = {
 
 
 def error_of(response: httpx.Response) -> ApiError:
-    """The error that an answer stands for."""
+    """The error that a response stands for."""
     status = response.status_code
     kind = _KINDS.get(status, Failed)
     try:
         said = response.json()["error"]
         return kind(str(said["code"]), status, str(said["message"]))
     except (ValueError, KeyError, TypeError):
-        # Something between us and the server answered in words of its own.
-        return kind("unknown", status, f"The answer was {status}: {response.text[:200]}")
+        # Something between us and the server spoke in words of its own.
+        return kind("unknown", status, f"The response was {status}: {response.text[:200]}")

@@ -1,4 +1,4 @@
-"""From JSON back to the plain values of the answers."""
+"""From JSON back to the plain values of the responses."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hin
 
 from likewise.errors import LikewiseError
 
-__all__ = ["read_answer"]
+__all__ = ["read_response"]
 
 T = TypeVar("T")
 
 
-def read_answer(kind: type[T], data: Any) -> T:
-    """An answer of that kind; what a newer server adds is passed over.
+def read_response(kind: type[T], data: Any) -> T:
+    """A response of that kind; what a newer server adds is passed over.
 
-    >>> from likewise.service.api.responses import PairAnswer
-    >>> read_answer(PairAnswer, {"over": "ann", "under": "bo", "new": 1})
-    PairAnswer(over='ann', under='bo')
+    >>> from likewise.service.api.responses import PairResponse
+    >>> read_response(PairResponse, {"over": "ann", "under": "bo", "new": 1})
+    PairResponse(over='ann', under='bo')
     """
     return cast(T, _read(kind, data))
 
@@ -57,5 +57,5 @@ def _read(kind: Any, data: Any) -> Any:
 def _unreadable(kind: Any, data: Any) -> LikewiseError:
     name = getattr(kind, "__name__", str(kind))
     return LikewiseError(
-        f"The server's answer is no {name}: {str(data)[:100]}. Is it a Likewise of this version?"
+        f"The server's response is no {name}: {str(data)[:100]}. Is it a Likewise of this version?"
     )

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import httpx
 
-from likewise.service.api.responses import ReceiptAnswer, Written
+from likewise.service.api.responses import ReceiptResponse, Written
 from likewise_client.errors import Unreachable, error_of
-from likewise_client.parsing import read_answer
+from likewise_client.parsing import read_response
 
-__all__ = ["Wire"]
+__all__ = ["Transport"]
 
 T = TypeVar("T")
 # The server, or something before it, had no time: the same request may succeed later.
@@ -21,7 +20,7 @@ PASSING = (429, 502, 503, 504)
 LONGEST_WAIT = 30.0
 
 
-class Wire:
+class Transport:
     """The way to one server, with one token."""
 
     def __init__(
@@ -45,12 +44,7 @@ class Wire:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -58,11 +52,11 @@ class Wire:
         self._http.close()
 
     def _get(self, kind: type[T], path: str, query: Mapping[str, Any] | None = None) -> T:
-        return read_answer(kind, self._request("GET", path, params=query).json())
+        return read_response(kind, self._request("GET", path, params=query).json())
 
     def _write(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, *, again: bool = True
-    ) -> ReceiptAnswer:
+    ) -> ReceiptResponse:
         return self._send(Written, method, path, body, again=again).receipt
 
     def _send(
@@ -77,7 +71,7 @@ class Wire:
     ) -> T:
         headers = {} if key is None else {"Idempotency-Key": key}
         sent = self._request(method, path, again=again, json=body, headers=headers)
-        return read_answer(kind, sent.json())
+        return read_response(kind, sent.json())
 
     def _request(
         self, method: str, path: str, *, again: bool = True, **content: Any
@@ -101,7 +95,7 @@ class Wire:
         raise AssertionError("unreachable: the last try returns or raises")
 
     def _lines(self, path: str) -> Iterator[bytes]:
-        """The lines of a long answer; only a line feed ends one."""
+        """The lines of a long response; only a line feed ends one."""
         rest = b""
         try:
             with self._http.stream("GET", path) as response:

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.auditing import (
+    Distance,
     FromFunction,
     Mahalanobis,
     Masked,
-    Metric,
     MetricAuditor,
     Ratings,
     WeightedL1,
@@ -46,7 +46,7 @@ ROWS = st.lists(
     max_size=4,
 )
 L1 = WeightedL1({"income": 0.7, "debt": 0.3, "owns": 0.2, "purpose": 0.4}, scales={"debt": 5.0})
-METRICS: list[Metric] = [
+METRICS: list[Distance] = [
     L1,
     Mahalanobis(["income", "debt"], [[2.0, 1.0], [1.0, 2.0]], scale=100.0),
     Masked(L1, ["income", "purpose"]),
@@ -68,7 +68,7 @@ def two(**different: tuple[Any, Any]) -> People:
 @reproducible
 @given(rows=ROWS)
 def test_distances_are_symmetric_and_within_0_and_1(
-    metric: Metric, rows: list[Mapping[str, Any]]
+    metric: Distance, rows: list[Mapping[str, Any]]
 ) -> None:
     d = metric(SCHEMA.people(rows))
     assert (d == d.T).all()
@@ -216,7 +216,7 @@ def test_a_function_out_of_range_is_refused_with_pair_and_value(answer: Any) -> 
         FromFunction(lambda _, __: answer)(two())
 
 
-def constant(d: list[list[float]]) -> Metric:
+def constant(d: list[list[float]]) -> Distance:
     def distance(people: People, /) -> FloatArray:
         return np.array(d)
 
@@ -263,7 +263,7 @@ GOLDEN_MAHALANOBIS = ["0x0.0p+0", "0x1.f17dbf0b07caep-3", "0x1.e37ac709b2476p-1"
 
 
 def test_distances_are_the_same_bits_as_ever() -> None:
-    people = SCHEMA.people([[10.1, 2.3, 1, 2, 7], [33.3, 0.7, 0, 1, 30], [99.9, 1.1, 1, 1, 2]])
+    people = SCHEMA.encoded([[10.1, 2.3, 1, 2, 7], [33.3, 0.7, 0, 1, 30], [99.9, 1.1, 1, 1, 2]])
     metric = Mahalanobis(["income", "debt"], [[0.1, 0.02], [0.02, 0.3]], scale=30.0)
     assert [d.hex() for d in L1(people)[0].tolist()] == GOLDEN_L1
     assert [d.hex() for d in metric(people)[0].tolist()] == GOLDEN_MAHALANOBIS

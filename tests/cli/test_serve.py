@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 import pytest
 from click.testing import CliRunner
+from prometheus_client.parser import text_string_to_metric_families as families
 
 from likewise import Feature, FeatureSchema, Segments
 from likewise.cli import main
@@ -106,6 +107,19 @@ def test_a_server_from_nothing(tmp_path: Path) -> None:
             for number in range(6):
                 operator.open_round("loans", {f"b{number}": {"score": 500}})
             assert len(operator.rounds("loans").rounds) == 7
+        headers = {"Authorization": f"Bearer {token}", "Connection": "close"}
+        for _ in range(40):
+            assert httpx.get(f"{second.address}/v1/dockets", headers=headers).status_code == 200
+        for _ in range(4):
+            text = httpx.get(f"{second.address}/metrics", headers=headers).text
+            assert _counted(text, "/v1/dockets") == 40, "whichever process is asked"
+
+
+def _counted(text: str, route: str) -> float:
+    """The requests for a route that /metrics knows of."""
+    samples = [sample for family in families(text) for sample in family.samples]
+    mine = [one for one in samples if one.labels.get("route") == route]
+    return sum(one.value for one in mine if one.name == "likewise_requests_total")
 
 
 def test_tokens_and_dockets_at_the_machine(tmp_path: Path) -> None:

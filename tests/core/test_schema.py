@@ -25,7 +25,7 @@ ANN = {"income": 30.5, "children": 2, "purpose": "home", "owner": True, "rent": 
 
 def test_mappings_and_rows_say_the_same() -> None:
     by_name = SCHEMA.people([ANN])
-    by_row = SCHEMA.people(np.array([[30.5, 2, 1, 1, 1.0]]))
+    by_row = SCHEMA.encoded(np.array([[30.5, 2, 1, 1, 1.0]]))
     assert (by_name.x == by_row.x).all()
 
 
@@ -58,7 +58,7 @@ def test_a_bad_value_is_refused_by_name(change: dict[str, Any], message: str) ->
 )
 def test_wrong_shapes_and_nan_in_an_array_are_refused(rows: Any) -> None:
     with pytest.raises(PeopleError, match="Person 'p1'"):
-        SCHEMA.people(rows)
+        SCHEMA.encoded(rows)
 
 
 def test_two_people_cannot_have_one_id() -> None:

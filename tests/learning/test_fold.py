@@ -80,7 +80,7 @@ def uneven(state: State) -> State:
 def test_a_label_charges_eta_over_k_on_the_persons_point() -> None:
     state = start(schedule=SelfTuned(eta=0.5))
     after = apply(sealed(state), Labelled("r1", "ann", 1))
-    cell = LENDER.locate(SCHEMA.people(np.array([ANN.features])))[0]
+    cell = LENDER.locate(SCHEMA.encoded(np.array([ANN.features])))[0]
     expected = np.zeros(8, dtype=np.int64)
     expected[cell] = -ONE // 4
     assert (after.costs == expected).all()
@@ -176,7 +176,7 @@ def test_saving_and_loading_after_every_event_changes_nothing(player: str) -> No
 
 
 def test_deploy_and_learn_are_the_events_in_one_go() -> None:
-    people = SCHEMA.people([ANN.features, BO.features], ids=["ann", "bo"])
+    people = SCHEMA.encoded([ANN.features, BO.features], ids=["ann", "bo"])
     state, deployment = deploy(start(), people, round_id="r1")
     state = learn(state, deployment, labels=[1, 0], report=())
     labels = (Labelled("r1", "ann", 1), Labelled("r1", "bo", 0))
@@ -204,7 +204,7 @@ def test_labels_that_never_came_are_counted() -> None:
 
 
 def test_state_does_not_grow_with_the_number_of_rounds() -> None:
-    people = SCHEMA.people([ANN.features, BO.features], ids=["ann", "bo"])
+    people = SCHEMA.encoded([ANN.features, BO.features], ids=["ann", "bo"])
     state, sizes = start(), []
     for number in range(1, 41):
         state, deployment = deploy(state, people, round_id=f"{number:09}")
@@ -302,13 +302,13 @@ def test_something_else_is_not_an_event() -> None:
 
 
 def test_a_round_of_one_person_needs_no_pair() -> None:
-    people = SCHEMA.people([ANN.features], ids=["ann"])
+    people = SCHEMA.encoded([ANN.features], ids=["ann"])
     state, deployment = deploy(start(k=1), people)
     assert learn(state, deployment, labels=[1]).audits == 1
 
 
 def test_as_many_labels_as_people_are_needed_without_ids() -> None:
-    state, deployment = deploy(start(), SCHEMA.people([ANN.features, BO.features]))
+    state, deployment = deploy(start(), SCHEMA.encoded([ANN.features, BO.features]))
     with pytest.raises(EventRefused, match="2 people but 1 labels"):
         learn(state, deployment, labels=[1])
 

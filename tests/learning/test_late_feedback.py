@@ -476,7 +476,7 @@ def test_a_share_that_is_no_probability_is_refused(share: Any) -> None:
 
 def test_learning_in_one_go_goes_by_the_lottery() -> None:
     state = start(audit_share=0.5)
-    people = SCHEMA.people([ANN.features, BO.features], ids=["ann", "bo"])
+    people = SCHEMA.encoded([ANN.features, BO.features], ids=["ann", "bo"])
     for t in range(1, 21):
         state, deployment = deploy(state, people)
         report = () if drawn_for_audit(state, f"r{t}") else None

@@ -281,7 +281,7 @@ def test_exponential_weights_publish_j_as_one_over_the_chance(hypotheses: Hypoth
 def approvals(round_frozen: Frozen, purpose: Purpose, first: int, draws: int) -> list[list[int]]:
     """What draws of h say of the four cells, from the oracle itself."""
     noise = Noise(Stream(round_frozen.seed, purpose, round_frozen.number), round_frozen.scale)
-    points = LENDER.locate(SCHEMA.people([p.features for p in CELLS]))
+    points = LENDER.locate(SCHEMA.encoded([p.features for p in CELLS]))
     oracle = Oracle(LENDER, "reference")
     found = oracle.approvals(round_frozen.costs, noise, points, draws=draws, first_draw=first)
     return [[int(bit) for bit in row] for row in found]
@@ -613,7 +613,7 @@ def test_noise_beyond_whole_numbers_is_the_same_noise_on_a_coarser_grid(
     shift: int, copies: int
 ) -> None:
     """2^shift times the costs and the noise is the same policy, draw by draw."""
-    player, points = ContextFTPL("reference"), LENDER.locate(SCHEMA.people([[0, 0], [1, 1]]))
+    player, points = ContextFTPL("reference"), LENDER.locate(SCHEMA.encoded([[0, 0], [1, 1]]))
     costs: IntArray = np.array([3, -5, 2, 4], dtype=np.int64) << 48 - shift
     scale = 1.5 * 2.0**32 / copies
     small = Frozen(3, 9, costs, scale, copies)

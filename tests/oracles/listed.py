@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from likewise.fixed_point import IntArray
-from likewise.hypotheses import Bits, Listed, Points
+from likewise.hypotheses import Bits, Listed
 from likewise.randomness import Noise
 from likewise.schema import Feature, FeatureSchema, People
 
@@ -18,9 +18,9 @@ class Table(Listed):
 
     def __init__(self, on_set: Bits) -> None:
         self.schema = FeatureSchema((Feature("nothing"),))
-        self._keep(np.asarray(on_set, dtype=np.uint8))
+        self._on_set = np.ascontiguousarray(on_set, dtype=np.uint8)
 
-    def locate(self, people: People) -> Points:
+    def predictions(self, people: People) -> Bits:
         raise NotImplementedError
 
     def describe(self, code: IntArray) -> str:

@@ -13,9 +13,8 @@ import pytest
 from likewise.auditing import AllPairs, FirstPair, LargestGap, Panel, RandomPair
 from likewise.baselines import accuracy_only, constant, untaught
 from likewise.errors import ParameterError
-from likewise.evaluation.comparator import best_fair_policy
+from likewise.evaluation.comparator import best_fair_policy, faced_rounds
 from likewise.evaluation.counts import growth_exponent, summarise, trace_csv
-from likewise.evaluation.faced import faced_rounds
 from likewise.fixed_point import ONE, to_units
 from likewise.game import play
 from likewise.learning import Learner, Paper, SelfTuned
@@ -145,7 +144,7 @@ class Shifting(Steady):
     def encounter(self, t: int) -> Encounter:
         whole = self.inner.encounter(t)
         size = 1 + t % 8
-        people = self.schema.people(whole.people.x[:size], whole.people.ids[:size])
+        people = self.schema.encoded(whole.people.x[:size], whole.people.ids[:size])
         auditors = self.inner.panel.auditors[: 1 + t % 5]
         rule = ("any", "all", f"veto({auditors[0].name}) or at_least(80%)", "never")[t % 4]
         return Encounter(people, whole.labels[:size], Panel(auditors, rule))
@@ -210,7 +209,7 @@ def test_nothing_has_no_growth_exponent() -> None:
 
 
 def test_no_rounds_are_refused(world: Steady) -> None:
-    with pytest.raises(ParameterError, match="rounds must be at least 1; got 0"):
+    with pytest.raises(ParameterError, match=r"rounds must be an integer in \[1, .*; got 0"):
         play(world, learner(world, "auto"), 0)
 
 

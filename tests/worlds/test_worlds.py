@@ -75,7 +75,7 @@ def test_people_satisfy_the_schema(make: type[Loans]) -> None:
     world = make(3)
     for encounter in rounds(world, 50):
         people = encounter.people
-        assert (world.schema.people(people.x, people.ids).x == people.x).all()
+        assert (world.schema.encoded(people.x, people.ids).x == people.x).all()
 
 
 @EACH

@@ -8,10 +8,12 @@ from likewise.auditing.agreement import (
     krippendorff_alpha,
 )
 from likewise.auditing.metric_auditor import MetricAuditor, distance_units
-from likewise.auditing.metrics.base import Mahalanobis, Masked, Metric, WeightedL1
+from likewise.auditing.metrics.base import Distance, Metric, metric_from_spec, metric_to_spec
+from likewise.auditing.metrics.by_feature import Mahalanobis, Masked, WeightedL1
 from likewise.auditing.metrics.opinions import FromFunction, Ratings
 from likewise.auditing.objections import MemberObjections, Objections, Pair
-from likewise.auditing.panel import Panel, Pivots, panel_name
+from likewise.auditing.panel import Panel, panel_name
+from likewise.auditing.pivots import Pivots, exceeding_pairs, exceeds
 from likewise.auditing.reporting import Report, decisive, report
 from likewise.auditing.rules.base import And, Never, Objects, Or, Rule, never, objects, veto
 from likewise.auditing.rules.parsing import as_rule, parse_rule
@@ -26,7 +28,15 @@ from likewise.auditing.rules.thresholds import (
     more_than,
 )
 from likewise.auditing.rules.truth import from_function, from_truth_table
-from likewise.auditing.selection import AllPairs, FirstPair, LargestGap, RandomPair, Selection
+from likewise.auditing.selection import (
+    AllPairs,
+    FirstPair,
+    LargestGap,
+    RandomPair,
+    Selection,
+    selection_from_spec,
+    selection_to_spec,
+)
 
 __all__ = [
     "Agreement",
@@ -34,6 +44,7 @@ __all__ = [
     "And",
     "AtLeast",
     "Consistency",
+    "Distance",
     "FirstPair",
     "FromFunction",
     "LargestGap",
@@ -65,15 +76,21 @@ __all__ = [
     "consistency",
     "decisive",
     "distance_units",
+    "exceeding_pairs",
+    "exceeds",
     "from_function",
     "from_truth_table",
     "krippendorff_alpha",
     "majority",
+    "metric_from_spec",
+    "metric_to_spec",
     "more_than",
     "never",
     "objects",
     "panel_name",
     "parse_rule",
     "report",
+    "selection_from_spec",
+    "selection_to_spec",
     "veto",
 ]

@@ -7,20 +7,32 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from likewise.auditing.objections import MemberObjections, Objections, Pair
 from likewise.errors import AuditError
+from likewise.errors import shown as show
+from likewise.validation import as_list, instance
 
 __all__ = ["Agreement", "Consistency", "agreement", "consistency", "krippendorff_alpha"]
 
 Unit = Iterable[Hashable | None] | Mapping[str, Hashable | None]
 
 
+def _each(what: str, several: Any) -> list[Any]:
+    """The members of something that can be gone through; text is one thing, not many."""
+    if (listed := as_list(several)) is None:
+        raise AuditError(f"{what} must be a list; got {show(several)}.")
+    return listed
+
+
 def _given(unit: Unit) -> list[Hashable]:
     """The values that a unit was given: neither None nor NaN."""
-    values = unit.values() if isinstance(unit, Mapping) else unit
+    values = _each("A unit", unit.values() if isinstance(unit, Mapping) else unit)
+    if odd := [value for value in values if not isinstance(value, Hashable)]:
+        raise AuditError(f"A value must be one thing, such as 1 or 'a'; got {show(odd[0])}.")
     return [
         value
         for value in values
@@ -61,7 +73,7 @@ def krippendorff_alpha(ratings: Iterable[Unit]) -> float | None:
     """
     apart: Counter[int] = Counter()  # Σ_(c≠d) n_uc n_ud, summed over the units with this m_u
     margins: Counter[Hashable] = Counter()  # n_c
-    for unit in ratings:
+    for unit in _each("Ratings", ratings):
         counts = Counter(_given(unit))
         m = counts.total()
         if m >= 2:
@@ -99,7 +111,7 @@ class Agreement:
 
 
 def _shown(pairs: Iterable[Pair | Iterable[str]]) -> tuple[Pair, ...]:
-    return tuple(sorted({Pair.of(pair) for pair in pairs}))
+    return tuple(sorted({Pair.of(pair) for pair in _each("The pairs shown", pairs)}))
 
 
 def agreement(rounds: Iterable[tuple[Objections, Iterable[Pair | Iterable[str]]]]) -> Agreement:
@@ -121,11 +133,17 @@ def agreement(rounds: Iterable[tuple[Objections, Iterable[Pair | Iterable[str]]]
     Agreement(alpha=0.4444444444444444, units=3, pairable=3, judgements=6, objections=3)
     """
     units: list[list[bool]] = []
-    for said, pairs in rounds:
-        shown = _shown(pairs)
-        _check_people(shown, said.people)
+    for one in _each("Rounds", rounds):
+        if not (isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], Objections)):
+            raise AuditError(
+                f"A round must be its objections and the pairs shown, (Objections(…), […]); got "
+                f"{show(one)}."
+            )
+        said, pairs = one
+        asked = _shown(pairs)
+        _check_people(asked, said.people)
         judged = [set(member.pairs) for member in said.members.values() if member.present]
-        units += [[pair in objected for objected in judged] for pair in shown]
+        units += [[pair in objected for objected in judged] for pair in asked]
     pairable = [unit for unit in units if len(unit) >= 2]
     return Agreement(
         alpha=krippendorff_alpha(pairable),
@@ -205,6 +223,8 @@ def consistency(
     >>> consistency(first, again, shown)
     Consistency(repeats=1, pairs=3, same=2, both=1)
     """
+    for said in (first, again):
+        instance("objections", said, MemberObjections, "Write MemberObjections(pairs=[…]).")
     pairs = _shown(shown)
     if not (first.present and again.present):
         return Consistency()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from likewise.auditing.metrics.base import Metric
+from likewise.auditing.metrics.base import Distance, metric_from_spec, metric_to_spec
 from likewise.auditing.names import checked_name
 from likewise.errors import AuditError, LikewiseError, ParameterError
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.schema import People
+from likewise.validation import as_array, instance, members
 
 __all__ = ["MetricAuditor", "distance_units"]
 
@@ -23,7 +26,10 @@ def distance_units(d: FloatArray) -> IntArray:
     >>> distance_units(np.array([0.0, 0.5, 1.0])).tolist()
     [0, 524288, 1048576]
     """
-    return np.rint(d * float(ONE)).astype(np.int64)
+    given = as_array(d)
+    if given.dtype.kind not in "fiu" or not np.isfinite(given).all():
+        raise AuditError(f"Distances must be finite numbers; got {given.dtype} of {given.shape}.")
+    return np.rint(given * float(ONE)).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class MetricAuditor:
     """
 
     name: str
-    distance: Metric
+    distance: Distance
 
     def __post_init__(self) -> None:
         checked_name(self.name, "MetricAuditor.name")
@@ -53,12 +59,9 @@ class MetricAuditor:
             )
 
     def distances(self, people: People) -> IntArray:
-        """The distances of all pairs in units, checked; the diagonal is 0, as it plays no part."""
-        k = len(people)
-        try:
-            d = np.array(self.distance(people), dtype=np.float64)
-        except LikewiseError as error:
-            raise AuditError(f"Auditor {self.name!r}: {error}") from error
+        """The distances of all pairs as integers of 2^-20, checked; 0 on the diagonal."""
+        instance("people", people, People, "Make them with a schema: schema.people(rows).")
+        k, d = len(people), self._measured(people)
         if d.shape != (k, k):
             raise AuditError(
                 f"Auditor {self.name!r}: the distances of {k} people must be an array of shape "
@@ -82,3 +85,36 @@ class MetricAuditor:
                 f"{float(d[right, left])!r} the other way round. Take their mean, or the larger."
             )
         return distance_units(np.maximum(d, d.T))
+
+    def _measured(self, people: People) -> FloatArray:
+        """Ask the distance; whatever it does, the error names the auditor."""
+        try:
+            measured = np.array(self.distance(people))
+        except LikewiseError as error:
+            raise AuditError(f"Auditor {self.name!r}: {error}") from error
+        except Exception as error:  # whatever a distance of somebody else's does
+            raise AuditError(
+                f"Auditor {self.name!r}: the distance failed with {type(error).__name__}: {error}. "
+                f"Repair it, or take another one."
+            ) from error
+        if measured.dtype.kind not in "fiub":
+            raise AuditError(
+                f"Auditor {self.name!r}: distances must be an array of numbers; got "
+                f"{measured.dtype} of shape {measured.shape}."
+            )
+        return measured.astype(np.float64)
+
+    def spec(self) -> dict[str, Any]:
+        """The auditor as JSON; a distance that is a plain function cannot be written down.
+
+        >>> from likewise.auditing import Ratings
+        >>> MetricAuditor("j1", Ratings("r")).spec()["distance"]["metric"]
+        'ratings'
+        """
+        return {"name": self.name, "distance": metric_to_spec(self.distance)}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> MetricAuditor:
+        """Read an auditor from their JSON."""
+        given = members("auditor", spec, ("name", "distance"))
+        return cls(given["name"], metric_from_spec(given["distance"]))

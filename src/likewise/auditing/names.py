@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from likewise.errors import AuditError, ParameterError, RuleError
+from likewise.validation import as_list, items
 
 __all__ = ["BARE_NAME", "checked_name", "checked_names", "seated", "written"]
 
@@ -31,7 +32,9 @@ def checked_names(names: Iterable[str], where: str) -> tuple[str, ...]:
     """
     if isinstance(names, str):
         raise ParameterError(where, "must be a list of names", names, f"Write [{names!r}].")
-    listed = tuple(checked_name(name, where) for name in names)
+    if (given := as_list(names)) is None:
+        raise ParameterError(where, "must be a list of names", names, "Write ['j1', 'j2'].")
+    listed = tuple(checked_name(name, where) for name in given)
     if not listed:
         raise ParameterError(
             where, "must name at least one member", listed, "Somebody has to be able to object."
@@ -57,14 +60,15 @@ def seated(members: Sequence[str], named: Iterable[str], rule: str) -> dict[str,
     >>> seated(["j1", "j2"], ["j2"], "veto(j2)")
     {'j1': 0, 'j2': 1}
     """
-    seats = {name: place for place, name in enumerate(members)}
+    panel = items("members", members, "List their names: ['j1', 'j2'].")
+    seats = {checked_name(name, "members"): place for place, name in enumerate(panel)}
     shown = ", ".join(map(written, members))
     if not seats:
         raise AuditError(
             f"The panel for the rule {rule} must not be empty; got no members. Without auditors "
             f"nothing is audited: record the round as unaudited instead."
         )
-    if len(seats) != len(members):
+    if len(seats) != len(panel):
         raise AuditError(
             f"Members of a panel must have different names; got {shown}. Rename one, so that a "
             f"rule can tell them apart."

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from likewise.auditing.names import checked_name
+from likewise.auditing.names import checked_name, checked_names
 from likewise.auditing.rules.base import BoolArray
-from likewise.errors import AuditError
+from likewise.errors import AuditError, shown
+from likewise.validation import as_list, flag, items, text
 
 __all__ = ["MemberObjections", "Objections", "Pair"]
 
@@ -28,6 +29,10 @@ class Pair:
     second: str
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.first, str) and isinstance(self.second, str)):
+            raise AuditError(
+                f"A pair must be the ids of two people; got {shown((self.first, self.second))}."
+            )
         if self.first == self.second:
             raise AuditError(
                 f"A pair must be two different people; got {self.first!r} twice. Nobody is "
@@ -47,15 +52,15 @@ class Pair:
         >>> Pair.of(["bo", "ann"])
         Pair(first='ann', second='bo')
         """
-        names = [two] if isinstance(two, str) else list(two)
+        names = as_list(two) or []
         if len(names) != 2 or not all(isinstance(name, str) for name in names):
-            raise AuditError(f"A pair must be the ids of two people; got {two!r}.")
+            raise AuditError(f"A pair must be the ids of two people; got {shown(two)}.")
         return cls(*names)
 
 
 @dataclass(frozen=True, init=False)
 class MemberObjections:
-    """What one member said: present or not, the pairs objected to, and why, if they said so.
+    """The objections of one member: whether present, the pairs, and the reasons that they gave.
 
     The nonzero entries of the auditor's matrix in definition "Auditor".
 
@@ -74,8 +79,15 @@ class MemberObjections:
         pairs: Iterable[Pair | Iterable[str]] = (),
         reasons: Mapping[Pair, str] | Mapping[tuple[str, str], str] | None = None,
     ) -> None:
-        unordered = tuple(sorted({Pair.of(pair) for pair in pairs}))
-        why = {Pair.of(pair): reason for pair, reason in (reasons or {}).items()}
+        present = flag("MemberObjections.present", present, "Say whether they came.")
+        listed = as_list(pairs)
+        if listed is None:
+            raise AuditError(
+                f"MemberObjections.pairs must be pairs of ids; got {shown(pairs)}. Write "
+                f"[('ann', 'bo')]."
+            )
+        unordered = tuple(sorted({Pair.of(pair) for pair in listed}))
+        why = _reasons({} if reasons is None else reasons)
         if not present and unordered:
             raise AuditError(
                 f"An absent member must have no objections; got {list(unordered[0])}. Mark the "
@@ -87,7 +99,7 @@ class MemberObjections:
                     f"A reason must belong to a pair objected to; got {reason!r} for "
                     f"{list(pair)}. Add the pair, or leave the reason out."
                 )
-        object.__setattr__(self, "present", bool(present))
+        object.__setattr__(self, "present", present)
         object.__setattr__(self, "pairs", unordered)
         object.__setattr__(self, "reasons", why)
 
@@ -95,9 +107,20 @@ class MemberObjections:
         return hash((self.present, self.pairs))
 
 
+def _reasons(reasons: object) -> dict[Pair, str]:
+    if not isinstance(reasons, Mapping):
+        raise AuditError(
+            f"Reasons must be by pair; got {shown(reasons)}. Write {{('ann', 'bo'): 'same debts'}}."
+        )
+    return {
+        Pair.of(pair): text("MemberObjections.reasons", reason, "A reason is text.")
+        for pair, reason in reasons.items()
+    }
+
+
 @dataclass(frozen=True)
 class Objections:
-    """What a panel said about the people of a round.
+    """The objections of a panel to pairs of people of a round.
 
     >>> said = Objections(("ann", "bo", "cy"), {
     ...     "j1": MemberObjections(pairs=[("cy", "ann")]),
@@ -112,7 +135,15 @@ class Objections:
     _places: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "people", tuple(self.people))
+        people = items("Objections.people", self.people, "List the ids of the round's people.")
+        if odd := [person for person in people if not isinstance(person, str)]:
+            raise AuditError(f"An id must be text; got {shown(odd[0])}. Use str(…).")
+        if not isinstance(self.members, Mapping):
+            raise AuditError(
+                f"Objections.members must be by name; got {shown(self.members)}. Write "
+                f"{{'j1': MemberObjections(pairs=[…])}}."
+            )
+        object.__setattr__(self, "people", tuple(people))
         object.__setattr__(self, "members", dict(self.members))
         object.__setattr__(self, "_places", {p: place for place, p in enumerate(self.people)})
         if len(self._places) != len(self.people):
@@ -132,7 +163,7 @@ class Objections:
     def _check(self, name: str, said: object) -> None:
         if not isinstance(said, MemberObjections):
             raise AuditError(
-                f"What member {name!r} said must be MemberObjections; got {said!r}. Write "
+                f"What member {name!r} said must be MemberObjections; got {shown(said)}. Write "
                 f"MemberObjections(pairs=[…])."
             )
         for pair in said.pairs:
@@ -144,11 +175,11 @@ class Objections:
                     )
 
     def votes(self, members: Sequence[str] | None = None) -> BoolArray:
-        """Who objects to which pair: shape (m, k, k), symmetric, in the order of the members.
+        """The objections as an array of shape (m, k, k), symmetric, in the order of the members.
 
         Without ``members``, everybody in the order given. Who is absent does not object.
         """
-        order = tuple(self.members) if members is None else tuple(members)
+        order = tuple(self.members) if members is None else checked_names(members, "members")
         k = len(self.people)
         votes = np.zeros((len(order), k, k), dtype=np.bool_)
         for j, name in enumerate(order):

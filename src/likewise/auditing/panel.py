@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from likewise.auditing.metric_auditor import MetricAuditor
 from likewise.auditing.names import seated, written
 from likewise.auditing.objections import MemberObjections, Objections
+from likewise.auditing.pivots import Pivots, exceeding_pairs
 from likewise.auditing.reporting import Report, checked_scores, choose_report
 from likewise.auditing.rules.base import BoolArray, Rule
 from likewise.auditing.rules.parsing import as_rule
@@ -18,12 +20,13 @@ from likewise.auditing.selection import LargestGap, Selection
 from likewise.errors import AuditError, ParameterError
 from likewise.fixed_point import IntArray
 from likewise.schema import People
+from likewise.validation import instance, items, members
 
-__all__ = ["Panel", "Pivots", "panel_name"]
+__all__ = ["Panel", "panel_name"]
 
 
 def panel_name(members: Sequence[str], rule: Rule | str) -> str:
-    """What identifies a panel: its members and the text of its rule; for people as for metrics.
+    """Identify a panel by its members and the text of its rule; for people as for metrics.
 
     >>> panel_name(["j1", "j2"], "veto( j2 )")
     'j1, j2: veto(j2)'
@@ -31,24 +34,6 @@ def panel_name(members: Sequence[str], rule: Rule | str) -> str:
     read = as_rule(rule)
     read.check(members)
     return f"{', '.join(map(written, members))}: {read}"
-
-
-@dataclass(frozen=True, eq=False)
-class Pivots:
-    """The one auditor each pair is judged by: their distance in units, and their place.
-
-    The lemma in "Characterizing Monotone Individual Fairness Auditing Schemes". Both arrays are
-    (k, k) and symmetric. The place −1 is the dummy who never objects, of distance 1.
-    """
-
-    distance: IntArray
-    auditor: IntArray
-    members: tuple[str, ...]
-
-    def who(self, left: int, right: int) -> str | None:
-        """The name of a pair's pivot; None where the panel can never report."""
-        place = int(self.auditor[left, right])
-        return None if place < 0 else self.members[place]
 
 
 @dataclass(frozen=True, init=False)
@@ -74,7 +59,8 @@ class Panel:
     rule: Rule
 
     def __init__(self, auditors: Iterable[MetricAuditor], rule: Rule | str) -> None:
-        object.__setattr__(self, "auditors", tuple(auditors))
+        remedy = "List auditors: [MetricAuditor('j1', …), …]."
+        object.__setattr__(self, "auditors", tuple(items("Panel.auditors", auditors, remedy)))
         object.__setattr__(self, "rule", as_rule(rule))
         for auditor in self.auditors:
             _check_auditor(auditor)
@@ -91,7 +77,7 @@ class Panel:
         return panel_name(self.members, self.rule)
 
     def distances(self, people: People) -> IntArray:
-        """Every auditor's distances in units: shape (m, k, k), symmetric, within [0, 2^20]."""
+        """Every auditor's distances, (m, k, k), symmetric, as integers of 2^-20 from 0 to 1."""
         return np.stack([auditor.distances(people) for auditor in self.auditors])
 
     def pivots(self, people: People) -> Pivots:
@@ -100,13 +86,14 @@ class Panel:
         return Pivots(distance, auditor, self.members)
 
     def objections(self, people: People, scores: npt.ArrayLike, sensitivity: int) -> Objections:
-        """Who objects to what: j objects to {l, r} if |s_l − s_r| > d_j(l, r) + alpha.
+        """The auditors' objections: j objects to {l, r} if |s_l − s_r| > d_j(l, r) + alpha.
 
         Definition "Auditor", both directions at once.
         """
-        s = checked_scores(scores, people.ids)
-        gaps = np.abs(s[:, None] - s[None, :])
-        against = gaps > self.distances(people) + _checked_sensitivity(sensitivity)
+        s = _scores(people, scores)
+        over = exceeding_pairs(s, self.distances(people), _checked_sensitivity(sensitivity))
+        # Distances are symmetric and sensitivities at least 0: at most one direction exceeds.
+        against = over | np.swapaxes(over, 1, 2)
         said = {
             name: MemberObjections(
                 pairs=[
@@ -119,13 +106,12 @@ class Panel:
         return Objections(people.ids, said)
 
     def violations(self, people: People, scores: npt.ArrayLike, sensitivity: int) -> BoolArray:
-        """What the panel objects to, (k, k): [l, r] where s_l − s_r > d_pivot(l, r) + alpha.
+        """The panel's violations, (k, k): [l, r] where s_l − s_r > d_pivot(l, r) + alpha.
 
         Definition "Fairness violation", with respect to the pivots.
         """
-        s = checked_scores(scores, people.ids)
-        allowed = self.pivots(people).distance + _checked_sensitivity(sensitivity)
-        return np.asarray(s[:, None] - s[None, :] > allowed)
+        s = _scores(people, scores)
+        return self.pivots(people).exceeded(s, _checked_sensitivity(sensitivity))
 
     def audit(
         self,
@@ -137,8 +123,31 @@ class Panel:
     ) -> Report:
         """The panel's report: of its violations, those that are selected."""
         found = self.violations(people, scores, sensitivity)
-        whole = checked_scores(scores, people.ids)
-        return choose_report(found, whole, people.ids, selection or LargestGap(), round)
+        s = _scores(people, scores)
+        chosen = LargestGap() if selection is None else selection
+        return choose_report(found, s, people.ids, chosen, round)
+
+    def spec(self) -> dict[str, Any]:
+        """The panel as JSON (or TOML): its auditors with their metrics, and the text of its rule.
+
+        >>> from likewise.auditing import Ratings
+        >>> panel = Panel([MetricAuditor("j1", Ratings("r"))], "any")
+        >>> panel.spec()["rule"], Panel.from_spec(panel.spec()) == panel
+        ('any', True)
+        """
+        return {"auditors": [one.spec() for one in self.auditors], "rule": str(self.rule)}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Panel:
+        """Read a panel from its JSON; exactly what :meth:`spec` wrote."""
+        given = members("panel", spec, ("auditors", "rule"))
+        listed = items("panel.auditors", given["auditors"], "List auditors.")
+        return cls([MetricAuditor.from_spec(one) for one in listed], given["rule"])
+
+
+def _scores(people: People, scores: npt.ArrayLike) -> IntArray:
+    instance("people", people, People, "Make them with a schema: schema.people(rows).")
+    return checked_scores(scores, people.ids)
 
 
 def _check_auditor(auditor: object) -> None:

@@ -12,8 +12,9 @@ from likewise.auditing.objections import Objections, Pair
 from likewise.auditing.rules.base import BoolArray, Rule
 from likewise.auditing.rules.parsing import as_rule
 from likewise.auditing.selection import LargestGap, Selection
-from likewise.errors import AuditError
+from likewise.errors import AuditError, ParameterError, shown
 from likewise.fixed_point import ONE, IntArray
+from likewise.validation import as_array, instance, items
 
 __all__ = ["Report", "checked_scores", "choose_report", "decisive", "report"]
 
@@ -31,7 +32,8 @@ class Report:
     pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        if len({Pair.of(pair) for pair in self.pairs}) != len(self.pairs):
+        pairs = items("Report.pairs", self.pairs, "List pairs (over, under) of ids.")
+        if len({Pair.of(pair) for pair in pairs}) != len(pairs):
             raise AuditError(
                 f"A report must have no pair twice, in either direction; got {self.pairs}. "
                 f"One of the two scores is higher: keep that direction."
@@ -40,7 +42,7 @@ class Report:
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing is reported. Quiet is not unaudited."""
+        """True where nothing is reported. Quiet is not unaudited."""
         return not self.pairs
 
 
@@ -52,20 +54,21 @@ def checked_scores(scores: npt.ArrayLike, ids: Sequence[str]) -> IntArray:
     likewise.errors.AuditError: Scores must be 2 integers of 2^-20, one for each person; got \
 float64 of shape (2,). Round them: np.rint(score * 2**20).astype(np.int64).
     """
-    given = np.asarray(scores)
+    given = as_array(scores)
     if given.dtype.kind not in "iu" or given.shape != (len(ids),):
         raise AuditError(
             f"Scores must be {len(ids)} integers of 2^-20, one for each person; got "
             f"{given.dtype} of shape {given.shape}. Round them: "
             f"np.rint(score * 2**20).astype(np.int64)."
         )
-    whole = given.astype(np.int64)
-    for place in np.flatnonzero((whole < 0) | (whole > ONE)).tolist():
+    units = given.astype(np.int64)
+    for place in np.flatnonzero((units < 0) | (units > ONE)).tolist():
         raise AuditError(
-            f"A score must be within [0, 2^20], from 0 to 1 in units; got {int(whole[place])} for "
-            f"{ids[place]!r}. It is the probability of a favourable decision."
+            f"A score must be within [0, 2^20], from 0 to 1 as integers of 2^-20; got "
+            f"{int(units[place])} for {ids[place]!r}. It is the probability of a favourable "
+            f"decision."
         )
-    return whole
+    return units
 
 
 def choose_report(
@@ -79,8 +82,23 @@ def choose_report(
     over, under = np.nonzero(violations)
     if not len(over):
         return Report()
-    chosen = selection.choose(scores[over] - scores[under], round)
+    chosen = _chosen(selection, scores[over] - scores[under], round)
     return Report(tuple((ids[over[n]], ids[under[n]]) for n in chosen))
+
+
+def _chosen(selection: Selection, gaps: IntArray, round: int | None) -> list[int]:
+    """The places that a selection chooses, checked: some of those that there are, each once."""
+    if not isinstance(selection, Selection):
+        raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
+    chosen = selection.choose(gaps, round)
+    known = range(len(gaps))
+    fits = isinstance(chosen, list) and all(isinstance(n, int) and n in known for n in chosen)
+    if not fits or not chosen or len(set(chosen)) != len(chosen):
+        raise AuditError(
+            f"{type(selection).__name__}.choose must be a list of places from 0 to "
+            f"{len(gaps) - 1}, at least one and none twice; got {shown(chosen)}."
+        )
+    return chosen
 
 
 def report(
@@ -90,7 +108,7 @@ def report(
     selection: Selection | None = None,
     round: int | None = None,
 ) -> Report:
-    """What a panel reports: the rule over its members' objections, then the selection.
+    """The report of a panel: the rule over its members' objections, then the selection.
 
     S_(l,r) = f(j¹_(l,r), …, jᵐ_(l,r)), definition "Auditing scheme". The person with the higher
     score is over. A pair with equal scores has no direction and is not reported. The
@@ -102,10 +120,12 @@ def report(
     >>> report("any", said, [100, 900]).pairs, report("all", said, [100, 900]).pairs
     ((('bo', 'ann'),), ())
     """
-    whole = checked_scores(scores, objections.people)
+    instance("objections", objections, Objections, "Write Objections(people, {member: …}).")
+    s = checked_scores(scores, objections.people)
     fired = as_rule(rule).fires(objections.votes(), tuple(objections.members))
-    violations = fired & (whole[:, None] > whole[None, :])
-    return choose_report(violations, whole, objections.people, selection or LargestGap(), round)
+    violations = fired & (s[:, None] > s[None, :])
+    chosen = LargestGap() if selection is None else selection
+    return choose_report(violations, s, objections.people, chosen, round)
 
 
 def decisive(
@@ -122,6 +142,7 @@ def decisive(
     >>> decisive("at_least(2)", said, ("bo", "ann")), decisive("any", said, ("bo", "ann"))
     (('j1', 'j2'), ())
     """
+    instance("objections", objections, Objections, "Write Objections(people, {member: …}).")
     asked, members = Pair.of(pair), tuple(objections.members)
     for person in asked:
         if person not in objections.people:

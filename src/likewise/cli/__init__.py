@@ -3,7 +3,7 @@
 from likewise.cli import (  # noqa: F401 - they add their commands
     benchmark,
     demo,
-    desk,
+    dockets,
     ledger,
     listing,
     serve,

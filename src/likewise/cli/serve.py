@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -38,7 +39,8 @@ def need_service(*modules: str) -> None:
 
 def needed_for(database: str) -> tuple[str, ...]:
     """The modules that a store at that address needs."""
-    return ("sqlalchemy", "psycopg") if database.startswith("postgresql") else ("sqlalchemy",)
+    driver = ("psycopg",) if database.startswith("postgresql") else ()
+    return ("sqlalchemy", "alembic", "pydantic_settings", *driver)
 
 
 @contextmanager
@@ -85,30 +87,41 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
     LIKEWISE_RATE and the other settings of likewise.service.settings. There is no encryption here:
     put a proxy with TLS before it, if others are to reach it.
     """
-    need_service("fastapi", "uvicorn", *needed_for(database))
-    from dataclasses import replace
-
+    need_service("fastapi", "uvicorn", "prometheus_client", *needed_for(database))
     import uvicorn
 
-    from likewise.service.api.telemetry import log_as_json
+    from likewise.service.logging import log_as_json
     from likewise.service.settings import Settings
 
-    settings = replace(Settings.from_environment(os.environ), database=database, demo=demo)
+    settings = Settings(database=database, demo=demo)
     shown = f"[{host}]" if ":" in host else host
     _greet(settings, f"http://{shown}:{port}")
     log_as_json()
     # Other processes learn of the settings in this way.
     os.environ.update(settings.to_environment())
-    uvicorn.run(
-        "likewise.service.app:from_environment",
-        factory=True,
-        host=host,
-        port=port,
-        workers=workers,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-    )
+    with _counting_together(workers):
+        uvicorn.run(
+            "likewise.service.app:from_environment",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+        )
+
+
+@contextmanager
+def _counting_together(workers: int) -> Iterator[None]:
+    """For several processes, a folder of their own in which they count for /metrics."""
+    if workers == 1:
+        yield
+        return
+    name = "PROMETHEUS_MULTIPROC_DIR"
+    with TemporaryDirectory(prefix="likewise-metrics-", dir=os.environ.get(name)) as folder:
+        os.environ[name] = folder
+        yield
 
 
 def _greet(settings: Settings, address: str) -> None:

@@ -4,9 +4,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from likewise.evaluation.comparator import BestFair, Faced, best_fair_policy
+    from likewise.evaluation.comparator import BestFair, Faced, best_fair_policy, faced_rounds
     from likewise.evaluation.comparator_rows import ComparatorError
-    from likewise.evaluation.faced import faced_rounds
 
 # Looked up when they are first used: they need scipy, and counting does not.
 _HOMES = {
@@ -14,7 +13,7 @@ _HOMES = {
     "ComparatorError": "comparator_rows",
     "Faced": "comparator",
     "best_fair_policy": "comparator",
-    "faced_rounds": "faced",
+    "faced_rounds": "comparator",
 }
 
 __all__ = ["BestFair", "ComparatorError", "Faced", "best_fair_policy", "faced_rounds"]

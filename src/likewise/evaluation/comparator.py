@@ -3,14 +3,14 @@
 A sequence of rounds becomes points that occur, a cost for each and a bound for each pair of them
 (:func:`demands`); the program over those is solved with few of the pairs at a time
 (:mod:`likewise.evaluation.comparator_rows`); and the policy that comes out is held against every
-round as it was, so that a wrong answer is an error and not a figure.
+round as it was, so that a wrong solution is an error and not a figure.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,8 +20,10 @@ from likewise.evaluation.comparator_forms import Cells, Form, Grids, Members
 from likewise.evaluation.comparator_rows import ComparatorError, Demands, Solution, solve
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass, Listed, Points, Segments, Staircases
+from likewise.validation import instance, items, real
+from likewise.worlds import Encounter
 
-__all__ = ["FAIR_WITHIN", "BestFair", "Faced", "best_fair_policy"]
+__all__ = ["FAIR_WITHIN", "BestFair", "Faced", "best_fair_policy", "faced_rounds"]
 
 FAIR_WITHIN = 1e-8
 """By how much the policy that is returned may break a constraint; by more is an error."""
@@ -31,7 +33,7 @@ ERROR_WITHIN = 1e-8
 
 @dataclass(frozen=True, eq=False)
 class Faced:
-    """What a round asked of any policy: people, their labels, and the pivot of every pair.
+    """A round as every policy faces it: people, their labels, and the pivot of every pair.
 
     ``points`` are the people as the hypothesis class sees them (``hypotheses.locate(people)``),
     ``labels`` is (k,) of 0 and 1, and ``pivots`` is (k, k), symmetric, in units of 2^-20; its
@@ -46,6 +48,11 @@ class Faced:
     pivots: IntArray
 
     def __post_init__(self) -> None:
+        for name in ("points", "labels", "pivots"):
+            if not isinstance(getattr(self, name), np.ndarray) or not getattr(self, name).ndim:
+                raise ParameterError(
+                    f"Faced.{name}", "must be an array", getattr(self, name), "See faced_rounds."
+                )
         k = len(self.points)
         labels, pivots = self.labels, self.pivots
         if labels.shape != (k,) or not ((labels == 0) | (labels == 1)).all():
@@ -64,6 +71,33 @@ class Faced:
             raise AuditError(
                 "Faced.pivots must be symmetric and at least 0, as distances are; they are not."
             )
+
+
+def faced_rounds(
+    encounters: Iterable[Encounter],
+    hypotheses: HypothesisClass,
+    progress: Callable[[int], None] = lambda t: None,  # noqa: ARG005
+) -> list[Faced]:
+    """The rounds as they were met, as the comparator needs them; ``progress`` hears of each.
+
+    >>> from likewise.worlds import Loans
+    >>> world = Loans(seed=1)
+    >>> len(faced_rounds([world.encounter(1)], world.hypotheses())[0].labels)
+    8
+    """
+    if not isinstance(hypotheses, HypothesisClass):
+        raise ParameterError(
+            "hypotheses", "must be a hypothesis class", hypotheses, "Make one: Pool(…)."
+        )
+    if not isinstance(encounters, Iterable) or isinstance(encounters, np.ndarray):
+        raise ParameterError("encounters", "must be a list", encounters, "List them.")
+    faced = []
+    for t, encounter in enumerate(encounters, start=1):
+        instance("encounters", encounter, Encounter, "World.course() makes them.")
+        points = hypotheses.locate(encounter.people)
+        faced.append(Faced(points, encounter.labels, encounter.pivots.distance))
+        progress(t)
+    return faced
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +171,9 @@ def best_fair_policy(
     (0.75, 0.25)
     """
     start = time.perf_counter()
+    listed = items("best_fair_policy.rounds", rounds, "List what was faced: faced_rounds(…).")
+    rounds = [instance("rounds", one, Faced, "faced_rounds(…) makes them.") for one in listed]
+    slack = real("best_fair_policy.slack", slack, "It is alpha − eps.")
     if not (math.isfinite(slack) and slack >= 0):
         raise ParameterError(
             "best_fair_policy.slack",
@@ -185,7 +222,7 @@ def _check_points(points: Sequence[Points], shape: tuple[int, ...], largest: int
 
 
 def demands(points: int, place: IntArray, rounds: Sequence[Faced], slack: float) -> Demands:
-    """What all rounds together ask of the scores of the points that occur.
+    """Join the demands of all rounds on the scores of the points that occur.
 
     A point's cost is the number of its people with label 0 less that with label 1; a pair of
     points keeps the smallest of its bounds; a bound of 1 or more asks nothing and is left out.
@@ -231,7 +268,7 @@ def _checked(found: Solution, rounds: Sequence[Faced], slack: float, start: floa
     if violation > FAIR_WITHIN:
         raise ComparatorError(
             f"The policy found breaks a constraint by {violation:.3g}; at most {FAIR_WITHIN:g} is "
-            f"accepted. The solver's answer is not fair, so there is no comparator."
+            f"accepted. The solver's policy is not fair, so there is no comparator."
         )
     for name, value in (("value", found.value), ("lower bound", found.bound)):
         if abs(error - value) > ERROR_WITHIN * people:

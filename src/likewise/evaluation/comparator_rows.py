@@ -27,7 +27,7 @@ is solved so much faster that more of them are worth it."""
 
 
 class ComparatorError(LikewiseError, RuntimeError):
-    """The best fair policy was not found: the solver gave up, or its answer did not check."""
+    """The best fair policy was not found: the solver gave up, or its policy did not check."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Demands:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A policy, the value of the last program, and a lower bound on the value of the whole one."""
+    """A policy, the value of the last program, and a lower bound on the value of the full one."""
 
     policy: FloatArray
     value: float

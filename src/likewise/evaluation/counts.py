@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from likewise.errors import ParameterError
 from likewise.game import Transcript
 from likewise.learning.bounds import bounds
+from likewise.validation import instance, optional_real, reals
 
 __all__ = ["Summary", "growth_exponent", "summarise", "summary_json", "trace_csv"]
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What is counted, as the documentation defines it.
+    """The counts of a game, as the documentation defines them.
 
     ``error_rate`` is that of the policies π^t, ``realised_error_rate`` that of the decisions.
     ``violations`` counts rounds in which some gap under π^t exceeds d_pivot + alpha; ``reports``
@@ -49,6 +51,8 @@ class Summary:
 
 def summarise(transcript: Transcript, comparator_error: float | None = None) -> Summary:
     """Count; ``comparator_error`` is the number of errors of the best fair policy in hindsight."""
+    instance("transcript", transcript, Transcript, "play(…) makes one.")
+    comparator_error = optional_real("comparator_error", comparator_error, "None without one.")
     people = int(transcript.people.sum())
     error = float(transcript.error.sum())
     quarter = max(1, transcript.rounds // 4)
@@ -70,7 +74,7 @@ def summarise(transcript: Transcript, comparator_error: float | None = None) -> 
 
 
 def summary_json(transcript: Transcript, summary: Summary, seconds: float) -> dict[str, Any]:
-    """What ``likewise simulate --json`` prints."""
+    """The object that ``likewise simulate --json`` prints."""
     learner = transcript.learner
     # Audit and labels come together; with one-sided labels, the rejected are charged at once.
     pieces = 2 if learner.pricing.one_sided else 1
@@ -105,9 +109,16 @@ def growth_exponent(rounds: Sequence[int], counts: Sequence[float]) -> float:
     >>> round(growth_exponent([500, 2000, 8000], [10, 20, 40]), 3)
     0.5
     """
-    if min(counts) <= 0:
+    horizons = reals("rounds", rounds, "List horizons: [500, 2000].")
+    counted = reals("counts", counts, "List a count for each horizon.")
+    if len(horizons) != len(counted) or len(set(horizons)) < 2 or not min(horizons) > 0:
+        raise ParameterError(
+            "rounds", "must be different horizons, at least two, with a count each", rounds,
+            "A slope needs two points.",
+        )  # fmt: skip
+    if not all(math.isfinite(number) for number in (*horizons, *counted)) or min(counted) <= 0:
         return math.nan
-    x, y = np.log(np.array(rounds, dtype=float)), np.log(np.array(counts, dtype=float))
+    x, y = np.log(np.array(horizons)), np.log(np.array(counted))
     x, y = x - x.mean(), y - y.mean()
     return float((x * y).sum() / (x * x).sum())
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -126,10 +125,9 @@ Feedback that comes so late never arrives.
 
 
 def selection_named(name: str, seed: int) -> Selection:
-    """A registered selection of pairs; one that has a seed gets this one.
+    """A registered selection of pairs; one that chooses at random gets this seed.
 
     >>> selection_named("random", 7), selection_named("first", 7)
     (RandomPair(seed=7), FirstPair())
     """
-    kind: Callable[..., Selection] = SELECTIONS[name]
-    return kind(seed=seed) if "seed" in inspect.signature(kind).parameters else kind()
+    return SELECTIONS[name].make(seed)

@@ -24,17 +24,20 @@ from likewise.learning.decisions import upcoming
 from likewise.learning.primal import Frozen
 from likewise.randomness import Purpose
 from likewise.schema import People
+from likewise.validation import flag, instance, integer
 from likewise.worlds import Course, Encounter, World
 
 __all__ = ["PolicyView", "play"]
 
 EVALUATION_DRAWS = 5000
 VIEW_DRAWS = 1000
+# More would not fit into memory.
+MOST_DRAWS = 10**9
 
 
 @dataclass(frozen=True, eq=False)
 class PolicyView:
-    """What the world sees of the policy that is about to be deployed (see worlds.base.View)."""
+    """The policy about to be deployed, as far as the world may see it (see worlds.base.View)."""
 
     state: State
 
@@ -61,22 +64,22 @@ def play(
     progress: Callable[[Moment], None] = lambda moment: None,  # noqa: ARG005
 ) -> Transcript:
     """Play some rounds. ``delay`` says how late audits and labels come; ``keep`` which moments to
-    keep whole; ``progress`` sees each of them; ``record`` keeps what the world did, for those who
+    keep in full; ``progress`` sees each of them; ``record`` keeps what the world did, for those who
     look for the best fair policy in hindsight.
 
     Where the player knows π^t, violations are counted on it exactly; otherwise from
     ``evaluation_draws`` draws a round, which have a random purpose of their own and are not oracle
     calls of the learner. They are counted in every round, audited or not.
     """
-    if rounds < 1:
-        raise ParameterError("rounds", "must be at least 1", rounds, "Play at least one round.")
-    if min(delay.rounds, rounds - 1) >= learner.open_limit:
-        raise ParameterError(
-            "delay", f"must be below the learner's open_limit of {learner.open_limit}",
-            delay.rounds, "Rounds stay open until their feedback comes; allow for more of them.",
-        )  # fmt: skip
+    rounds = integer("rounds", rounds, 1, 1 << 32, "Play at least one round.")
+    chosen = LargestGap() if selection is None else selection
+    _check_game(world, learner, rounds, chosen, delay, (keep, progress))
+    record = flag("record", record, "Say which.")
+    draws = integer(
+        "evaluation_draws", evaluation_draws, 1, MOST_DRAWS, "Violations are counted on them."
+    )
     state, alpha = State.start(learner), to_units(learner.alpha)
-    table = _Table(world.course(), selection or LargestGap(), Inbox(delay), evaluation_draws)
+    table = _Table(world.course(), chosen, Inbox(delay), draws)
     rows: list[tuple[float | int | bool, ...]] = []
     kept: list[Moment] = []
     encounters: list[Encounter] = []
@@ -96,6 +99,31 @@ def play(
     )  # fmt: skip
 
 
+def _check_game(
+    world: World,
+    learner: Learner,
+    rounds: int,
+    selection: Selection,
+    delay: Delay,
+    called: tuple[object, ...],
+) -> None:
+    """Refuse what cannot be played, before anything is."""
+    if not isinstance(selection, Selection):
+        raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
+    if not isinstance(world, World):
+        raise ParameterError("world", "must be a world", world, "Make one: Loans(seed=1).")
+    instance("learner", learner, Learner, "Make one: Learner(…).")
+    instance("delay", delay, Delay, "Write Delay(3), or parse_delay('3').")
+    for name, function in zip(("keep", "progress"), called, strict=True):
+        if not callable(function):
+            raise ParameterError(name, "must be a function", function, "Leave it out for none.")
+    if min(delay.rounds, rounds - 1) >= learner.open_limit:
+        raise ParameterError(
+            "delay", f"must be below the learner's open_limit of {learner.open_limit}",
+            delay.rounds, "Rounds stay open until their feedback comes; allow for more of them.",
+        )  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class _Table:
     """Where they meet: who arrives, which pair is reported, and when the learner hears of it."""
@@ -113,7 +141,7 @@ class _Table:
         state, deployment = deploy(state, people, panel=encounter.panel.name)
         scores = deployment.scores
         audited = drawn_for_audit(state, deployment.round)
-        found = scores[:, None] - scores[None, :] > pivots.distance + learner.sensitivity
+        found = pivots.exceeded(scores, learner.sensitivity)
         report = choose_report(found & audited, scores, people.ids, self.selection, t)
         draws, exact = (
             state.open[deployment.round].draws,

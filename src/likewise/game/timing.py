@@ -76,6 +76,10 @@ def parse_delay(text: str) -> Delay:
     >>> parse_delay("50"), parse_delay("geometric:0.02")
     (Delay(rounds=50, chance=1.0), Delay(rounds=0, chance=0.02))
     """
+    if not isinstance(text, str):
+        raise ParameterError(
+            "delay", "must be text: a number of rounds or geometric:P", text, "Write '50'."
+        )
     kind, _, value = text.partition(":")
     try:
         return Delay(chance=float(value)) if kind == "geometric" else Delay(rounds=int(text))
@@ -97,7 +101,7 @@ class Inbox:
         self._left: dict[str, int] = {}
 
     def add(self, seed: int, t: int, round_id: str, audit: Event, labels: Sequence[Event]) -> None:
-        """Post what round t will be told; each letter travels on its own."""
+        """Post all feedback on round t; each piece travels on its own."""
         stream = Stream(seed, Purpose.DELAY, t)
         letters = [audit, *labels]
         self._left[round_id] = len(letters)
@@ -105,7 +109,7 @@ class Inbox:
             self._due[t + self._delay.draw(stream, item)].append(letter)
 
     def due(self, t: int) -> Iterator[Event]:
-        """What arrives at the end of round t, in the order in which it was posted."""
+        """The events that arrive at the end of round t, in the order in which it was posted."""
         for letter in self._due.pop(t, []):
             yield letter
             self._left[letter.round] -= 1

@@ -1,4 +1,4 @@
-"""What a game leaves behind: every round in numbers, and some of them whole."""
+"""The transcript of a game: every round in numbers, and some of them in full."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from likewise.auditing import exceeding_pairs
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.game.timing import AT_ONCE, Delay
 from likewise.learning import Deployment, Learner, State
@@ -52,13 +53,12 @@ class Moment:
 
     def violated(self, alpha: int) -> bool:
         """Unfair^t_alpha(π^t): whether some gap under π^t exceeds d_pivot + alpha."""
-        gaps = self.policy[:, None] - self.policy[None, :]
-        return bool((gaps > self.pivots + alpha).any())
+        return bool(exceeding_pairs(self.policy, self.pivots, alpha).any())
 
 
 @dataclass(frozen=True, eq=False)
 class Transcript:
-    """A whole game: what happened in every round, and the state at the end."""
+    """A complete game: what happened in every round, and the state at the end."""
 
     COLUMNS: ClassVar = (
         "error", "wrong", "people", "violation", "audited", "reported", "lam", "calls",

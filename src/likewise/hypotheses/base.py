@@ -1,4 +1,4 @@
-"""What every hypothesis class offers: people become points, costs add up, the least is found.
+"""The contract of a hypothesis class: people become points, costs add up, the least is found.
 
 A round's loss is a short list of signed costs on points: a cost c at x means that predicting 1
 at x costs c. A class keeps the sum of all of them in one array of integers whose meaning is
@@ -23,7 +23,7 @@ from likewise.schema import FeatureSchema, People
 __all__ = ["Bits", "ExactWeights", "HypothesisClass", "Points"]
 
 Bits = npt.NDArray[np.uint8]
-# What a class makes of people: cells (k,), or the predictions of all its members (k, N).
+# People as a class sees them: cells (k,), or the predictions of all its members (k, N).
 Points = npt.NDArray[Any]
 
 
@@ -32,6 +32,15 @@ class HypothesisClass(ABC):
 
     A hypothesis is written as a short array of integers, its code. Ties are broken towards
     the smallest code, the same way every time.
+
+    A class whose hypotheses can be listed is best made from
+    :class:`~likewise.hypotheses.listed.base.Listed`, which needs their predictions and no more. Any
+    other subclass gives all that is abstract here; with :class:`ExactWeights` beside, the exact
+    player works with it too, otherwise Context-FTPL does. Everything must be a function of the
+    arguments alone, computed by integers, comparisons and + − · /, so that all machines agree. The
+    class is registered under a name (:data:`likewise.registry.HYPOTHESES`), with which its
+    :meth:`spec` begins: then states that use it can be saved, and loaded by another process.
+    ``likewise.testing.check_hypotheses`` checks all of that, by brute force where H is small.
     """
 
     schema: FeatureSchema
@@ -62,15 +71,15 @@ class HypothesisClass(ABC):
 
     @abstractmethod
     def locate(self, people: People) -> Points:
-        """Turn people into points of this class."""
+        """Turn people into points of this class: an array whose first axis is the people."""
 
     @abstractmethod
     def no_costs(self) -> IntArray:
-        """The sum of no costs at all."""
+        """The sum of no costs at all: zeros, of the shape that all sums of costs have."""
 
     @abstractmethod
     def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
-        """The costs with one more on every point, as a new array."""
+        """The costs with one more on every point, as a new array; ``costs`` is read-only."""
 
     @abstractmethod
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
@@ -90,25 +99,27 @@ class HypothesisClass(ABC):
 
     @abstractmethod
     def spec(self) -> dict[str, Any]:
-        """The class as JSON."""
+        """The class as JSON: ``{"class": its name, "schema": self.schema.spec(), …}``."""
 
     @classmethod
     @abstractmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> HypothesisClass:
-        """Read the class from its JSON."""
+        """Read the class from its JSON; exactly what :meth:`spec` wrote."""
 
 
 class ExactWeights(ABC):
-    """A class over which exponential weights can be computed exactly.
+    """A class over which exponential weights can be computed exactly, for the exact player.
 
-    π(h) ∝ exp(−cost(h)/temperature), as integer weights (see :mod:`likewise.hypotheses.weights`).
+    π(h) ∝ exp(−cost(h)/temperature), as integer weights (see :mod:`likewise.hypotheses.weights`):
+    :meth:`approval` and :meth:`draw` must speak of exactly the same policy. Costs and temperature
+    are in units of 2^-20. A class inherits from this beside :class:`HypothesisClass`.
     """
 
     @abstractmethod
     def approval(
         self, costs: IntArray, temperature: float, points: Points
     ) -> list[tuple[int, int]]:
-        """π(x) of every point as a fraction of integers; the temperature is in units."""
+        """π(x) of every point as a fraction of integers, (weight that approves, all weight)."""
 
     @abstractmethod
     def draw(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise.errors import HypothesisError
+from likewise.errors import HypothesisError, ParameterError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits, HypothesisClass
+from likewise.validation import as_array
 
 __all__ = ["greedy_separating_set", "verify_separating_set"]
 
@@ -20,6 +21,12 @@ def greedy_separating_set(bits: Bits) -> IntArray:
     >>> greedy_separating_set(np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0]], dtype=np.uint8)).tolist()
     [0, 1]
     """
+    bits = as_array(bits)
+    if bits.ndim != 2 or bits.dtype.kind not in "biu" or bits.max(initial=0) > 1:
+        raise HypothesisError(
+            f"A table must be of 0s and 1s, a row for each hypothesis; got {bits.dtype} of shape "
+            f"{bits.shape}."
+        )
     rows = len(bits)
     group = np.zeros(rows, dtype=np.int64)
     chosen: list[int] = []
@@ -42,9 +49,13 @@ def greedy_separating_set(bits: Bits) -> IntArray:
 
 
 def verify_separating_set(hypotheses: HypothesisClass) -> bool:
-    """Whether all hypotheses of a listable class differ on its separating set.
+    """Test whether all hypotheses of a listable class differ on its separating set.
 
     *Definition "Separating set".*
     """
+    if not isinstance(hypotheses, HypothesisClass):
+        raise ParameterError(
+            "hypotheses", "must be a hypothesis class", hypotheses, "Make one: Pool(…), …."
+        )
     on_set = hypotheses.predict(hypotheses.codes(), hypotheses.separating_points())
     return len(np.unique(on_set, axis=0)) == hypotheses.size

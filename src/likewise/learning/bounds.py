@@ -1,4 +1,4 @@
-"""What is guaranteed for a run's own parameters, as numbers, and whether they say anything.
+"""Bounds: the guarantees for a run's own parameters, as numbers, and whether they say anything.
 
 The paper's bounds are computed from the inequalities of its proofs, not from the O(·) of its
 statements. A bound is *informative* if it is below what holds for any learner at all: k·T errors,
@@ -11,12 +11,15 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from likewise.learning.costs import Lifted
 from likewise.learning.learner import Learner
-from likewise.learning.pricing import Lifted
 from likewise.learning.schedules import Paper, PaperOneSided, SelfTuned
-from likewise.validation import integer
+from likewise.validation import instance, integer
 
 __all__ = ["Bound", "bounds"]
+
+# Beyond that nobody waits, and sums over rounds take seconds.
+LONGEST = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,10 @@ def bounds(
     estimate ``direct``, late feedback together with audits of a share, and late one-sided labels of
     exponential weights.
     """
+    instance("learner", learner, Learner, "Make one: Learner(…).")
+    rounds = integer("rounds", rounds, 1, None, "It is T, the number of rounds.")
     if delay is not None:
-        delay = integer("delay", delay, 0, None, "It counts rounds.")
+        delay = integer("delay", delay, 0, LONGEST, "It counts rounds.")
     if pieces is not None:
         pieces = integer("pieces", pieces, 1, None, "All at once is one piece.")
     if learner.ignores_reports or delay is None or (delay and learner.audit_share < 1):
@@ -75,11 +80,12 @@ def bounds(
     schedule, one_sided = learner.schedule, learner.pricing.one_sided
     if one_sided and not isinstance(learner.pricing, Lifted):
         return ()
-    if isinstance(schedule, Paper):
+    if isinstance(schedule, Paper):  # its horizon is bounded already
         fits = rounds == schedule.horizon and delay == 0 and learner.audit_share == 1
         return (_paper(learner, schedule, rounds),) if fits else ()
     if not isinstance(schedule, SelfTuned):
         return ()
+    rounds = integer("rounds", rounds, 1, LONGEST, "It is T, the number of rounds.")
     if one_sided and delay and learner.primal.exact:
         return ()
     parts = min(delay + 1, delay + 1 if pieces is None else pieces)

@@ -1,4 +1,4 @@
-"""What the learner decides: a round's policy, and its draws for a batch of people."""
+"""Decisions: a round's policy, and its draws for a batch of people."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from likewise.errors import EventRefused
 from likewise.events import Decided, Decision, Person
 from likewise.fixed_point import ONE, to_units
 from likewise.hypotheses import Points
+from likewise.learning.costs import Direct
 from likewise.learning.event_checks import open_round
 from likewise.learning.learner import Learner
-from likewise.learning.pricing import Direct
 from likewise.learning.primal import Frozen
 from likewise.learning.state import State
 from likewise.randomness import Purpose, Stream
@@ -36,7 +36,7 @@ def upcoming(state: State) -> Frozen:
 
 
 def decide(state: State, round_id: str) -> Decided:
-    """What the learner decides about the batch that arrived last; changes nothing.
+    """Decide on the batch that arrived last; the state does not change.
 
     Scores come from draws of the batch's own, and the decision from one more draw that none of
     them has seen.
@@ -67,12 +67,13 @@ def decide(state: State, round_id: str) -> Decided:
 
 
 def drawn_for_audit(state: State, round_id: str) -> bool:
-    """Whether the lottery drew the round for audit, with the learner's ``audit_share``.
+    """Look up whether the lottery drew the round for audit, with the learner's ``audit_share``.
 
     The lottery is held when the round opens, with random numbers of its own, so that neither the
     policy nor the people have anything to do with it, and anybody who knows the seed can check it.
     """
-    return lottery(state.learner, open_round(state, round_id).number)
+    number = open_round(state, round_id).number
+    return lottery(state.learner, number)
 
 
 def lottery(learner: Learner, number: int) -> bool:

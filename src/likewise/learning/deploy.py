@@ -9,13 +9,14 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import EventRefused, PeopleError
+from likewise.errors import EventRefused, PeopleError, shown
 from likewise.events import Arrived, Audited, Closed, Labelled, Person, Sealed
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.learning.decisions import decide
 from likewise.learning.fold import apply
 from likewise.learning.state import State
 from likewise.schema import People
+from likewise.validation import instance
 
 __all__ = ["Deployment", "deploy", "learn"]
 
@@ -30,7 +31,7 @@ class Reported(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Deployment:
-    """What was decided about a round's people: scores in units of 2^-20, and decisions."""
+    """The decisions on a round's people: scores in units of 2^-20, and decisions."""
 
     round: str
     ids: tuple[str, ...]
@@ -50,6 +51,8 @@ def deploy(
 
     Without a ``round_id`` rounds are called r1, r2, ….
     """
+    instance("state", state, State, "State.start(learner) makes one.")
+    instance("people", people, People, "Make them with the schema: schema.people(rows).")
     wanted = state.learner.hypotheses.schema
     if people.schema is not wanted and people.schema.digest != wanted.digest:
         raise PeopleError(
@@ -82,9 +85,17 @@ def learn(
     with one-sided labels, by id for those who were approved. Feedback that comes bit by bit is
     for :func:`~likewise.learning.apply`.
     """
+    instance("deployment", deployment, Deployment, "It is what deploy(…) returned.")
     name = deployment.round
     state = apply(state, _audited(name, report))
     if not isinstance(labels, Mapping):
+        if not (isinstance(labels, np.ndarray) and labels.ndim == 1) and (
+            isinstance(labels, str | bytes) or not isinstance(labels, Sequence)
+        ):
+            raise EventRefused(
+                f"Round {name!r}: labels must be by id, or a list for everybody in order; got "
+                f"{shown(labels)}. Where none is known yet, write labels={{}}."
+            )
         if state.learner.pricing.one_sided:
             raise EventRefused(
                 f"Round {name!r}: labels are one-sided. Give them by id, for those who were "
@@ -104,12 +115,14 @@ def learn(
 def _audited(name: str, report: Sequence[tuple[str, str]] | Reported | None) -> Audited:
     if report is None:
         return Audited(name, "unaudited")
-    listed = report if isinstance(report, Sequence) else report.pairs
-    for pair in listed:
-        if isinstance(pair, str) or len(pair) != 2:
-            raise EventRefused(
-                f"Round {name!r}: a report is a list of pairs (over, under) of ids; got "
-                f"{report!r}. For one pair write [(over, under)]."
-            )
-    pairs = tuple((over, under) for over, under in listed)
-    return Audited(name, "report" if pairs else "quiet", pairs)
+    listed = getattr(report, "pairs", report)
+    pairs = listed if isinstance(listed, Sequence) and not isinstance(listed, str | bytes) else None
+    if pairs is None or not all(
+        isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs
+    ):
+        # A generator that has been read already would look like a quiet panel.
+        raise EventRefused(
+            f"Round {name!r}: a report is a list of pairs (over, under) of ids; got "
+            f"{shown(report)}. For one pair write [(over, under)]."
+        )
+    return Audited(name, "report" if pairs else "quiet", tuple((a, b) for a, b in pairs))

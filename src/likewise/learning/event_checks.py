@@ -1,15 +1,16 @@
-"""What the fold does not let in, and how it says so."""
+"""Checks of the fold: an event that does not fit is refused, with the reason and the remedy."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from likewise.errors import EventRefused
+from likewise.errors import EventRefused, shown
 from likewise.events import Arrived, Audited, Decision, Labelled, Overridden, Person
 from likewise.fixed_point import ONE
 from likewise.learning.learner import Learner
 from likewise.learning.primal.exponential_weights import LARGEST_INVERSE
 from likewise.learning.state import OpenRound, State
+from likewise.validation import instance
 
 __all__ = [
     "check_decision",
@@ -17,16 +18,20 @@ __all__ = [
     "check_override",
     "check_pairs",
     "check_seen",
+    "checked_label",
     "checked_people",
     "open_round",
     "same_person",
 ]
 
 
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
+
+
 def check_id(name: object, what: str) -> None:
     """Ids are text that can be written to a file; anything else would come back as another id."""
     if not isinstance(name, str) or not name:
-        raise EventRefused(f"{what} must be text that is not empty; got {name!r}. Use str(…).")
+        raise EventRefused(f"{what} must be text that is not empty; got {shown(name)}. Use str(…).")
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -35,6 +40,8 @@ def check_id(name: object, what: str) -> None:
 
 def open_round(state: State, round_id: str) -> OpenRound:
     """The open round of that id."""
+    instance("state", state, State, "State.start(learner) makes one.")
+    check_id(round_id, "A round's id")
     if round_id in state.open:
         return state.open[round_id]
     if round_id in state.closed:
@@ -57,8 +64,6 @@ def checked_people(event: Arrived, round_: OpenRound, state: State) -> tuple[Per
             f"Round {round_.id!r} would have {len(round_.people) + len(event.people)} people; this "
             f"learner was made for at most k = {limit}. Split the batch into rounds."
         )
-    for person in event.people:
-        check_id(person.id, "A person's id")
     ids = [p.id for p in round_.people + event.people]
     if twice := sorted({p for p in ids if ids.count(p) > 1}):
         raise EventRefused(f"Round {round_.id!r}: {', '.join(map(repr, twice))} arrived twice.")
@@ -69,7 +74,7 @@ def checked_people(event: Arrived, round_: OpenRound, state: State) -> tuple[Per
                 f"Person {person.id!r} has {len(person.features)} features; the schema has "
                 f"{len(schema)}: {', '.join(schema.names)}."
             )
-    found = schema.people([p.features for p in event.people], [p.id for p in event.people])
+    found = schema.encoded([p.features for p in event.people], [p.id for p in event.people])
     rows = zip(found.ids, found.x.tolist(), strict=True)
     return tuple(Person(name, tuple(row)) for name, row in rows)
 
@@ -101,11 +106,11 @@ def check_pairs(event: Audited, round_: OpenRound, sensitivity: int) -> None:
 
 
 def same_person(one: Person, other: Person) -> bool:
-    """Whether id and features agree; a value that is missing agrees with one that is missing."""
+    """Compare id and features; a value that is missing agrees with one that is missing."""
     try:
         # None is a missing value too.
         mine, theirs = (np.array(p.features, dtype=np.float64) for p in (one, other))
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         return False
     return one.id == other.id and np.array_equal(mine, theirs, equal_nan=True)
 
@@ -168,6 +173,24 @@ def check_override(event: Overridden, round_: OpenRound, *, one_sided: bool) -> 
             f"Round {round_.id!r}, person {event.person!r}: the label is known, so the decision "
             f"was carried out and cannot be overridden any more."
         )
+
+
+def checked_label(event: Labelled, round_: OpenRound) -> int:
+    """The label as 0 or 1, of somebody in a round that is sealed."""
+    label = event.label
+    if not isinstance(label, _NUMBERS) or label not in (0, 1):
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: a label must be 0 or 1; got "
+            f"{shown(label)}. Leave out labels that are not known."
+        )
+    if round_.panel is None:
+        raise EventRefused(f"Round {round_.id!r} must be sealed before labels come in.")
+    if event.person not in round_.decisions:
+        raise EventRefused(
+            f"Round {round_.id!r} has no person {event.person!r} to label; it has "
+            f"{', '.join(map(repr, round_.decisions))}."
+        )
+    return int(label)
 
 
 def check_seen(event: Labelled, round_: OpenRound, *, one_sided: bool) -> None:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from likewise.errors import EventRefused
+from likewise.errors import EventRefused, shown
 from likewise.events import (
     Arrived,
     Audited,
@@ -35,11 +35,13 @@ from likewise.learning.event_checks import (
     check_override,
     check_pairs,
     check_seen,
+    checked_label,
     checked_people,
     open_round,
     same_person,
 )
 from likewise.learning.state import REMEMBERED, OpenRound, State
+from likewise.validation import instance
 
 __all__ = ["apply"]
 
@@ -55,6 +57,7 @@ def apply(state: State, event: Event) -> State:
     >>> apply(state, Arrived("monday", (ann,))).opened
     1
     """
+    instance("state", state, State, "State.start(learner) makes one.")
     for field, what in (("round", "A round's id"), ("person", "A person's id")):
         if hasattr(event, field):
             check_id(getattr(event, field), what)
@@ -63,7 +66,7 @@ def apply(state: State, event: Event) -> State:
 
 @singledispatch
 def _apply(event: object, state: State) -> State:  # noqa: ARG001
-    raise EventRefused(f"{event!r} is not an event.")
+    raise EventRefused(f"{shown(event)} is not an event.")
 
 
 def _with_round(state: State, round_: OpenRound, **changes: object) -> State:
@@ -84,6 +87,8 @@ def _arrived(event: Arrived, state: State) -> State:
     new = event.round not in state.open
     state = _opened(state, event.round) if new else state
     round_ = state.open[event.round]
+    for person in event.people:
+        check_id(person.id, "A person's id")
     known = {p.id: p for p in round_.people}
     if all(p.id in known and same_person(p, known[p.id]) for p in event.people):
         return state
@@ -122,6 +127,8 @@ def _decided(event: Decided, state: State) -> State:
     decided = [d.person for d in event.decisions]
     if not decided:
         raise EventRefused(f"Round {round_.id!r}: a Decided event must decide on somebody.")
+    for person in decided:
+        check_id(person, "A person's id")
     if all(round_.decisions.get(d.person) == d for d in event.decisions):
         return state
     expected = [p.id for p in round_.undecided]
@@ -247,20 +254,7 @@ def _charge_report(state: State, round_: OpenRound) -> State:
 @_apply.register
 def _labelled(event: Labelled, state: State) -> State:
     round_ = open_round(state, event.round)
-    label = event.label
-    if not np.isscalar(label) or label not in (0, 1):
-        raise EventRefused(
-            f"Round {round_.id!r}, person {event.person!r}: a label must be 0 or 1; got {label!r}. "
-            f"Leave out labels that are not known."
-        )
-    if round_.panel is None:
-        raise EventRefused(f"Round {round_.id!r} must be sealed before labels come in.")
-    if event.person not in round_.decisions:
-        raise EventRefused(
-            f"Round {round_.id!r} has no person {event.person!r} to label; it has "
-            f"{', '.join(map(repr, round_.decisions))}."
-        )
-    label = int(label)
+    label = checked_label(event, round_)
     if event.person in round_.labels:
         if round_.labels[event.person] == label:
             return state

@@ -8,32 +8,56 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
-from likewise.errors import ParameterError
+from likewise.errors import ParameterError, shown
 from likewise.fixed_point import ONE, from_units, to_units
-from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec
+from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec, class_to_spec
 from likewise.learning import primal
+from likewise.learning.costs import Lifted, Pricing, pricing_named
 from likewise.learning.margins import Margins
-from likewise.learning.pricing import Lifted, Pricing, pricing_named
-from likewise.learning.schedules import Paper, Schedule, SelfTuned, schedule_from_spec
+from likewise.learning.schedules import (
+    Paper,
+    Schedule,
+    SelfTuned,
+    schedule_from_spec,
+    schedule_to_spec,
+)
 from likewise.oracles import ENGINES
 from likewise.registry import PLAYERS
-from likewise.validation import integer, real
+from likewise.validation import choice, flag, integer, members, real
 
 __all__ = ["Learner", "player_named"]
 
 ALGORITHM = "likewise-algorithm/1"
 
+# What a stored learner means by a setting that it does not name: the setting did not exist when it
+# was written, and the learner did this. Defaults may change; these never do. Whoever adds a setting
+# adds its value of then here, and tests/compatibility sees to it.
+_OF_THEN: Mapping[str, Any] = {
+    "ignores_reports": False,
+    "feedback": "full",
+    "estimate": "lifted",
+    "audit_share": 1.0,
+    "open_limit": 10_000,
+}
+# The same for the parameters of schedules, by the schedule's name.
+_SCHEDULES_OF_THEN: Mapping[str, Mapping[str, Any]] = {"self-tuned": {"late_by": 0}}
+
 # Below this many units rounding would change the weight of a label by more than 3 %.
 SMALLEST_LABEL_COST = 16
+# More people than that in a round would weigh next to nothing each.
+MOST_PEOPLE = 1 << 31
 # A report weighs one over the share; a panel seen less often than that teaches nothing.
 SMALLEST_SHARE = 0.001
 
 
 def player_named(name: str, hypotheses: HypothesisClass, engine: str) -> primal.Player:
     """A primal player by name; ``auto`` is the exact one where the class allows it."""
-    if name == "auto":
+    if isinstance(name, str) and name == "auto":
         name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "context-ftpl"
-    return PLAYERS[name].make(engine)
+    kind = PLAYERS[name]
+    player = kind.make(engine)
+    PLAYERS.check_name(player.name, kind)
+    return player
 
 
 @dataclass(frozen=True)
@@ -87,25 +111,32 @@ class Learner:
                 self.schedule,
                 "Make one: SelfTuned() or Paper(T).",
             )
-        k = integer("k", self.k, 1, None, "It is the most people in a round.")
-        object.__setattr__(self, "k", k)
-        seed = integer("seed", self.seed, 0, 1 << 64, "Take any such number.")
-        object.__setattr__(self, "seed", seed)
-        if self.engine not in ENGINES:
-            raise ParameterError(
-                "engine", f"must be one of {', '.join(ENGINES)}", self.engine, "They all agree."
-            )
-        limit = integer("open_limit", self.open_limit, 1, None, "It bounds the size of a state.")
-        object.__setattr__(self, "open_limit", limit)
+        choice("engine", self.engine, ENGINES, "They all agree.")
+        why = "It is the most people in a round."
+        plain = {
+            "k": integer("k", self.k, 1, None, why),
+            "alpha": real("alpha", self.alpha, "Give a number such as 0.3."),
+            "eps": real("eps", self.eps, "Give a number such as 0.3."),
+            "seed": integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
+            "open_limit": integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
+            "audit_share": self._share(),
+            "ignores_reports": flag("ignores_reports", self.ignores_reports, "Say which."),
+        }
+        if plain["k"] > MOST_PEOPLE:
+            raise ParameterError("k", f"must be at most {MOST_PEOPLE}", self.k, why)
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        self._check_schedule()
+
+    def _share(self) -> float:
+        """On the grid, so that a round weighs one over exactly the chance that it is drawn with."""
         share = real("audit_share", self.audit_share, "1 is the default.")
         if not SMALLEST_SHARE <= share <= 1:
             raise ParameterError(
                 "audit_share", f"must be in [{SMALLEST_SHARE}, 1]", self.audit_share,
                 "It is the probability with which a round is audited.",
             )  # fmt: skip
-        # On the grid, so that a round weighs one over exactly the chance with which it is drawn.
-        object.__setattr__(self, "audit_share", from_units(to_units(share)))
-        self._check_schedule()
+        return from_units(to_units(share))
 
     def _check_schedule(self) -> None:
         """The schedule must fit the player and the feedback."""
@@ -144,13 +175,13 @@ class Learner:
 
     @cached_property
     def pricing(self) -> Pricing:
-        """What labels cost, and when."""
+        """The cost of a label, and when it is charged."""
         eta = self.schedule.error_weight()
         return pricing_named(self.feedback, self.estimate, eta, self.k)
 
     @cached_property
     def label_square(self) -> float | None:
-        """What a person adds to S where the range of an estimate is not bounded, but its square is.
+        """A person's part of S where the range of an estimate is not bounded, but its square is.
 
         That is, where J = 1/π^t(x) is exact and the estimate never negative: 4·5·eta²/k (Theorem
         C'). Otherwise None, and S is the sum of squared ranges.
@@ -172,7 +203,7 @@ class Learner:
 
     @property
     def sensitivity(self) -> int:
-        """What the panel is asked at, alpha − kappa, in units."""
+        """The sensitivity that the panel is asked at: alpha − kappa, in units of 2^-20."""
         return to_units(self.margins.alpha - self.margins.kappa)
 
     @cached_property
@@ -191,7 +222,7 @@ class Learner:
 
     @property
     def resolved_schedule(self) -> Schedule:
-        """The schedule with its defaults filled in, so that a file means the same for ever."""
+        """The schedule with its defaults filled in, so that a file always means the same."""
         schedule = self.schedule
         if not isinstance(schedule, SelfTuned):
             return schedule
@@ -201,7 +232,16 @@ class Learner:
         return replace(schedule, x=x, kappa=asked.kappa, r=r)
 
     def spec(self) -> dict[str, Any]:
-        """The settings as JSON, with all defaults filled in."""
+        """The settings as JSON, with all defaults filled in; refused where nobody could read them.
+
+        A class or a schedule that is not registered has no name to be read back by.
+        """
+        class_to_spec(self.hypotheses)
+        schedule_to_spec(self.schedule)
+        return self.settings()
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as JSON, also of parts that are not registered: to be compared, not kept."""
         return {
             "algorithm": ALGORITHM,
             "hypotheses": self.hypotheses.spec(),
@@ -218,24 +258,34 @@ class Learner:
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Learner:
-        """Read the settings from their JSON."""
-        if spec.get("algorithm") != ALGORITHM:
+        """Read the settings from their JSON; see ``_OF_THEN`` for what is left out."""
+        if not isinstance(spec, Mapping) or spec.get("algorithm") != ALGORITHM:
             raise ParameterError(
-                "algorithm", f"must be {ALGORITHM!r}", spec.get("algorithm"),
+                "algorithm", f"must be {ALGORITHM!r}",
+                spec.get("algorithm") if isinstance(spec, Mapping) else spec,
                 "Another version of Likewise wrote this; use that one.",
             )  # fmt: skip
-        hypotheses = class_from_spec(spec["hypotheses"])
-        if hypotheses.schema.digest != spec["schema"]:
+        stored = dict(spec)
+        if "heeds_reports" in stored:  # its name, and its opposite, until October 2026
+            heeds = flag("heeds_reports", stored.pop("heeds_reports"), "Now ignores_reports.")
+            stored["ignores_reports"] = not heeds
+        plain = ("k", "alpha", "eps", "seed", "player", "engine")
+        needed = ("algorithm", "hypotheses", "schema", "schedule", *plain)
+        given = {**_OF_THEN, **members("learner", stored, needed, cls._PLAIN)}
+        hypotheses = class_from_spec(given["hypotheses"])
+        if hypotheses.schema.digest != given["schema"]:
             raise ParameterError(
                 "schema", "must have the hash that was recorded", hypotheses.schema.digest,
-                f"Recorded was {spec['schema']}; the features have been changed.",
+                f"Recorded was {shown(given['schema'])}; the features have been changed.",
             )  # fmt: skip
-        given = dict(spec)
-        if "heeds_reports" in given:  # its name, and its opposite, until October 2026
-            given["ignores_reports"] = not given.pop("heeds_reports")
-        plain = ("k", "alpha", "eps", "seed", "player", "engine", *cls._PLAIN)
         return cls(
             hypotheses=hypotheses,
-            schedule=schedule_from_spec(given["schedule"]),
-            **{name: given[name] for name in plain},
+            schedule=schedule_from_spec(_schedule_of_then(given["schedule"])),
+            **{name: given[name] for name in (*plain, *cls._PLAIN)},
         )
+
+
+def _schedule_of_then(spec: Any) -> Any:
+    """A stored schedule with what it left out; anything else as it is, to be refused by name."""
+    name = str(spec.get("schedule")) if isinstance(spec, Mapping) else ""
+    return {**_SCHEDULES_OF_THEN[name], **spec} if name in _SCHEDULES_OF_THEN else spec

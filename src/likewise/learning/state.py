@@ -9,12 +9,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from likewise.errors import EventRefused
+from likewise.errors import EventRefused, ParameterError
 from likewise.events import Decision, Person
-from likewise.fixed_point import IntArray, from_units
+from likewise.fixed_point import IntArray, from_units, read_only
 from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
 from likewise.learning.primal import Frozen
+from likewise.validation import instance
 
 __all__ = ["OpenRound", "State", "Tuning"]
 
@@ -25,7 +26,7 @@ REMEMBERED = 1024
 
 @dataclass(frozen=True)
 class Tuning:
-    """What the self-tuned schedule knows: the squared ranges of the losses so far.
+    """The memory of the self-tuned schedule: the squared ranges of the losses so far.
 
     ``squares`` is Σ_{tau<t} B_tau², ``pending`` what was charged since the last round opened (in
     units), and ``peak`` is max_{tau≤t} S_tau. Late costs enter when they are charged.
@@ -81,11 +82,11 @@ class OpenRound:
 
     @property
     def undecided(self) -> tuple[Person, ...]:
-        """Who has arrived and has no decision yet."""
+        """People who have arrived and have no decision yet."""
         return tuple(p for p in self.people if p.id not in self.decisions)
 
     def awaited(self, *, one_sided: bool) -> tuple[str, ...]:
-        """Whose labels may still come and count: with one-sided labels, those of the approved."""
+        """People whose labels may still come and count; if labels are one-sided, the approved."""
         return tuple(
             d.person
             for d in self.decisions.values()
@@ -98,9 +99,10 @@ class OpenRound:
 class State:
     """The learner between two events. Make one with :meth:`State.start`, change it with ``apply``.
 
-    ``lam`` is the multiplier; ``opened`` counts rounds, ``audits`` those that were audited,
-    ``reports`` those in which a pair was reported, ``calls`` the calls of the oracle, ``missing``
-    the labels that never came, ``overridden`` the decisions that somebody changed.
+    States share their arrays, which are read-only. ``lam`` is the multiplier; ``opened`` counts
+    rounds, ``audits`` those that were audited, ``reports`` those in which a pair was reported,
+    ``calls`` the calls of the oracle, ``missing`` the labels that never came, ``overridden`` the
+    decisions that somebody changed.
     """
 
     learner: Learner
@@ -116,12 +118,17 @@ class State:
     open: Mapping[str, OpenRound] = field(default_factory=lambda: MappingProxyType({}))
     closed: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        instance("State.learner", self.learner, Learner, "State.start(learner) makes a state.")
+        costs = instance("State.costs", self.costs, np.ndarray, "State.start(learner) has them.")
+        object.__setattr__(self, "costs", read_only(costs))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State):
             return NotImplemented
         plain = [f.name for f in fields(self) if f.name not in ("learner", "costs")]
         return (
-            self.learner.spec() == other.learner.spec()
+            self.learner.settings() == other.learner.settings()
             and np.array_equal(self.costs, other.costs)
             and all(getattr(self, name) == getattr(other, name) for name in plain)
         )
@@ -131,6 +138,7 @@ class State:
     @classmethod
     def start(cls, learner: Learner) -> State:
         """The state before the first event."""
+        instance("learner", learner, Learner, "Make one: Learner(…).")
         return cls(learner, learner.hypotheses.no_costs())
 
     @property
@@ -152,5 +160,8 @@ class State:
         separators = learner.hypotheses.separators
         scale = learner.schedule.scale(tuning.peak, learner.k, separators, learner.default_x)
         if not math.isfinite(scale):
-            raise OverflowError(f"The noise scale is {scale}; the costs are out of all proportion.")
+            raise ParameterError(
+                "The noise scale", "must be finite", scale,
+                "The costs are out of all proportion; take a smaller x.",
+            )  # fmt: skip
         return scale

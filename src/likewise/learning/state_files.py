@@ -10,30 +10,23 @@ however many open rounds share it; the same state always gives the same bytes.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
-from likewise.errors import LikewiseError, StateFileError
-from likewise.events import Decision, Person
+from likewise.errors import LikewiseError, StateFileError, shown
 from likewise.fixed_point import IntArray
 from likewise.learning.learner import Learner
-from likewise.learning.primal import Frozen
-from likewise.learning.state import OpenRound, State, Tuning
+from likewise.learning.state import OpenRound, State
+from likewise.learning.state_reading import COUNTS, state_from_json
+from likewise.validation import instance
 
 __all__ = ["VERSION", "dump_state", "load_state", "parse_state", "save_state"]
 
 VERSION = "likewise-state/1"
-
-_COUNTS = ("lam", "opened", "audits", "reports", "calls", "missing", "overridden")
 
 
 class _Arrays:
@@ -74,40 +67,15 @@ def _round_to_json(round_: OpenRound, arrays: _Arrays) -> dict[str, Any]:
     }
 
 
-def _round_from_json(
-    data: Mapping[str, Any], arrays: list[IntArray], learner: Learner
-) -> OpenRound:
-    frozen = None
-    if data["policy"] is not None:
-        place, scale = data["policy"]
-        frozen = Frozen(data["number"], learner.seed, arrays[place], scale, learner.copies)
-    return OpenRound(
-        id=data["id"],
-        number=data["number"],
-        frozen=frozen,
-        lam=data["lam"],
-        draws=data["draws"],
-        people=tuple(
-            Person(name, tuple(math.nan if v is None else v for v in features))
-            for name, features in data["people"]
-        ),
-        batches=data["batches"],
-        decisions=MappingProxyType({d[0]: Decision(*d) for d in data["decisions"]}),
-        panel=data["panel"],
-        outcome=data["outcome"],
-        pairs=tuple((over, under) for over, under in data["pairs"]),
-        labels=MappingProxyType(dict(data["labels"])),
-        overrides=MappingProxyType(dict(data["overrides"])),
-    )
-
-
 def dump_state(state: State) -> bytes:
     """The state as the content of a file."""
+    instance("state", state, State, "State.start(learner) makes one.")
     arrays = _Arrays()
     body = {
         "learner": state.learner.spec(),
         "costs": arrays.number(state.costs),
-        **{name: getattr(state, name) for name in _COUNTS},
+        "lam": state.lam,
+        **{name: getattr(state, name) for name in COUNTS},
         "tuning": [state.tuning.squares, state.tuning.pending, state.tuning.peak],
         "open": [_round_to_json(round_, arrays) for round_ in state.open.values()],
         "closed": list(state.closed),
@@ -119,27 +87,52 @@ def dump_state(state: State) -> bytes:
     return header.encode() + content
 
 
-def parse_state(content: bytes, source: str = "state") -> State:
-    """Read a state from the content of a file; ``source`` is named in errors."""
+def parse_state(content: bytes, source: str = "state", *, learner: Learner | None = None) -> State:
+    """Read a state from the content of a file; ``source`` is named in errors.
+
+    With a ``learner``, the state must be one of that learner's.
+    """
+    if not isinstance(content, bytes):
+        raise StateFileError(
+            f"{source} must be bytes, the content of a file; got {shown(content)}."
+        )
     checked = _checked(content, source)
     try:
-        body = json.loads(checked)
-        learner = Learner.from_spec(body["learner"])
-        shape = learner.hypotheses.no_costs().shape
-        arrays = [_array(text, shape) for text in body["arrays"]]
-        rounds = [_round_from_json(data, arrays, learner) for data in body["open"]]
-        return State(
-            learner=learner,
-            costs=arrays[body["costs"]],
-            tuning=Tuning(*body["tuning"]),
-            open=MappingProxyType({round_.id: round_ for round_ in rounds}),
-            closed=tuple(body["closed"]),
-            **{name: body[name] for name in _COUNTS},
-        )
-    except (KeyError, TypeError, ValueError, IndexError, binascii.Error, LikewiseError) as error:
+        state = state_from_json(json.loads(checked, object_pairs_hook=_object))
+    except (LikewiseError, RecursionError, ValueError) as error:
         raise StateFileError(
             f"{source}: the hash is right but the content is not a {VERSION} state: {error}"
         ) from error
+    if learner is not None:
+        _check_learner(state, learner, source)
+    return state
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; one that says a thing twice can be read in two ways."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise StateFileError("an object names the same thing twice")
+    return found
+
+
+def _check_learner(state: State, learner: Learner, source: str) -> None:
+    """Compare all settings; the engine is none of them, since every engine decides the same."""
+    instance("learner", learner, Learner, "It is the learner that you expect.")
+    there, here = state.learner.spec(), learner.spec()
+    differ = [name for name in here if name != "engine" and there[name] != here[name]]
+    if differ:
+        said = ", ".join(
+            f"{name} is {_brief(there[name])}, not {_brief(here[name])}" for name in differ
+        )
+        raise StateFileError(
+            f"{source} is a state of another learner: there {said}. Continue it with its own "
+            f"learner, load_state(path).learner, or start anew: State.start(learner)."
+        )
+
+
+def _brief(value: Any) -> str:
+    return "another" if isinstance(value, dict) else shown(value)
 
 
 def _checked(content: bytes, source: str) -> bytes:
@@ -168,24 +161,28 @@ def _checked(content: bytes, source: str) -> bytes:
     return body
 
 
-def _array(text: str, shape: tuple[int, ...]) -> IntArray:
-    array = np.frombuffer(base64.b64decode(text, validate=True), dtype="<i8").astype(np.int64)
-    if array.shape != shape:
-        raise ValueError(f"an array has shape {array.shape}, the class needs {shape}")
-    return array
-
-
 def save_state(state: State, path: str | os.PathLike[str]) -> None:
     """Write a state to a file: all of it or, should the machine stop, none of it."""
-    target = Path(path)
-    part = target.with_name(target.name + ".part")
-    with part.open("wb") as file:
-        file.write(dump_state(state))
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(target)
+    content = dump_state(state)
+    try:
+        target = Path(path)
+        part = target.with_name(target.name + ".part")
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    except (OSError, TypeError, ValueError) as error:
+        raise StateFileError(f"The state was not written to {shown(path)}: {error}") from error
 
 
-def load_state(path: str | os.PathLike[str]) -> State:
-    """Read a state from a file and continue exactly where it was saved."""
-    return parse_state(Path(path).read_bytes(), str(path))
+def load_state(path: str | os.PathLike[str], *, learner: Learner | None = None) -> State:
+    """Read a state from a file and continue exactly where it was saved.
+
+    With a ``learner``, a file of another learner is refused.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except (OSError, TypeError, ValueError) as error:
+        raise StateFileError(f"No state was read from {shown(path)}: {error}") from error
+    return parse_state(content, str(path), learner=learner)

@@ -15,6 +15,7 @@ from likewise.extras import MissingLibraryError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Noise
+from likewise.validation import as_array, choice, instance, integer
 
 __all__ = ["ENGINES", "Engine", "Oracle", "load_engine"]
 
@@ -36,19 +37,23 @@ class Engine(Protocol):
         """Predictions of some draws of h on each point."""
 
 
-@cache
 def load_engine(name: str) -> Engine:
     """The engine of that name; where its library is missing, the reference, and a warning once.
 
     Every engine makes the same draws, so a learner that was saved with one continues with another.
     """
+    return _load_engine(choice("engine", name, ENGINES, "They all agree."))
+
+
+@cache
+def _load_engine(name: str) -> Engine:
     try:
         return cast(Engine, import_module(f"likewise.oracles.engines.{name}"))
     except MissingLibraryError as error:
         warnings.warn(
             f"{error}. Until then the reference engine makes the draws: the same ones, slower.",
             SlowEngine,
-            stacklevel=2,
+            stacklevel=3,
         )
         return cast(Engine, import_module("likewise.oracles.engines.reference"))
 
@@ -71,13 +76,23 @@ class Oracle:
     calls: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
+        if not isinstance(self.hypotheses, HypothesisClass):
             raise ParameterError(
-                "engine", f"must be one of {', '.join(ENGINES)}", self.engine, "They all agree."
+                "hypotheses", "must be a hypothesis class", self.hypotheses, "Make one: Pool(…)."
             )
+        choice("engine", self.engine, ENGINES, "They all agree.")
+
+    def _checked(self, costs: IntArray) -> IntArray:
+        given = as_array(costs)
+        if given.dtype != np.int64 or given.ndim != 1:
+            raise ParameterError(
+                "costs", "must be the class's integers of 2^-20", given.dtype, "charge(…) adds up."
+            )
+        return given
 
     def minimise(self, costs: IntArray) -> IntArray:
         """The code of the best hypothesis, without any noise."""
+        costs = self._checked(costs)
         self.calls += 1
         no_noise = np.zeros((1, self.hypotheses.separators), dtype=np.int64)
         return cast(IntArray, self.hypotheses.minimise(costs, no_noise)[0])
@@ -86,6 +101,14 @@ class Oracle:
         self, costs: IntArray, noise: Noise, points: Points, *, draws: int, first_draw: int = 0
     ) -> Bits:
         """Predictions of some draws of h on each point, shape (draws, points)."""
+        costs = self._checked(costs)
+        draws = integer("draws", draws, 0, 1 << 32, "It is a number of hypotheses.")
+        first_draw = integer("first_draw", first_draw, 0, 1 << 32, "Draws are numbered from 0.")
+        if not isinstance(points, np.ndarray) or points.ndim == 0 or points.dtype.kind not in "iu":
+            raise ParameterError(
+                "points", "must be points of the class", points, "See hypotheses.locate(people)."
+            )
+        instance("noise", noise, Noise, "Make it: Noise(stream, scale).")
         self.calls += draws
         engine = load_engine(self.engine)
         return engine.approvals(self.hypotheses, costs, noise, points, first_draw, draws)

@@ -1,53 +1,55 @@
-"""The application: a store, its offices, the gate and the routes."""
+"""The application: a store, its workers, the middleware and the routes."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI, Security
 from fastapi.routing import APIRoute
 
-from likewise.service.api.dependencies import BEARER, Services
+from likewise.service.api.dependencies import BEARER, AppContext
 from likewise.service.api.errors import install_handlers
-from likewise.service.api.middleware import Gate
+from likewise.service.api.middleware import AccessMiddleware
 from likewise.service.api.routers import dockets, health, ledger, reviews, rounds, tokens
-from likewise.service.api.telemetry import Telemetry, log_as_json
+from likewise.service.api.telemetry import Telemetry
+from likewise.service.auth.rate_limits import Buckets
 from likewise.service.demo import Simulation, demonstrate
-from likewise.service.dockets.worker import Offices
+from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.store import Store
+from likewise.service.logging import log_as_json
 from likewise.service.settings import Settings
-from likewise.service.web import install_pages
+from likewise.service.web import console, dashboard, sign_in
+from likewise.service.web.rendering import StaticPages
 
 __all__ = ["create_app", "from_environment"]
 
 ROUTERS = (tokens, dockets, rounds, reviews, ledger)
+PAGES = (sign_in, console, dashboard)
 DESCRIPTION = (
     "Decisions about people under the eyes of a panel. Every error is "
-    '`{"error": {"code", "message"}}`; every answer that wrote carries a receipt.'
+    '`{"error": {"code", "message"}}`; every response that wrote carries a receipt.'
 )
 
 
 def create_app(settings: Settings) -> FastAPI:
     """A server with these settings. The database is opened at once, so that mistakes show."""
-    store = Store.open(settings.database)
-    offices = Offices(store, settings.waiting_limit)
-    services = Services(store, settings, offices, Telemetry())
+    store, telemetry = Store.open(settings.database), Telemetry()
+    workers = Workers(store, settings, telemetry.waiting)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         stop = asyncio.Event()
-        tasks = [asyncio.create_task(offices.tick(settings.tick_seconds, stop))]
+        tasks = [asyncio.create_task(workers.tick(settings.tick_seconds, stop))]
         if settings.demo:
-            tasks.append(asyncio.create_task(demonstrate(offices, Simulation(store), stop)))
+            tasks.append(asyncio.create_task(demonstrate(workers, Simulation(store), stop)))
         try:
             yield
         finally:
             stop.set()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await offices.close()
+            await workers.close()
             store.close()
 
     # FastAPI's pages of documentation load scripts from elsewhere; there is the schema alone.
@@ -62,20 +64,23 @@ def create_app(settings: Settings) -> FastAPI:
         generate_unique_id_function=_name,
         redirect_slashes=False,
     )
-    app.state.services = services
+    page_limits = Buckets(settings.rate, settings.burst)
+    app.state.context = AppContext(store, settings, workers, telemetry, page_limits)
     install_handlers(app)
-    app.add_middleware(Gate, store=store, settings=settings, telemetry=services.telemetry)
+    app.add_middleware(AccessMiddleware, store=store, settings=settings, telemetry=telemetry)
     app.include_router(health.router)
     for module in ROUTERS:
         app.include_router(module.router, dependencies=[Security(BEARER)])
-    install_pages(app, settings)
+    for pages in PAGES:
+        app.include_router(pages.router)
+    app.mount("/static", StaticPages(), name="static")
     return app
 
 
 def from_environment() -> FastAPI:
     """A server with the settings of the environment, for several processes of one command."""
     log_as_json()  # every process has logs of its own
-    return create_app(Settings.from_environment(os.environ))
+    return create_app(Settings())
 
 
 def _name(route: APIRoute) -> str:

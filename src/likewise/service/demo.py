@@ -8,14 +8,15 @@ import math
 
 from likewise.auditing import Panel
 from likewise.errors import LikewiseError
-from likewise.learning import Learner
+from likewise.learning.learner import Learner
 from likewise.schema import People
-from likewise.service.dockets.commands import audits, feedback, members
+from likewise.service.dockets.commands import feedback, members, reviews
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
-from likewise.service.dockets.docket import Desk
-from likewise.service.dockets.projection import Round
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.round import Round
 from likewise.service.dockets.spec import DocketSpec
-from likewise.service.dockets.worker import Offices
+from likewise.service.dockets.targets import Seat
+from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.store import Store
 from likewise.worlds import Encounter, Loans
 
@@ -47,7 +48,7 @@ def applicants(people: People) -> list[Applicant]:
 
 
 class Simulation:
-    """Somebody who sends applicants, reports who repaid, and answers for four of the five seats.
+    """Somebody who sends applicants, reports who repaid, and speaks for four of the five seats.
 
     It does one thing at a time and remembers nothing that the ledger does not say, so it can be
     stopped and started like the rest of the service.
@@ -64,40 +65,40 @@ class Simulation:
             )  # fmt: skip
             open_docket(store, DEMO, spec, seed)
 
-    def step(self, desk: Desk) -> bool:
+    def step(self, docket: Docket) -> bool:
         """Do the next thing that there is to do; False where there is none."""
-        book = desk.refresh()
-        for round_ in book.open_rounds():
-            if self._answer(desk, round_) or self._repay(desk, round_):
+        projection = docket.refresh()
+        opened, rounds = projection.open_rounds(), projection.counts["rounds"]
+        for round_ in opened:
+            if self._review(docket, round_) or self._repay(docket, round_):
                 return True
-        if len(book.rounds) < HISTORY or len(book.awaiting(YOU)) < AHEAD:
-            if len(book.rounds) >= HISTORY and YOU not in book.members:
-                members.join(desk, YOU)
-            t = len(book.rounds) + 1
-            open_round(desk, applicants(self._met(t).people), key=f"demo-{t}")
+        waiting = sum(r.seats.get(YOU) == "asked" and r.outcome is None for r in opened)
+        if rounds < HISTORY or waiting < AHEAD:
+            if rounds >= HISTORY and YOU not in projection.members:
+                members.join(docket, YOU)
+            t = rounds + 1
+            open_round(docket, applicants(self._met(t).people), key=f"demo-{t}")
             return True
         return False
 
     def _met(self, number: int) -> Encounter:
         return self.world.encounter(number)
 
-    def _answer(self, desk: Desk, round_: Round) -> bool:
+    def _review(self, docket: Docket, round_: Round) -> bool:
         """One simulated member reviews the round."""
         for member, seat in round_.seats.items():
             if seat == "asked" and member != YOU and round_.outcome is None:
                 auditor = next(a for a in self.world.panel.auditors if a.name == member)
                 scores = [decision.score for decision in round_.decisions.values()]
-                asked = desk.state.learner.sensitivity
-                said = Panel([auditor], "any").objections(
-                    self._met(round_.number).people, scores, asked
-                )
+                people, panel = self._met(round_.number).people, Panel([auditor], "any")
+                said = panel.objections(people, scores, round_.sensitivity)
                 for pair in said.members[member].pairs:
-                    audits.object_to(desk, round_.id, member, pair)
-                audits.review(desk, round_.id, member)
+                    reviews.object_to(docket, Seat(round_.id, member), pair)
+                reviews.finish(docket, Seat(round_.id, member))
                 return True
         return False
 
-    def _repay(self, desk: Desk, round_: Round) -> bool:
+    def _repay(self, docket: Docket, round_: Round) -> bool:
         """Those who got a loan repay it, or not, once the panel has closed."""
         if round_.outcome is None:
             return False
@@ -108,17 +109,17 @@ class Simulation:
             if round_.decisions[person].approved and person not in round_.labels
         ]
         if labels:
-            feedback.label(desk, labels)
+            feedback.label(docket, labels)
         elif round_.closed is None:
-            feedback.close(desk, round_.id)
+            feedback.close(docket, round_.id)
         return True
 
 
-async def demonstrate(offices: Offices, simulation: Simulation, stop: asyncio.Event) -> None:
+async def demonstrate(workers: Workers, simulation: Simulation, stop: asyncio.Event) -> None:
     """Let the simulation work until told to stop, in the docket's own thread."""
     while not stop.is_set():
         try:
-            busy = await offices.run(DEMO, lambda office: simulation.step(office.desk))
+            busy = await workers.run(DEMO, lambda worker: simulation.step(worker.docket))
         except LikewiseError:  # another process may have been faster; the next step will tell
             LOG.exception("The demonstration stumbled; it goes on.")
             busy = False

@@ -1,14 +1,14 @@
-"""What the service refuses: a code for programs, a sentence for people."""
+"""Refusals of the service: a code for programs, a sentence for people."""
 
 from __future__ import annotations
 
 from likewise.errors import LikewiseError
 
-__all__ = ["LedgerBroken", "ServiceError", "StoreError", "store_unavailable"]
+__all__ = ["ServiceError", "StoreError", "store_unavailable"]
 
 
 class ServiceError(LikewiseError):
-    """A request that cannot be carried out; ``status`` is what HTTP calls it."""
+    """A request that cannot be carried out; ``status`` is HTTP's number for it."""
 
     def __init__(self, code: str, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -16,21 +16,13 @@ class ServiceError(LikewiseError):
 
 
 def store_unavailable() -> ServiceError:
-    """What is said while the database cannot be used; the log says why."""
+    """The refusal while the database cannot be used; the log says why."""
     return ServiceError(
         "store-unavailable", 503,
-        "The database does not answer, or is busy. Whether the request was recorded is not known: "
+        "The database does not respond, or is busy. Whether the request was recorded is not known: "
         "send it again, with the same idempotency key.",
     )  # fmt: skip
 
 
 class StoreError(LikewiseError):
-    """A database that cannot be used, such as one of an unknown version."""
-
-
-class LedgerBroken(LikewiseError):  # noqa: N818 - the sentence reads better
-    """A ledger that was changed; ``seq`` is the first record that does not hold."""
-
-    def __init__(self, docket: str, seq: int, why: str) -> None:
-        super().__init__(f"The ledger of {docket!r} does not hold at record {seq}: {why}")
-        self.docket, self.seq, self.why = docket, seq, why
+    """A database that cannot be used, such as one of another version."""

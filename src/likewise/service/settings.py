@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
+import os
+from typing import Any
+
+from pydantic import Field, PositiveFloat, PositiveInt, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from likewise.errors import ParameterError
 
-__all__ = ["DEFAULT_DATABASE", "Settings", "database_url"]
+__all__ = ["DEFAULT_DATABASE", "PREFIX", "REASON_LIMIT", "Settings", "database_url"]
 
 DEFAULT_DATABASE = "sqlite:///likewise.db"
+REASON_LIMIT = 2_000
 PREFIX = "LIKEWISE_"
-KINDS: dict[str, Callable[[str], str | int | float]] = {
-    "str": str,
-    "int": int,
-    "float": float,
-    "bool": lambda text: {"True": True, "False": False}[text],
-}
+# Names of before, and what they are called now.
+RENAMED = {"STRANGER_RATE": "ANONYMOUS_RATE", "STRANGER_BURST": "ANONYMOUS_BURST"}
 
 
 def database_url(text: str) -> str:
@@ -28,59 +28,72 @@ def database_url(text: str) -> str:
     return text if "://" in text else f"sqlite:///{text}"
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What a server allows, and where it keeps its ledgers.
+class Settings(BaseSettings):
+    """The limits of a server, and where it keeps its ledgers.
 
-    Rates are requests a second, bursts how many may come at once. They are counted by each
-    process on its own. ``public_url`` is the address that people use where there is a proxy
-    before the server: if it is an https one, cookies are only ever sent encrypted.
+    What is not given here is read from the environment, and has its default otherwise. Rates are
+    requests a second, bursts how many may come at once; each process counts on its own.
+    ``public_url`` is the address that people use where there is a proxy before the server: if it
+    is an https one, cookies are only ever sent encrypted.
+
+    >>> Settings(burst=7).burst
+    7
     """
 
-    database: str = DEFAULT_DATABASE
-    body_limit: int = 1_000_000
-    people_limit: int = 200
-    labels_limit: int = 5_000
-    feature_limit: int = 200
-    reason_limit: int = 2_000
-    rate: float = 50.0
-    burst: int = 100
-    stranger_rate: float = 5.0
-    stranger_burst: int = 30
-    waiting_limit: int = 200
-    tick_seconds: float = 1.0
-    session_seconds: float = 12 * 3600.0
-    public_url: str = ""
-    demo: bool = False
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "database", database_url(self.database))
-        for name, value in asdict(self).items():
-            if name not in ("database", "public_url", "demo") and not value > 0:
-                raise ParameterError(name, "must be above 0", value, "Leave it out for a default.")
+    database: str = Field(
+        DEFAULT_DATABASE,
+        description="where everything is kept: a file, or postgresql://USER@HOST/NAME",
+    )
+    body_limit: PositiveInt = Field(1_000_000, description="bytes of a request")
+    people_limit: PositiveInt = Field(
+        200, description="people of a request, and the largest k of a docket"
+    )
+    labels_limit: PositiveInt = Field(5_000, description="labels of a request")
+    feature_limit: PositiveInt = Field(200, description="features of a person")
+    reason_limit: PositiveInt = Field(REASON_LIMIT, description="characters of a reason")
+    rate: PositiveFloat = Field(50.0, description="requests a second of a caller")
+    burst: PositiveInt = Field(100, description="requests of a caller that may come at once")
+    anonymous_rate: PositiveFloat = Field(
+        5.0, description="requests a second without a known token, by address"
+    )
+    anonymous_burst: PositiveInt = Field(
+        30, description="requests without a known token that may come at once"
+    )
+    waiting_limit: PositiveInt = Field(200, description="requests that may wait for one docket")
+    tick_seconds: PositiveFloat = Field(1.0, description="how often deadlines are looked after")
+    session_seconds: PositiveFloat = Field(
+        12 * 3600.0, description="how long somebody stays signed in"
+    )
+    public_url: str = Field(
+        "", description="the address that people use, where a proxy is before the server"
+    )
+    demo: bool = Field(False, description="a docket with a simulated stream")
 
-    @classmethod
-    def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Read the settings that are there; the others have their defaults.
-
-        >>> Settings.from_environment({"LIKEWISE_BURST": "7"}).burst
-        7
-        """
-        given: dict[str, str | int | float] = {}
-        for field in fields(cls):
-            text = environment.get(PREFIX + field.name.upper())
-            if text is None:
-                continue
-            kind = KINDS[str(field.type)]
-            try:
-                given[field.name] = kind(text)
-            except (ValueError, KeyError) as error:
+    def __init__(self, **given: Any) -> None:
+        for old, new in RENAMED.items():
+            if PREFIX + old in os.environ:
                 raise ParameterError(
-                    PREFIX + field.name.upper(), f"must be of the kind {field.type}", text,
-                    "Correct the variable, or unset it.",
-                ) from error  # fmt: skip
-        return cls(**given)  # type: ignore[arg-type] # each of the kind of its default
+                    PREFIX + old, f"is called {PREFIX}{new} now", os.environ[PREFIX + old],
+                    "Rename the variable.",
+                )  # fmt: skip
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
+            raise ParameterError(
+                name if name in given else PREFIX + name.upper(),
+                first["msg"].removeprefix("Input ").lower(), first["input"],
+                "Correct it, or leave it out for its default.",
+            ) from error  # fmt: skip
+
+    @field_validator("database")
+    @classmethod
+    def _address(cls, text: str) -> str:
+        return database_url(text)
 
     def to_environment(self) -> dict[str, str]:
         """The same settings for another process."""
-        return {PREFIX + name.upper(): str(value) for name, value in asdict(self).items()}
+        return {PREFIX + name.upper(): str(value) for name, value in self.model_dump().items()}

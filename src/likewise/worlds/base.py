@@ -64,6 +64,11 @@ class World(ABC):
     Algorithm "Online Learning with Individual Fairness", the adversary's part. A world is a
     dataclass whose first field is its ``seed``; the others are its settings, by whose names
     ``make``, studies and the command line set them (see :mod:`likewise.worlds.settings`).
+
+    It is registered under its ``name`` (:data:`likewise.registry.WORLDS`); ``summary`` is a line
+    about it, ``k`` the most people in a round, ``classes`` the names that :meth:`hypotheses`
+    takes. Subclass :class:`Steady` if a round is a function of its number, and this, with a
+    :class:`Course`, if it reacts to decisions. ``likewise.testing.check_world`` checks all of that.
     """
 
     name: str

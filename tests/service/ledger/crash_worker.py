@@ -4,7 +4,7 @@ Each line on standard input, ``URL DOCKET FOLDER``, forks a worker, whose proces
 once it has ended, ``ended`` is. The libraries are imported once, so that 200 workers start quickly.
 
 A worker's threads are clients: each notes what it is about to ask for, asks, and acknowledges the
-answer by appending the receipt to a file, with fsync. After a restart a client first asks again,
+response by appending the receipt to a file, with fsync. After a restart a client first asks again,
 with the same key, for what was never answered.
 """
 
@@ -18,11 +18,11 @@ from pathlib import Path
 
 from likewise import Feature, FeatureSchema, Learner, Segments
 from likewise.errors import LikewiseError
-from likewise.service.dockets.commands import audits as panels
-from likewise.service.dockets.commands import feedback
+from likewise.service.dockets.commands import feedback, reviews
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
-from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.spec import DocketSpec
+from likewise.service.dockets.targets import Seat
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.store import Store
@@ -35,8 +35,8 @@ CLASS = Segments(SCHEMA, score="score", cuts=range(400, 800, 100))
 class Client:
     """One client, with a diary that outlives the process."""
 
-    def __init__(self, desk: Desk, folder: Path, number: int) -> None:
-        self.desk, self.number = desk, number
+    def __init__(self, docket: Docket, folder: Path, number: int) -> None:
+        self.docket, self.number = docket, number
         self.asked, self.acks = folder / f"asked-{number}", folder / "acks"
         self.random = random.Random(os.getpid() * 100 + number)
 
@@ -54,7 +54,7 @@ class Client:
             Applicant(f"{key}-{i}", {"score": score, "debt": 10 * i})
             for i, score in enumerate((790, 310, 510))
         ]
-        round_, receipt = open_round(self.desk, people, key=key)
+        round_, receipt = open_round(self.docket, people, key=key)
         self.acknowledge(receipt)
         return round_.id
 
@@ -69,37 +69,37 @@ class Client:
 
     def work_on(self, round_id: str) -> None:
         """Objections, reviews and labels; another process may have done some of it before."""
-        desk = self.desk
+        docket = self.docket
         for member in ("ada", "bob"):
             try:
-                pairs = desk.book.round(round_id).askable(desk.state.learner.sensitivity)
+                pairs = docket.projection.round(round_id).reportable()
                 if pairs and self.random.random() < 0.6:
-                    said = panels.object_to(desk, round_id, member, pairs[0][:2], "why")
+                    said = reviews.object_to(docket, Seat(round_id, member), pairs[0][:2], "why")
                     self.acknowledge(said)
                     if self.random.random() < 0.3:
-                        said = panels.withdraw(desk, round_id, member, pairs[0][:2])
+                        said = reviews.withdraw(docket, Seat(round_id, member), pairs[0][:2])
                         self.acknowledge(said)
-                self.acknowledge(panels.review(desk, round_id, member))
+                self.acknowledge(reviews.finish(docket, Seat(round_id, member)))
             except ServiceError as error:
                 if error.code != "panel-closed":
                     raise
-        round_ = desk.book.round(round_id)
+        round_ = docket.projection.round(round_id)
         labels = [(round_id, p, 1) for p in round_.people if p not in round_.labels]
         if labels:
-            self.acknowledge(feedback.label(desk, labels))
+            self.acknowledge(feedback.label(docket, labels))
 
 
-def main(url: str, docket: str, folder: Path) -> None:
+def main(url: str, name: str, folder: Path) -> None:
     store = Store.open(url)
     learner = Learner(CLASS, k=3, alpha=0.3, eps=0.3, seed=1)
     spec = DocketSpec.of("Under load", learner, ("ada", "bob"), rule="any")
     try:
-        open_docket(store, docket, spec, seed=5)
+        open_docket(store, name, spec, seed=5)
     except ServiceError as error:
         if error.code != "docket-exists":
             raise
-    desk = Desk(store, docket)
-    clients = [Client(desk, folder, number) for number in range(THREADS)]
+    docket = Docket(store, name)
+    clients = [Client(docket, folder, number) for number in range(THREADS)]
 
     def guarded(client: Client) -> None:
         try:

@@ -41,7 +41,7 @@ class Harness:
     def run_and_kill(
         self, url: str, docket: str, folder: Path, after: float, *, at_work: bool = False
     ) -> None:
-        """Kill it some time after its start, or after its first acknowledged answer."""
+        """Kill it some time after its start, or after its first acknowledged response."""
         acks = folder / "acks"
         before = acks.stat().st_size if acks.exists() else 0
         tell, hear = self.pipes
@@ -64,7 +64,7 @@ class Harness:
 
 
 def _check(store: Store, docket: str, folder: Path) -> int:
-    """What has to be true after every kill; returns how many answers were acknowledged."""
+    """What has to be true after every kill; returns how many responses were acknowledged."""
     assert not (folder / "errors").exists(), (folder / "errors").read_text()
     records = list(chained(docket, store.records(docket)))
     acks = (folder / "acks").read_text() if (folder / "acks").exists() else ""
@@ -107,32 +107,30 @@ def _kill_often(url: str, tmp_path: Path, kills: int) -> None:
     records = sum(store.head(docket).seq for docket in store.dockets())
     store.close()
     seconds = time.monotonic() - began
-    print(f"{kills} kills, {total} acknowledged answers, {records} records, {seconds:.0f} s")
+    print(f"{kills} kills, {total} acknowledged responses, {records} records, {seconds:.0f} s")
     assert total > kills
 
 
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed(
-    store_url: str, tmp_path: Path
+    database: str, tmp_path: Path
 ) -> None:
-    _kill_often(store_url, tmp_path, 4)
+    _kill_often(database, tmp_path, 4)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_nothing_is_lost_in_a_hundred_kills_on_each_database(
-    store_url: str, tmp_path: Path
-) -> None:
-    _kill_often(store_url, tmp_path, 100)
+def test_nothing_is_lost_in_a_hundred_kills_on_each_database(database: str, tmp_path: Path) -> None:
+    _kill_often(database, tmp_path, 100)
 
 
-def test_a_killed_writer_does_not_keep_the_turn(store_url: str, tmp_path: Path) -> None:
-    store, harness = Store.open(store_url), Harness()
+def test_a_killed_writer_does_not_keep_the_turn(database: str, tmp_path: Path) -> None:
+    store, harness = Store.open(database), Harness()
     try:
         for _ in range(3):
-            harness.run_and_kill(store_url, "turn", tmp_path, 0.3)
+            harness.run_and_kill(database, "turn", tmp_path, 0.3)
             began = time.monotonic()
-            with store.writing("turn") as writing:
-                assert writing.head.seq >= 0
+            with store.transaction("turn") as transaction:
+                assert transaction.head.seq >= 0
             assert time.monotonic() - began < 5
     except ServiceError as error:
         pytest.fail(str(error))

@@ -35,6 +35,6 @@ def test_four_processes_and_32_clients_lose_nothing_over_http(postgres_url: str)
     print(json.dumps(figures["milliseconds"]), figures["rounds_a_second"], "rounds a second")
 
 
-def test_a_server_that_is_killed_under_load_loses_no_answer_that_it_gave(store_url: str) -> None:
-    figures = load(store_url, processes=2, clients=8, rounds=200, kills=12)
+def test_a_server_that_is_killed_under_load_loses_no_answer_that_it_gave(database: str) -> None:
+    figures = load(database, processes=2, clients=8, rounds=200, kills=12)
     assert figures["kills"] == 12

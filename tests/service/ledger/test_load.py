@@ -25,8 +25,8 @@ def _load(url: str, processes: int, clients: int, rounds: int) -> dict[str, Any]
     return figures
 
 
-def test_two_processes_lose_and_double_nothing(store_url: str) -> None:
-    figures = _load(store_url, 2, 6, 24)
+def test_two_processes_lose_and_double_nothing(database: str) -> None:
+    figures = _load(database, 2, 6, 24)
     assert figures["rounds"] == 24
     assert not figures["failures"]
     assert not figures["lost_or_twice"]

@@ -13,33 +13,36 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from likewise.service.clock import now
 from likewise.service.dockets.commands.rounds import open_docket, open_round
-from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.locks import FairLock
-from likewise.service.errors import LedgerBroken, ServiceError, StoreError
+from likewise.service.errors import ServiceError, StoreError
+from likewise.service.ledger.bodies import MemberJoined
 from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import chained
-from likewise.service.ledger.store import Store, now
+from likewise.service.ledger.records import LedgerBroken, chained
+from likewise.service.ledger.store import Store
 
-Begin = Callable[..., Desk]
+Begin = Callable[..., Docket]
 
 
 def _append(store: Store, docket: str, times: int, body: dict[str, Any]) -> None:
     for _ in range(times):
-        with store.writing(docket) as writing:
-            writing.append("first", body, now())
-            writing.append("second", body, now())
+        with store.transaction(docket) as transaction:
+            transaction.append("first", body, now())
+            transaction.append("second", body, now())
 
 
 WRITER = """
 import sys
-from likewise.service.ledger.store import Store, now
+from likewise.service.clock import now
+from likewise.service.ledger.store import Store
 from likewise.service.dockets.locks import FairLock
 store = Store.open(sys.argv[1])
 for _ in range(10):
-    with store.writing("d") as writing:
+    with store.transaction("d") as transaction:
         for kind in ("first", "second"):
-            writing.append(kind, {"who": sys.argv[2]}, now())
+            transaction.append(kind, {"who": sys.argv[2]}, now())
 """
 
 
@@ -82,28 +85,6 @@ def test_postgresql_refuses_to_empty_the_ledger(postgres_url: str) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("version", ["likewise-store/2", "", None])
-def test_an_unknown_or_missing_version_is_refused(store_url: str, version: str | None) -> None:
-    store = Store.open(store_url)
-    with store.changing() as connection:
-        if version is None:
-            connection.exec_driver_sql("DELETE FROM meta")
-        else:
-            connection.exec_driver_sql(f"UPDATE meta SET value = '{version}'")
-    store.close()
-    with pytest.raises(StoreError, match="version"):
-        Store.open(store_url)
-
-
-def test_tables_without_a_version_are_refused(store_url: str) -> None:
-    store = Store.open(store_url)
-    with store.changing() as connection:
-        connection.exec_driver_sql("DROP TABLE meta")
-    store.close()
-    with pytest.raises(StoreError, match="not a store of Likewise"):
-        Store.open(store_url)
-
-
 def test_looking_at_what_is_not_there_creates_nothing(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="not there"):
         Store.open(f"sqlite:///{tmp_path / 'typo.db'}", create=False)
@@ -133,12 +114,12 @@ def test_writers_in_threads_never_interleave(store: Store) -> None:
     _check_pairs(store, 96)
 
 
-def test_writers_in_processes_never_interleave_even_on_an_empty_database(store_url: str) -> None:
+def test_writers_in_processes_never_interleave_even_on_an_empty_database(database: str) -> None:
     workers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, store_url, str(who)]) for who in range(3)
+        subprocess.Popen([sys.executable, "-c", WRITER, database, str(who)]) for who in range(3)
     ]
     assert [worker.wait(120) for worker in workers] == [0, 0, 0]
-    store = Store.open(store_url)
+    store = Store.open(database)
     _check_pairs(store, 60)
     store.close()
 
@@ -157,10 +138,10 @@ def test_a_transaction_that_fails_leaves_no_trace(store: Store) -> None:
     payload = Payload.fresh({"text": "why"})
 
     def fail() -> None:
-        with store.writing("d") as writing:
-            writing.append("third", {}, now())
-            writing.keep(payload)
-            writing.records(0)
+        with store.transaction("d") as transaction:
+            transaction.append("third", {}, now())
+            transaction.keep(payload)
+            transaction.records(0)
             raise KeyError("something else")
 
     with pytest.raises(KeyError):
@@ -178,8 +159,8 @@ def test_dockets_do_not_wait_for_each_others_records(store: Store) -> None:
 
 def test_a_lost_commit_does_not_lead_memory_astray(begin: Begin, applicants: Any) -> None:
     """The connection dies as the transaction ends; whether it was recorded is not known."""
-    desk = begin()
-    engine = desk.store._writers
+    docket = begin()
+    engine = docket.store._writers
     lost: list[bool] = []
 
     def lose(connection: sa.Connection) -> None:
@@ -188,36 +169,36 @@ def test_a_lost_commit_does_not_lead_memory_astray(begin: Begin, applicants: Any
             raise sa.exc.OperationalError("COMMIT", {}, Exception("connection lost"))
 
     sa.event.listen(engine, "commit", lose)
-    before = desk.book.head
+    before = docket.projection.head
     lost.append(True)
     with pytest.raises(ServiceError, match="not known"):
-        open_round(desk, applicants("a"), key="one")
+        open_round(docket, applicants("a"), key="one")
     sa.event.remove(engine, "commit", lose)
-    assert desk.book.head == before
-    round_, receipt = open_round(desk, applicants("a"), key="one")
+    assert docket.projection.head == before
+    round_, receipt = open_round(docket, applicants("a"), key="one")
     assert round_.id == "r1"
-    assert receipt.head == desk.store.head("loans")
-    assert Desk(desk.store, "loans").state == desk.state
+    assert receipt.head == docket.store.head("loans")
+    assert Docket(docket.store, "loans").state == docket.state
 
 
 def test_a_desk_notices_that_its_ledger_is_not_there_any_more(begin: Begin, spec: Any) -> None:
-    desk = begin()
-    with desk.store.changing() as connection:
+    docket = begin()
+    with docket.store.changing() as connection:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("DROP TRIGGER events_no_delete")
         else:
             connection.exec_driver_sql("DROP TRIGGER events_append_only ON events")
         connection.exec_driver_sql("DELETE FROM events")
         connection.exec_driver_sql("DELETE FROM secrets")
-    open_docket(desk.store, "loans", spec(), seed=6)
+    open_docket(docket.store, "loans", spec(), seed=6)
     with pytest.raises(LedgerBroken, match="does not"):
-        desk.refresh()
+        docket.refresh()
 
 
 def test_a_desk_does_not_work_on_a_ledger_that_was_changed(begin: Begin, applicants: Any) -> None:
-    desk = begin()
-    open_round(desk, applicants("a"))
-    with desk.store.changing() as connection:
+    docket = begin()
+    open_round(docket, applicants("a"))
+    with docket.store.changing() as connection:
         if connection.dialect.name == "sqlite":
             connection.exec_driver_sql("DROP TRIGGER events_no_update")
         else:
@@ -227,21 +208,21 @@ def test_a_desk_does_not_work_on_a_ledger_that_was_changed(begin: Begin, applica
             "WHERE kind = 'sealed'"
         )
     with pytest.raises(LedgerBroken) as caught:
-        Desk(desk.store, "loans")
+        Docket(docket.store, "loans")
     assert caught.value.seq == 4
 
 
 def test_a_writer_who_waits_too_long_is_told_so(
-    store_url: str, monkeypatch: pytest.MonkeyPatch
+    database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("likewise.service.ledger.database.PATIENCE", 0.3)
-    store = Store.open(store_url)
+    store = Store.open(database)
     _append(store, "d", 1, {})
-    other = Store.open(store_url)
+    other = Store.open(database)
     with (
-        store.writing("d"),
+        store.transaction("d"),
         pytest.raises(ServiceError, match="busy") as caught,
-        other.writing("d"),
+        other.transaction("d"),
     ):
         pass
     assert (caught.value.code, caught.value.status) == ("store-unavailable", 503)
@@ -258,10 +239,10 @@ def test_a_writer_who_fell_silent_does_not_keep_the_turn(
     store, other = Store.open(postgres_url), Store.open(postgres_url)
 
     def be_silent() -> None:
-        with store.writing("d") as writing:
+        with store.transaction("d") as transaction:
             time.sleep(1.6)
             _append(other, "d", 1, {})
-            writing.append("late", {}, now())
+            transaction.append("late", {}, now())
 
     with pytest.raises(ServiceError):
         be_silent()
@@ -276,26 +257,26 @@ def test_a_desk_survives_the_loss_of_all_connections(
 ) -> None:
     store, other = Store.open(postgres_url), Store.open(postgres_url)
     open_docket(store, "loans", spec())
-    desk = Desk(store, "loans")
-    open_round(desk, applicants("a"))
+    docket = Docket(store, "loans")
+    open_round(docket, applicants("a"))
     lose = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "
     with other.reading() as connection:
         connection.exec_driver_sql(lose + "AND datname = current_database()")
-    open_round(desk, applicants("b"))
+    open_round(docket, applicants("b"))
 
     def lose_it_within() -> None:
-        with desk.work() as bench:
-            bench.add("member-joined", {"member": "cyd"})
+        with docket.unit_of_work() as work:
+            work.add(MemberJoined("cyd"))
             with other.reading() as connection:
                 connection.exec_driver_sql(lose + "AND datname = current_database()")
 
-    head = desk.book.head
+    head = docket.projection.head
     with pytest.raises(ServiceError, match="not known"):
         lose_it_within()
-    assert desk.refresh().head == head
-    assert desk.book.members == ["ada", "bob"]
-    open_round(desk, applicants("c"))
-    assert Desk(other, "loans").state == desk.state
+    assert docket.refresh().head == head
+    assert docket.projection.members == ["ada", "bob"]
+    open_round(docket, applicants("c"))
+    assert Docket(other, "loans").state == docket.state
     store.close()
     other.close()
 

@@ -10,33 +10,59 @@ A missing value differs fully from every value, and not at all from another miss
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray
 from likewise.schema import People
+from likewise.validation import items, real, text
 
-__all__ = ["checked_features", "checked_number", "difference", "one_missing", "signed_difference"]
+__all__ = [
+    "by_name",
+    "checked_features",
+    "checked_number",
+    "difference",
+    "one_missing",
+    "signed_difference",
+]
 
 
 def checked_features(features: Iterable[str], where: str) -> tuple[str, ...]:
     """Names of features, at least one and all different."""
-    listed = (features,) if isinstance(features, str) else tuple(features)
-    if isinstance(features, str) or not listed or len(set(listed)) != len(listed):
+    remedy = "Write ['income']."
+    listed = [] if isinstance(features, str) else items(where, features, remedy)
+    names = tuple(text(where, name, remedy) for name in listed)
+    if not names or len(set(names)) != len(names):
         raise ParameterError(
-            where, "must be a list of one or more different features", features, "Write ['income']."
+            where, "must be a list of one or more different features", features, remedy
         )
-    return listed
+    return names
+
+
+def by_name(where: str, numbers: Mapping[str, Any] | Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Numbers by name, from a mapping or from pairs, in their order.
+
+    >>> by_name("weights", [["income", 0.5]])
+    {'income': 0.5}
+    """
+    remedy = "Write {'income': 0.5}."
+    if not isinstance(numbers, Mapping):
+        pairs = [items(where, pair, remedy) for pair in items(where, numbers, remedy)]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ParameterError(where, "must be pairs of a name and a number", numbers, remedy)
+        if len({text(where, pair[0], remedy) for pair in pairs}) != len(pairs):
+            raise ParameterError(where, "must have every name once", numbers, remedy)
+        return {name: number for name, number in pairs}  # noqa: C416 - dict(pairs) hides the shape
+    return {text(where, name, remedy): number for name, number in numbers.items()}
 
 
 def checked_number(value: object, where: str, positive: bool) -> float:
     """A finite number, not negative, or ``positive``."""
     rule = f"must be a finite number {'above 0' if positive else 'of at least 0'}"
-    number = math.nan
-    if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
-        number = float(value)
+    number = real(where, value, "Correct the number.")
     if not math.isfinite(number) or number < 0 or (positive and number == 0):
         raise ParameterError(where, rule, value, "Correct the number.")
     return number

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from likewise.auditing.metrics.differences import one_missing, signed_difference
-from likewise.errors import AuditError, ParameterError
+from likewise.auditing.metrics.base import Metric
+from likewise.auditing.metrics.differences import by_name, one_missing, signed_difference
+from likewise.errors import AuditError, ParameterError, shown
 from likewise.fixed_point import FloatArray
 from likewise.schema import Feature, People, Value
+from likewise.validation import members, real
 
 __all__ = ["FromFunction", "Ratings"]
 
@@ -21,7 +23,7 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 
 @dataclass(frozen=True, init=False)
-class Ratings:
+class Ratings(Metric):
     """d(x, x′) = |r(x) − r(x′)| / (high − low): people rated alike should be treated likewise.
 
     Ratings are given by person, or are a column of the features.
@@ -37,22 +39,29 @@ class Ratings:
     high: float
 
     def __init__(
-        self, ratings: Mapping[str, float] | str, low: float = 0.0, high: float = 1.0
+        self,
+        ratings: Mapping[str, float] | Sequence[Sequence[Any]] | str,
+        low: float = 0.0,
+        high: float = 1.0,
     ) -> None:
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        for name, bound in (("low", low), ("high", high)):
+            number = real(f"Ratings.{name}", bound, "It is the least or the best rating.")
+            object.__setattr__(self, name, number)
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
             raise ParameterError(
                 "Ratings.low", f"must be below high = {high!r}, both finite", low, "Swap them?"
             )
-        object.__setattr__(self, "low", float(low))
-        object.__setattr__(self, "high", float(high))
         if isinstance(ratings, str):
             object.__setattr__(self, "ratings", ratings)
             return
-        by_person = tuple((p, self._checked(r, p)) for p, r in ratings.items())
+        named = by_name("Ratings.ratings", ratings)
+        by_person = tuple((p, self._checked(r, p)) for p, r in named.items())
         object.__setattr__(self, "ratings", by_person)
 
     def _checked(self, rating: object, person: str) -> float:
-        if not isinstance(rating, _NUMBERS) or not self.low <= rating <= self.high:
+        if isinstance(rating, bool | np.timedelta64) or not (
+            isinstance(rating, _NUMBERS) and self.low <= rating <= self.high
+        ):
             raise ParameterError(
                 f"Ratings of {person!r}",
                 f"must be a number in [{self.low:g}, {self.high:g}]",
@@ -60,6 +69,18 @@ class Ratings:
                 "Correct the rating, or low and high.",
             )
         return float(rating)
+
+    def spec(self) -> dict[str, Any]:
+        """The column, or pairs of a person and their rating; and the bounds."""
+        ratings = self.ratings
+        given = ratings if isinstance(ratings, str) else [list(pair) for pair in ratings]
+        return {"metric": "ratings", "ratings": given, "low": self.low, "high": self.high}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Read the metric from its JSON; pairs, or an object from person to rating."""
+        given = members("ratings", spec, ("metric", "ratings"), ("low", "high"))
+        return cls(given["ratings"], given.get("low", 0.0), given.get("high", 1.0))
 
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
@@ -98,7 +119,7 @@ def _value(feature: Feature, number: float) -> Value:
 class FromFunction:
     """Any function of two people, each a mapping from feature to value; asked in both orders.
 
-    Every answer is checked to be within [0, 1] and the same in both orders, up to 1e-9 (the
+    Every value is checked to be within [0, 1] and the same in both orders, up to 1e-9 (the
     larger counts). A person is never compared with themselves: d(x, x) plays no part. Missing
     values are ``None``. For the same bits everywhere the function should keep to + − · / and roots.
 
@@ -109,6 +130,13 @@ class FromFunction:
     """
 
     function: Callable[[Mapping[str, Any], Mapping[str, Any]], float]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ParameterError(
+                "FromFunction.function", "must be a function of two people", self.function,
+                "Write lambda one, other: ….",
+            )  # fmt: skip
 
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
@@ -133,10 +161,16 @@ class FromFunction:
     def _ask(
         self, one: Mapping[str, Any], other: Mapping[str, Any], pair: tuple[str, ...]
     ) -> float:
-        answer: object = self.function(one, other)
-        if not isinstance(answer, _NUMBERS) or not 0 <= answer <= 1:
+        try:
+            value: object = self.function(one, other)
+        except Exception as error:  # whatever a function of somebody else's does
             raise AuditError(
-                f"A distance must be a number within [0, 1]; the function says {answer!r} for "
+                f"The function of two people failed on ({pair[0]!r}, {pair[1]!r}) with "
+                f"{type(error).__name__}: {error}. Repair it; a missing value is None."
+            ) from error
+        if not isinstance(value, _NUMBERS) or not 0 <= value <= 1:
+            raise AuditError(
+                f"A distance must be a number within [0, 1]; the function says {shown(value)} for "
                 f"({pair[0]!r}, {pair[1]!r}). Scale it, or cut it off at 1."
             )
-        return float(answer)
+        return float(value)

@@ -24,6 +24,7 @@ import numpy.typing as npt
 from likewise.auditing.names import checked_name, seated, written
 from likewise.errors import AuditError, ParameterError
 from likewise.fixed_point import ONE, IntArray
+from likewise.validation import as_array, items
 
 __all__ = ["And", "BoolArray", "Never", "Objects", "Or", "Rule", "never", "objects", "veto"]
 
@@ -43,13 +44,13 @@ class Rule(ABC):
     """
 
     def fires(self, votes: npt.ArrayLike, members: Sequence[str]) -> BoolArray:
-        """Whether the rule reports, for votes of shape (m, …) in the order of the members.
+        """Report or not, by this rule, for votes of shape (m, …) in the order of the members.
 
         >>> (objects("a") & objects("b")).fires([[True, True], [False, True]], ["a", "b"]).tolist()
         [False, True]
         """
         seats = self._seats(members)
-        cast = np.asarray(votes)
+        cast = as_array(votes)
         if cast.dtype != np.bool_ or cast.ndim == 0 or len(cast) != len(seats):
             raise AuditError(
                 f"votes must be True or False, one row for each of the {len(seats)} members; "
@@ -66,7 +67,7 @@ class Rule(ABC):
         distances; "or" is min and "and" is max, so nothing is enumerated. Members of the same
         distance are ordered by their place on the panel. Where the rule cannot fire the pivot is
         the paper's dummy j^(m+1): distance 1, place −1. Distances have shape (m, …); floats are
-        meant as they are, integers are units of 2^-20, so that 1 is :data:`units.ONE`.
+        meant as they are, integers are of 2^-20, so that 1 is ``likewise.fixed_point.ONE``.
 
         >>> d = np.array([0.53, 0.1, 0.3, 0.65, 0.38])  # the paper's figure: d2 < d3 < d5 < d1 < d4
         >>> panel = ["j1", "j2", "j3", "j4", "j5"]
@@ -75,7 +76,7 @@ class Rule(ABC):
         (0.53, 'j1')
         """
         seats = self._seats(members)
-        d = np.asarray(distances)
+        d = as_array(distances)
         m = len(seats)
         if d.dtype.kind not in "iuf" or d.ndim == 0 or len(d) != m or bool(np.isnan(d).any()):
             raise AuditError(
@@ -102,12 +103,13 @@ Put them on it, or take them out of the rule.
         self._seats(members)
 
     def can_fire(self, members: Sequence[str]) -> bool:
-        """Whether the rule reports when everybody objects; by monotonicity, whether it ever does.
+        """Test whether the rule reports when everybody objects; being monotone, it else never does.
 
         >>> never().can_fire(["j1"]), veto("j1").can_fire(["j1"])
         (False, True)
         """
-        return bool(self.fires(np.ones(len(members), dtype=np.bool_), members))
+        votes = np.ones(len(self._seats(members)), dtype=np.bool_)
+        return bool(self.fires(votes, members))
 
     def _seats(self, members: Sequence[str]) -> Seats:
         return seated(members, self.names, str(self))
@@ -204,9 +206,8 @@ class _Joined(Rule):
 
     def __post_init__(self) -> None:
         kind = type(self)
-        flat: list[Any] = [
-            q for p in self.parts for q in (p.parts if isinstance(p, kind) else (p,))
-        ]
+        listed = items(f"{kind.__name__}.parts", self.parts, "List rules.")
+        flat: list[Any] = [q for p in listed for q in (p.parts if isinstance(p, kind) else (p,))]
         if odd := [part for part in flat if not isinstance(part, Rule)]:
             raise ParameterError(
                 f"{kind.__name__}.parts", "must be rules", odd[0], "Read a text with parse_rule."

@@ -50,7 +50,7 @@ def parse_rule(text: str) -> Rule:
     """
     if not isinstance(text, str):
         raise ParameterError("rule", "must be a text", text, "Such as 'veto(j3) or at_least(80%)'.")
-    return _Reader(text).whole()
+    return _Reader(text).complete()
 
 
 def as_rule(rule: Rule | str) -> Rule:
@@ -81,7 +81,7 @@ class _Reader:
             "never": lambda: never(*self.listed(names=False)),
         }
 
-    def whole(self) -> Rule:
+    def complete(self) -> Rule:
         rule = self.either()
         if self.place < len(self.text):
             raise self.error("'or', 'and' or the end")

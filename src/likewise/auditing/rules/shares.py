@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from likewise.errors import ParameterError
+from likewise.validation import flag, instance, integer
 
 __all__ = ["Number", "Share", "exact", "read_share"]
 
@@ -46,6 +47,8 @@ class Share:
     strict: bool = False
 
     def __post_init__(self) -> None:
+        instance("Share.fraction", self.fraction, Fraction, "Write Fraction(4, 5).")
+        object.__setattr__(self, "strict", flag("Share.strict", self.strict, "Say which."))
         if not 0 < self.fraction <= 1 or (self.strict and self.fraction == 1):
             raise ParameterError(
                 "Share.fraction",
@@ -59,6 +62,7 @@ class Share:
 
     def votes(self, n: int) -> int:
         """How many votes of n the share is."""
+        n = integer("n", n, 0, None, "It is the size of a panel.")
         return math.floor(self.fraction * n) + 1 if self.strict else math.ceil(self.fraction * n)
 
     def __str__(self) -> str:
@@ -74,7 +78,7 @@ def read_share(value: str | Fraction, where: str) -> tuple[Fraction, bool]:
     """
     if isinstance(value, Fraction):
         return value, True
-    if not (match := _SHARE.fullmatch(value)):
+    if not isinstance(value, str) or not (match := _SHARE.fullmatch(value)):
         raise ParameterError(where, "must be votes or a share", value, 'Write 3, "80%" or "4/5".')
     number = exact(match[1], where)
     return (number / 100, True) if match[2] else (number, "/" in match[1])

@@ -24,7 +24,7 @@ __all__ = ["AtLeast", "Weighted", "all_of", "any_of", "at_least", "majority", "m
 
 @dataclass(frozen=True, repr=False)
 class AtLeast(Rule):
-    """At least c members object, of the whole panel or of those named. Pivot: the c-th smallest.
+    """At least c members object, of the full panel or of those named. Pivot: the c-th smallest.
 
     f(v) = [Σ v_i ≥ c]; with a share p, c = ⌈p·n⌉. :func:`at_least` also reads text. More votes than
     there are members never come together: allowed, as panels change; see :meth:`Rule.can_fire`.
@@ -58,7 +58,7 @@ class AtLeast(Rule):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The members named after "of"; none where the whole panel counts."""
+        """The members named after "of"; none where the full panel counts."""
         return self.of or ()
 
     def needed(self, n: int) -> int:
@@ -111,6 +111,10 @@ class Weighted(Rule):
     threshold: Fraction
 
     def __init__(self, weights: Mapping[str, Number], threshold: Number) -> None:
+        if not isinstance(weights, Mapping):
+            raise ParameterError(
+                "Weighted.weights", "must be weights by name", weights, "Write {'j1': 2, 'j2': 1}."
+            )
         names = checked_names(weights, "Weighted.weights")
         exactly = tuple((n, exact(weights[n], f"Weighted.weights[{n!r}]")) for n in names)
         for name, weight in exactly:
@@ -136,21 +140,21 @@ class Weighted(Rule):
         """The members with a weight."""
         return tuple(name for name, _ in self.weights)
 
-    def _whole(self, dimensions: int) -> tuple[npt.NDArray[np.int64], int]:
+    def _integers(self, dimensions: int) -> tuple[npt.NDArray[np.int64], int]:
         """Weights and threshold over a common denominator; beyond int64, Python's integers."""
         fractions = [weight for _, weight in self.weights] + [self.threshold]
         factor = math.lcm(*(f.denominator for f in fractions))
-        whole = [int(f * factor) for f in fractions]
-        kind = np.int64 if sum(whole) < 1 << 62 else object
-        return np.array(whole[:-1], dtype=kind).reshape(-1, *[1] * dimensions), whole[-1]
+        scaled = [int(f * factor) for f in fractions]
+        kind = np.int64 if sum(scaled) < 1 << 62 else object
+        return np.array(scaled[:-1], dtype=kind).reshape(-1, *[1] * dimensions), scaled[-1]
 
     def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:
-        weights, threshold = self._whole(votes.ndim - 1)
+        weights, threshold = self._integers(votes.ndim - 1)
         cast = votes[[seats[name] for name in self.names]]
         return np.asarray(np.sum(weights * cast, axis=0) >= threshold, dtype=np.bool_)
 
     def _rank(self, ranks: IntArray, seats: Seats) -> IntArray:
-        weights, threshold = self._whole(ranks.ndim - 1)
+        weights, threshold = self._integers(ranks.ndim - 1)
         own = ranks[[seats[name] for name in self.names]]
         order = np.argsort(own, axis=0)
         running = np.cumsum(

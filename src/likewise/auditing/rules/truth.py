@@ -42,6 +42,10 @@ but not when a, b object, profile (1, 1) ≽ (0, 1). One more objection, of a, m
 report back: report (1, 1) too, or do not report (0, 1).
     """
     names = _panel(members)
+    if not isinstance(table, Mapping) or not all(isinstance(votes, tuple) for votes in table):
+        raise ParameterError(
+            "table", "must be results by profile", table, "Write {(0, 0): 0, (0, 1): 1, …}."
+        )
     results: dict[tuple[int, ...], int] = {tuple(votes): r for votes, r in table.items()}
     for profile in results:
         if len(profile) != len(names) or any(vote not in (0, 1) for vote in profile):
@@ -72,9 +76,11 @@ def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
     """
     names = _panel(members)
     m = len(names)
+    if not callable(f):
+        raise ParameterError("f", "must be a function of the votes", f, "Write lambda v: v[0].")
     values = np.zeros((2,) * m, dtype=np.bool_)
     for bits in product((False, True), repeat=m):
-        values[tuple(map(int, bits))] = _truth(f(bits), bits)
+        values[tuple(map(int, bits))] = _truth(_result(f, bits), bits)
     if values[(0,) * m]:
         raise RuleError(
             f"The rule always fires: it reports when nobody objects, profile "
@@ -99,6 +105,18 @@ def _panel(members: Sequence[str]) -> tuple[str, ...]:
             "All 2^m profiles are looked at. Write an expression instead: at_least, veto, | and &.",
         )
     return names
+
+
+def _result(f: Callable[[Profile], int], profile: Profile) -> object:
+    try:
+        return f(profile)
+    except RuleError:
+        raise
+    except Exception as error:  # whatever a function of somebody else's does
+        raise RuleError(
+            f"The function failed on the profile {_bits(profile)} with {type(error).__name__}: "
+            f"{error}. It is called for every profile, also for those that cannot come about."
+        ) from error
 
 
 def _truth(value: object, profile: Profile) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise.errors import LikewiseError
 from likewise.fixed_point import IntArray
-from likewise.hypotheses import Bits, Listed, Points, Segments, Staircases
+from likewise.hypotheses import Bits, Listed, Segments, Staircases
 from likewise.schema import Feature, FeatureSchema, People
 
 __all__ = ["Table", "grid", "random_table", "segments"]
@@ -24,9 +24,9 @@ class Table(Listed):
 
     def __init__(self, on_set: Bits) -> None:
         self.schema = FeatureSchema((Feature("nobody"),))
-        self._keep(on_set)
+        self._on_set = np.ascontiguousarray(on_set, dtype=np.uint8)
 
-    def locate(self, people: People) -> Points:
+    def predictions(self, people: People) -> Bits:
         """Refuse: nobody arrives here."""
         raise LikewiseError(f"{self!r} is only drawn from; {len(people)} people have no place.")
 

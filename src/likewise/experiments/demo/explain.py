@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from likewise.auditing import exceeds
 from likewise.fixed_point import ONE, from_units, to_units
 from likewise.game import Moment
 from likewise.learning import Learner
@@ -42,7 +43,7 @@ class Case:
 
     def objects(self, auditor: str) -> bool:
         """True if an auditor objects to the pair."""
-        return self.gap > self.distances[auditor] + self.sensitivity
+        return bool(exceeds(self.gap, self.distances[auditor], self.sensitivity))
 
     @property
     def nearest_first(self) -> list[str]:
@@ -152,7 +153,7 @@ def _pivot(moment: Moment, case: Case, alpha: int) -> tuple[str, ...]:
         return ("There is none: under this rule the panel can never report the pair.",)
     bar = case.distances[case.pivot] + alpha
     gap = int(moment.policy[case.over] - moment.policy[case.under])
-    beyond = gap > bar
+    beyond = bool(exceeds(gap, case.distances[case.pivot], alpha))
     counted = "is more than that" if beyond else "is not more than that"
     if beyond:
         end = "so the round also counts as a violation"

@@ -1,4 +1,4 @@
-"""What classes over cells share: one cost a cell, people in groups, and numbers in bands."""
+"""Common parts of classes over cells: one cost a cell, people in groups, and numbers in bands."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import ExactWeights, HypothesisClass, Points
 from likewise.schema import FeatureSchema, People
+from likewise.validation import instance, items, reals, text
 
-__all__ = ["Groups", "OverCells", "bands"]
+__all__ = ["Groups", "OverCells", "bands", "grouping"]
 
 
 class OverCells(HypothesisClass, ExactWeights):
@@ -36,6 +37,16 @@ class OverCells(HypothesisClass, ExactWeights):
         return charged
 
 
+def grouping(owner: str, by: str | Sequence[str]) -> tuple[str, ...]:
+    """The features that people are grouped by; one may be given by its name alone.
+
+    >>> grouping("Segments", "purpose")
+    ('purpose',)
+    """
+    listed = [by] if isinstance(by, str) else items(f"{owner}.by", by, "List features.")
+    return tuple(text(f"{owner}.by", name, "Name a feature.") for name in listed)
+
+
 @dataclass(frozen=True)
 class Groups:
     """All combinations of levels of the features ``by``; ``owner`` is named in errors.
@@ -52,6 +63,8 @@ class Groups:
     owner: str
 
     def __post_init__(self) -> None:
+        remedy = "Make one: FeatureSchema((Feature(…), …))."
+        instance(f"{self.owner}.schema", self.schema, FeatureSchema, remedy)
         if len(set(self.by)) != len(self.by):
             raise ParameterError(
                 f"{self.owner}.by", "must not name a feature twice", self.by, "Drop one."
@@ -106,7 +119,7 @@ def bands(
             name,
             "Fill missing values before they come here, or put a category into by.",
         )
-    found = tuple(float(cut) for cut in cuts)
+    found = reals(parameters[1], cuts, "List them.")
     if not np.isfinite(found).all() or sorted(set(found)) != list(found):
         raise ParameterError(parameters[1], "must increase and be finite", found, "Sort them.")
     return found

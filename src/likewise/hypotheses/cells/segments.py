@@ -1,6 +1,6 @@
-"""A threshold for every segment, on one score: the rule book of an ordinary lender.
+"""A threshold for every segment, on one score: the rules of an ordinary lender.
 
-With 50 segments and 21 thresholds there are 21^50 rule books. Costs, noise and weights all
+With 50 segments and 21 thresholds there are 21^50 such rules. Costs, noise and weights all
 separate over the segments, so nothing here ever lists them.
 """
 
@@ -15,10 +15,11 @@ import numpy as np
 from likewise.errors import HypothesisError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits, Points
-from likewise.hypotheses.cells.base import Groups, OverCells, bands
+from likewise.hypotheses.cells.base import Groups, OverCells, bands, grouping
 from likewise.hypotheses.weights import gibbs_weights, pick
 from likewise.randomness import Stream
 from likewise.schema import FeatureSchema, People
+from likewise.validation import members
 
 __all__ = ["Segments"]
 
@@ -27,7 +28,7 @@ LARGEST = 1 << 24
 
 
 class Segments(OverCells):
-    """Approve whoever scores at least the threshold of his segment.
+    """Approve whoever scores at least the threshold of their segment.
 
     The segments are all combinations of levels of the features ``by``; ``cuts`` divide the score
     into B bins, so that each segment has B + 1 thresholds: |H| = (B + 1)^segments. A point is a
@@ -49,7 +50,7 @@ class Segments(OverCells):
     ) -> None:
         self.schema = schema
         self.score = score
-        self.groups = Groups(schema, (by,) if isinstance(by, str) else tuple(by), "Segments")
+        self.groups = Groups(schema, grouping("Segments", by), "Segments")
         self.by = self.groups.by
         self.cuts = bands(schema, score, cuts, ("Segments.score", "Segments.cuts"))
         self.bins = len(self.cuts) + 1
@@ -92,7 +93,7 @@ class Segments(OverCells):
         return np.asarray(np.argmin(self.threshold_costs(cells), axis=-1), dtype=np.int64)
 
     def predict(self, codes: IntArray, points: Points) -> Bits:
-        """Whether the bin is at least the threshold of its segment."""
+        """Compare each bin with the threshold of its segment."""
         return (points % self.bins >= codes[:, points // self.bins]).astype(np.uint8)
 
     def codes(self) -> IntArray:
@@ -158,5 +159,6 @@ class Segments(OverCells):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Segments:
         """Read the class from its JSON."""
-        schema = FeatureSchema.from_spec(spec["schema"])
-        return cls(schema, score=spec["score"], cuts=spec["cuts"], by=spec["by"])
+        given = members("segments", spec, ("class", "schema", "score", "cuts", "by"))
+        schema = FeatureSchema.from_spec(given["schema"])
+        return cls(schema, score=given["score"], cuts=given["cuts"], by=given["by"])

@@ -17,12 +17,13 @@ import numpy as np
 from likewise.errors import HypothesisError, ParameterError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits, Points
-from likewise.hypotheses.cells.base import Groups, OverCells, bands
+from likewise.hypotheses.cells.base import Groups, OverCells, bands, grouping
 from likewise.hypotheses.cells.segments import LONGEST_LIST
 from likewise.hypotheses.cells.stairs import CERTAIN, approvals_of, costs_of_rows, walk_of
 from likewise.hypotheses.weights import WEIGHT_BITS
 from likewise.randomness import Stream
 from likewise.schema import FeatureSchema, People
+from likewise.validation import members
 
 __all__ = ["Staircases"]
 
@@ -66,9 +67,9 @@ class Staircases(OverCells):
         by: Sequence[str] = (),
     ) -> None:
         self.schema, self.first, self.second = schema, first, second
-        self.groups = Groups(schema, (by,) if isinstance(by, str) else tuple(by), "Staircases")
+        self.groups = Groups(schema, grouping("Staircases", by), "Staircases")
         self.by = self.groups.by
-        names = (first, second, *self.by)
+        names = (schema[first].name, schema[second].name, *self.by)
         if len(set(names)) != len(names):
             raise ParameterError(
                 "Staircases.first, second and by", "must be different features", names, "Drop one."
@@ -129,7 +130,7 @@ class Staircases(OverCells):
         return codes.reshape(len(noise), -1)
 
     def predict(self, codes: IntArray, points: Points) -> Bits:
-        """Whether the column is at least the threshold of its row."""
+        """Compare each column with the threshold of its row."""
         return (points % self.columns >= codes[:, points // self.columns]).astype(np.uint8)
 
     def codes(self) -> IntArray:
@@ -222,6 +223,7 @@ class Staircases(OverCells):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Staircases:
         """Read the class from its JSON."""
-        schema = FeatureSchema.from_spec(spec["schema"])
         names = ("first", "first_cuts", "second", "second_cuts", "by")
-        return cls(schema, **{name: spec[name] for name in names})
+        given = members("staircases", spec, ("class", "schema", *names))
+        schema = FeatureSchema.from_spec(given["schema"])
+        return cls(schema, **{name: given[name] for name in names})

@@ -1,1 +1,1 @@
-"""Classes whose hypotheses stand in a list."""
+"""Classes whose hypotheses are listed, one by one."""

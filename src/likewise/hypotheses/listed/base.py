@@ -13,9 +13,11 @@ import numpy as np
 from likewise.errors import HypothesisError
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits, ExactWeights, HypothesisClass, Points
+from likewise.hypotheses.separating import greedy_separating_set
 from likewise.hypotheses.weights import WEIGHT_BITS, gibbs_weights, pick
 from likewise.randomness import Stream
-from likewise.schema import People
+from likewise.schema import FeatureSchema, People
+from likewise.validation import instance
 
 __all__ = ["LARGEST_LIST", "Listed"]
 
@@ -24,23 +26,111 @@ LARGEST_LIST = 1 << (63 - WEIGHT_BITS)
 
 
 class Listed(HypothesisClass, ExactWeights):
-    """A class whose hypotheses stand in a list; a point is the column of their predictions."""
+    """A class whose hypotheses are listed; a point is the column of their predictions.
+
+    A subclass keeps its own parameters first, then calls ``super().__init__`` with people on whom
+    the hypotheses can be told apart: ``separating``, a separating set, or ``reference``, any
+    people, among whom one is found greedily. It gives :meth:`predictions`, :meth:`describe`,
+    :meth:`spec` and :meth:`from_spec`; all the rest is here. Hypotheses that agree on all those
+    people are refused (leave one out), and so is a class without a constant (put one in).
+
+    Parameters
+    ----------
+    schema: the features of people.
+    separating: people who tell any two hypotheses apart; they need not be ones the schema admits.
+    reference: people among whom a separating set is found, in place of one.
+
+    >>> from likewise.schema import Feature
+    >>> class Ages(Listed):
+    ...     "Nobody, everybody, or whoever is of age."
+    ...     def __init__(self, schema):
+    ...         super().__init__(schema, separating=schema.people([[17], [18]]))
+    ...     def predictions(self, people):
+    ...         age = people.column("age")[:, None]
+    ...         return age >= np.array([np.inf, 18, -np.inf])
+    ...     def describe(self, code):
+    ...         return ("nobody", "whoever is of age", "everybody")[int(code[0])]
+    ...     def spec(self):
+    ...         return {"class": "ages", "schema": self.schema.spec()}
+    ...     @classmethod
+    ...     def from_spec(cls, spec):
+    ...         return cls(FeatureSchema.from_spec(spec["schema"]))
+    >>> ages = Ages(FeatureSchema((Feature("age", "integer", 0, 120),)))
+    >>> ages.size, ages.separators, ages.locate(ages.schema.people([[30]])).tolist()
+    (3, 2, [[0, 1, 1]])
+    """
 
     set_table: FloatArray
 
-    def _keep(self, on_set: Bits) -> None:
-        """Remember what every hypothesis predicts on the separating set, shape (N, s)."""
-        if not 0 < len(on_set) < LARGEST_LIST:
+    def __init__(
+        self,
+        schema: FeatureSchema,
+        *,
+        separating: People | None = None,
+        reference: People | None = None,
+    ) -> None:
+        owner = type(self).__name__
+        remedy = "Make one: FeatureSchema((Feature(…), …))."
+        self.schema = instance(f"{owner}.schema", schema, FeatureSchema, remedy)
+        if (separating is None) == (reference is None):
             raise HypothesisError(
-                f"A class that is listed must have between 1 and {LARGEST_LIST} hypotheses; this "
-                f"one has {len(on_set)}."
+                f"{owner} needs either people who tell its hypotheses apart (separating=…) or "
+                f"people among whom they are found (reference=…), and not both."
             )
-        self._on_set = np.ascontiguousarray(on_set)
-        self.set_table = on_set.astype(np.float64)
+        remedy = "Make them with the schema: schema.people(rows)."
+        people = instance(
+            f"{owner}: people", separating if reference is None else reference, People, remedy
+        )
+        bits = self.locate(people)
+        if reference is not None:
+            bits = bits[greedy_separating_set(bits.T)]
+        self._check_table(bits)
+        self._on_set = np.ascontiguousarray(bits.T)
+        self.set_table = self._on_set.astype(np.float64)
+
+    def _check_table(self, bits: Bits) -> None:
+        """The predictions on the separating set, (s, N): all different, a constant among them."""
+        owner, size = type(self).__name__, bits.shape[1]
+        if not 0 < size < LARGEST_LIST:
+            raise HypothesisError(
+                f"A class that is listed must have between 1 and {LARGEST_LIST} hypotheses; "
+                f"{owner} has {size}."
+            )
+        if bits.max(initial=0) > 1:
+            raise HypothesisError(f"{owner}.predictions must be 0 or 1; got {int(bits.max())}.")
+        first: dict[bytes, int] = {}
+        width = -(-len(bits) // 8)
+        packed = np.packbits(bits, axis=0).T.tobytes()
+        for place in range(size):
+            other = first.setdefault(packed[place * width : (place + 1) * width], place)
+            if other != place:
+                raise HypothesisError(
+                    f"{owner}: hypotheses {other} and {place} agree on all {len(bits)} points of "
+                    f"the separating set. Give people who tell them apart, or leave one out."
+                )
+        if not (bits.all(axis=0) | ~bits.any(axis=0)).any():
+            raise HypothesisError(
+                f"{owner} must contain a constant classifier; none of its {size} hypotheses is one "
+                f"on the separating set. Without one there may be no fair policy at all."
+            )
 
     @abstractmethod
+    def predictions(self, people: People) -> Bits:
+        """h(x) of every hypothesis in the order of the list: 0 or 1, of shape (k, N).
+
+        A function of the people's features alone, computed by comparisons and + − · /, so that all
+        machines agree.
+        """
+
     def locate(self, people: People) -> Points:
         """The predictions of all hypotheses, shape (k, N)."""
+        bits = np.asarray(self.predictions(people))
+        if bits.ndim != 2 or len(bits) != len(people) or bits.dtype.kind not in "biu":
+            raise HypothesisError(
+                f"{type(self).__name__}.predictions must be an array of 0s and 1s, a row for each "
+                f"of the {len(people)} people; got {bits.dtype} of shape {bits.shape}."
+            )
+        return bits.astype(np.uint8, copy=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.size} hypotheses, {self.separators} separators)"

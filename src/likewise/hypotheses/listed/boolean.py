@@ -13,73 +13,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from likewise.errors import HypothesisError, ParameterError
 from likewise.fixed_point import IntArray
-from likewise.hypotheses.base import Bits, Points
+from likewise.hypotheses.base import Bits
 from likewise.hypotheses.listed.base import Listed
-from likewise.schema import FeatureSchema, Kind, People
+from likewise.hypotheses.listed.columns import check_columns, check_size, people_at
+from likewise.schema import FeatureSchema, People
+from likewise.validation import flag, members
 
-__all__ = [
-    "LARGEST",
-    "LARGEST_TABLE",
-    "NUMERIC",
-    "Conjunctions",
-    "Disjunctions",
-    "OverFlags",
-    "Parities",
-    "check_columns",
-    "check_size",
-]
-
-# Beyond these a draw takes milliseconds and a block of draws hundreds of megabytes.
-LARGEST = 1 << 17
-LARGEST_TABLE = 1 << 25
-# Kinds of columns that can be compared with a number.
-NUMERIC: tuple[Kind, ...] = ("number", "integer", "flag")
-
-
-def check_columns(
-    owner: str, schema: FeatureSchema, columns: Sequence[str], kinds: tuple[Kind, ...]
-) -> tuple[str, ...]:
-    """The columns, if they are some of the schema's, different, of these kinds, never missing."""
-    if isinstance(columns, str) or not columns or len(set(columns)) != len(columns):
-        raise ParameterError(
-            f"{owner}.columns",
-            "must be a list of at least one name, none of them twice",
-            columns,
-            f"The schema has {', '.join(schema.names)}.",
-        )
-    for name in columns:
-        feature = schema[name]
-        if feature.kind not in kinds:
-            raise ParameterError(
-                f"{owner}.columns",
-                f"must be of the kinds {', '.join(kinds)}",
-                f"{name} ({feature.kind})",
-                "Turn it into flags, one for each thing that a rule may ask.",
-            )
-        if feature.missing is not None:
-            raise ParameterError(
-                f"{owner}.columns",
-                "must never be missing",
-                f"{name} (missing={feature.missing!r})",
-                "Fill it in before it comes here, and make 'missing' a flag of its own.",
-            )
-    return tuple(columns)
-
-
-def check_size(owner: str, size: int, separators: int, remedy: str) -> None:
-    """Refuse a class that is too large to be listed."""
-    if size > LARGEST:
-        raise HypothesisError(
-            f"{owner} must have at most {LARGEST} hypotheses, as they are listed; this one has "
-            f"{size}. {remedy}"
-        )
-    if size * separators > LARGEST_TABLE:
-        raise HypothesisError(
-            f"{owner} must have at most {LARGEST_TABLE} predictions on its separating set; this "
-            f"one has {size} hypotheses on {separators} points. {remedy}"
-        )
+__all__ = ["Conjunctions", "Disjunctions", "OverFlags", "Parities"]
 
 
 class OverFlags(Listed):
@@ -89,14 +30,19 @@ class OverFlags(Listed):
     separating_set: Bits
 
     def __init__(self, schema: FeatureSchema, columns: Sequence[str]) -> None:
-        self.schema = schema
         self.columns = check_columns(type(self).__name__, schema, columns, ("flag",))
+        self._list_all()
+        super().__init__(schema, separating=people_at(schema, self.columns, self.separating_set))
+
+    @abstractmethod
+    def _list_all(self) -> None:
+        """Make what ``evaluate`` needs, and ``separating_set``; the columns are known."""
 
     @abstractmethod
     def evaluate(self, flags: Bits) -> Bits:
         """The predictions of all hypotheses, (k, N), on rows of the columns' flags, (k, n)."""
 
-    def locate(self, people: People) -> Points:
+    def predictions(self, people: People) -> Bits:
         """The predictions of all hypotheses, shape (k, N)."""
         flags = np.stack([people.column(name) for name in self.columns], axis=1)
         return self.evaluate(flags.astype(np.uint8))
@@ -112,7 +58,8 @@ class OverFlags(Listed):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the class from its JSON."""
-        return cls(FeatureSchema.from_spec(spec["schema"]), spec["columns"])
+        given = members(cls.kind, spec, ("class", "schema", "columns"))
+        return cls(FeatureSchema.from_spec(given["schema"]), given["columns"])
 
 
 class _Subsets(OverFlags):
@@ -124,13 +71,11 @@ class _Subsets(OverFlags):
     _join: ClassVar[np.ufunc]
     _of_none: ClassVar[int]
 
-    def __init__(self, schema: FeatureSchema, columns: Sequence[str]) -> None:
-        super().__init__(schema, columns)
+    def _list_all(self) -> None:
         self._subsets = 1 << len(self.columns)
         separators = len(self.columns) + 1
         check_size(type(self).__name__, self._size(), separators, "Use at most 16 columns.")
         self.separating_set = self._vectors()
-        self._keep(self.evaluate(self.separating_set).T)
 
     def _size(self) -> int:
         """The number of hypotheses, before they are listed."""
@@ -252,7 +197,7 @@ class Parities(_Subsets):
     def __init__(
         self, schema: FeatureSchema, columns: Sequence[str], *, complements: bool = True
     ) -> None:
-        self.complements = complements
+        self.complements = flag("Parities.complements", complements, "Say which.")
         super().__init__(schema, columns)
 
     def _size(self) -> int:
@@ -286,5 +231,6 @@ class Parities(_Subsets):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the class from its JSON."""
-        schema = FeatureSchema.from_spec(spec["schema"])
-        return cls(schema, spec["columns"], complements=spec["complements"])
+        given = members(cls.kind, spec, ("class", "schema", "columns", "complements"))
+        schema = FeatureSchema.from_spec(given["schema"])
+        return cls(schema, given["columns"], complements=given["complements"])

@@ -12,8 +12,10 @@ import numpy as np
 from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits
-from likewise.hypotheses.listed.boolean import OverFlags, check_size
+from likewise.hypotheses.listed.boolean import OverFlags
+from likewise.hypotheses.listed.columns import check_size
 from likewise.schema import FeatureSchema
+from likewise.validation import members
 
 __all__ = ["DecisionLists"]
 
@@ -22,17 +24,17 @@ class DecisionLists(OverFlags):
     """Lists "if x_i then b, else if x_j then b', …, else d" of at most ``length`` literals.
 
     Listed are the different functions, not the lists. A list can be brought into a form in which
-    neighbours with the same answer are in order of their columns, no column occurs twice, and
-    the last answer differs from d: then it is a sequence of disjoint sets of columns whose
-    answers alternate, ending with 1 − d. There are a(l) sequences of sets of l columns, a = 1, 1,
+    neighbours with the same verdict are in order of their columns, no column occurs twice, and
+    the last verdict differs from d: then it is a sequence of disjoint sets of columns whose
+    verdicts alternate, ending with 1 − d. There are a(l) sequences of sets of l columns, a = 1, 1,
     3, 13, 75, … (ordered set partitions), so |H| = 2·Σ_{l ≤ length} C(n, l)·a(l), which is
     4·a(n) for length = n. The form is the shortest list for its function.
 
     Q = all vectors with at most two 1s, 1 + n + C(n, 2) points. *Proof* that different forms
-    differ on it: h(0) = d. A column i with h(e_i) ≠ d is in the list, with the answer 1 − d. One
+    differ on it: h(0) = d. A column i with h(e_i) ≠ d is in the list, with the verdict 1 − d. One
     with h(e_i) = d is in the list if and only if h(e_i + e_j) = d ≠ h(e_j) for some j: the form
-    has a later column whose answer is 1 − d. And h(e_i + e_j) tells which of two columns with
-    different answers comes first, which tells the sets and their order. If length = n, each of
+    has a later column whose verdict is 1 − d. And h(e_i + e_j) tells which of two columns with
+    different verdicts comes first, which tells the sets and their order. If length = n, each of
     these points is the only one on which some two lists differ (put all other columns first), so
     no smaller set exists. For shorter lists smaller ones do: 6 points instead of 7 at n = 3,
     length 2; 27 picked from 300 random ones instead of 1,276 at n = 50, length 2. For length 1 use
@@ -58,77 +60,80 @@ class DecisionLists(OverFlags):
     kind = "decision-lists"
 
     def __init__(self, schema: FeatureSchema, columns: Sequence[str], length: int) -> None:
+        self.length = length
         super().__init__(schema, columns)
+
+    def _list_all(self) -> None:
         n = len(self.columns)
-        if not isinstance(length, int) or not 1 <= length <= n:
+        length = -1 if isinstance(self.length, bool) else self.length
+        if not isinstance(length, int | np.integer) or not 1 <= length <= n:
             raise ParameterError(
                 "DecisionLists.length",
                 f"must be an integer from 1 to the number of columns, {n}",
-                length,
+                self.length,
                 "A list that asks for a column twice says no more than a shorter one.",
             )
-        self.length = length
+        self.length = int(length)
         size = 2 * sum(
-            comb(n, literals) * _ordered_partitions(literals) for literals in range(length + 1)
+            comb(n, literals) * _ordered_partitions(literals) for literals in range(self.length + 1)
         )
         check_size("DecisionLists", size, 1 + n + comb(n, 2), "Use fewer columns or shorter lists.")
-        self._list_all()
         self.separating_set = _at_most_two(n)
-        self._keep(self.evaluate(self.separating_set).T)
+        self._list_forms()
 
-    def _list_all(self) -> None:
-        """List the forms, shortest first: a first column and its answer before a shorter form."""
+    def _list_forms(self) -> None:
+        """List the forms, shortest first: a first column and its verdict before a shorter form."""
         n = len(self.columns)
         # The two constants: no column, and what they say. Column n stands for none.
-        first, answer = np.full(2, n), np.arange(2)
+        first, verdict = np.full(2, n), np.arange(2)
         used = np.zeros((2, n), dtype=bool)
-        layers = [(first, answer, np.arange(2))]
+        layers = [(first, verdict, np.arange(2))]
         listed = 0
         for _ in range(self.length):
             column = np.arange(n)[:, None, None]
             says = np.arange(2)[None, :, None]
-            # Neighbours with one answer are in order of columns; before d comes another answer.
-            fits = (says != answer) | ((column < first) & (first < n))
+            # Neighbours with one verdict are in order of columns; before d comes another verdict.
+            fits = (says != verdict) | ((column < first) & (first < n))
             column, says, rest = np.nonzero(fits & ~used.T[:, None, :])
             used = used[rest]
             used[np.arange(len(rest)), column] = True
-            first, answer = column, says
-            layers.append((first, answer, rest + listed))
+            first, verdict = column, says
+            layers.append((first, verdict, rest + listed))
             listed += len(layers[-2][0])
         self._ends = np.cumsum([len(layer[0]) for layer in layers])
-        self._first, self._answer, self._rest = (
+        self._first, self._verdict, self._rest = (
             np.concatenate(parts) for parts in zip(*layers, strict=True)
         )
 
     def evaluate(self, flags: Bits) -> Bits:
-        """A list says its first answer where its first flag is set, else what its rest says."""
+        """A list says its first verdict where its first flag is set, else what its rest says."""
         bits = np.empty((len(flags), len(self._first)), dtype=np.uint8)
         bits[:, :2] = (0, 1)
         for start, end in zip(self._ends, self._ends[1:], strict=False):
             here = slice(start, end)
             fires = flags[:, self._first[here]] != 0
-            answer = self._answer[here].astype(np.uint8)
-            bits[:, here] = np.where(fires, answer, bits[:, self._rest[here]])
+            verdict = self._verdict[here].astype(np.uint8)
+            bits[:, here] = np.where(fires, verdict, bits[:, self._rest[here]])
         return bits
 
     def rules(self, code: IntArray) -> tuple[list[tuple[str, int]], int]:
-        """The shortest list for a hypothesis: its columns with their answers, and what is left."""
+        """The shortest list for a hypothesis: its columns with their verdicts, and what is left."""
         place = int(code[0])
         rules = []
         while place > 1:
-            rules.append((self.columns[self._first[place]], int(self._answer[place])))
+            rules.append((self.columns[self._first[place]], int(self._verdict[place])))
             place = int(self._rest[place])
         return rules, place
 
     def describe(self, code: IntArray) -> str:
-        """The shortest list in words, columns with the same answer together."""
+        """The shortest list in words, columns with the same verdict together."""
         rules, default = self.rules(code)
         if not rules:
             return f"approve {'everybody' if default else 'nobody'}"
         verbs = ("reject", "approve")
         parts = [
-            f"{verbs[answer]} if {' or '.join(name for name, _ in group)}"
-            for answer, group in groupby(rules, key=lambda rule: rule[1])
+            f"{verbs[verdict]} if {' or '.join(name for name, _ in group)}"
+            for verdict, group in groupby(rules, key=lambda rule: rule[1])
         ]
         return ", else ".join([*parts, verbs[default]])
 
@@ -139,7 +144,8 @@ class DecisionLists(OverFlags):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the class from its JSON."""
-        return cls(FeatureSchema.from_spec(spec["schema"]), spec["columns"], spec["length"])
+        given = members(cls.kind, spec, ("class", "schema", "columns", "length"))
+        return cls(FeatureSchema.from_spec(given["schema"]), given["columns"], given["length"])
 
 
 def _ordered_partitions(count: int) -> int:

@@ -10,10 +10,11 @@ import numpy as np
 
 from likewise.errors import MergedHypotheses, ParameterError
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.hypotheses.base import Bits, Points
+from likewise.hypotheses.base import Bits
 from likewise.hypotheses.listed.base import Listed
-from likewise.hypotheses.listed.boolean import NUMERIC, check_columns, check_size
+from likewise.hypotheses.listed.columns import NUMERIC, check_columns, check_size, people_at
 from likewise.schema import FeatureSchema, People
+from likewise.validation import flag, members, reals
 
 __all__ = ["LinearByIntercepts"]
 
@@ -28,9 +29,9 @@ class LinearByIntercepts(Listed):
     Q = the origin, and v on each axis for each v in V: n·|V| + 1 points. *Proof:* at the origin
     the sum is 0, which tells flips (and the constant 1) from the rest. At v on axis i the sum is
     v/a_i, which is at least 1 if and only if a_i has the sign of v and |a_i| ≤ |v|. So the
-    answers on axis i are 1 from a_i on, away from 0, on its side, and 0 if a_i is none: they tell
-    a_i. (In floating point too: v/v is 1, and v/a is below 1 for every float a beyond v.) So no
-    two hypotheses are the same function. For one column no smaller set exists, as each point is
+    predictions on axis i are 1 from a_i on, away from 0, on its side, and 0 if a_i is none: that
+    tells a_i. (In floating point too: v/v is 1, and v/a is below 1 for every float a beyond v.) So
+    no two hypotheses are the same function. For one column no smaller set exists, as each point is
     the only place where some two differ; nor for |V| = 1, by counting. Elsewhere points off the
     axes may save a little: 6 points do where this set has 7 at n = 2, V = {−1, 1, 2}.
 
@@ -61,18 +62,18 @@ class LinearByIntercepts(Listed):
         *,
         flips: bool = True,
     ) -> None:
-        self.schema = schema
         self.columns = check_columns("LinearByIntercepts", schema, columns, NUMERIC)
-        values = np.array([float(v) for v in intercepts], dtype=np.float64)
+        parameter = "LinearByIntercepts.intercepts"
+        values = np.array(reals(parameter, intercepts, "List them."), dtype=np.float64)
         if not len(values) or not np.all(np.isfinite(values) & (values != 0)):
             raise ParameterError(
-                "LinearByIntercepts.intercepts",
+                parameter,
                 "must be at least one, finite and not 0",
                 values.tolist(),
                 "A boundary through the origin has none; shift the column instead.",
             )
         self.intercepts = tuple(np.unique(values).tolist())
-        self.flips = flips
+        self.flips = flag("LinearByIntercepts.flips", flips, "Say which.")
         n, per_column = len(self.columns), len(self.intercepts) + 1
         self._half = per_column**n
         size = 2 * self._half if flips else self._half + 1
@@ -81,7 +82,7 @@ class LinearByIntercepts(Listed):
         self._size = size
         axes = np.eye(n)[:, None, :] * np.array(self.intercepts)[:, None]
         self.separating_set = np.concatenate([np.zeros((1, n)), axes.reshape(-1, n)])
-        self._keep(self._evaluate(self.separating_set).T)
+        super().__init__(schema, separating=people_at(schema, self.columns, self.separating_set))
         if len(self.intercepts) < len(values):
             doubled = 2 * (len(values) + 1) ** n if flips else (len(values) + 1) ** n + 1
             warnings.warn(
@@ -105,7 +106,7 @@ class LinearByIntercepts(Listed):
             bits[:, self._half :] -= bits[:, : self._half]
         return bits
 
-    def locate(self, people: People) -> Points:
+    def predictions(self, people: People) -> Bits:
         """The predictions of all hypotheses, shape (k, N)."""
         return self._evaluate(np.stack([people.column(name) for name in self.columns], axis=1))
 
@@ -138,5 +139,7 @@ class LinearByIntercepts(Listed):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> LinearByIntercepts:
         """Read the class from its JSON."""
-        schema = FeatureSchema.from_spec(spec["schema"])
-        return cls(schema, spec["columns"], spec["intercepts"], flips=spec["flips"])
+        names = ("class", "schema", "columns", "intercepts", "flips")
+        given = members("linear-by-intercepts", spec, names)
+        schema = FeatureSchema.from_spec(given["schema"])
+        return cls(schema, given["columns"], given["intercepts"], flips=given["flips"])

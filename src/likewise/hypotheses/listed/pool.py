@@ -14,14 +14,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import HypothesisError, MergedHypotheses, ParameterError
-from likewise.fixed_point import IntArray
-from likewise.hypotheses.base import Bits, Points
+from likewise.errors import HypothesisError, MergedHypotheses, ParameterError, PeopleError
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses.base import Bits
 from likewise.hypotheses.listed.base import Listed
+from likewise.hypotheses.listed.columns import people_at
 from likewise.hypotheses.separating import greedy_separating_set
 from likewise.schema import Feature, FeatureSchema, People
+from likewise.validation import as_array, instance, items, members, real, reals, text
 
 __all__ = ["Cut", "Pool"]
+
+_INFINITE = ("inf", "-inf")
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,12 @@ class Cut:
 
     column: str
     at: float
+
+    def __post_init__(self) -> None:
+        text("Cut.column", self.column, "Name a column.")
+        object.__setattr__(self, "at", real("Cut.at", self.at, "Use ±inf for constants."))
+        if np.isnan(self.at):
+            raise ParameterError("Cut.at", "must be a number", self.at, "Use ±inf for constants.")
 
     def __str__(self) -> str:
         if np.isinf(self.at):
@@ -44,6 +54,12 @@ class Pool(Listed):
     (:class:`~likewise.errors.MergedHypotheses`): the guarantee is then against the ones that
     remain. One member must be constant: the same for everybody whom the schema admits.
 
+    Parameters
+    ----------
+    schema: the features of people; each column of scores is one.
+    cuts: the members.
+    reference: people, or an array of their encoded features, on whom members are told apart.
+
     >>> pool = Pool.from_table([[0, 0, 0], [0, 1, 1], [1, 1, 1]])
     >>> pool.size, pool.separators
     (3, 2)
@@ -53,54 +69,62 @@ class Pool(Listed):
     """
 
     def __init__(
-        self, schema: FeatureSchema, cuts: Sequence[Cut], reference: npt.NDArray[np.float64]
+        self, schema: FeatureSchema, cuts: Sequence[Cut], reference: People | npt.ArrayLike
     ) -> None:
-        self.schema = schema
-        reference = np.asarray(reference, dtype=np.float64)
-        if not cuts:
-            raise HypothesisError("A pool must have a member; got none. Add a constant at least.")
-        if reference.ndim != 2 or reference.shape[1] != len(schema) or len(reference) == 0:
+        remedy = "Make one: FeatureSchema((Feature(…), …))."
+        instance("Pool.schema", schema, FeatureSchema, remedy)
+        rows = _rows(schema, reference)
+        try:
+            people = schema.encoded(rows)
+        except PeopleError as error:
             raise ParameterError(
-                "Pool.reference",
-                f"must be rows of the schema's {len(schema)} features, at least one",
-                reference.shape,
-                "It is the data on which members are told apart.",
-            )
-        for cut in cuts:
+                "Pool.reference", "must be people whom the schema admits", f"{len(rows)} rows",
+                str(error),
+            ) from error  # fmt: skip
+        self._tell_apart(schema, cuts, people.x)
+
+    def _tell_apart(
+        self, schema: FeatureSchema, cuts: Sequence[Cut], reference: FloatArray
+    ) -> None:
+        """Merge the members that agree on all rows, and find rows on which the others differ."""
+        self.schema = schema
+        listed = items("Pool.cuts", cuts, "List members: [Cut(column, at), …].")
+        if not listed:
+            raise HypothesisError("A pool must have a member; got none. Add a constant at least.")
+        for cut in listed:
             self._check_cut(cut)
-        columns = np.array([schema.place(cut.column) for cut in cuts], dtype=np.int64)
-        levels = np.array([cut.at for cut in cuts], dtype=np.float64)
+        columns = np.array([schema.place(cut.column) for cut in listed], dtype=np.int64)
+        levels = np.array([cut.at for cut in listed], dtype=np.float64)
         bits = np.ascontiguousarray((reference[:, columns] >= levels).T.astype(np.uint8))
-        constant = np.array([self._is_constant(cut) for cut in cuts])
+        constant = np.array([self._is_constant(cut) for cut in listed])
         kept = _representatives(bits, constant)
-        self.merged = len(cuts) - len(kept)
-        self.cuts = tuple(cuts[i] for i in kept)
-        self._columns, self._levels, bits = columns[kept], levels[kept], bits[kept]
+        self.merged = len(listed) - len(kept)
+        self.cuts = tuple(listed[i] for i in kept)
+        self._columns, self._levels = columns[kept], levels[kept]
         self._check_constant(constant)
-        chosen = greedy_separating_set(bits)
+        chosen = greedy_separating_set(bits[kept])
         # A single member needs no point to be told apart, but the JSON needs one to be read back.
         self._reference = reference[chosen] if len(chosen) else reference[:1]
-        self._keep(bits[:, chosen])
+        super().__init__(schema, separating=people_at(schema, schema.names, reference[chosen]))
         if self.merged:
             warnings.warn(
-                f"{self.merged} of {len(cuts)} members of the pool agree with another one on all "
+                f"{self.merged} of {len(listed)} members of the pool agree with another one on all "
                 f"{len(reference)} rows of reference data and were merged; "
                 f"{len(kept)} remain, and guarantees are against these.",
                 MergedHypotheses,
-                stacklevel=2,
+                stacklevel=3,
             )
 
     def _check_cut(self, cut: Cut) -> None:
+        instance("Pool.cuts", cut, Cut, "List members: [Cut(column, at), …].")
         if self.schema[cut.column].missing is not None:
             raise HypothesisError(
                 f"A pool cannot cut a column that may be missing; {cut.column!r} may. Fill "
                 f"missing scores before they come here."
             )
-        if np.isnan(cut.at):
-            raise ParameterError("Cut.at", "must be a number", cut.at, "Use ±inf for constants.")
 
     def _is_constant(self, cut: Cut) -> bool:
-        """Whether the cut is the same for everybody the schema admits."""
+        """Test whether the cut is the same for everybody the schema admits."""
         low, high = self.schema[cut.column].limits
         return cut.at <= low or cut.at > high
 
@@ -119,14 +143,13 @@ class Pool(Listed):
 
         A person is then the column of the members' decisions, features ``h1``, ``h2``, ….
         """
-        bits = np.asarray(table)
-        if bits.ndim != 2 or not bits.size or not np.isin(bits, (0, 1)).all():
-            raise ParameterError(
-                "Pool.from_table.table",
-                "must be a table of 0s and 1s, a row for every member",
-                bits.shape if bits.ndim != 2 or not bits.size else bits[~np.isin(bits, (0, 1))][0],
-                "Turn scores into decisions first, or use Pool.from_scores.",
-            )
+        name, rule = "Pool.from_table.table", "must be a table of 0s and 1s, a row for every member"
+        remedy = "Turn scores into decisions first, or use Pool.from_scores."
+        bits = _array(name, table, rule, remedy)
+        if bits.ndim != 2 or not bits.size:
+            raise ParameterError(name, rule, bits.shape, remedy)
+        if not np.isin(bits, (0, 1)).all():
+            raise ParameterError(name, rule, bits[~np.isin(bits, (0, 1))][0], remedy)
         names = [f"h{i + 1}" for i in range(len(bits))]
         schema = FeatureSchema(tuple(Feature(name, "flag") for name in names))
         cuts = [
@@ -141,16 +164,20 @@ class Pool(Listed):
         schema: FeatureSchema,
         columns: Sequence[str],
         cuts: Sequence[float],
-        reference: npt.NDArray[np.float64],
+        reference: People | npt.ArrayLike,
     ) -> Pool:
         """Every column with every cut, and both constants."""
-        if not columns:
-            raise ParameterError("Pool.from_scores.columns", "must not be empty", columns, "")
-        members = [Cut(columns[0], -np.inf)]
-        members += [Cut(column, float(at)) for column in columns for at in cuts]
-        return cls(schema, [*members, Cut(columns[0], np.inf)], reference)
+        named = items("Pool.from_scores.columns", columns, "List columns of scores.")
+        levels = reals("Pool.from_scores.cuts", cuts, "List them: [0.25, 0.5, 0.75].")
+        if not named:
+            raise ParameterError(
+                "Pool.from_scores.columns", "must not be empty", columns, "List columns of scores."
+            )
+        listed = [Cut(named[0], -np.inf)]
+        listed += [Cut(column, at) for column in named for at in levels]
+        return cls(schema, [*listed, Cut(named[0], np.inf)], reference)
 
-    def locate(self, people: People) -> Points:
+    def predictions(self, people: People) -> Bits:
         """The predictions of all members, shape (k, N)."""
         return (people.x[:, self._columns] >= self._levels).astype(np.uint8)
 
@@ -170,10 +197,39 @@ class Pool(Listed):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Pool:
         """Read a pool from its JSON."""
-        reference = np.array(spec["reference"], dtype=np.float64)
-        schema = FeatureSchema.from_spec(spec["schema"])
-        cuts = [Cut(column, float(at)) for column, at in spec["cuts"]]
-        return cls(schema, cuts, reference.reshape(-1, len(schema)))
+        given = members("pool", spec, ("class", "schema", "cuts", "reference"))
+        schema = FeatureSchema.from_spec(given["schema"])
+        listed = items("Pool.cuts", given["cuts"], "List pairs of a column and a cut.")
+        cuts = [Cut(column, float(at) if at in _INFINITE else at) for column, at in listed]
+        rows = _rows(schema, given["reference"])
+        pool = cls.__new__(cls)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MergedHypotheses)
+            pool._tell_apart(schema, cuts, rows)
+        # Pools could once be told apart on rows that nobody can be. Exactly what such a pool wrote
+        # is read back; anything else has to be people.
+        written = not pool.merged and len(pool._reference) == len(rows)
+        return pool if written else cls(schema, cuts, rows)
+
+
+def _array(name: str, value: Any, rule: str, remedy: str) -> npt.NDArray[Any]:
+    """Numbers as an array; text, and lists of different lengths, are none."""
+    array = as_array(value)
+    if array.dtype.kind not in "biuf":
+        raise ParameterError(name, rule, value, remedy)
+    return array
+
+
+def _rows(schema: FeatureSchema, reference: Any) -> FloatArray:
+    """Rows of the schema's features as numbers, from people or an array."""
+    if isinstance(reference, People):
+        return schema.encoded(reference).x
+    remedy = "It is the data on which members are told apart; schema.people(rows) encodes it."
+    rule = f"must be rows of the schema's {len(schema)} features, at least one, as numbers"
+    rows = _array("Pool.reference", reference, rule, remedy).astype(np.float64)
+    if rows.ndim != 2 or rows.shape[1] != len(schema) or len(rows) == 0:
+        raise ParameterError("Pool.reference", rule, rows.shape, remedy)
+    return rows
 
 
 def _representatives(bits: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:

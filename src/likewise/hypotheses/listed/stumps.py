@@ -14,10 +14,17 @@ import numpy.typing as npt
 
 from likewise.errors import MergedHypotheses, ParameterError
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.hypotheses.base import Bits, Points
+from likewise.hypotheses.base import Bits
 from likewise.hypotheses.listed.base import Listed
-from likewise.hypotheses.listed.boolean import NUMERIC, check_columns, check_size
+from likewise.hypotheses.listed.columns import (
+    LARGEST,
+    NUMERIC,
+    check_columns,
+    check_size,
+    people_at,
+)
 from likewise.schema import FeatureSchema, People
+from likewise.validation import integer, items, members, reals
 
 __all__ = ["Stumps"]
 
@@ -57,8 +64,12 @@ class Stumps(Listed):
     """
 
     def __init__(self, schema: FeatureSchema, cuts: Mapping[str, Sequence[float]]) -> None:
-        self.schema = schema
+        if not isinstance(cuts, Mapping):
+            raise ParameterError(
+                "Stumps.cuts", "must be lists of cuts by column", cuts, "{'income': [20, 40]}."
+            )
         self.columns = check_columns("Stumps", schema, tuple(cuts), NUMERIC)
+        self.schema = schema
         self.cuts = tuple(self._checked(name, cuts[name]) for name in self.columns)
         sizes = [len(levels) for levels in self.cuts]
         check_size("Stumps", 2 * sum(sizes) + 2, max(sizes) + 1, "Use fewer cuts.")
@@ -73,7 +84,7 @@ class Stumps(Listed):
             ],
             axis=1,
         )
-        self._keep(self._evaluate(self.separating_set).T)
+        super().__init__(schema, separating=people_at(schema, self.columns, self.separating_set))
 
     def _below(self, name: str, cut: float) -> float:
         """The largest value of a column below a cut."""
@@ -83,7 +94,7 @@ class Stumps(Listed):
     def _checked(self, name: str, cuts: Sequence[float]) -> tuple[float, ...]:
         feature = self.schema[name]
         parameter = f"Stumps.cuts[{name!r}]"
-        levels = tuple(float(cut) for cut in cuts)
+        levels = reals(parameter, cuts, "List them.")
         if not levels or not np.all(np.isfinite(levels)) or not np.all(np.diff(levels) > 0):
             raise ParameterError(
                 parameter, "must be at least one, increase and be finite", levels, "Sort them."
@@ -107,7 +118,7 @@ class Stumps(Listed):
         cls,
         schema: FeatureSchema,
         columns: Sequence[str],
-        reference: npt.NDArray[np.float64],
+        reference: People | npt.ArrayLike,
         parts: int,
     ) -> Stumps:
         """Cuts that divide reference data into ``parts`` equal parts; each is one of its values.
@@ -124,26 +135,10 @@ class Stumps(Listed):
         ((20.0, 30.0, 40.0),)
         """
         columns = check_columns("Stumps", schema, columns, NUMERIC)
-        if not isinstance(parts, int) or parts < 2:
-            raise ParameterError(
-                "Stumps.from_quantiles.parts", "must be an integer from 2", parts, "Try 10."
-            )
-        people = schema.people(np.asarray(reference, dtype=np.float64))
-        ranks = np.arange(1, parts) * len(people) // parts
-        cuts, kept = {}, 0
-        for name in columns:
-            values = np.sort(people.column(name))
-            levels = np.unique(values[ranks]) if len(values) else values
-            levels = levels[levels > values[0]] if len(values) else values
-            if not len(levels):
-                raise ParameterError(
-                    "Stumps.from_quantiles.reference",
-                    f"must have different values of {name!r}",
-                    f"{len(values)} rows with the quantiles at their least value",
-                    "Leave the column out, or give its cuts yourself.",
-                )
-            cuts[name] = levels.tolist()
-            kept += len(levels)
+        parts = integer("Stumps.from_quantiles.parts", parts, 2, LARGEST, "Try 10.")
+        people = schema.encoded(reference)
+        cuts = {name: _quantiles(people, name, parts) for name in columns}
+        kept = sum(map(len, cuts.values()))
         if left_out := len(columns) * (parts - 1) - kept:
             warnings.warn(
                 f"{left_out} of {len(columns) * (parts - 1)} quantiles are the same as another one "
@@ -163,7 +158,7 @@ class Stumps(Listed):
         bits[:, half:] = 1 - bits[:, :half]
         return bits
 
-    def locate(self, people: People) -> Points:
+    def predictions(self, people: People) -> Bits:
         """The predictions of all hypotheses, shape (k, N)."""
         return self._evaluate(np.stack([people.column(name) for name in self.columns], axis=1))
 
@@ -187,12 +182,30 @@ class Stumps(Listed):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Stumps:
         """Read the class from its JSON."""
-        return cls(FeatureSchema.from_spec(spec["schema"]), dict(spec["cuts"]))
+        given = members("stumps", spec, ("class", "schema", "cuts"))
+        pairs = items("Stumps.cuts", given["cuts"], "Pairs of a column and its cuts.")
+        return cls(FeatureSchema.from_spec(given["schema"]), dict(pairs))
+
+
+def _quantiles(people: People, name: str, parts: int) -> list[float]:
+    """The values of a column that divide people into equal parts, each once, without the least."""
+    values = np.sort(people.column(name))
+    ranks = np.arange(1, parts) * len(people) // parts
+    levels = np.unique(values[ranks]) if len(values) else values
+    levels = levels[levels > values[0]] if len(values) else values
+    if not len(levels):
+        raise ParameterError(
+            "Stumps.from_quantiles.reference",
+            f"must have different values of {name!r}",
+            f"{len(values)} rows with the quantiles at their least value",
+            "Leave the column out, or give its cuts yourself.",
+        )
+    return [float(level) for level in levels]
 
 
 @dataclass(frozen=True)
 class _Chain:
-    """What is left of a chain: ``least`` with the first ``count`` of ``others``, count ≤ top."""
+    """The rest of a chain: ``least`` with the first ``count`` of ``others``, count ≤ top."""
 
     least: tuple[int, ...]
     others: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""What the reduction asks of a primal player: a policy a round, and its bound's constants."""
+"""The contract of a primal player: a policy a round, and the constants of its regret bound."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.fixed_point import IntArray
+from likewise.fixed_point import IntArray, read_only
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Purpose
 
@@ -25,6 +25,9 @@ class Frozen:
     scale: float
     copies: int
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", read_only(self.costs))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Frozen):
             return NotImplemented
@@ -37,7 +40,7 @@ class Frozen:
 
 @dataclass(frozen=True)
 class Estimates:
-    """What is known of a round's policy at some points, in units of 2^-20.
+    """The knowledge of a round's policy at some points, in units of 2^-20.
 
     ``scores`` are π̃^t(x); ``inverses`` are J(x), one over the chance of approval. With draws, J is
     the number of the first one that approves, at most M (geometric resampling), so that
@@ -52,7 +55,16 @@ class Player(ABC):
     """A no-regret player on the Lagrangian; the learner is a reduction to any of them.
 
     Its regret against the costs is at most C·sqrt(max S) with C = stability/x + gain·x, where x is
-    the noise (or temperature) in units of sqrt(S). The two constants are its own.
+    the noise (or temperature) in units of sqrt(S). The two constants are its own; bounds are
+    computed from them.
+
+    A subclass is registered under its ``name`` (:data:`likewise.registry.PLAYERS`), and remembers
+    nothing: a round's policy is a function of ``frozen`` alone, and its draws of the purpose and
+    the batch too (:class:`~likewise.randomness.Stream`), so that a decision can be taken again.
+    ``exact`` says that :meth:`estimates` is the policy itself, without draws.
+    ``share_of_best_x`` times the bound's best x is its default x; ``share_estimated`` is the same
+    for exact players with one-sided labels. ``likewise.testing.check_player`` checks all of that,
+    the regret included.
     """
 
     name: str
@@ -69,11 +81,11 @@ class Player(ABC):
 
     @abstractmethod
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
-        """What moving the policy costs."""
+        """The price of moving the policy: the bound's factor of 1/x."""
 
     @abstractmethod
     def gain(self, hypotheses: HypothesisClass) -> float:
-        """What randomising the policy costs."""
+        """The price of randomising the policy: the bound's factor of x."""
 
     @abstractmethod
     def estimates(
@@ -105,7 +117,7 @@ class Player(ABC):
     def decide(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
     ) -> Bits:
-        """What one more draw h ~ π^t predicts on the points."""
+        """The predictions of one more draw h ~ π^t on the points."""
 
     @abstractmethod
     def calls(self, draws: int) -> int:
@@ -118,6 +130,6 @@ class Player(ABC):
         return math.sqrt(stability / gain) if gain > 0 else 1.0
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
-        """What was found to work well: a fixed share of the bound's best x."""
+        """The x that was found to work well: a fixed share of the bound's best."""
         share = self.share_estimated if estimated else self.share_of_best_x
         return share * self.best_x(hypotheses, estimated=estimated)

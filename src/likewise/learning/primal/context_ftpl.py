@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.errors import ParameterError
 from likewise.fixed_point import ONE
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.hypotheses.weights import score
 from likewise.learning.primal.base import Estimates, Frozen, Player
 from likewise.oracles import ENGINES, Oracle
 from likewise.randomness import Noise, Purpose, Stream
+from likewise.validation import choice
 
 __all__ = ["ContextFTPL"]
 
@@ -38,10 +38,7 @@ class ContextFTPL(Player):
     share_of_best_x = 0.1
 
     def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise ParameterError(
-                "engine", f"must be one of {', '.join(ENGINES)}", self.engine, "They all agree."
-            )
+        choice("engine", self.engine, ENGINES, "They all agree.")
 
     @classmethod
     def make(cls, engine: str) -> ContextFTPL:

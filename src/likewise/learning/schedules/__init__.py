@@ -15,16 +15,39 @@ from likewise.learning.schedules.paper import Paper, PaperOneSided
 from likewise.learning.schedules.self_tuned import SelfTuned
 from likewise.registry import SCHEDULES
 
-__all__ = ["SCHEDULES", "Paper", "PaperOneSided", "Schedule", "SelfTuned", "schedule_from_spec"]
+__all__ = [
+    "SCHEDULES",
+    "Paper",
+    "PaperOneSided",
+    "Schedule",
+    "SelfTuned",
+    "schedule_from_spec",
+    "schedule_to_spec",
+]
+
+
+def schedule_to_spec(schedule: Schedule) -> dict[str, Any]:
+    """Write a schedule as JSON, if it can be read back by its name.
+
+    >>> schedule_to_spec(SelfTuned(x=1))["x"]
+    1.0
+    """
+    if not isinstance(schedule, Schedule):
+        raise ParameterError("schedule", "must be a schedule", schedule, "Such as SelfTuned().")
+    spec = schedule.spec()
+    SCHEDULES.check_name(spec.get("schedule"), type(schedule))
+    return spec
 
 
 def schedule_from_spec(spec: Mapping[str, Any]) -> Schedule:
-    """Read a schedule from its JSON."""
-    fields = dict(spec)
-    name = fields.pop("schedule", None)
-    if name not in SCHEDULES:
+    """Read any schedule from its JSON, by the name that it is registered under.
+
+    >>> schedule_from_spec({"schedule": "self-tuned", "eta": 1}).error_weight()
+    1.0
+    """
+    if not isinstance(spec, Mapping) or "schedule" not in spec:
         raise ParameterError(
-            "schedule", f"must be one of {', '.join(SCHEDULES)}", name,
-            "The file is not one of ours.",
+            "schedule", "must be an object that names a schedule", spec,
+            'Write {"schedule": "self-tuned", "eta": 0.25}.',
         )  # fmt: skip
-    return SCHEDULES[name](**fields)
+    return SCHEDULES[spec["schedule"]].from_spec(spec)

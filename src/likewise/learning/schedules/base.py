@@ -1,16 +1,18 @@
-"""What a schedule decides, and how its parameters are checked."""
+"""The contract of a schedule, and how its parameters are checked."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any, ClassVar, Literal, Self
 
 from likewise.errors import ParameterError
 from likewise.learning.margins import Margins
-from likewise.validation import real
+from likewise.validation import members, real
 
-__all__ = ["Schedule", "check_positive", "check_probability", "chernoff_draws"]
+__all__ = ["Schedule", "chernoff_draws", "positive", "probability"]
 
 # A round of this many draws takes minutes; more is surely a mistake.
 MOST_DRAWS = 10**9
@@ -18,35 +20,44 @@ MOST_DRAWS = 10**9
 
 def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
     """ceil(constant·log_term/accuracy²), refused where nobody could wait for so many."""
-    draws = math.ceil(constant * log_term / (accuracy * accuracy))
-    if draws > MOST_DRAWS:
+    square = accuracy * accuracy
+    if constant * log_term > square * MOST_DRAWS:
         raise ParameterError(
             "eps",
             f"must allow for at most {MOST_DRAWS:,} draws a round",
-            f"{draws:,}",
+            f"an accuracy of {accuracy:g}",
             "Take a larger eps (or r), or a player that needs no draws.",
         )
-    return draws
+    return math.ceil(constant * log_term / square)
 
 
-def check_positive(name: str, value: float, why: str) -> None:
-    """Refuse what is not a positive number."""
-    if not (math.isfinite(real(name, value, why)) and value > 0):
+def positive(name: str, value: float, why: str) -> float:
+    """A positive number, as a plain float; anything else is refused."""
+    number = real(name, value, why)
+    if not (math.isfinite(number) and number > 0):
         raise ParameterError(name, "must be a positive number", value, why)
+    return number
 
 
-def check_probability(name: str, value: float) -> None:
-    """Refuse what is no probability of failing."""
-    if not 0 < real(name, value, "0.05 is the default.") < 1:
+def probability(name: str, value: float) -> float:
+    """A probability of failing, as a plain float; anything else is refused."""
+    number = real(name, value, "0.05 is the default.")
+    if not 0 < number < 1:
         raise ParameterError(
             name, "must be in (0, 1)", value, "It is the probability that a guarantee may fail."
         )
+    return number
 
 
 class Schedule(ABC):
-    """What the two players do in round t; all of it known when the round opens.
+    """The constants of both players in round t, all of them known when the round opens.
 
-    ``feedback`` names the settings that it was made for.
+    A subclass is a frozen dataclass of its parameters, which it checks and turns into plain numbers
+    when it is made, and is registered under a name (:data:`likewise.registry.SCHEDULES`): its
+    :meth:`spec` begins with that name. ``feedback`` names the settings that it was made for, of
+    ``full`` and ``one-sided``. Every method is a function of its parameters and of its arguments
+    alone, computed by + − · / and square roots (:mod:`likewise.portable_math` has the logarithm),
+    so that all machines agree. ``likewise.testing.check_schedule`` checks all of that.
     """
 
     feedback: ClassVar[tuple[str, ...]]
@@ -82,4 +93,13 @@ class Schedule(ABC):
 
     @abstractmethod
     def spec(self) -> dict[str, Any]:
-        """The schedule as JSON."""
+        """The schedule as JSON: ``{"schedule": its name, …}`` and the parameters by name."""
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Read the schedule from its JSON; what is left out has its default."""
+        known = {f.name: f for f in fields(cls) if f.init}  # type: ignore[arg-type] # a dataclass
+        given = {key: value for key, value in spec.items() if key != "schedule"}
+        needed = [name for name, f in known.items() if f.default is MISSING is f.default_factory]
+        optional = [name for name in known if name not in needed]
+        return cls(**members(f"schedule {spec['schedule']!r}", given, needed, optional))

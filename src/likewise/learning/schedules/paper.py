@@ -12,14 +12,17 @@ from likewise.errors import ParameterError
 from likewise.learning.margins import Margins
 from likewise.learning.schedules.base import (
     Schedule,
-    check_positive,
-    check_probability,
     chernoff_draws,
+    positive,
+    probability,
 )
 from likewise.portable_math import exp_negative, log
-from likewise.validation import integer, real
+from likewise.validation import choice, integer, real
 
 __all__ = ["Paper", "PaperOneSided"]
+
+# Below that products of horizons stay within the floats.
+LONGEST = 1 << 300
 
 
 def power(base: int, exponent: float) -> float:
@@ -51,22 +54,23 @@ class Paper(Schedule):
 
     def __post_init__(self) -> None:
         why = "The proof needs a step mu below 1/sqrt(2)."
-        object.__setattr__(self, "horizon", integer("horizon", self.horizon, 2, None, why))
-        if not 0 <= real("b", self.b, "0 is the default.") <= self.most_b:
+        plain = {
+            "horizon": integer("horizon", self.horizon, 2, None, why),
+            "b": real("b", self.b, "0 is the default."),
+            "noise_divisor": positive("noise_divisor", self.noise_divisor, "1 is the paper's."),
+            "delta": probability("delta", self.delta),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        if self.horizon > LONGEST:
+            raise ParameterError("horizon", "must be at most 2^300", self.horizon, "Count rounds.")
+        if not 0 <= self.b <= self.most_b:
             raise ParameterError(
                 "b", f"must be in [0, 1/{round(1 / self.most_b)}]", self.b,
                 "It moves regret against violations.",
             )  # fmt: skip
-        if self.draws_rule not in ("paper", "tight", "r"):
-            raise ParameterError(
-                "draws_rule", "must be paper, tight or r", self.draws_rule, "tight saves half."
-            )
-        if self.noise not in ("per-point", "repeated"):
-            raise ParameterError(
-                "noise", "must be per-point or repeated", self.noise, "repeated is the paper's."
-            )
-        check_positive("noise_divisor", self.noise_divisor, "1 is the paper's noise.")
-        check_probability("delta", self.delta)
+        choice("draws_rule", self.draws_rule, ("paper", "tight", "r"), "tight saves half.")
+        choice("noise", self.noise, ("per-point", "repeated"), "repeated is the paper's.")
 
     @property
     def embedding(self) -> Literal["per-point", "repeated"]:
@@ -86,7 +90,7 @@ class Paper(Schedule):
         return 1.0 / math.sqrt(self.horizon)
 
     def draws(self, margins: Margins, k: int, t: int) -> int:  # noqa: ARG002
-        """R for the whole horizon.
+        """R for all of the horizon.
 
         >>> Paper(horizon=8000).draws(Margins(0.3, 0.3, 0.15, 0.075), k=4, t=1)
         10000
@@ -130,7 +134,7 @@ class PaperOneSided(Paper):
     def __post_init__(self) -> None:
         super().__post_init__()
         why = "512 is the paper's."
-        constant = integer("omega_constant", self.omega_constant, 1, None, why)
+        constant = integer("omega_constant", self.omega_constant, 1, 1 << 62, why)
         object.__setattr__(self, "omega_constant", constant)
 
     def mu(self, audits: int) -> float:  # noqa: ARG002

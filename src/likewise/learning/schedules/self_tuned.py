@@ -11,17 +11,20 @@ from likewise.errors import ParameterError
 from likewise.learning.margins import Margins
 from likewise.learning.schedules.base import (
     Schedule,
-    check_positive,
-    check_probability,
     chernoff_draws,
+    positive,
+    probability,
 )
 from likewise.portable_math import log
-from likewise.validation import integer
+from likewise.validation import integer, optional_real
 
 __all__ = ["SelfTuned"]
 
 # Sums of estimated costs must stay integers of 64 bits for any horizon that one can run.
 LARGEST_ETA = 64
+# Less than this is no noise at all, and divisions by it would not be numbers.
+SMALLEST_X = 1e-100
+LATEST = 10**9
 
 
 @dataclass(frozen=True)
@@ -54,17 +57,24 @@ class SelfTuned(Schedule):
     feedback = ("full", "one-sided")
 
     def __post_init__(self) -> None:
-        check_positive("eta", self.eta, "It is the weight of the error; 1 is the paper's.")
-        if self.eta > LARGEST_ETA:
-            raise ParameterError(
-                "eta", f"must be at most {LARGEST_ETA}", self.eta,
-                "It is the weight of the error; 1 is the paper's.",
-            )  # fmt: skip
+        why = "It is the weight of the error; 1 is the paper's."
+        plain: dict[str, Any] = {
+            "eta": positive("eta", self.eta, why),
+            "delta": probability("delta", self.delta),
+            "late_by": integer("late_by", self.late_by, 0, LATEST, "0 means: all comes at once."),
+            "kappa": optional_real("kappa", self.kappa, "Leave it out for eps/2."),
+            "r": optional_real("r", self.r, "Leave it out for 0.4·eps."),
+        }
+        if plain["eta"] > LARGEST_ETA:
+            raise ParameterError("eta", f"must be at most {LARGEST_ETA}", self.eta, why)
         if self.x is not None:
-            check_positive("x", self.x, "Leave it out for the default.")
-        check_probability("delta", self.delta)
-        late_by = integer("late_by", self.late_by, 0, None, "0 means that all comes at once.")
-        object.__setattr__(self, "late_by", late_by)
+            plain["x"] = positive("x", self.x, "Leave it out for the default.")
+            if plain["x"] < SMALLEST_X:
+                raise ParameterError(
+                    "x", f"must be at least {SMALLEST_X:g}", self.x, "Leave it out for the default."
+                )
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
 
     @property
     def embedding(self) -> Literal["per-point", "repeated"]:

@@ -1,1 +1,1 @@
-"""The API: routes, strict models of requests, and answers to everything that can go wrong."""
+"""The API: routes, strict models of requests, and responses to everything that can go wrong."""

@@ -1,4 +1,4 @@
-"""Who may do what: the callers that each route takes, and what it has at hand."""
+"""Dependencies of the routes: which callers each takes, and what it has at hand."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from fastapi import Depends, Path, Request
 from fastapi.security import HTTPBearer
 
 from likewise.service.api.telemetry import Telemetry
+from likewise.service.auth.rate_limits import Buckets
 from likewise.service.auth.tokens import Identity, Role
-from likewise.service.dockets.worker import Office, Offices
+from likewise.service.dockets.worker import Worker, Workers
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
@@ -19,63 +20,64 @@ from likewise.service.settings import Settings
 __all__ = [
     "BEARER",
     "DOCKET_NAME",
+    "App",
+    "AppContext",
     "Auditing",
-    "Counter",
     "Deciding",
+    "DocketAccess",
     "DocketName",
     "Everybody",
     "Governing",
     "Inspecting",
     "Operating",
     "Reading",
-    "Services",
-    "ServicesOf",
     "Somebody",
     "Supervising",
 ]
 
 T = TypeVar("T")
-# For the schema alone: the gate has looked at the token before any route is reached.
+# For the schema alone: the middleware has looked at the token before any route is reached.
 BEARER = HTTPBearer(auto_error=False, description="A token that the operator gave you: lw_…")
 DOCKET_NAME = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
 DocketName = Annotated[str, Path(pattern=DOCKET_NAME, max_length=64, description="The docket.")]
 
 
 @dataclass(frozen=True)
-class Services:
-    """What the routes of an app share."""
+class AppContext:
+    """All that the routes of an app share."""
 
     store: Store
     settings: Settings
-    offices: Offices
+    workers: Workers
     telemetry: Telemetry
+    page_limits: Buckets
 
 
 # All of these are coroutines: FastAPI would run plain functions in threads.
-async def _services(request: Request) -> Services:
-    found: Services = request.app.state.services
+async def _app(request: Request) -> AppContext:
+    found: AppContext = request.app.state.context
     return found
 
 
-ServicesOf = Annotated[Services, Depends(_services)]
+App = Annotated[AppContext, Depends(_app)]
 
 
 @dataclass(frozen=True)
-class Counter:
-    """A caller in front of a docket that concerns them."""
+class DocketAccess:
+    """A caller, and a docket that concerns them."""
 
     caller: Identity
     docket: str
-    services: Services
+    app: AppContext
 
     @property
     def sees_panel(self) -> bool:
-        """Whether they may see what members say and do."""
+        """Tell if they may see what members say and do."""
         return self.caller.role in ("operator", "regulator")
 
-    async def run(self, task: Callable[[Office], T]) -> T:
+    async def run(self, task: Callable[[Worker], T]) -> T:
         """Do something in the docket's thread."""
-        return await self.services.offices.run(self.docket, task)
+        return await self.app.workers.run(self.docket, task)
 
 
 def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
@@ -98,8 +100,8 @@ def _anybody(*roles: Role) -> Callable[[Request], Awaitable[Identity]]:
     return check
 
 
-def _at(*roles: Role) -> Callable[[Request, DocketName, Services], Awaitable[Counter]]:
-    async def counter(request: Request, docket: DocketName, services: ServicesOf) -> Counter:
+def _at(*roles: Role) -> Callable[[Request, DocketName, AppContext], Awaitable[DocketAccess]]:
+    async def access(request: Request, docket: DocketName, app: App) -> DocketAccess:
         caller = _checked(request, roles)
         if not caller.concerns(docket):
             # The same whether it exists or not, so that nobody learns which dockets there are.
@@ -108,18 +110,18 @@ def _at(*roles: Role) -> Callable[[Request, DocketName, Services], Awaitable[Cou
                 f"Your token is for the docket {caller.docket!r} alone. Ask the operator for one "
                 f"of this docket.",
             )  # fmt: skip
-        return Counter(caller, docket, services)
+        return DocketAccess(caller, docket, app)
 
-    return counter
+    return access
 
 
 Somebody = Annotated[Identity, Depends(_anybody("operator", "client", "auditor", "regulator"))]
 Operating = Annotated[Identity, Depends(_anybody("operator"))]
 Supervising = Annotated[Identity, Depends(_anybody("operator", "regulator"))]
 
-Everybody = Annotated[Counter, Depends(_at("operator", "client", "auditor", "regulator"))]
-Deciding = Annotated[Counter, Depends(_at("operator", "client"))]
-Reading = Annotated[Counter, Depends(_at("operator", "client", "regulator"))]
-Inspecting = Annotated[Counter, Depends(_at("operator", "regulator"))]
-Auditing = Annotated[Counter, Depends(_at("auditor"))]
-Governing = Annotated[Counter, Depends(_at("operator"))]
+Everybody = Annotated[DocketAccess, Depends(_at("operator", "client", "auditor", "regulator"))]
+Deciding = Annotated[DocketAccess, Depends(_at("operator", "client"))]
+Reading = Annotated[DocketAccess, Depends(_at("operator", "client", "regulator"))]
+Inspecting = Annotated[DocketAccess, Depends(_at("operator", "regulator"))]
+Auditing = Annotated[DocketAccess, Depends(_at("auditor"))]
+Governing = Annotated[DocketAccess, Depends(_at("operator"))]

@@ -1,4 +1,4 @@
-"""Every answer that is not what was asked for: a code, and a sentence that says what to do."""
+"""Responses to what is refused or fails: a code, and a sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from likewise.errors import LikewiseError
-from likewise.service.api.responses import ErrorAnswer
+from likewise.service.api.responses import ErrorResponse
 from likewise.service.auth.rate_limits import TooMany, too_large
-from likewise.service.errors import LedgerBroken, ServiceError, StoreError, store_unavailable
+from likewise.service.errors import ServiceError, StoreError, store_unavailable
+from likewise.service.ledger.records import LedgerBroken
 
 __all__ = [
     "DOCUMENTED",
     "UNAVAILABLE",
     "BodyTooLarge",
-    "error_answer",
+    "error_response",
     "install_handlers",
     "problem",
     "unavailable",
@@ -29,7 +30,7 @@ __all__ = [
 
 LOG = logging.getLogger("likewise.service")
 
-# What a database does that is gone, locked for too long, or has no connection left.
+# Errors of a database that is gone, locked for too long, or has no connection left.
 UNAVAILABLE = (sa.exc.OperationalError, sa.exc.TimeoutError)
 
 _MEANINGS = {
@@ -45,7 +46,7 @@ _MEANINGS = {
     503: "Too many wait already, or the database is out of reach; send it again.",
 }
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorAnswer, "description": words} for status, words in _MEANINGS.items()
+    status: {"model": ErrorResponse, "description": words} for status, words in _MEANINGS.items()
 }
 
 _OTHERS = {
@@ -64,23 +65,23 @@ class BodyTooLarge(HTTPException):
 
 
 def problem(code: str, status: int, sentence: str) -> JSONResponse:
-    """One answer of that kind."""
+    """One response of that kind."""
     # Text from a request may hold what UTF-8 cannot say.
     plain = sentence.encode("utf-8", "replace").decode()
     return JSONResponse({"error": {"code": code, "message": plain}}, status)
 
 
-def error_answer(error: LikewiseError) -> JSONResponse:
-    """The answer to something that Likewise refuses."""
+def error_response(error: LikewiseError) -> JSONResponse:
+    """The response to something that Likewise refuses."""
     if isinstance(error, ServiceError):
-        answer = problem(error.code, error.status, error.sentence)
+        response = problem(error.code, error.status, error.sentence)
         if isinstance(error, TooMany):
-            answer.headers["Retry-After"] = str(error.wait)
+            response.headers["Retry-After"] = str(error.wait)
         elif error.status == 503:
-            answer.headers["Retry-After"] = "1"
+            response.headers["Retry-After"] = "1"
         elif error.status == 401:
-            answer.headers["WWW-Authenticate"] = "Bearer"
-        return answer
+            response.headers["WWW-Authenticate"] = "Bearer"
+        return response
     if isinstance(error, (LedgerBroken, StoreError)):
         LOG.error("The store cannot be used.", exc_info=error)
         return problem(
@@ -96,7 +97,7 @@ def _where(error: Mapping[str, Any]) -> str:
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, LikewiseError)  # noqa: S101 - that is what it is registered for
-    return error_answer(error)
+    return error_response(error)
 
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:
@@ -112,17 +113,17 @@ async def _invalid(_: Request, error: Exception) -> JSONResponse:
 async def _http(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, AnyHTTPException)  # noqa: S101 - registered for it
     if isinstance(error, BodyTooLarge):
-        return error_answer(too_large(error.limit))
+        return error_response(too_large(error.limit))
     code, sentence = _OTHERS.get(error.status_code, ("refused", str(error.detail)))
-    answer = problem(code, error.status_code, sentence)
-    answer.headers.update(error.headers or {})
-    return answer
+    response = problem(code, error.status_code, sentence)
+    response.headers.update(error.headers or {})
+    return response
 
 
 def unavailable(error: Exception) -> JSONResponse:
-    """The answer while the database cannot be used."""
+    """The response while the database cannot be used."""
     LOG.error("The database cannot be reached.", exc_info=error)
-    return error_answer(store_unavailable())
+    return error_response(store_unavailable())
 
 
 async def _unreachable(_: Request, error: Exception) -> JSONResponse:
@@ -130,7 +131,7 @@ async def _unreachable(_: Request, error: Exception) -> JSONResponse:
 
 
 def install_handlers(app: FastAPI) -> None:
-    """Let the app answer in this way."""
+    """Let the app respond in this way."""
     app.add_exception_handler(LikewiseError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(AnyHTTPException, _http)

@@ -10,7 +10,6 @@ from itertools import accumulate
 import numpy as np
 
 from likewise.auditing import (
-    Agreement,
     Consistency,
     MemberObjections,
     Objections,
@@ -21,17 +20,21 @@ from likewise.auditing import (
 )
 from likewise.fixed_point import from_units
 from likewise.service.api.review_responses import (
-    AgreementAnswer,
+    AgreementResponse,
+    ConsistencyResponse,
     Gap,
     MemberMetrics,
-    MetricsAnswer,
+    MetricsResponse,
     Series,
 )
-from likewise.service.api.serializers import receipt_answer
-from likewise.service.dockets.docket import Desk
-from likewise.service.dockets.projection import Book, Round, instant
+from likewise.service.api.serializers import receipt_response
+from likewise.service.clock import seconds_between
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.projection import Projection
+from likewise.service.dockets.round import Round
+from likewise.service.dockets.worker import Worker
 
-__all__ = ["aged", "measure", "thinned"]
+__all__ = ["measured", "thinned"]
 
 WINDOW = 1000
 POINTS = 400
@@ -49,75 +52,69 @@ def thinned(count: int, points: int) -> list[int]:
     return [place * (count - 1) // (points - 1) for place in range(points)]
 
 
-def aged(found: MetricsAnswer, moment: str) -> MetricsAnswer:
-    """Numbers that still hold at a later moment: only what is open has become older."""
-    if found.oldest_open_seconds is None:
-        return replace(found, at=moment)
-    passed = (instant(moment) - instant(found.at)).total_seconds()
-    return replace(found, at=moment, oldest_open_seconds=found.oldest_open_seconds + passed)
+def measured(worker: Worker, *, with_panel: bool) -> MetricsResponse:
+    """All numbers of a docket, now; how its panel works is not for everybody.
+
+    They are counted when the ledger has grown. What becomes older by itself is told anew.
+    """
+    docket = worker.docket
+    found, moment = worker.kept("metrics", lambda: _counted(docket)), docket.clock()
+    opened = [round_.opened for round_ in docket.projection.open_rounds()]
+    oldest = seconds_between(min(opened), moment) if opened else None
+    found = replace(found, at=moment, oldest_open_seconds=oldest)
+    if with_panel:
+        return found
+    return replace(found, agreement=None, consistency=None, members=None)
 
 
-def measure(desk: Desk) -> MetricsAnswer:
-    """All numbers of a docket."""
-    book, state = desk.book, desk.state
-    rounds = list(book.rounds.values())
-    recent = rounds[-WINDOW:]
-    known = [_misses(round_) for round_ in rounds]
-    labels = sum(count for count, _, _ in known)
-    opened = [instant(round_.opened) for round_ in book.open_rounds()]
-    moment = desk.clock()
-    outcomes = Counter(round_.outcome for round_ in rounds)
-    return MetricsAnswer(
-        docket=book.docket,
-        at=moment,
-        shadow=book.settings.shadow,
-        rounds=len(rounds),
-        people=sum(len(round_.people) for round_ in rounds),
+def _counted(docket: Docket) -> MetricsResponse:
+    projection, state = docket.projection, docket.state
+    counts, rounds = projection.counts, list(projection.history())
+    labels, recent = counts["labels"], rounds[-WINDOW:]
+    again = _consistency(projection)
+    opened = projection.open_rounds()
+    return MetricsResponse(
+        docket=docket.name,
+        at=projection.at,
+        shadow=projection.settings.shadow,
+        rounds=counts["rounds"],
+        people=counts["people"],
         open=len(opened),
-        in_audit=sum(round_.status == "in audit" for round_ in rounds),
-        oldest_open_seconds=(instant(moment) - min(opened)).total_seconds() if opened else None,
-        reports=outcomes["report"],
-        quiet=outcomes["quiet"],
-        unaudited=outcomes["unaudited"],
+        in_audit=sum(round_.status == "in audit" for round_ in opened),
+        oldest_open_seconds=None,
+        reports=counts["report"],
+        quiet=counts["quiet"],
+        unaudited=counts["unaudited"],
         labels=labels,
         missing=state.missing,
-        overrides=sum(len(round_.overrides) for round_ in rounds),
-        error=sum(missed for _, missed, _ in known) / labels if labels else None,
-        score_error=sum(far for _, _, far in known) / labels if labels else None,
+        overrides=counts["overrides"],
+        error=counts["missed"] / labels if labels else None,
+        score_error=from_units(counts["distance"]) / labels if labels else None,
         lam=state.lam,
-        sensitivity=from_units(state.learner.sensitivity),
+        sensitivity=from_units(projection.settings.sensitivity),
         window=WINDOW,
-        largest_gaps=_largest(recent, state.learner.sensitivity),
-        agreement=_agreement(recent, state.learner.sensitivity),
-        members=_members(book, recent, state.learner.sensitivity),
-        series=_series(desk, rounds, known),
-        receipt=receipt_answer(desk.receipt()),
+        largest_gaps=_largest(recent),
+        agreement=_agreement(recent),
+        consistency=_pooled(one for some in again.values() for one in some),
+        members=_members(projection, recent, again),
+        series=_series(docket, rounds),
+        recorded=projection.at,
+        receipt=receipt_response(docket.receipt()),
     )
 
 
-def _misses(round_: Round) -> tuple[int, int, float]:
-    """Labels that are known, decisions that they contradict, and how far off the chances were."""
-    decided = [(round_.decisions[person], label) for person, label in round_.labels.items()]
-    return (
-        len(decided),
-        sum(d.approved != bool(label) for d, label in decided),
-        sum(abs(from_units(d.score) - label) for d, label in decided),
-    )
-
-
-def _gap(round_: Round) -> int:
-    scores = [decision.score for decision in round_.decisions.values()]
-    return max(scores) - min(scores) if scores else 0
-
-
-def _largest(rounds: Iterable[Round], sensitivity: int) -> list[Gap]:
+def _largest(rounds: Iterable[Round]) -> list[Gap]:
     """The largest gap of each of the rounds in which they were largest."""
-    worst = sorted(rounds, key=lambda r: (-_gap(r), -r.number))[:LARGEST]
-    tops = [(round_.id, pairs[0]) for round_ in worst if (pairs := round_.askable(sensitivity))]
+    worst = sorted(rounds, key=lambda r: (-r.largest_gap, -r.number))[:LARGEST]
+    tops = [(round_.id, pairs[0]) for round_ in worst if (pairs := round_.reportable())]
     return [Gap(name, over, under, from_units(gap)) for name, (over, under, gap) in tops]
 
 
-def _agreement(rounds: Iterable[Round], sensitivity: int) -> AgreementAnswer:
+def _shown(round_: Round) -> list[tuple[str, str]]:
+    return [(over, under) for over, under, _ in round_.reportable()]
+
+
+def _agreement(rounds: Iterable[Round]) -> AgreementResponse:
     """Among the members who had to name all of their pairs: whoever has a veto may stop at one."""
     judged = []
     for round_ in rounds:
@@ -126,12 +123,8 @@ def _agreement(rounds: Iterable[Round], sensitivity: int) -> AgreementAnswer:
             veto = _veto(round_.rule, tuple(spoken.members))
             rest = {m: said for m, said in spoken.members.items() if m not in veto}
             if len(rest) > 1:
-                shown = [(over, under) for over, under, _ in round_.askable(sensitivity)]
-                judged.append((Objections(spoken.people, rest), shown))
-    found: Agreement = agreement(judged)
-    return AgreementAnswer(
-        found.alpha, found.units, found.pairable, found.judgements, found.objections
-    )
+                judged.append((Objections(spoken.people, rest), _shown(round_)))
+    return AgreementResponse(**vars(agreement(judged)))
 
 
 def _veto(rule: str, members: tuple[str, ...]) -> set[str]:
@@ -139,7 +132,27 @@ def _veto(rule: str, members: tuple[str, ...]) -> set[str]:
     return {member for member, fires in zip(members, alone.tolist(), strict=True) if fires}
 
 
-def _members(book: Book, rounds: Sequence[Round], sensitivity: int) -> list[MemberMetrics]:
+def _consistency(projection: Projection) -> dict[str, list[Consistency]]:
+    """Every round that a member has judged twice."""
+    again: dict[str, list[Consistency]] = {}
+    for (member, name), repeat in projection.repeats.items():
+        if repeat.done:
+            round_ = projection.round(name)
+            first = MemberObjections(pairs=round_.objections.get(member, {}))
+            now = MemberObjections(pairs=repeat.said)
+            again.setdefault(member, []).append(consistency(first, now, _shown(round_)))
+    return again
+
+
+def _pooled(several: Iterable[Consistency]) -> ConsistencyResponse:
+    """Several repeats together: every pair counts the same."""
+    pooled = Consistency.pooled(several)
+    return ConsistencyResponse(pooled.share, pooled.repeats, pooled.pairs, pooled.same)
+
+
+def _members(
+    projection: Projection, rounds: Sequence[Round], again: dict[str, list[Consistency]]
+) -> list[MemberMetrics]:
     seats: Counter[tuple[str, str]] = Counter()
     objections: Counter[str] = Counter()
     decided: Counter[str] = Counter()
@@ -148,20 +161,12 @@ def _members(book: Book, rounds: Sequence[Round], sensitivity: int) -> list[Memb
         objections.update({m: len(said) for m, said in round_.objections.items()})
         for pair in round_.pairs:
             decided.update(decisive(round_.rule, round_.spoken(), pair))
-    again: dict[str, list[Consistency]] = {}
-    for (member, name), said in book.repeats.items():
-        if said.done:
-            round_ = book.rounds[name]
-            first = MemberObjections(pairs=round_.objections.get(member, {}))
-            shown = [(over, under) for over, under, _ in round_.askable(sensitivity)]
-            now = MemberObjections(pairs=said.pairs)
-            again.setdefault(member, []).append(consistency(first, now, shown))
-    names = dict.fromkeys([*book.members, *(member for member, _ in seats), *again])
-    pooled = {name: Consistency.pooled(again.get(name, [])) for name in names}
+    names = dict.fromkeys([*projection.members, *(member for member, _ in seats), *again])
+    pooled = {name: _pooled(again.get(name, [])) for name in names}
     return [
         MemberMetrics(
             member=name,
-            sitting=name in book.members,
+            sitting=name in projection.members,
             asked=sum(seats[name, seat] for seat in ("asked", "reviewed", "absent")),
             reviewed=seats[name, "reviewed"],
             absent=seats[name, "absent"],
@@ -174,16 +179,23 @@ def _members(book: Book, rounds: Sequence[Round], sensitivity: int) -> list[Memb
     ]
 
 
-def _series(desk: Desk, rounds: Sequence[Round], known: Sequence[tuple[int, int, float]]) -> Series:
+def _series(docket: Docket, rounds: Sequence[Round]) -> Series:
     reports = list(accumulate(round_.outcome == "report" for round_ in rounds))
-    labels = list(accumulate(count for count, _, _ in known))
-    missed = list(accumulate(wrong for _, wrong, _ in known))
+    labels = list(accumulate(len(round_.labels) for round_ in rounds))
+    missed = list(accumulate(_missed(round_) for round_ in rounds))
     places = thinned(len(rounds), POINTS)
     return Series(
         number=[rounds[i].number for i in places],
         opened=[rounds[i].opened for i in places],
         reports=[int(reports[i]) for i in places],
         error=[missed[i] / labels[i] if labels[i] else None for i in places],
-        largest_gap=[from_units(_gap(rounds[i])) for i in places],
-        lam=[desk.lams.get(rounds[i].id, 0.0) for i in places],
+        largest_gap=[from_units(rounds[i].largest_gap) for i in places],
+        lam=[docket.lams.get(rounds[i].id, 0.0) for i in places],
+    )
+
+
+def _missed(round_: Round) -> int:
+    """Decisions that the known labels contradict."""
+    return sum(
+        round_.decisions[person].approved != bool(label) for person, label in round_.labels.items()
     )

@@ -1,4 +1,4 @@
-"""The gate: what happens to every request before it reaches a route, and to every answer after."""
+"""The middleware: every request on its way to a route, and every response on its way back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from likewise.errors import LikewiseError
 from likewise.service.api.errors import (
     UNAVAILABLE,
     BodyTooLarge,
-    error_answer,
+    error_response,
     problem,
     unavailable,
 )
@@ -25,7 +25,7 @@ from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
 
-__all__ = ["Gate"]
+__all__ = ["AccessMiddleware"]
 
 LOG = logging.getLogger("likewise.service")
 
@@ -40,11 +40,11 @@ OPEN = ("/v1/openapi.json",)
 GUARDED = ("/v1/", "/metrics")
 
 
-class Gate:
+class AccessMiddleware:
     """Recognises the caller, keeps the limits, adds headers, writes the log, counts.
 
-    Addresses under /v1 and /metrics need a token, which is looked at before anything else: a
-    stranger learns nothing, not even which addresses there are.
+    Addresses under /v1 and /metrics need a token, which is looked at before anything else: without
+    one nobody learns anything, not even which addresses there are.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Gate:
     ) -> None:
         self.app, self.store, self.settings, self.telemetry = app, store, settings, telemetry
         self.callers = Buckets(settings.rate, settings.burst)
-        self.strangers = Buckets(settings.stranger_rate, settings.stranger_burst)
+        self.anonymous = Buckets(settings.anonymous_rate, settings.anonymous_burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -62,7 +62,7 @@ class Gate:
         began, status, request_id = time.perf_counter(), 0, secrets.token_hex(8)
         scope.setdefault("state", {})["caller"] = None
 
-        async def answering(message: Message) -> None:
+        async def respond(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -79,26 +79,26 @@ class Gate:
 
         try:
             scope["state"]["caller"] = await self._caller(scope)
-            await self.app(scope, self._bounded(scope, receive), answering)
+            await self.app(scope, self._bounded(scope, receive), respond)
         except LikewiseError as error:
-            await error_answer(error)(scope, receive, answering)
+            await error_response(error)(scope, receive, respond)
         except UNAVAILABLE as error:
-            await unavailable(error)(scope, receive, answering)
+            await unavailable(error)(scope, receive, respond)
         except Exception:
             LOG.exception("A request failed.", extra={"said": {"request": request_id}})
             if status:
-                raise  # the answer has begun; the connection has to break
+                raise  # the response has begun; the connection has to break
             sentence = f"Something failed here. Tell the operator this number: {request_id}."
-            await problem("internal", 500, sentence)(scope, receive, answering)
+            await problem("internal", 500, sentence)(scope, receive, respond)
         finally:
             self._log(scope, status, request_id, time.perf_counter() - began)
 
     async def _caller(self, scope: Scope) -> Identity | None:
-        """Who is calling; refused where a token is needed and there is none that is known."""
+        """The caller; refused where a token is needed and there is none that is known."""
         path: str = scope["path"]
         address = (scope.get("client") or ("unknown",))[0]
         if path == "/readyz" or (path.endswith("/sign-in") and scope["method"] == "POST"):
-            self.strangers.take(address)  # it asks the database; nobody may guess tokens
+            self.anonymous.take(address)  # it asks the database; nobody may guess tokens
         if path in OPEN or not path.startswith(GUARDED):
             return None
         scheme, _, token = _header(scope, b"authorization").partition(" ")
@@ -106,7 +106,7 @@ class Gate:
         if scheme.lower() == "bearer":
             caller = await asyncio.to_thread(recognise, self.store, token.strip())
         if caller is None:
-            self.strangers.take(address)
+            self.anonymous.take(address)
             raise ServiceError(
                 "unauthorised", 401,
                 "This needs a token that is known and was not revoked: send the header "
@@ -135,11 +135,11 @@ class Gate:
 
     def _log(self, scope: Scope, status: int, request_id: str, seconds: float) -> None:
         caller: Identity | None = scope["state"]["caller"]
-        role = caller.role if caller else "stranger"
+        role = caller.role if caller else "anonymous"
         route: Any = scope.get("route")
         path = getattr(route, "path", None) or "(none)"
         method = scope["method"] if scope["method"].isalpha() else "(other)"
-        self.telemetry.answered(path, method, status, role, seconds)
+        self.telemetry.responded(path, method, status, role, seconds)
         said = {
             "event": "request",
             "request": request_id,

@@ -1,4 +1,4 @@
-"""What requests may hold: exactly this, of these kinds, within these bounds."""
+"""Requests: exactly this, of these kinds, within these bounds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fastapi import Header, Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from likewise.service.api.dependencies import DOCKET_NAME
+from likewise.service.dockets.spec import DocketSpec
 
 __all__ = [
     "ClosedBody",
@@ -41,9 +42,9 @@ LARGEST = 2**53
 Text = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTABLE)]
 PersonId = Annotated[str, Field(min_length=1, max_length=128, pattern=PRINTABLE)]
 RoundName = Annotated[str, Field(min_length=1, max_length=64, pattern=ROUND_ID)]
-Whole = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
-FeatureValue = bool | Whole | Real | Annotated[str, Field(max_length=200)] | None
+FeatureValue = bool | Integer | Real | Annotated[str, Field(max_length=200)] | None
 
 RoundId = Annotated[str, Path(min_length=1, max_length=64, pattern=ROUND_ID)]
 MemberName = Annotated[str, Path(min_length=1, max_length=200, pattern=PRINTABLE)]
@@ -53,7 +54,7 @@ IdempotencyKey = Annotated[
     str | None,
     Header(
         alias="Idempotency-Key", min_length=1, max_length=200, pattern=KEY,
-        description="The same key with the same request gets the same answer.",
+        description="The same key with the same request gets the same response.",
     ),
 ]  # fmt: skip
 
@@ -71,15 +72,19 @@ class DocketBody(Body):
     title: Text
     learner: Annotated[dict[str, Any], Field(description="hypotheses, k, alpha, eps, …")]
     members: Annotated[list[Text], Field(max_length=100)]
-    rule: Annotated[str, Field(min_length=1, max_length=2000)] = "majority"
-    quorum: Annotated[int, Field(ge=1, le=100)] = 1
-    deadline: Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)] | None = None
-    shadow: bool = False
-    repeat_share: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)] = 0.05
+    rule: Annotated[str, Field(min_length=1, max_length=2000)] = DocketSpec.rule
+    quorum: Annotated[int, Field(ge=1, le=100)] = DocketSpec.quorum
+    deadline: Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)] | None = (
+        DocketSpec.deadline
+    )
+    shadow: bool = DocketSpec.shadow
+    repeat_share: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)] = (
+        DocketSpec.repeat_share
+    )
 
 
 class PersonBody(Body):
-    """Somebody to decide on. The id stays in the ledger for ever: do not use a name."""
+    """Somebody to decide on. The id stays in the ledger: do not use a name."""
 
     id: PersonId
     features: Annotated[dict[str, FeatureValue], Field(max_length=1000)]
@@ -134,7 +139,7 @@ class WithdrawalBody(Body):
 class ObjectionBody(WithdrawalBody):
     """An objection: two people are similar, yet treated differently."""
 
-    reason: Annotated[str, Field(min_length=1, max_length=10_000)] | None = None
+    reason: Annotated[str, Field(min_length=1)] | None = None
 
 
 class MemberBody(Body):
@@ -150,7 +155,7 @@ class RuleBody(Body):
 
 
 class ErasureBody(Body):
-    """Whose features and reasons are to be removed."""
+    """Somebody whose features and reasons are to be removed."""
 
     round: RoundName
     person: PersonId

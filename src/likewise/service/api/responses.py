@@ -1,57 +1,65 @@
-"""What the API answers, as plain values: the server fills them, the client reads them back."""
+"""Responses of the API as plain values: the server fills them, pages and clients read them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import Field, dataclass
+from typing import Any, ClassVar, dataclass_transform
 
 __all__ = [
-    "DecisionAnswer",
-    "DocketAnswer",
+    "DecisionResponse",
     "DocketList",
+    "DocketResponse",
     "DocketSummary",
-    "ErrorAnswer",
     "ErrorBody",
-    "FeatureAnswer",
-    "HealthAnswer",
-    "MeAnswer",
+    "ErrorResponse",
+    "FeatureResponse",
+    "HealthResponse",
+    "MeResponse",
     "NewToken",
-    "ObjectionAnswer",
-    "PairAnswer",
-    "ReceiptAnswer",
+    "ObjectionResponse",
+    "PairResponse",
     "ReceiptCheck",
-    "RoundAnswer",
+    "ReceiptResponse",
+    "Response",
     "RoundList",
+    "RoundResponse",
     "RoundSummary",
-    "TokenAnswer",
     "TokenList",
+    "TokenResponse",
     "Written",
 ]
 
 
-@dataclass(frozen=True)
-class ErrorBody:
+@dataclass_transform(frozen_default=True)
+class Response:
+    """A plain value: every subclass is a frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
+
+
+class ErrorBody(Response):
     """A code for programs, and a sentence that says what to do."""
 
     code: str
     message: str
 
 
-@dataclass(frozen=True)
-class ErrorAnswer:
-    """Every answer that is not what was asked for."""
+class ErrorResponse(Response):
+    """The response to every request that was refused, or failed."""
 
     error: ErrorBody
 
 
-@dataclass(frozen=True)
-class HealthAnswer:
-    """Whether the server is there."""
+class HealthResponse(Response):
+    """The server is there."""
 
     status: str
 
 
-@dataclass(frozen=True)
-class ReceiptAnswer:
+class ReceiptResponse(Response):
     """The ledger's head: proof of all that was recorded by then. Keep ``text``."""
 
     docket: str
@@ -60,23 +68,20 @@ class ReceiptAnswer:
     text: str
 
 
-@dataclass(frozen=True)
-class ReceiptCheck:
-    """Whether a receipt is of this ledger, as it is now."""
+class ReceiptCheck(Response):
+    """The verdict on a receipt: is it of this ledger, as it is now?"""
 
     holds: bool
     message: str
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Response):
     """Something was recorded, or had been before."""
 
-    receipt: ReceiptAnswer
+    receipt: ReceiptResponse
 
 
-@dataclass(frozen=True)
-class FeatureAnswer:
+class FeatureResponse(Response):
     """A feature as the docket's schema has it."""
 
     name: str
@@ -88,8 +93,7 @@ class FeatureAnswer:
     levels: list[str]
 
 
-@dataclass(frozen=True)
-class DocketSummary:
+class DocketSummary(Response):
     """A docket by name; ``shadow`` says that its decisions are not to be used."""
 
     name: str
@@ -97,22 +101,20 @@ class DocketSummary:
     shadow: bool
 
 
-@dataclass(frozen=True)
-class DocketList:
+class DocketList(Response):
     """The dockets that a token concerns."""
 
     dockets: list[DocketSummary]
 
 
-@dataclass(frozen=True)
-class DocketAnswer:
+class DocketResponse(Response):
     """A docket's settings; ``notice`` says what its decisions are good for, where that matters."""
 
     name: str
     title: str
     shadow: bool
     notice: str | None
-    features: list[FeatureAnswer]
+    features: list[FeatureResponse]
     k: int
     alpha: float
     feedback: str
@@ -121,12 +123,11 @@ class DocketAnswer:
     quorum: int
     deadline: float | None
     seed_commitment: str
-    receipt: ReceiptAnswer
+    receipt: ReceiptResponse
 
 
-@dataclass(frozen=True)
-class DecisionAnswer:
-    """What was decided on a person; ``score`` is the chance in units of 2^-20."""
+class DecisionResponse(Response):
+    """The decision on a person; ``score`` is the chance in units of 2^-20."""
 
     person: str
     approved: bool
@@ -134,16 +135,14 @@ class DecisionAnswer:
     score: int
 
 
-@dataclass(frozen=True)
-class PairAnswer:
+class PairResponse(Response):
     """Two people; the first has the higher chance."""
 
     over: str
     under: str
 
 
-@dataclass(frozen=True)
-class ObjectionAnswer:
+class ObjectionResponse(Response):
     """An objection of a member; the reason is missing if there was none, or it was erased."""
 
     member: str
@@ -151,9 +150,12 @@ class ObjectionAnswer:
     reason: str | None
 
 
-@dataclass(frozen=True)
-class RoundSummary:
-    """A round in a list; ``missing`` counts the labels that may still come."""
+class RoundSummary(Response):
+    """A round in a list; ``missing`` counts the labels that may still come.
+
+    How many ``seats`` its panel has, and how many members have ``reviewed`` it, is for the operator
+    and regulators alone.
+    """
 
     id: str
     number: int
@@ -165,18 +167,18 @@ class RoundSummary:
     outcome: str | None
     missing: int
     closed: str | None
+    seats: int | None
+    reviewed: int | None
 
 
-@dataclass(frozen=True)
-class RoundList:
+class RoundList(Response):
     """Some rounds; ``next`` is the ``after`` of the next page, if there is one."""
 
     rounds: list[RoundSummary]
     next: int | None
 
 
-@dataclass(frozen=True)
-class RoundAnswer:
+class RoundResponse(Response):
     """A round. Seats and objections are for the operator and regulators alone.
 
     ``missing`` are the people whose labels may still come. In shadow, ``notice`` says that the
@@ -193,21 +195,20 @@ class RoundAnswer:
     rule: str | None
     drawn: bool
     due: str | None
-    decisions: list[DecisionAnswer]
+    decisions: list[DecisionResponse]
     outcome: str | None
-    reported: list[PairAnswer]
+    reported: list[PairResponse]
     labels: dict[str, int]
     overrides: dict[str, bool]
     missing: list[str]
     closed: str | None
     seats: dict[str, str] | None
-    objections: list[ObjectionAnswer] | None
-    receipt: ReceiptAnswer
+    objections: list[ObjectionResponse] | None
+    receipt: ReceiptResponse
 
 
-@dataclass(frozen=True)
-class MeAnswer:
-    """Whose token it is."""
+class MeResponse(Response):
+    """The owner of a token."""
 
     id: str
     role: str
@@ -215,8 +216,7 @@ class MeAnswer:
     docket: str | None
 
 
-@dataclass(frozen=True)
-class TokenAnswer:
+class TokenResponse(Response):
     """A token as the operator sees it: everything but the token itself."""
 
     id: str
@@ -227,16 +227,14 @@ class TokenAnswer:
     revoked: str | None
 
 
-@dataclass(frozen=True)
-class TokenList:
+class TokenList(Response):
     """All tokens, also those that were revoked."""
 
-    tokens: list[TokenAnswer]
+    tokens: list[TokenResponse]
 
 
-@dataclass(frozen=True)
-class NewToken:
+class NewToken(Response):
     """A token, shown this once."""
 
     token: str
-    identity: TokenAnswer
+    identity: TokenResponse

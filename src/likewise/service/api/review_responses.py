@@ -1,31 +1,32 @@
-"""What the API answers to auditors, and about the panel's work."""
+"""Responses of the API to auditors, and about the panel's work."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from likewise.service.api.responses import ReceiptAnswer
+from likewise.service.api.responses import ReceiptResponse, Response
 
 __all__ = [
-    "AgreementAnswer",
+    "AgreementResponse",
+    "ConsistencyResponse",
     "Fact",
     "Gap",
     "MemberMetrics",
-    "MetricsAnswer",
+    "MetricsResponse",
     "MyObjection",
     "ReportedPair",
-    "ReviewAnswer",
     "ReviewList",
     "ReviewPair",
     "ReviewPerson",
+    "ReviewResponse",
     "ReviewSummary",
     "Series",
 ]
 
 
-@dataclass(frozen=True)
-class ReviewSummary:
-    """A review in a list: ``status`` is asked, waiting (for others), closed or missed."""
+class ReviewSummary(Response):
+    """A review in a list: ``status`` is asked, waiting (for others), closed or missed.
+
+    ``ended`` is when it closed, if it has.
+    """
 
     id: str
     number: int
@@ -35,18 +36,17 @@ class ReviewSummary:
     objections: int
     asked: str
     due: str | None
+    ended: str | None
 
 
-@dataclass(frozen=True)
-class ReviewList:
+class ReviewList(Response):
     """Some reviews, and a receipt."""
 
     reviews: list[ReviewSummary]
-    receipt: ReceiptAnswer
+    receipt: ReceiptResponse
 
 
-@dataclass(frozen=True)
-class Fact:
+class Fact(Response):
     """One feature of one person, in words."""
 
     name: str
@@ -54,8 +54,7 @@ class Fact:
     value: str
 
 
-@dataclass(frozen=True)
-class ReviewPerson:
+class ReviewPerson(Response):
     """A person, under a name of this review only.
 
     Of somebody who was ``erased`` nothing is shown.
@@ -67,8 +66,7 @@ class ReviewPerson:
     erased: bool
 
 
-@dataclass(frozen=True)
-class ReviewPair:
+class ReviewPair(Response):
     """A pair that can be reported: the favoured person first, and the features that differ."""
 
     over: str
@@ -78,8 +76,7 @@ class ReviewPair:
     objected: bool
 
 
-@dataclass(frozen=True)
-class MyObjection:
+class MyObjection(Response):
     """An objection of the auditor who asks."""
 
     over: str
@@ -87,8 +84,7 @@ class MyObjection:
     reason: str | None
 
 
-@dataclass(frozen=True)
-class ReportedPair:
+class ReportedPair(Response):
     """A pair that the panel reported; whether one objected to it, and was decisive."""
 
     over: str
@@ -97,26 +93,29 @@ class ReportedPair:
     decisive: bool
 
 
-@dataclass(frozen=True)
-class ReviewAnswer:
-    """A round as an auditor sees it. ``outcome`` and ``reported`` are there once it has closed."""
+class ReviewResponse(Response):
+    """A round as an auditor sees it. ``outcome`` and ``reported`` are there once it has ended.
+
+    A reason may have ``reason_limit`` characters.
+    """
 
     id: str
     number: int
     status: str
     asked: str
     due: str | None
+    ended: str | None
     shadow: bool
+    reason_limit: int
     people: list[ReviewPerson]
     pairs: list[ReviewPair]
     objections: list[MyObjection]
     outcome: str | None
     reported: list[ReportedPair]
-    receipt: ReceiptAnswer
+    receipt: ReceiptResponse
 
 
-@dataclass(frozen=True)
-class Gap:
+class Gap(Response):
     """A large gap between two people of a round."""
 
     round: str
@@ -125,8 +124,7 @@ class Gap:
     gap: float
 
 
-@dataclass(frozen=True)
-class AgreementAnswer:
+class AgreementResponse(Response):
     """How far the panel agreed: Krippendorff's alpha, and what it was computed from."""
 
     alpha: float | None
@@ -136,8 +134,19 @@ class AgreementAnswer:
     objections: int
 
 
-@dataclass(frozen=True)
-class MemberMetrics:
+class ConsistencyResponse(Response):
+    """How far members judged alike when shown rounds again: ``share`` = same / pairs.
+
+    Every pair that was judged twice counts the same, whoever judged it.
+    """
+
+    share: float | None
+    repeats: int
+    pairs: int
+    same: int
+
+
+class MemberMetrics(Response):
     """How a member took part, and how far they judged alike when shown a round again."""
 
     member: str
@@ -151,8 +160,7 @@ class MemberMetrics:
     consistency: float | None
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(Response):
     """One value a round, of some rounds evenly spread; ``error`` and others are running shares."""
 
     number: list[int]
@@ -163,13 +171,12 @@ class Series:
     lam: list[float]
 
 
-@dataclass(frozen=True)
-class MetricsAnswer:
+class MetricsResponse(Response):
     """A docket in numbers. The panel's part is for the operator and regulators alone.
 
     ``error`` is the share of known labels that the decision missed (overrides aside), and
     ``score_error`` the mean distance of the chance from the label. Gaps, agreement and the members
-    are counted over the last ``window`` rounds.
+    are counted over the last ``window`` rounds. ``recorded`` is the time of the last record.
     """
 
     docket: str
@@ -192,7 +199,9 @@ class MetricsAnswer:
     sensitivity: float
     window: int
     largest_gaps: list[Gap]
-    agreement: AgreementAnswer | None
+    agreement: AgreementResponse | None
+    consistency: ConsistencyResponse | None
     members: list[MemberMetrics] | None
     series: Series
-    receipt: ReceiptAnswer
+    recorded: str
+    receipt: ReceiptResponse

@@ -1,8 +1,6 @@
-"""From a desk to the answers: reviews, as the auditor who is asked for them may see them."""
+"""From a docket to the responses: reviews, as the auditor who is asked for them may see them."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from likewise.auditing import Pair, decisive
 from likewise.fixed_point import from_units
@@ -10,63 +8,65 @@ from likewise.service.api.review_responses import (
     Fact,
     MyObjection,
     ReportedPair,
-    ReviewAnswer,
+    ReviewList,
     ReviewPair,
     ReviewPerson,
+    ReviewResponse,
     ReviewSummary,
 )
-from likewise.service.api.serializers import payloads, receipt_answer
-from likewise.service.dockets.docket import Desk
+from likewise.service.api.serializers import reason_words, receipt_response
+from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews import Review, ReviewBoard
 from likewise.service.ledger.payloads import features_of
 
-__all__ = ["my_objections", "review_answer", "review_summary"]
+__all__ = ["review_list", "review_response"]
 
 
-def my_objections(desk: Desk, review: Review) -> Mapping[Pair, str | None]:
-    """What the member objects to in a review, with the digests of reasons."""
-    if not review.repeat:
-        return review.round.objections.get(review.member, {})
-    said = desk.book.repeats.get((review.member, review.round.id))
-    return {} if said is None else said.reasons
+def review_list(
+    board: ReviewBoard, member: str, statuses: tuple[str, ...], limit: int
+) -> ReviewList:
+    """A member's reviews of some statuses, the oldest first; if they have ended, the latest."""
+    found = [review for review in board.of(member) if review.status in statuses]
+    if "asked" not in statuses and "waiting" not in statuses:
+        found.reverse()
+    receipt = receipt_response(board.docket.receipt())
+    return ReviewList([_summary(review) for review in found[:limit]], receipt)
 
 
-def review_summary(desk: Desk, review: Review) -> ReviewSummary:
-    """A review in a list."""
-    sensitivity = desk.state.learner.sensitivity
+def _summary(review: Review) -> ReviewSummary:
     return ReviewSummary(
         id=review.id,
         number=review.number,
         status=review.status,
         people=len(review.round.decisions),
-        pairs=len(review.round.askable(sensitivity)),
-        objections=len(my_objections(desk, review)),
-        asked=review.asked,
-        due=review.due,
+        pairs=len(review.round.reportable()),
+        objections=len(review.target.said),
+        asked=review.target.asked,
+        due=review.target.due,
+        ended=review.ended,
     )
 
 
-def review_answer(board: ReviewBoard, review: Review) -> ReviewAnswer:
+def review_response(docket: Docket, review: Review) -> ReviewResponse:
     """A round as the member sees it: no labels, nothing of others before the panel closes."""
-    desk, round_ = board.desk, review.round
-    names, mine = review.aliases(board.key), my_objections(board.desk, review)
-    facts = _facts(desk, review)
-    found = payloads(desk, [digest for digest in mine.values() if digest is not None])
-    closed = review.status in ("closed", "missed")
-    people = sorted(round_.decisions, key=lambda person: int(names[person][1:]))
-    return ReviewAnswer(
+    round_, names, mine = review.round, review.aliases, review.target.said
+    facts = _facts(docket, review)
+    found = docket.payloads(mine.values())
+    return ReviewResponse(
         id=review.id,
         number=review.number,
         status=review.status,
-        asked=review.asked,
-        due=review.due,
-        shadow=desk.book.settings.shadow,
+        asked=review.target.asked,
+        due=review.target.due,
+        ended=review.ended,
+        shadow=docket.projection.settings.shadow,
+        reason_limit=docket.reason_limit,
         people=[
             ReviewPerson(
-                names[person], from_units(round_.decisions[person].score),
+                name, from_units(round_.decisions[person].score),
                 list(facts[person].values()), person in round_.erased,
             )
-            for person in people
+            for person, name in names.items()
         ],
         pairs=[
             ReviewPair(
@@ -74,54 +74,41 @@ def review_answer(board: ReviewBoard, review: Review) -> ReviewAnswer:
                 [f for f, fact in facts[over].items() if facts[under].get(f, fact) != fact],
                 Pair(over, under) in mine,
             )
-            for over, under, gap in round_.askable(desk.state.learner.sensitivity)
+            for over, under, gap in round_.reportable()
         ],
         objections=[
-            MyObjection(
-                names[over], names[under],
-                str(found[digest].content["text"]) if digest in found else None,
-            )
+            MyObjection(names[over], names[under], reason_words(found, digest))
             for pair, digest in mine.items()
-            for over, under in [_favoured_first(review, pair)]
+            for over, under in [round_.favoured_first(pair)]
         ],
-        outcome=round_.outcome if closed else None,
-        reported=_reported(review, names, mine) if closed else [],
-        receipt=receipt_answer(desk.receipt()),
+        outcome=review.target.outcome.outcome if review.ended else None,
+        reported=_reported(review) if review.ended else [],
+        receipt=receipt_response(docket.receipt()),
     )  # fmt: skip
 
 
-def _facts(desk: Desk, review: Review) -> dict[str, dict[str, Fact]]:
+def _facts(docket: Docket, review: Review) -> dict[str, dict[str, Fact]]:
     """Everybody's visible features in words; of those who were erased nothing."""
-    round_, schema = review.round, desk.state.learner.hypotheses.schema
-    found = payloads(desk, round_.people.values())
+    round_, schema = review.round, docket.state.learner.hypotheses.schema
+    found = docket.payloads(round_.people.values())
     facts: dict[str, dict[str, Fact]] = {}
     for person, digest in round_.people.items():
-        known = digest in found and person not in round_.erased
-        values = features_of(found[digest].content) if known else ()
+        payload = None if digest is None or person in round_.erased else found.get(digest)
+        values = () if payload is None else features_of(payload.content)
         facts[person] = {
             feature.name: Fact(feature.name, feature.title, feature.say(value))
-            for feature, value in zip(schema.features, values, strict=known)
+            for feature, value in zip(schema.features, values, strict=payload is not None)
             if feature.visible
         }
     return facts
 
 
-def _favoured_first(review: Review, pair: Pair) -> tuple[str, str]:
-    decisions = review.round.decisions
-    over, under = sorted(pair, key=lambda person: -decisions[person].score)
-    return over, under
-
-
-def _reported(
-    review: Review, names: Mapping[str, str], mine: Mapping[Pair, str | None]
-) -> list[ReportedPair]:
-    round_ = review.round
-    spoken = round_.spoken()
-    return [
-        ReportedPair(
-            names[over], names[under], Pair(over, under) in mine,
-            Pair(over, under) in mine
-            and review.member in decisive(round_.rule, spoken, (over, under)),
-        )
-        for over, under in round_.pairs
-    ]  # fmt: skip
+def _reported(review: Review) -> list[ReportedPair]:
+    """The reported pairs, and the member's part in each."""
+    round_, names, spoken = review.round, review.aliases, review.round.spoken()
+    found = []
+    for over, under in review.target.outcome.pairs:
+        mine = Pair(over, under) in review.target.said
+        alone = mine and review.target.member in decisive(round_.rule, spoken, (over, under))
+        found.append(ReportedPair(names[over], names[under], mine, alone))
+    return found

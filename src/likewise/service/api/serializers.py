@@ -1,75 +1,84 @@
-"""From a desk to the answers: dockets, rounds and receipts."""
+"""From a docket to the responses: dockets, rounds and receipts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import islice
 
 from likewise.fixed_point import from_units
 from likewise.service.api.responses import (
-    DecisionAnswer,
-    DocketAnswer,
+    DecisionResponse,
+    DocketList,
+    DocketResponse,
     DocketSummary,
-    FeatureAnswer,
-    ObjectionAnswer,
-    PairAnswer,
-    ReceiptAnswer,
-    RoundAnswer,
+    FeatureResponse,
+    ObjectionResponse,
+    PairResponse,
+    ReceiptResponse,
+    RoundList,
+    RoundResponse,
     RoundSummary,
     Written,
 )
-from likewise.service.dockets.docket import Desk
-from likewise.service.dockets.projection import Book, Round
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.learner import awaited
+from likewise.service.dockets.round import Round
+from likewise.service.dockets.spec import OF_THEN
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Receipt
-from likewise.service.ledger.store import Writing
+from likewise.service.ledger.store import Store
 
 __all__ = [
-    "awaited",
-    "docket_answer",
-    "docket_summary",
-    "payloads",
-    "receipt_answer",
-    "round_answer",
-    "round_summary",
+    "docket_list",
+    "docket_response",
+    "reason_words",
+    "receipt_response",
+    "round_list",
+    "round_response",
     "written",
 ]
 
 IN_SHADOW = "This docket runs in shadow: do not use its decisions."
 
 
-def receipt_answer(receipt: Receipt) -> ReceiptAnswer:
+def receipt_response(receipt: Receipt) -> ReceiptResponse:
     """A receipt with the line to keep."""
-    return ReceiptAnswer(receipt.docket, receipt.head.seq, receipt.head.hash, str(receipt))
+    return ReceiptResponse(receipt.docket, receipt.head.seq, receipt.head.hash, str(receipt))
 
 
 def written(receipt: Receipt) -> Written:
-    """The answer to a command that says nothing else."""
-    return Written(receipt_answer(receipt))
+    """The response to a command that says nothing else."""
+    return Written(receipt_response(receipt))
 
 
-def payloads(desk: Desk, digests: Iterable[str]) -> dict[str, Payload]:
-    """What is personal, as far as it has not been erased."""
-    with desk.store.reading() as connection:
-        return Writing(connection, desk.docket, desk.book.head).payloads(digests)
+def reason_words(found: Mapping[str, Payload], digest: str | None) -> str | None:
+    """The words of a reason; None if there were none, or they were erased."""
+    payload = None if digest is None else found.get(digest)
+    return None if payload is None else str(payload.content["text"])
 
 
-def docket_summary(book: Book) -> DocketSummary:
-    """A docket in a list."""
-    return DocketSummary(book.docket, book.settings.title, book.settings.shadow)
+def docket_list(store: Store, names: Iterable[str]) -> DocketList:
+    """Dockets by name, from their first records: none of them has to be opened for that."""
+    found = []
+    for name in names:
+        for record in store.records(name, 0, 1):
+            stored = {**OF_THEN, **record.body["spec"]}
+            found.append(DocketSummary(name, stored["title"], stored["shadow"]))
+    return DocketList(found)
 
 
-def docket_answer(desk: Desk, *, all_features: bool) -> DocketAnswer:
+def docket_response(docket: Docket, *, all_features: bool) -> DocketResponse:
     """A docket's settings; auditors are not told of features that they are not shown."""
-    book, learner = desk.book, desk.state.learner
-    settings = book.settings
-    return DocketAnswer(
-        name=book.docket,
+    projection, learner = docket.projection, docket.state.learner
+    settings = projection.settings
+    return DocketResponse(
+        name=docket.name,
         title=settings.title,
         shadow=settings.shadow,
         notice=IN_SHADOW if settings.shadow else None,
         features=[
-            FeatureAnswer(
+            FeatureResponse(
                 f.name, f.title, f.kind, f.unit, _finite(f.low), _finite(f.high), list(f.levels)
             )
             for f in learner.hypotheses.schema.features
@@ -78,12 +87,12 @@ def docket_answer(desk: Desk, *, all_features: bool) -> DocketAnswer:
         k=learner.k,
         alpha=learner.alpha,
         feedback=learner.feedback,
-        members=list(book.members),
-        rule=book.rule,
+        members=list(projection.members),
+        rule=projection.rule,
         quorum=settings.quorum,
         deadline=settings.deadline,
-        seed_commitment=book.commitment,
-        receipt=receipt_answer(desk.receipt()),
+        seed_commitment=projection.commitment,
+        receipt=receipt_response(docket.receipt()),
     )
 
 
@@ -91,27 +100,37 @@ def _finite(bound: float) -> float | None:
     return bound if math.isfinite(bound) else None
 
 
-def awaited(desk: Desk, round_: Round) -> tuple[str, ...]:
-    """Whose labels may still come."""
-    open_round = desk.state.open.get(round_.id)
-    if open_round is None:
-        return ()
-    return open_round.awaited(one_sided=desk.state.learner.pricing.one_sided)
+def round_list(
+    docket: Docket, *, status: str | None, after: int, limit: int, with_panel: bool
+) -> RoundList:
+    """A page of rounds by number, of one status or (``open``) of all but one."""
+    projection = docket.projection
+    if status in (None, "closed"):
+        found = (r for r in projection.history(after) if status in (None, r.status))
+    else:
+        found = (
+            r for r in projection.open_rounds() if r.number > after and status in ("open", r.status)
+        )
+    page = list(islice(found, limit + 1))
+    more = page[limit - 1].number if len(page) > limit else None
+    return RoundList([_summary(docket, r, with_panel) for r in page[:limit]], more)
 
 
-def round_summary(desk: Desk, round_: Round) -> RoundSummary:
-    """A round in a list."""
+def _summary(docket: Docket, round_: Round, with_panel: bool) -> RoundSummary:
+    reviewed = sum(seat == "reviewed" for seat in round_.seats.values())
     return RoundSummary(
         id=round_.id, number=round_.number, status=round_.status, people=len(round_.people),
         opened=round_.opened, sealed=round_.sealed, due=round_.due, outcome=round_.outcome,
-        missing=len(awaited(desk, round_)), closed=round_.closed,
+        missing=len(awaited(docket.state, round_.id)), closed=round_.closed,
+        seats=len(round_.seats) if with_panel else None,
+        reviewed=reviewed if with_panel else None,
     )  # fmt: skip
 
 
-def round_answer(desk: Desk, round_: Round, *, with_panel: bool) -> RoundAnswer:
+def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> RoundResponse:
     """A round as a client sees it, or with what the panel said."""
-    shadow = desk.book.settings.shadow
-    return RoundAnswer(
+    shadow = docket.projection.settings.shadow
+    return RoundResponse(
         id=round_.id,
         number=round_.number,
         status=round_.status,
@@ -123,32 +142,29 @@ def round_answer(desk: Desk, round_: Round, *, with_panel: bool) -> RoundAnswer:
         drawn=round_.drawn,
         due=round_.due,
         decisions=[
-            DecisionAnswer(d.person, d.approved, from_units(d.score), d.score)
+            DecisionResponse(d.person, d.approved, from_units(d.score), d.score)
             for d in round_.decisions.values()
         ],
         outcome=round_.outcome,
-        reported=[PairAnswer(over, under) for over, under in round_.pairs],
+        reported=[PairResponse(over, under) for over, under in round_.pairs],
         labels=dict(round_.labels),
         overrides=dict(round_.overrides),
-        missing=list(awaited(desk, round_)),
+        missing=list(awaited(docket.state, round_.id)),
         closed=round_.closed,
         seats=dict(round_.seats) if with_panel else None,
-        objections=_objections(desk, round_) if with_panel else None,
-        receipt=receipt_answer(desk.receipt()),
+        objections=_objections(docket, round_) if with_panel else None,
+        receipt=receipt_response(docket.receipt()),
     )
 
 
-def _objections(desk: Desk, round_: Round) -> list[ObjectionAnswer]:
+def _objections(docket: Docket, round_: Round) -> list[ObjectionResponse]:
     said = [
         (member, pair, digest)
         for member, mine in round_.objections.items()
         for pair, digest in mine.items()
     ]
-    found = payloads(desk, [digest for _, _, digest in said if digest is not None])
+    found = docket.payloads(digest for _, _, digest in said)
     return [
-        ObjectionAnswer(
-            member, list(pair),
-            str(found[digest].content["text"]) if digest in found else None,
-        )
+        ObjectionResponse(member, list(pair), reason_words(found, digest))
         for member, pair, digest in said
-    ]  # fmt: skip
+    ]

@@ -1,102 +1,99 @@
-"""Logs as JSON lines, and counters in Prometheus's text format."""
+"""Numbers for Prometheus: requests of all processes, and how the dockets stand.
+
+With several processes, ``PROMETHEUS_MULTIPROC_DIR`` names a folder that they share; the library
+looks for it when it is first imported.
+"""
 
 from __future__ import annotations
 
-import json
-import logging
-import sys
+import os
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
-from threading import Lock
+from pathlib import Path
 
-__all__ = ["JsonLines", "Telemetry", "exposition", "log_as_json"]
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
 
+__all__ = ["MULTIPROCESS", "Telemetry"]
+
+MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 BUCKETS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0)
-
-Sample = tuple[Mapping[str, str], float]
-
-
-class JsonLines(logging.Formatter):
-    """One JSON object a line: the time, the level, the message, and what was said with it."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        """The line of a record."""
-        moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        line: dict[str, object] = {
-            "at": moment.replace("+00:00", "Z"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        said = getattr(record, "said", None)
-        if isinstance(said, Mapping):
-            line.update(said)
-        if record.exc_info:
-            line["trace"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=True, default=str)
-
-
-def log_as_json() -> None:
-    """Write all logs of this process to standard error, as JSON lines."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
-    logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
+DOCKETS = {
+    "rounds": "Rounds of a docket.",
+    "open_rounds": "Rounds that are not closed.",
+    "reports": "Rounds in which a pair was reported.",
+    "missing_labels": "Labels that never came.",
+    "lam": "The multiplier, the price of a report.",
+    "ledger_records": "Records of the ledger.",
+}
 
 
 class Telemetry:
-    """What this process has answered."""
+    """Counters of an app: its requests, and who waits."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._answers: dict[tuple[str, str, str, str], int] = {}
-        self._seconds = 0.0
-        self._within = [0] * len(BUCKETS)
-
-    def answered(self, route: str, method: str, status: int, role: str, seconds: float) -> None:
-        """Count one answer."""
-        key = (route, method, str(status), role)
-        with self._lock:
-            self._answers[key] = self._answers.get(key, 0) + 1
-            self._seconds += seconds
-            for place, bound in enumerate(BUCKETS):
-                self._within[place] += seconds <= bound
-
-    def text(self) -> str:
-        """The counters."""
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = registry = CollectorRegistry()
         names = ("route", "method", "status", "role")
-        with self._lock:
-            answers = [
-                (dict(zip(names, key, strict=True)), float(n))
-                for key, n in sorted(self._answers.items())
-            ]
-            within, seconds = list(self._within), self._seconds
-        count = sum(int(value) for _, value in answers)
-        bounds = [*map(str, BUCKETS), "+Inf"]
-        lines = exposition(
-            "likewise_requests_total", "counter", "Answers of this process.", answers
-        )
-        lines += "# HELP likewise_request_seconds How long answers took, in this process.\n"
-        lines += "# TYPE likewise_request_seconds histogram\n"
-        for bound, n in zip(bounds, [*within, count], strict=True):
-            lines += f'likewise_request_seconds_bucket{{le="{bound}"}} {n}\n'
-        lines += f"likewise_request_seconds_sum {seconds:.6f}\n"
-        return lines + f"likewise_request_seconds_count {count}\n"
+        self._requests = Counter("likewise_requests", "Responses.", names, registry=registry)
+        self._seconds = Histogram(
+            "likewise_request_seconds", "Seconds until a response.", registry=registry,
+            buckets=BUCKETS,
+        )  # fmt: skip
+        self._waiting = Gauge(
+            "likewise_waiting_requests", "Requests that wait for a docket.", ["docket"],
+            registry=registry, multiprocess_mode="livesum",
+        )  # fmt: skip
+
+    def responded(self, route: str, method: str, status: int, role: str, seconds: float) -> None:
+        """Count one response."""
+        self._requests.labels(route, method, str(status), role).inc()
+        self._seconds.observe(seconds)
+
+    def waiting(self, docket: str, number: int) -> None:
+        """Say how many requests wait for a docket."""
+        self._waiting.labels(docket).set(number)
+
+    def text(self, dockets: Mapping[str, Mapping[str, float]]) -> bytes:
+        """All numbers in Prometheus's text format, with those of some dockets."""
+        registry = self._registry
+        if MULTIPROCESS in os.environ:
+            _forget_the_dead(Path(os.environ[MULTIPROCESS]))
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        numbers = CollectorRegistry()
+        numbers.register(_Dockets(dockets))
+        return generate_latest(registry) + generate_latest(numbers)
 
 
-def exposition(name: str, kind: str, words: str, samples: Iterable[Sample]) -> str:
-    r"""One metric in Prometheus's text format.
-
-    >>> print(exposition("up", "gauge", "Whether it is up.", [({"who": 'a"b'}, 1.0)]), end="")
-    # HELP up Whether it is up.
-    # TYPE up gauge
-    up{who="a\"b"} 1
-    """
-    lines = [f"# HELP {name} {words}", f"# TYPE {name} {kind}"]
-    for labels, value in samples:
-        inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels.items())
-        lines.append(f"{name}{{{inside}}} {value:.17g}" if inside else f"{name} {value:.17g}")
-    return "\n".join(lines) + "\n"
+def _forget_the_dead(folder: Path) -> None:
+    """Let go of the gauges of processes that have ended; nobody waits there any more."""
+    for path in folder.glob("gauge_live*_*.db"):
+        number = int(path.stem.rpartition("_")[2])
+        try:
+            os.kill(number, 0)
+        except ProcessLookupError:
+            mark_process_dead(number)  # type: ignore[no-untyped-call]
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+class _Dockets(Collector):
+    """The numbers of dockets, as they were counted for one look."""
+
+    def __init__(self, dockets: Mapping[str, Mapping[str, float]]) -> None:
+        self.dockets = dockets
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """One gauge a number."""
+        for name, words in DOCKETS.items():
+            family = GaugeMetricFamily(f"likewise_{name}", words, labels=["docket"])
+            for docket, numbers in self.dockets.items():
+                family.add_metric([docket], numbers[name])
+            yield family

@@ -60,7 +60,7 @@ class Buckets:
 
 
 def too_large(limit: int) -> ServiceError:
-    """What is said to a request with too large a body."""
+    """The refusal of a request with too large a body."""
     return ServiceError(
         "too-large", 413, f"A request may have {limit} bytes. Send less of it at a time."
     )

@@ -5,22 +5,20 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from dataclasses import dataclass
-from datetime import timedelta
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
 from likewise.service.auth.tokens import Identity, recognise
-from likewise.service.dockets.projection import instant
+from likewise.service.clock import later, now
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.schema import sessions, tokens
-from likewise.service.ledger.store import Store, now
+from likewise.service.ledger.store import Store
 
 __all__ = ["Session", "begin_session", "check_csrf", "end_session", "find_session"]
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(NamedTuple):
     """A browser in which somebody has signed in; its forms carry ``csrf``."""
 
     identity: Identity
@@ -38,8 +36,7 @@ def begin_session(store: Store, token: str, seconds: float) -> tuple[str, Sessio
             "another.",
         )  # fmt: skip
     cookie, csrf, moment = secrets.token_urlsafe(32), secrets.token_urlsafe(32), now()
-    ends = instant(moment) + timedelta(seconds=seconds)
-    expires = ends.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    expires = later(moment, seconds)
     with store.changing() as connection:
         connection.execute(sessions.delete().where(sessions.c.expires <= moment))
         connection.execute(

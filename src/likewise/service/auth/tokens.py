@@ -1,4 +1,4 @@
-"""Who is calling: four roles, and tokens of which only a hash is kept."""
+"""Callers: four roles, and tokens of which only a hash is kept."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import sqlalchemy as sa
 
 from likewise.auditing.names import checked_name
 from likewise.errors import ParameterError
+from likewise.service.clock import now
 from likewise.service.dockets.spec import checked_docket_name
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.schema import tokens
-from likewise.service.ledger.store import Store, now
+from likewise.service.ledger.store import Store
 
 __all__ = [
     "ROLES",
@@ -51,7 +52,7 @@ class Identity:
     revoked: str | None = None
 
     def concerns(self, docket: str) -> bool:
-        """Whether they have anything to do with a docket."""
+        """Tell if they have anything to do with a docket."""
         return self.docket is None or self.docket == docket
 
 
@@ -101,7 +102,7 @@ def first_operator(store: Store) -> str | None:
 
 
 def recognise(store: Store, token: str) -> Identity | None:
-    """Whose token it is; None for strangers, and for tokens that were revoked.
+    """The owner of a token; None if nobody knows it, or it was revoked.
 
     Looked up by its hash, so that timing says nothing about any token.
     """

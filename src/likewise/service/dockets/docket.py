@@ -1,162 +1,140 @@
-"""The desk: one docket at work. What the ledger says, the learner, and the turn to write.
+"""A docket at work: what its ledger says, the learner, and the turn to write.
 
-Every command (:mod:`people`, :mod:`panels`, :mod:`feedback`, :mod:`membership`, :mod:`erasure`)
-takes the docket's turn in the database, catches up with what other processes wrote, checks itself
-against the book and the fold, appends its records, and gives back a receipt. A command that is
-refused leaves no trace.
+Every command takes the docket's turn in the database, catches up with what other processes wrote,
+checks itself against the projection and the fold, adds its records, and gives back a receipt. A
+command that is refused leaves no trace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from likewise.learning import State
-from likewise.service.dockets.learner import advance, digests_needed, stand_ins
+from likewise.errors import LikewiseError
+from likewise.service.clock import Clock, now
+from likewise.service.dockets.learner import (
+    State,
+    advance,
+    digests_needed,
+    start,
+    surrogates_in,
+)
 from likewise.service.dockets.locks import FairLock
-from likewise.service.dockets.projection import Book
-from likewise.service.errors import LedgerBroken, ServiceError
+from likewise.service.dockets.projection import Projection
+from likewise.service.dockets.unit_of_work import UnitOfWork
+from likewise.service.errors import ServiceError
+from likewise.service.ledger.bodies import Body, PeopleArrived, read_body
 from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import Receipt, Record, chained
-from likewise.service.ledger.store import Store, now
-from likewise.service.ledger.transaction import Writing, head_of
+from likewise.service.ledger.records import LedgerBroken, Receipt, chained
+from likewise.service.ledger.store import Store
+from likewise.service.ledger.transaction import LedgerView
+from likewise.service.settings import REASON_LIMIT
 
-__all__ = ["Bench", "Desk"]
+__all__ = ["Docket"]
 
 
-class Desk:
+class Docket:
     """A docket and its learner in memory, as far as the ledger has been read."""
 
-    def __init__(self, store: Store, docket: str, clock: Callable[[], str] = now) -> None:
-        self.store, self.docket, self.clock = store, docket, clock
+    def __init__(
+        self, store: Store, name: str, clock: Clock = now, reason_limit: int = REASON_LIMIT
+    ) -> None:
+        self.store, self.name, self.clock, self.reason_limit = store, name, clock, reason_limit
         self._turn = FairLock()
-        self.book = Book(docket)
-        secret = store.secret(docket)
+        self._forget()
+        with store.view(name) as view:
+            secret = view.secret()
         if secret is None:
-            raise ServiceError("no-docket", 404, f"There is no docket {docket!r}.")
+            raise ServiceError("no-docket", 404, f"There is no docket {name!r}.")
         self.seed, self.salt = secret
+        self.refresh()
+
+    def _forget(self) -> None:
+        """Begin anew: the next look reads the ledger from its first record."""
+        self.projection = Projection(self.name)
         self._state: State | None = None
         # The multiplier that each round was opened with; the state forgets closed rounds.
         self.lams: dict[str, float] = {}
-        self.refresh()
-
-    # ── Reading ──────────────────────────────────────────────────────────────────────────────────
 
     @property
     def state(self) -> State:
         """The learner between two events."""
         if self._state is None:
-            self._state = State.start(self.book.settings.make_learner(self.seed))
+            self._state = start(self.projection.settings, self.seed)
         return self._state
 
-    def refresh(self) -> Book:
+    def refresh(self) -> Projection:
         """Catch up with what others wrote, without taking the writer's turn."""
-        with self._turn:
-            with self.store.reading() as connection:
-                head = head_of(connection, self.docket)
-                self._catch_up(Writing(connection, self.docket, head))
-            return self.book
+        with self._turn, self.store.view(self.name) as view:
+            self._catch_up(view)
+            return self.projection
 
     def receipt(self) -> Receipt:
         """The ledger's head as far as it was read."""
-        return Receipt(self.docket, self.book.head)
+        return Receipt(self.name, self.projection.head)
 
-    def _catch_up(self, writing: Writing) -> None:
-        """Take in what the database has more than memory; it must continue what is known."""
-        if writing.head == self.book.head:
-            return
-        try:
-            self._take(writing.records(self.book.head.seq), writing)
-        except BaseException:
-            # Half a record is worse than none: the next look begins at the first record.
-            self._forget()
-            raise
-        if writing.head != self.book.head:
-            raise LedgerBroken(
-                self.docket, min(writing.head.seq, self.book.head.seq),
-                f"this process has read {self.book.head.seq} records that the database does not "
-                f"have so any more. If a backup was restored, what was acknowledged since is lost.",
-            )  # fmt: skip
-
-    def _take(self, records: Sequence[Record], writing: Writing) -> None:
-        replaced = stand_ins(records)
-        found = writing.payloads(digests_needed(records, replaced))
-        for digest, payload in found.items():
-            if payload.digest != digest:
-                why = f"the payload {digest[:12]}… beside the ledger was changed."
-                raise LedgerBroken(self.docket, records[0].seq, why)
-        contents = {digest: payload.content for digest, payload in found.items()}
-        for record in chained(self.docket, records, self.book.head):
-            self.book.take(record)
-            self._state = advance(self.state, record, contents, replaced)
-            self._note(record, self._state)
-
-    def _note(self, record: Record, state: State) -> None:
-        """Remember the multiplier that a round was opened with."""
-        name = record.body.get("round")
-        if record.kind == "arrived" and name in state.open:
-            self.lams.setdefault(str(name), state.open[str(name)].lam)
-
-    def _forget(self) -> None:
-        self.book, self._state, self.lams = Book(self.docket), None, {}
+    def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
+        """Personal content, as far as it has not been erased."""
+        with self.store.view(self.name) as view:
+            return view.payloads([digest for digest in digests if digest is not None])
 
     @contextmanager
-    def work(self) -> Iterator[Bench]:
-        """The docket's turn: what the block adds to the bench is recorded as a whole, or not."""
+    def unit_of_work(self) -> Iterator[UnitOfWork]:
+        """The docket's turn: what the block adds is recorded as a whole, or not."""
         with self._turn:
-            with self.store.writing(self.docket) as writing:
-                self._catch_up(writing)
-                bench = Bench(self, writing)
-                yield bench
+            with self.store.transaction(self.name) as transaction:
+                self._catch_up(transaction)
+                work = UnitOfWork(transaction, self.projection, self.state, self.clock())
+                yield work
             # Committed: only now does memory follow.
             try:
-                for record in bench.records:
-                    self.book.take(record)
-                    self._note(record, bench.state)
-                self._state = bench.state
+                for record, body in work.added:
+                    self.projection.take(record, body)
+                    self._note(body, work.state)
+                self._state = work.state
             except BaseException:
                 self._forget()
                 raise
 
-
-class Bench:
-    """One command at work: records go to the database at once, to memory when it has committed."""
-
-    def __init__(self, desk: Desk, writing: Writing) -> None:
-        self.desk, self.writing = desk, writing
-        self.state = desk.state
-        self.records: list[Record] = []
-        self._contents: Mapping[str, Mapping[str, object]] = {}
-        # Clocks of several machines differ, and are set back; the ledger's time never goes back.
-        self._at = max(desk.clock(), desk.book.at)
-
-    def add(self, kind: str, body: Mapping[str, Any]) -> Record:
-        """One more record; the fold has to accept what it stands for."""
-        record = Record.following(self.writing.docket, self.writing.head, self._at, kind, body)
-        self.state = advance(self.state, record, self._contents, {})
-        self.records.append(self.writing.add(record))
-        return record
-
-    def keep(self, payload: Payload) -> str:
-        """Keep something personal beside the ledger; its digest is for a record."""
-        self._contents = {**self._contents, payload.digest: payload.content}
-        return self.writing.keep(payload)
-
-    @property
-    def book(self) -> Book:
-        """The book as it was when the command began."""
-        return self.desk.book
-
-    @property
-    def at(self) -> str:
-        """The command's time: all of its records have the same."""
-        return self._at
-
-    def close_if_done(self, round_id: str) -> None:
-        """A round of which nothing more can be heard is closed."""
-        open_round = self.state.open.get(round_id)
-        if open_round is None or open_round.outcome is None:
+    def _catch_up(self, view: LedgerView) -> None:
+        """Take in what the database has more than memory; it must continue what is known."""
+        if view.head == self.projection.head:
             return
-        if not open_round.awaited(one_sided=self.state.learner.pricing.one_sided):
-            self.add("closed", {"round": round_id})
+        try:
+            self._read(view)
+        except BaseException:
+            # Half a record is worse than none.
+            self._forget()
+            raise
+        if view.head != self.projection.head:
+            raise LedgerBroken(
+                self.name, min(view.head.seq, self.projection.head.seq),
+                f"this process has read {self.projection.head.seq} records that the database does "
+                f"not have so any more. If a backup was restored, what was acknowledged since is "
+                f"lost.",
+            )  # fmt: skip
+
+    def _read(self, view: LedgerView) -> None:
+        known = self.projection.head
+        records = list(chained(self.name, view.records(known.seq), known))
+        bodies = [read_body(record) for record in records]
+        surrogates = surrogates_in(bodies)
+        found = view.payloads(digests_needed(bodies, surrogates))
+        for digest, payload in found.items():
+            if payload.digest != digest:
+                why = f"the payload {digest[:12]}… beside the ledger was changed."
+                raise LedgerBroken(self.name, records[0].seq, why)
+        contents = {digest: payload.content for digest, payload in found.items()}
+        for record, body in zip(records, bodies, strict=True):
+            self.projection.take(record, body)
+            try:
+                self._state = advance(self.state, body, contents, surrogates)
+            except LikewiseError as error:
+                why = f"the learner refuses it ({error})."
+                raise LedgerBroken(self.name, record.seq, why) from error
+            self._note(body, self._state)
+
+    def _note(self, body: Body, state: State) -> None:
+        """Remember the multiplier that a round was opened with."""
+        if isinstance(body, PeopleArrived) and body.round in state.open:
+            self.lams.setdefault(body.round, state.open[body.round].lam)

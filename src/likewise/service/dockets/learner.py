@@ -1,4 +1,4 @@
-"""From records to the learner: which records are events of the fold, and with whose features."""
+"""From records to the learner: the only place in the service where the fold is called."""
 
 from __future__ import annotations
 
@@ -8,82 +8,119 @@ from types import MappingProxyType
 
 from likewise.auditing.panel import panel_name
 from likewise.errors import LikewiseError
-from likewise.events import Arrived, Event, Person, event_from_json
-from likewise.learning import State, apply
+from likewise.events import Arrived, Decided, Event, Person, Sealed
+from likewise.learning import Learner, State, apply, decide, drawn_for_audit
+from likewise.learning.decisions import lottery
+from likewise.learning.learner import ALGORITHM
+from likewise.service.dockets.spec import DocketSpec
+from likewise.service.ledger.bodies import (
+    Audited,
+    Body,
+    Closed,
+    Erased,
+    Labelled,
+    Overridden,
+    PeopleArrived,
+    RoundSealed,
+)
 from likewise.service.ledger.payloads import features_of
-from likewise.service.ledger.records import Record
 
-__all__ = ["advance", "core_event", "digests_needed", "stand_ins"]
+__all__ = [
+    "ALGORITHM",
+    "Contents",
+    "Learner",
+    "State",
+    "Surrogates",
+    "advance",
+    "awaited",
+    "decisions",
+    "digests_needed",
+    "drawn",
+    "lottery",
+    "start",
+    "surrogates_in",
+]
 
-_FOLDED = ("decided", "overridden", "audited", "labelled", "closed")
-
+# Payloads by digest; and by whose features, if any, somebody who was erased is replaced.
 Contents = Mapping[str, Mapping[str, object]]
-Replaced = Mapping[tuple[str, str], str | None]
+Surrogates = Mapping[tuple[str, str], str | None]
 
 
-def advance(state: State, record: Record, contents: Contents, replaced: Replaced) -> State:
+def start(spec: DocketSpec, seed: int) -> State:
+    """The learner before the first round."""
+    return State.start(spec.make_learner(seed))
+
+
+def advance(
+    state: State, body: Body, contents: Contents | None = None, surrogates: Surrogates | None = None
+) -> State:
     """The learner after a record; whoever was erased is forgotten by it too."""
-    if record.kind == "erased":
-        digest = record.body["digest"]
-        if digest is None or digest not in contents:
-            return state
-        features = features_of(contents[digest])
-        return _forgetting(state, record.body["round"], record.body["person"], features)
-    event = core_event(record, contents, replaced)
+    if isinstance(body, Erased):
+        return _forgetting(state, body, contents or {})
+    event = _event(body, contents or {}, surrogates or {})
     return state if event is None else apply(state, event)
 
 
-def _forgetting(state: State, round_id: str, person: str, features: tuple[float, ...]) -> State:
-    """The same state, with a stand-in for somebody; their point, and so every cost, stays."""
-    round_ = state.open.get(round_id)
-    if round_ is None:
-        return state
-    people = tuple(Person(p.id, features) if p.id == person else p for p in round_.people)
-    changed = replace(round_, people=people)
-    return replace(state, open=MappingProxyType({**state.open, round_id: changed}))
+def decisions(state: State, round_id: str) -> Decided:
+    """The decisions on the batch that arrived last."""
+    return decide(state, round_id)
 
 
-def core_event(record: Record, contents: Contents, replaced: Replaced) -> Event | None:
-    """The event of the fold that a record stands for; None for records that do not concern it.
+def drawn(state: State, round_id: str) -> bool:
+    """Tell if the lottery drew an open round for audit."""
+    return drawn_for_audit(state, round_id)
 
-    ``contents`` are payloads by digest; ``replaced`` says by which stand-in somebody who was
-    erased is replaced.
-    """
-    body = record.body
-    if record.kind == "arrived":
+
+def awaited(state: State, round_id: str) -> tuple[str, ...]:
+    """Those in a round whose labels may still come; nobody in one that has closed."""
+    open_round = state.open.get(round_id)
+    if open_round is None:
+        return ()
+    return open_round.awaited(one_sided=state.learner.pricing.one_sided)
+
+
+def _event(body: Body, contents: Contents, surrogates: Surrogates) -> Event | None:
+    """The event of the fold that a record stands for; None for records that do not concern it."""
+    if isinstance(body, (Decided, Overridden, Audited, Labelled, Closed)):
+        return body
+    if isinstance(body, RoundSealed):
+        panel = panel_name(body.members, body.rule) if body.members else "nobody"
+        return Sealed(body.round, panel)
+    if isinstance(body, PeopleArrived):
         people = []
-        for person in body["people"]:
-            digest = replaced.get((body["round"], person["id"]), person["digest"])
+        for person in body.people:
+            digest = surrogates.get((body.round, person.id), person.digest)
             if digest is None or digest not in contents:
                 raise LikewiseError(
-                    f"Record {record.seq}: the features of {person['id']!r} in round "
-                    f"{body['round']!r} are not in the store."
+                    f"The features of {person.id!r} in round {body.round!r} are not in the store."
                 )
-            people.append(Person(person["id"], features_of(contents[digest])))
-        return Arrived(body["round"], tuple(people))
-    if record.kind == "sealed":
-        panel = panel_name(body["members"], body["rule"]) if body["members"] else "nobody"
-        return event_from_json({"event": "sealed", "round": body["round"], "panel": panel})
-    if record.kind in _FOLDED:
-        known = {key: value for key, value in body.items() if key != "reason"}
-        return event_from_json({"event": record.kind, **known})
+            people.append(Person(person.id, features_of(contents[digest])))
+        return Arrived(body.round, tuple(people))
     return None
 
 
-def stand_ins(records: Iterable[Record]) -> dict[tuple[str, str], str | None]:
-    """Who was erased: (round, person) and the digest of the stand-in, if there is one."""
-    return {
-        (r.body["round"], r.body["person"]): r.body["digest"] for r in records if r.kind == "erased"
-    }
+def _forgetting(state: State, body: Erased, contents: Contents) -> State:
+    """The same state, with a surrogate for somebody; their point, and so every cost, stays."""
+    round_ = state.open.get(body.round)
+    if round_ is None or body.digest is None or body.digest not in contents:
+        return state
+    plain = Person(body.person, features_of(contents[body.digest]))
+    people = tuple(plain if person.id == body.person else person for person in round_.people)
+    changed = replace(round_, people=people)
+    return replace(state, open=MappingProxyType({**state.open, body.round: changed}))
 
 
-def digests_needed(records: Iterable[Record], replaced: Replaced) -> list[str]:
+def surrogates_in(bodies: Iterable[Body]) -> dict[tuple[str, str], str | None]:
+    """Those who were erased: (round, person) and the digest of the surrogate, if there is one."""
+    return {(b.round, b.person): b.digest for b in bodies if isinstance(b, Erased)}
+
+
+def digests_needed(bodies: Iterable[Body], surrogates: Surrogates) -> list[str]:
     """The payloads without which the records cannot be folded."""
     needed: list[str | None] = []
-    for record in records:
-        if record.kind == "arrived":
-            mine = record.body["round"]
-            needed += [replaced.get((mine, p["id"]), p["digest"]) for p in record.body["people"]]
-        elif record.kind == "erased":
-            needed.append(record.body["digest"])
+    for body in bodies:
+        if isinstance(body, PeopleArrived):
+            needed += [surrogates.get((body.round, p.id), p.digest) for p in body.people]
+        elif isinstance(body, Erased):
+            needed.append(body.digest)
     return [digest for digest in needed if digest is not None]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from types import TracebackType
 
 __all__ = ["FairLock"]
 
@@ -30,7 +29,7 @@ class FairLock:
 
     @property
     def held(self) -> bool:
-        """Whether this thread holds it."""
+        """Tell if this thread holds it."""
         return self._owner == threading.get_ident()
 
     def __enter__(self) -> FairLock:
@@ -55,14 +54,9 @@ class FairLock:
             if (me, turn) in self._waiting:
                 self._waiting.remove((me, turn))
                 return
-        self.__exit__(None, None, None)
+        self.__exit__()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._guard:
             self._depth -= 1
             if self._depth:

@@ -1,295 +1,263 @@
-"""The book of a docket: the view that is rebuilt from its ledger, record by record."""
+"""The projection of a ledger: the view that is rebuilt from its records, one after another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from collections import Counter
+from collections.abc import Iterator
+from functools import singledispatch
+from itertools import islice
 from typing import Any
 
-from likewise.auditing import MemberObjections, Objections, Pair
-from likewise.events import Decision, Outcome
+from likewise.auditing import Pair
+from likewise.errors import LikewiseError
+from likewise.fixed_point import ONE
+from likewise.service.dockets.round import Repeat, Round
 from likewise.service.dockets.spec import DocketSpec
-from likewise.service.errors import LedgerBroken, ServiceError
-from likewise.service.ledger.records import FORMAT, Head, Record
+from likewise.service.errors import ServiceError
+from likewise.service.ledger import bodies
+from likewise.service.ledger.records import FORMAT, Head, LedgerBroken, Record
 
-__all__ = ["Book", "Repeat", "Round", "instant"]
-
-
-def instant(at: str) -> datetime:
-    """A record's time.
-
-    >>> instant("2026-03-01T12:00:00.000000Z").year
-    2026
-    """
-    return datetime.fromisoformat(at)
+__all__ = ["Projection"]
 
 
-@dataclass
-class Round:
-    """What the ledger says about one round, at one moment: a later record makes another value.
+class Projection:
+    """All that a docket's records say, as far as they have been taken in.
 
-    ``seats`` says of every member whether they are still ``asked``, have ``reviewed``, or were
-    ``absent``; ``objections`` holds the digest of each reason, if there is one; ``reasons`` has
-    all that were ever given, also for objections that were taken back.
+    ``counts`` has running numbers: rounds, people, each outcome, labels, overrides, ``missed``
+    (labels that the decision contradicts) and ``distance`` (Σ |score − label|, in units).
+    ``panels`` lists when rounds were sealed and audited, in the order of the ledger.
     """
 
-    id: str
-    number: int
-    opened: str
-    people: dict[str, str] = field(default_factory=dict)
-    decisions: dict[str, Decision] = field(default_factory=dict)
-    sealed: str | None = None
-    rule: str = ""
-    drawn: bool = False
-    due: str | None = None
-    seats: dict[str, str] = field(default_factory=dict)
-    objections: dict[str, dict[Pair, str | None]] = field(default_factory=dict)
-    reasons: dict[str, Pair] = field(default_factory=dict)
-    outcome: Outcome | None = None
-    pairs: tuple[tuple[str, str], ...] = ()
-    audited: str | None = None
-    labels: dict[str, int] = field(default_factory=dict)
-    overrides: dict[str, bool] = field(default_factory=dict)
-    erased: set[str] = field(default_factory=set)
-    closed: str | None = None
-
-    @property
-    def status(self) -> str:
-        """``arriving``, ``in audit``, ``awaiting labels`` or ``closed``."""
-        if self.closed:
-            return "closed"
-        if self.sealed is None:
-            return "arriving"
-        return "in audit" if self.outcome is None else "awaiting labels"
-
-    def askable(self, sensitivity: int) -> list[tuple[str, str, int]]:
-        """The pairs that could be reported at all, (over, under, gap), the largest gap first."""
-        ranked = sorted(self.decisions.values(), key=lambda d: (-d.score, d.person))
-        found = [
-            (over.person, under.person, over.score - under.score)
-            for place, over in enumerate(ranked)
-            for under in ranked[place + 1 :]
-            if over.score - under.score > sensitivity
-        ]
-        return sorted(found, key=lambda pair: (-pair[2], pair[0], pair[1]))
-
-    def spoken(self, seats: Mapping[str, str] | None = None) -> Objections:
-        """What the panel said; whoever has not reviewed the round counts as absent."""
-        return Objections(
-            tuple(self.decisions),
-            {
-                member: MemberObjections(pairs=self.objections.get(member, {}))
-                if seat == "reviewed"
-                else MemberObjections(present=False)
-                for member, seat in (self.seats if seats is None else seats).items()
-            },
-        )
-
-
-@dataclass(frozen=True)
-class Repeat:
-    """An earlier round that a member was shown again, and what they said this time.
-
-    ``reasons`` holds the digest of each reason, if there is one; until it is ``done`` the member
-    may still change their mind. ``audits`` is how many audits the docket had ended by then.
-    """
-
-    member: str
-    round: str
-    reasons: Mapping[Pair, str | None]
-    done: bool
-    audits: int
-
-    @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """The pairs objected to this time."""
-        return tuple(sorted(self.reasons))
-
-
-class Book:
-    """All that a docket's records say, as far as they have been taken in."""
-
-    def __init__(self, docket: str) -> None:
-        self.docket = docket
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.head, self.at = Head(), ""
         self.spec: DocketSpec | None = None
         self.commitment = ""
         self.members: list[str] = []
         self.rule = ""
-        self.rounds: dict[str, Round] = {}
-        self._open: dict[str, Round] = {}
+        self.counts: Counter[str] = Counter()
         self.repeats: dict[tuple[str, str], Repeat] = {}
+        self.panels: list[tuple[str, str]] = []
         self.audits: list[str] = []
-        self.revealed: tuple[int, str] | None = None
+        self.revealed: bodies.SeedRevealed | None = None
+        self._finishing: tuple[int, str, str] = (0, "", "")
+        self._rounds: dict[str, Round] = {}
+        self._open: dict[str, Round] = {}
 
     @property
     def settings(self) -> DocketSpec:
         """The docket's settings."""
         if self.spec is None:
-            raise ServiceError("no-docket", 404, f"There is no docket {self.docket!r}.")
+            raise ServiceError("no-docket", 404, f"There is no docket {self.name!r}.")
         return self.spec
 
+    # ── Rounds: nothing else knows where they are kept ───────────────────────────────────────────
+
+    def find(self, round_id: str) -> Round | None:
+        """The round of that id, open or closed; None if there is none."""
+        return self._rounds.get(round_id)
+
     def round(self, round_id: str) -> Round:
-        """The round of that id."""
-        if round_id not in self.rounds:
+        """The round of that id, which has to be there."""
+        found = self.find(round_id)
+        if found is None:
             raise ServiceError(
                 "no-round", 404,
-                f"The docket {self.docket!r} has no round {round_id!r}. Its rounds are listed at "
-                f"/v1/dockets/{self.docket}/rounds.",
+                f"The docket {self.name!r} has no round {round_id!r}. Its rounds are listed at "
+                f"/v1/dockets/{self.name}/rounds.",
             )  # fmt: skip
-        return self.rounds[round_id]
+        return found
 
-    def open_rounds(self) -> Iterable[Round]:
+    def open_rounds(self) -> list[Round]:
         """Rounds that are not closed, the oldest first."""
         return list(self._open.values())
 
-    def awaiting(self, member: str) -> list[Round]:
-        """The rounds that a member is asked to review, the oldest first."""
-        return [r for r in self.open_rounds() if r.seats.get(member) == "asked" and not r.outcome]
+    def history(self, after: int = 0) -> Iterator[Round]:
+        """All rounds by number, from the one after some number on."""
+        return islice(self._rounds.values(), after, None)
 
-    def take(self, record: Record) -> None:
+    # ── Records ──────────────────────────────────────────────────────────────────────────────────
+
+    def take(self, record: Record, body: bodies.Body) -> None:
         """Take in the next record."""
-        handler = _HANDLERS.get(record.kind)
-        if handler is None:
-            raise LedgerBroken(
-                self.docket, record.seq, f"{record.kind!r} is no kind of record that {FORMAT} has."
-            )
-        handler(self, record, dict(record.body))
+        try:
+            _take(body, self, record)
+        except LedgerBroken:
+            raise
+        except (LikewiseError, KeyError, ValueError) as error:
+            why = f"{record.kind!r} does not follow from the records before it ({error})."
+            raise LedgerBroken(self.name, record.seq, why) from error
         self.head, self.at = record.head, record.at
 
-    def edit(self, round_id: str) -> Round:
-        """A copy of a round to change, in its place; who holds the old one sees no change."""
-        old = self.rounds[round_id]
-        copies = {name: getattr(old, name).copy() for name in _COPIED}
-        said = {member: pairs.copy() for member, pairs in old.objections.items()}
-        fresh = replace(old, **copies, objections=said)
-        self.rounds[round_id] = fresh
-        if fresh.closed is None:
-            self._open[round_id] = fresh
-        return fresh
+    def change(self, round_id: str, **changes: Any) -> Round:
+        """Put another value of a round in its place; who holds the old one sees no change."""
+        changed = self._rounds[round_id].changed(**changes)
+        self._put(changed)
+        return changed
 
-    def end(self, round_id: str) -> None:
-        """A round is not open any more."""
-        self._open.pop(round_id, None)
+    def _put(self, round_: Round) -> None:
+        self._rounds[round_.id] = round_
+        if round_.closed is None:
+            self._open[round_.id] = round_
+        else:
+            self._open.pop(round_.id, None)
 
+    def finish(self, round_: Round, record: Record, member: str = "") -> dict[str, int]:
+        """The records that members wrote by being done, with one more of the same command.
 
-_COPIED = ("people", "decisions", "seats", "reasons", "labels", "overrides", "erased")
+        ``member`` begins one; later records are of the same if they follow at once.
+        """
+        seq, at, last = self._finishing
+        if member or (last and (seq + 1, at) == (record.seq, record.at)):
+            self._finishing = (record.seq, record.at, member or last)
+            count = 1 if member else round_.finished.get(last, 0) + 1
+            return {**round_.finished, member or last: count}
+        return dict(round_.finished)
 
-Handler = Callable[[Book, Record, dict[str, Any]], None]
-
-
-def _opened(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    if body["format"] != FORMAT:
-        raise LedgerBroken(book.docket, 1, f"it has the format {body['format']!r}, not {FORMAT!r}.")
-    book.spec = DocketSpec.from_json(body["spec"])
-    book.commitment = body["seed_commitment"]
-    book.members, book.rule = list(book.spec.members), book.spec.rule
-
-
-def _joined(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.members.append(body["member"])
-
-
-def _left(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.members.remove(body["member"])
+    def begin(self, round_id: str, at: str) -> Round:
+        """The round of that id; a new one, if there is none."""
+        if round_id not in self._rounds:
+            self.counts["rounds"] += 1
+            number = self.counts["rounds"]
+            self._put(Round(round_id, number, at, self.settings.sensitivity))
+        return self._rounds[round_id]
 
 
-def _rule(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.rule = body["rule"]
+@singledispatch
+def _take(body: object, projection: Projection, record: Record) -> None:
+    why = f"{type(body).__name__} is no body that {projection.name!r} can take in."
+    raise LedgerBroken(projection.name, record.seq, why)
 
 
-def _arrived(book: Book, record: Record, body: dict[str, Any]) -> None:
-    name = body["round"]
-    if name not in book.rounds:
-        book.rounds[name] = Round(name, len(book.rounds) + 1, record.at)
-    book.edit(name).people.update({p["id"]: p["digest"] for p in body["people"]})
+@_take.register
+def _opened(body: bodies.DocketOpened, projection: Projection, record: Record) -> None:
+    if body.format != FORMAT:
+        why = f"it has the format {body.format!r}, not {FORMAT!r}."
+        raise LedgerBroken(projection.name, record.seq, why)
+    projection.spec = spec = DocketSpec.from_stored(body.spec)
+    projection.commitment = body.seed_commitment
+    projection.members, projection.rule = list(spec.members), spec.rule
 
 
-def _decided(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    decisions = (Decision(**d) for d in body["decisions"])
-    book.edit(body["round"]).decisions.update({d.person: d for d in decisions})
+@_take.register
+def _joined(body: bodies.MemberJoined, projection: Projection, _: Record) -> None:
+    projection.members.append(body.member)
 
 
-def _sealed(book: Book, record: Record, body: dict[str, Any]) -> None:
-    round_ = book.edit(body["round"])
-    round_.sealed, round_.rule, round_.due = record.at, body["rule"], body["due"]
-    round_.drawn = body["drawn"]
-    round_.seats = dict.fromkeys(body["members"], "asked")
+@_take.register
+def _left(body: bodies.MemberLeft, projection: Projection, _: Record) -> None:
+    projection.members.remove(body.member)
 
 
-def _objected(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    round_, pair = book.edit(body["round"]), Pair.of(body["pair"])
-    round_.objections.setdefault(body["member"], {})[pair] = body["reason"]
-    if body["reason"] is not None:
-        round_.reasons[body["reason"]] = pair
+@_take.register
+def _rule_changed(body: bodies.RuleChanged, projection: Projection, _: Record) -> None:
+    projection.rule = body.rule
 
 
-def _withdrawn(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    del book.edit(body["round"]).objections[body["member"]][Pair.of(body["pair"])]
+@_take.register
+def _arrived(body: bodies.PeopleArrived, projection: Projection, record: Record) -> None:
+    round_ = projection.begin(body.round, record.at)
+    people = {**round_.people, **{person.id: person.digest for person in body.people}}
+    projection.counts["people"] += len(people) - len(round_.people)
+    projection.change(body.round, people=people)
 
 
-def _seat(seat: str) -> Handler:
-    def take(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-        book.edit(body["round"]).seats[body["member"]] = seat
-
-    return take
-
-
-def _audited(book: Book, record: Record, body: dict[str, Any]) -> None:
-    round_ = book.edit(body["round"])
-    round_.outcome, round_.audited = body["outcome"], record.at
-    round_.pairs = tuple((over, under) for over, under in body["pairs"])
-    book.audits.append(round_.id)
+@_take.register
+def _decided(body: bodies.Decided, projection: Projection, _: Record) -> None:
+    fresh = {decision.person: decision for decision in body.decisions}
+    known = projection.round(body.round).decisions
+    projection.change(body.round, decisions={**known, **fresh})
 
 
-def _labelled(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.edit(body["round"]).labels[body["person"]] = body["label"]
+@_take.register
+def _sealed(body: bodies.RoundSealed, projection: Projection, record: Record) -> None:
+    projection.change(
+        body.round, sealed=record.at, rule=body.rule, due=body.due, drawn=body.drawn,
+        seats=dict.fromkeys(body.members, "asked"),
+    )  # fmt: skip
+    projection.panels.append(("sealed", body.round))
 
 
-def _overridden(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.edit(body["round"]).overrides[body["person"]] = body["approved"]
+@_take.register
+def _objected(body: bodies.Objected, projection: Projection, _: Record) -> None:
+    round_, pair = projection.round(body.round), Pair.of(body.pair)
+    mine = {**round_.objections.get(body.member, {}), pair: body.reason}
+    given = {} if body.reason is None else {body.reason: pair}
+    projection.change(
+        body.round, objections={**round_.objections, body.member: mine},
+        reasons={**round_.reasons, **given},
+    )  # fmt: skip
 
 
-def _closed(book: Book, record: Record, body: dict[str, Any]) -> None:
-    book.edit(body["round"]).closed = record.at
-    book.end(body["round"])
+@_take.register
+def _withdrawn(body: bodies.Withdrawn, projection: Projection, _: Record) -> None:
+    said = projection.round(body.round).objections
+    mine = dict(said[body.member])
+    del mine[Pair.of(body.pair)]
+    projection.change(body.round, objections={**said, body.member: mine})
 
 
-def _repeated(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    said = {Pair.of(one["pair"]): one["reason"] for one in body["said"]}
-    place = (body["member"], body["round"])
-    book.repeats[place] = Repeat(*place, said, body["done"], len(book.audits))
+@_take.register(bodies.Reviewed)
+@_take.register(bodies.Reopened)
+@_take.register(bodies.Absent)
+def _seated(body: bodies.Reviewed, projection: Projection, record: Record) -> None:
+    seat = "asked" if record.kind == "reopened" else record.kind
+    round_ = projection.round(body.round)
+    done = projection.finish(round_, record, body.member) if seat == "reviewed" else round_.finished
+    projection.change(body.round, seats={**round_.seats, body.member: seat}, finished=done)
 
 
-def _erased(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    round_ = book.edit(body["round"])
-    round_.people[body["person"]] = body["digest"]
-    round_.erased.add(body["person"])
+@_take.register
+def _audited(body: bodies.Audited, projection: Projection, record: Record) -> None:
+    done = projection.finish(projection.round(body.round), record)
+    projection.change(
+        body.round, outcome=body.outcome, pairs=body.pairs, audited=record.at, finished=done
+    )
+    projection.counts[body.outcome] += 1
+    projection.panels.append(("audited", body.round))
+    projection.audits.append(body.round)
 
 
-def _revealed(book: Book, record: Record, body: dict[str, Any]) -> None:  # noqa: ARG001
-    book.revealed = (int(body["seed"]), body["salt"])
+@_take.register
+def _labelled(body: bodies.Labelled, projection: Projection, _: Record) -> None:
+    round_ = projection.round(body.round)
+    decision = round_.decisions[body.person]
+    projection.counts["labels"] += 1
+    projection.counts["missed"] += decision.approved != bool(body.label)
+    projection.counts["distance"] += abs(decision.score - body.label * ONE)
+    projection.change(body.round, labels={**round_.labels, body.person: body.label})
 
 
-_HANDLERS: dict[str, Handler] = {
-    "docket-opened": _opened,
-    "member-joined": _joined,
-    "member-left": _left,
-    "rule-changed": _rule,
-    "arrived": _arrived,
-    "decided": _decided,
-    "sealed": _sealed,
-    "objected": _objected,
-    "withdrawn": _withdrawn,
-    "reviewed": _seat("reviewed"),
-    "reopened": _seat("asked"),
-    "absent": _seat("absent"),
-    "audited": _audited,
-    "labelled": _labelled,
-    "overridden": _overridden,
-    "closed": _closed,
-    "repeated": _repeated,
-    "erased": _erased,
-    "seed-revealed": _revealed,
-}
+@_take.register
+def _overridden(body: bodies.Overridden, projection: Projection, _: Record) -> None:
+    known = projection.round(body.round).overrides
+    projection.counts["overrides"] += 1
+    projection.change(body.round, overrides={**known, body.person: body.approved})
+
+
+@_take.register
+def _closed(body: bodies.Closed, projection: Projection, record: Record) -> None:
+    done = projection.finish(projection.round(body.round), record)
+    projection.change(body.round, closed=record.at, finished=done)
+
+
+@_take.register
+def _repeated(body: bodies.Repeated, projection: Projection, record: Record) -> None:
+    said = {Pair.of(one.pair): one.reason for one in body.said}
+    projection.repeats[body.member, body.round] = Repeat(
+        said, body.done, len(projection.audits), record.at
+    )
+
+
+@_take.register
+def _erased(body: bodies.Erased, projection: Projection, record: Record) -> None:
+    round_ = projection.round(body.round)
+    projection.change(
+        body.round, people={**round_.people, body.person: body.digest},
+        erased={**round_.erased, body.person: record.at},
+    )  # fmt: skip
+
+
+@_take.register
+def _revealed(body: bodies.SeedRevealed, projection: Projection, _: Record) -> None:
+    projection.revealed = body

@@ -8,13 +8,13 @@ Neither the id nor the order of the people, nor any time, tells them from the ot
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from functools import cached_property
 
-from likewise.service.dockets.commands.repeats import closed_again
-from likewise.service.dockets.docket import Desk
-from likewise.service.dockets.projection import Book, Round, instant
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.round import Round
+from likewise.service.dockets.targets import ReviewTarget, Seat
 from likewise.service.errors import ServiceError
 
 __all__ = ["Review", "ReviewBoard"]
@@ -25,133 +25,124 @@ BETWEEN = 3
 
 @dataclass(frozen=True)
 class Review:
-    """One round as it is put before one member.
-
-    ``number`` is the member's own count. ``status`` is ``asked``, ``waiting`` (for the others),
-    ``closed``, or ``missed``.
-    """
+    """One round as it is put before one member, at some moment; ``number`` is their own count."""
 
     id: str
+    target: ReviewTarget = field(compare=False)
     number: int
-    member: str
-    round: Round
-    asked: str
-    due: str | None
-    status: str
-    repeat: bool
+    seat: Seat
+    at: str = field(compare=False)
+    key: bytes = field(repr=False)
 
-    def aliases(self, key: bytes) -> dict[str, str]:
+    @cached_property
+    def aliases(self) -> dict[str, str]:
         """A name for everybody in the round that holds for this review only."""
-        shuffled = sorted(self.round.decisions, key=lambda p: _draw(key, "person", self.id, p))
-        return {person: f"p{place}" for place, person in enumerate(shuffled, start=1)}
+        shuffled = sorted(self.round.decisions, key=lambda p: _draw(self.key, "person", self.id, p))
+        return {person: f"p{number}" for number, person in enumerate(shuffled, start=1)}
+
+    @property
+    def round(self) -> Round:
+        """The round that is looked at."""
+        return self.target.round
+
+    @property
+    def status(self) -> str:
+        """``asked``, ``waiting`` (for the others), ``closed``, or ``missed``."""
+        return self.target.status(self.at)
+
+    @property
+    def ended(self) -> str | None:
+        """The time at which it closed, if it has."""
+        return self.target.ended(self.at)
+
+    def people(self, pair: Sequence[str]) -> tuple[str, str]:
+        """The people who are meant by two names of the review."""
+        known = {alias: person for person, alias in self.aliases.items()}
+        for alias in pair:
+            if alias not in known:
+                raise ServiceError(
+                    "no-person", 404,
+                    f"This review has nobody called {alias!r}. Its people are p1 to p{len(known)}.",
+                )  # fmt: skip
+        if pair[0] == pair[1]:
+            raise ServiceError("no-pair", 422, "A pair must be two different people; name another.")
+        return known[pair[0]], known[pair[1]]
 
 
 @dataclass
-class _Lottery:
-    """What was drawn for one member, as far as their judged rounds have been counted."""
+class _Member:
+    """The reviews of one member, as far as the panels of the docket have been counted."""
 
+    panels: int = 0
     judged: list[str] = field(default_factory=list)
-    audits: int = 0
-    drawn: dict[str, str] = field(default_factory=dict)
+    repeated: set[str] = field(default_factory=set)
+    seats: list[Seat] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
 
 
 class ReviewBoard:
     """The reviews of a docket's members."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk = desk
-        self.key = hmac.digest(desk.salt, f"reviews:{desk.seed}".encode(), "sha256")
-        self._lotteries: dict[str, _Lottery] = {}
-        self._ids: dict[tuple[str, str, bool], str] = {}
+    def __init__(self, docket: Docket) -> None:
+        self.docket = docket
+        self.key = hmac.digest(docket.salt, f"reviews:{docket.seed}".encode(), "sha256")
+        self._members: dict[str, _Member] = {}
 
     def of(self, member: str) -> list[Review]:
         """All reviews of a member, in the order in which they were asked for."""
-        book = self.desk.book
-        moment = self.desk.clock()
-        found: list[tuple[str, Round, str | None, str, bool]] = [
-            (r.sealed, r, r.due, _status(r, member), False)
-            for r in book.rounds.values()
-            if member in r.seats and r.sealed is not None
-        ]
-        for name, asked in self._drawn(book, member).items():
-            round_, due = book.rounds[name], self._due(asked)
-            status = _status_again(book, round_, member, late=due is not None and due <= moment)
-            found.append((asked, round_, due, status, True))
-        found.sort(key=lambda one: (one[0], one[1].number))
-        return [
-            Review(
-                self._id(member, round_.id, repeat),
-                number, member, round_, asked, due, status, repeat,
-            )
-            for number, (asked, round_, due, status, repeat) in enumerate(found, start=1)
-        ]  # fmt: skip
+        moment, known = self.docket.clock(), self._caught_up(member)
+        return [self._review(known, place, moment) for place in known.places.items()]
 
     def one(self, member: str, review_id: str) -> Review:
         """The member's review of that id."""
-        for review in self.of(member):
-            if hmac.compare_digest(review.id, review_id):
-                return review
-        raise ServiceError(
-            "no-review", 404,
-            "You have no review of that id. List yours, and take an id from there.",
-        )  # fmt: skip
+        known = self._caught_up(member)
+        if review_id not in known.places:
+            raise ServiceError(
+                "no-review", 404,
+                "You have no review of that id. List yours, and take an id from there.",
+            )  # fmt: skip
+        return self._review(known, (review_id, known.places[review_id]), self.docket.clock())
 
-    def _id(self, member: str, round_id: str, repeat: bool) -> str:
-        """Drawn once: a member may have thousands of reviews."""
-        known = self._ids.get((member, round_id, repeat))
-        if known is None:
-            known = _draw(self.key, "review", member, round_id, str(repeat))[:32]
-            self._ids[member, round_id, repeat] = known
+    def _review(self, known: _Member, place: tuple[str, int], moment: str) -> Review:
+        review_id, index = place
+        seat = known.seats[index]
+        target = seat.target(self.docket.projection)
+        return Review(review_id, target, index + 1, seat, moment, self.key)
+
+    def _caught_up(self, member: str) -> _Member:
+        """The member's seats, with those that have come since the last look."""
+        known, projection = self._members.setdefault(member, _Member()), self.docket.projection
+        for what, round_id in projection.panels[known.panels :]:
+            known.panels += 1
+            seat = projection.round(round_id).seats.get(member)
+            if what == "sealed" and seat is not None:
+                self._ask(known, Seat(round_id, member))
+            elif what == "audited" and seat == "reviewed":
+                known.judged.append(round_id)
+                self._draw_repeat(known, member, projection.round(round_id).audited or "")
         return known
 
-    def _due(self, asked: str) -> str | None:
-        deadline = self.desk.book.settings.deadline
-        if deadline is None:
-            return None
-        moment = instant(asked) + timedelta(seconds=deadline)
-        return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
+    def _ask(self, known: _Member, seat: Seat) -> None:
+        again = str(seat.again is not None)
+        review_id = _draw(self.key, "review", seat.member, seat.round, again)[:32]
+        known.places[review_id] = len(known.seats)
+        known.seats.append(seat)
 
-    def _drawn(self, book: Book, member: str) -> dict[str, str]:
-        """The rounds to be shown again to a member, with the times at which they were drawn.
+    def _draw_repeat(self, known: _Member, member: str, at: str) -> None:
+        """After every round that the member judged there is a draw for one to be shown again.
 
-        After every round that the member judged there is a draw. It depends on the docket's
-        secret, the member and the number of rounds judged, so it never changes.
+        It depends on the docket's secret, the member and the number of rounds judged, so it never
+        changes.
         """
-        lottery = self._lotteries.setdefault(member, _Lottery())
-        share = book.settings.repeat_share
-        for name in book.audits[lottery.audits :]:
-            lottery.audits += 1
-            if book.rounds[name].seats.get(member) != "reviewed":
-                continue
-            lottery.judged.append(name)
-            count = str(len(lottery.judged))
-            if _uniform(self.key, "repeat", member, count) >= share:
-                continue
-            earlier = [r for r in lottery.judged[: -BETWEEN - 1] if r not in lottery.drawn]
-            ranked = sorted(earlier, key=lambda r: _draw(self.key, "which", member, count, r))
-            chosen = next((r for r in ranked if self._worthwhile(book, r)), None)
-            if chosen is not None:
-                lottery.drawn[chosen] = book.rounds[name].audited or ""
-        return lottery.drawn
-
-    def _worthwhile(self, book: Book, name: str) -> bool:
-        return bool(book.rounds[name].askable(self.desk.state.learner.sensitivity))
-
-
-def _status(round_: Round, member: str) -> str:
-    seat = round_.seats[member]
-    if round_.outcome is None and round_.closed is None:
-        return "asked" if seat == "asked" else "waiting"
-    return "closed" if seat == "reviewed" else "missed"
-
-
-def _status_again(book: Book, round_: Round, member: str, *, late: bool) -> str:
-    """As if the panel had been asked for it now."""
-    said = book.repeats.get((member, round_.id))
-    if said is not None and said.done:
-        return "closed" if late or closed_again(book, said) else "waiting"
-    # Nobody can judge people whose features are gone.
-    return "missed" if late or round_.erased else "asked"
+        count, projection = str(len(known.judged)), self.docket.projection
+        if _uniform(self.key, "repeat", member, count) >= projection.settings.repeat_share:
+            return
+        earlier = [r for r in known.judged[: -BETWEEN - 1] if r not in known.repeated]
+        ranked = sorted(earlier, key=lambda r: _draw(self.key, "which", member, count, r))
+        chosen = next((r for r in ranked if projection.round(r).reportable()), None)
+        if chosen is not None:
+            known.repeated.add(chosen)
+            self._ask(known, Seat(chosen, member, again=at))
 
 
 def _draw(key: bytes, *parts: str) -> str:

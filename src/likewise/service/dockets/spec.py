@@ -1,22 +1,32 @@
-"""A docket: what is decided on, by which class, under which panel and rule."""
+"""The settings of a docket: what is decided on, by which class, under which panel and rule."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from likewise.auditing.names import checked_name
 from likewise.auditing.rules.parsing import as_rule
 from likewise.errors import LikewiseError, ParameterError
-from likewise.learning import Learner
-from likewise.learning.learner import ALGORITHM
+from likewise.hypotheses import class_from_spec
+from likewise.learning.learner import ALGORITHM, Learner
+from likewise.learning.schedules import schedule_from_spec
+from likewise.service.errors import ServiceError
 from likewise.validation import integer, real
 
-__all__ = ["DocketSpec", "checked_docket_name", "checked_panel"]
+__all__ = ["DocketSpec", "checked_docket_name", "checked_panel", "commitment"]
 
+# The value that a setting had when dockets did not say it yet: a stored docket keeps it, whatever
+# the default becomes. Whoever adds a setting adds here the value that means "as before".
+OF_THEN: dict[str, Any] = {
+    "rule": "majority", "quorum": 1, "deadline": None, "shadow": False, "repeat_share": 0.05,
+}  # fmt: skip
+# Whatever a hand-written file makes a constructor stumble over, short of our own sentences.
+_STUMBLES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?\Z")
 
 
@@ -48,6 +58,11 @@ def checked_panel(members: tuple[str, ...], rule: str) -> str:
     return str(as_rule(rule))
 
 
+def commitment(seed: int, salt: bytes) -> str:
+    """The text by which a docket's first record commits to its seed: SHA-256(salt ‖ seed)."""
+    return hashlib.sha256(salt + str(seed).encode()).hexdigest()
+
+
 @dataclass(frozen=True)
 class DocketSpec:
     """All settings of a docket, as its first record holds them; the seed is only committed to.
@@ -56,7 +71,8 @@ class DocketSpec:
     round for its audit to count when the ``deadline`` (in seconds after sealing) passes; without a
     deadline a panel waits for all of its members. In ``shadow`` the docket scores and is audited,
     but its decisions are not used. ``repeat_share`` is how often an auditor is shown an earlier
-    round again, without being told.
+    round again, without being told. Pairs whose scores differ by more than ``sensitivity`` (in
+    units of 2^-20, the learner's) can be reported.
     """
 
     title: str
@@ -67,6 +83,7 @@ class DocketSpec:
     deadline: float | None = None
     shadow: bool = False
     repeat_share: float = 0.05
+    sensitivity: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.title, str) or not 0 < len(self.title) <= 200:
@@ -90,9 +107,8 @@ class DocketSpec:
                 "shadow", "must have full feedback", self.learner.get("feedback"),
                 "In shadow somebody else decides, so the chances of approval are not ours.",
             )  # fmt: skip
-        spec = made.spec()
-        spec.pop("seed")
-        object.__setattr__(self, "learner", spec)
+        object.__setattr__(self, "learner", _without_seed(made))
+        object.__setattr__(self, "sensitivity", made.sensitivity)
 
     def make_learner(self, seed: int) -> Learner:
         """The learner with its seed."""
@@ -107,18 +123,17 @@ class DocketSpec:
     @classmethod
     def of(cls, title: str, learner: Learner, members: tuple[str, ...], **more: Any) -> DocketSpec:
         """From a learner; its seed is left out."""
-        spec = learner.spec()
-        spec.pop("seed")
-        return cls(title, spec, members, **more)
+        return cls(title, _without_seed(learner), members, **more)
 
     def to_json(self) -> dict[str, Any]:
         """The settings by name."""
-        return {**asdict(self), "learner": dict(self.learner), "members": list(self.members)}
+        plain = {name: getattr(self, name) for name in _settings()}
+        return {**plain, "learner": dict(self.learner), "members": list(self.members)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> DocketSpec:
-        """Read the settings back."""
-        known = {f.name for f in fields(cls)}
+        """Read settings; those that are left out have today's defaults."""
+        known = set(_settings())
         if unknown := set(data) - known:
             raise LikewiseError(
                 f"A docket has no setting {', '.join(sorted(map(repr, unknown)))}; it has "
@@ -128,3 +143,52 @@ class DocketSpec:
             return cls(**data)
         except TypeError as error:
             raise LikewiseError(f"These are not the settings of a docket: {error}.") from error
+
+    @classmethod
+    def from_stored(cls, data: Mapping[str, Any]) -> DocketSpec:
+        """Read the settings of a ledger; those that are not there mean their value of then."""
+        return cls.from_json({**OF_THEN, **data})
+
+    @classmethod
+    def from_hand(cls, data: Mapping[str, Any]) -> DocketSpec:
+        """Read settings as somebody wrote them, in which the learner may be given in part.
+
+        A learner needs ``hypotheses``, ``k``, ``alpha`` and ``eps``.
+        """
+        try:
+            learner = data.get("learner")
+            if not isinstance(learner, Mapping):
+                raise ServiceError(
+                    "bad-docket", 422,
+                    "A docket must have a learner: an object with hypotheses, k, alpha and eps.",
+                )  # fmt: skip
+            # With all of them it is the learner's own record, which is checked for its version.
+            whole = learner if "algorithm" in learner else _completed(learner)
+            return cls.from_json({**data, "learner": whole})
+        except LikewiseError:
+            raise
+        except _STUMBLES as error:
+            raise ServiceError(
+                "bad-docket", 422,
+                f"These are not the settings of a docket ({type(error).__name__}: {error}). "
+                f"Compare them with an example: DocketSpec(…).to_json().",
+            ) from error  # fmt: skip
+
+
+def _settings() -> list[str]:
+    return [one.name for one in fields(DocketSpec) if one.init]
+
+
+def _without_seed(learner: Learner) -> dict[str, Any]:
+    spec = learner.spec()
+    spec.pop("seed")
+    return spec
+
+
+def _completed(learner: Mapping[str, Any]) -> dict[str, Any]:
+    given = dict(learner)
+    hypotheses = class_from_spec(given.pop("hypotheses"))
+    given.pop("schema", None)
+    if "schedule" in given:
+        given["schedule"] = schedule_from_spec(given["schedule"])
+    return _without_seed(Learner(hypotheses=hypotheses, seed=0, **given))

@@ -1,4 +1,4 @@
-"""How databases are spoken to: when transactions begin, how long they wait, what stays on disk."""
+"""Connections to databases: when transactions begin, how long they wait, what stays on disk."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["advisory_lock", "engines", "keep_private", "translated"]
 
 # Seconds that a writer waits for its turn; and, fewer, that one which fell silent may hold it.
 PATIENCE = 60
-LOG = logging.getLogger("likewise.service")
 SILENCE = 30
+LOG = logging.getLogger("likewise.service")
 
 
 def engines(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
-    """The doors for readers and for writers; readers see one moment and never wait."""
+    """The engines for readers and for writers; readers see one moment and never wait."""
     name = url.get_backend_name()
     if name == "sqlite":
         if url.database in (None, "", ":memory:"):
@@ -40,7 +40,7 @@ def engines(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
 def advisory_lock(connection: sa.Connection, name: str) -> None:
     """On PostgreSQL, wait for the turn; it ends with the transaction.
 
-    A client that vanished, or was stopped, within a transaction must not keep the turn for ever.
+    A client that vanished, or was stopped, within a transaction must not keep the turn.
     SQLite's ``BEGIN IMMEDIATE`` has taken the turn already.
     """
     if connection.dialect.name == "postgresql":
@@ -59,19 +59,19 @@ _TURN = sa.text(
 
 @contextmanager
 def translated(where: str) -> Iterator[None]:
-    """Say in a sentence that the database does not answer."""
+    """Say in a sentence that the database does not respond."""
     try:
         yield
     except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
         if not _out_of_reach(error):
             raise
         # The address and the driver's words are for the log, not for whoever asked.
-        LOG.error("The database %s does not answer, or is busy: %s", where, _first_line(error))
+        LOG.error("The database %s does not respond, or is busy: %s", where, _first_line(error))
         raise store_unavailable() from error
 
 
 def _out_of_reach(error: Exception) -> bool:
-    """Whether it is the database that fails, rather than what was asked of it."""
+    """Tell a database that fails from one that refuses what was asked of it."""
     lost = isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated
     kinds = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
     return lost or isinstance(error, kinds)

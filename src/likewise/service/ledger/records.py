@@ -16,16 +16,17 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 from likewise.errors import LikewiseError
-from likewise.service.errors import LedgerBroken
 
 __all__ = [
     "FORMAT",
     "GENESIS",
     "Head",
+    "LedgerBroken",
     "Receipt",
     "Record",
     "canonical",
@@ -38,6 +39,15 @@ __all__ = [
 FORMAT = "likewise-ledger/1"
 GENESIS = "0" * 64
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
+_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+class LedgerBroken(LikewiseError):  # noqa: N818 - the sentence reads better
+    """A ledger that was changed; ``seq`` is the first record that does not hold."""
+
+    def __init__(self, docket: str, seq: int, why: str) -> None:
+        super().__init__(f"The ledger of {docket!r} does not hold at record {seq}: {why}")
+        self.docket, self.seq, self.why = docket, seq, why
 
 
 def canonical(value: Any) -> bytes:
@@ -47,10 +57,7 @@ def canonical(value: Any) -> bytes:
     '{"a":"é","b":1}'
     """
     try:
-        text = json.dumps(
-            value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-        )
-        return text.encode()
+        return _JSON.encode(value).encode()
     except (ValueError, TypeError, RecursionError) as error:
         raise LikewiseError(
             f"What is to be recorded cannot be written as JSON ({error}). Numbers must be finite, "
@@ -116,42 +123,37 @@ class Record:
         cls, docket: str, head: Head, at: str, kind: str, body: Mapping[str, Any]
     ) -> Record:
         """The record that comes after a head."""
-        plain = json.loads(canonical(body))
-        nonce = secrets.token_hex(16)
-        content = cls._content(docket, head.seq + 1, at, kind, plain, nonce, head.hash)
-        return cls(docket, head.seq + 1, at, kind, plain, nonce, head.hash, sha256(content))
-
-    @staticmethod
-    def _content(
-        docket: str, seq: int, at: str, kind: str, body: Mapping[str, Any], nonce: str, prev: str
-    ) -> bytes:
-        return canonical(
-            {
-                "docket": docket, "seq": seq, "at": at, "kind": kind, "body": body,
-                "nonce": nonce, "prev": prev,
-            }
-        )  # fmt: skip
+        plain, nonce = json.loads(canonical(body)), secrets.token_hex(16)
+        made = cls(docket, head.seq + 1, at, kind, plain, nonce, head.hash, "")
+        return replace(made, hash=made.content_hash)
 
     @property
     def head(self) -> Head:
         """The head of a ledger that ends here."""
         return Head(self.seq, self.hash)
 
+    @cached_property
+    def body_text(self) -> str:
+        """The body as it is hashed and stored."""
+        return canonical(self.body).decode()
+
     @property
     def content_hash(self) -> str:
-        """What the hash should be."""
-        return sha256(
-            self._content(
-                self.docket, self.seq, self.at, self.kind, self.body, self.nonce, self.prev
-            )
+        """The hash that the record should carry."""
+        # The canonical JSON of all but the hash, in which the body's own text stands as it is.
+        at, docket, kind, nonce, prev = map(
+            _JSON.encode, (self.at, self.docket, self.kind, self.nonce, self.prev)
         )
+        seq = self.seq if type(self.seq) is int else _JSON.encode(self.seq)
+        content = (
+            f'{{"at":{at},"body":{self.body_text},"docket":{docket},"kind":{kind},'
+            f'"nonce":{nonce},"prev":{prev},"seq":{seq}}}'
+        )
+        return sha256(content.encode())
 
     def to_json(self) -> dict[str, Any]:
         """The record as a line of an export has it."""
-        return {
-            "docket": self.docket, "seq": self.seq, "at": self.at, "kind": self.kind,
-            "body": self.body, "nonce": self.nonce, "prev": self.prev, "hash": self.hash,
-        }  # fmt: skip
+        return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def line(self) -> bytes:
         """The line of an export, without its end."""

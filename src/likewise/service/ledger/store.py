@@ -1,8 +1,8 @@
-"""Where ledgers are kept: SQLite by default, PostgreSQL when several machines serve.
+"""The store: ledgers, payloads, secrets and requests, in SQLite or PostgreSQL.
 
 The ``events`` table only ever grows; the database itself refuses to change or remove a row, and a
 row that does not follow the last one of its ledger. One writer at a time a docket, whatever the
-number of processes: what is written within :meth:`Store.writing` is there as a whole or not at all.
+number of processes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -19,22 +18,14 @@ from likewise.service.errors import ServiceError, StoreError
 from likewise.service.ledger.database import advisory_lock, engines, keep_private, translated
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, Record
-from likewise.service.ledger.schema import APPEND_ONLY, SCHEMA_VERSION, events, meta, metadata
-from likewise.service.ledger.transaction import Writing, head_of, payloads_of, records_of, secret_of
+from likewise.service.ledger.schema import REVISION, events
+from likewise.service.ledger.transaction import LedgerView, Transaction
+from likewise.service.ledger.upgrades import check_revision, found_revision, migrate
 
-__all__ = ["Store", "Writing", "now"]
+__all__ = ["Store"]
 
 # How often the journal is tried before readers are told to let go of it.
 SCRUBS = 40
-
-
-def now() -> str:
-    """The time in UTC, to the microsecond.
-
-    >>> now()[-1], len(now())
-    ('Z', 27)
-    """
-    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class Store:
@@ -51,54 +42,62 @@ class Store:
 
     @classmethod
     def open(cls, url: str, *, create: bool = True) -> Store:
-        """Open a database; an empty one becomes a store, one of another version is refused.
+        """Open a database; an empty one becomes a store, one of another revision is refused.
 
         Without ``create``, what is not a store already is refused and left as it is.
         """
         store = cls(url)
-        try:
-            is_file = store.url.get_backend_name() == "sqlite"
-            if is_file and not create and not Path(str(store.url.database)).is_file():
-                raise StoreError(f"{store.where} is not there.")
-            if is_file:
-                keep_private(str(store.url.database))
-            found = store._version(create)
-        except sa.exc.OperationalError as error:
-            store.close()
-            raise StoreError(
-                f"The database {store.where} cannot be opened: {error.orig}"
-            ) from error
-        except sa.exc.DatabaseError as error:
-            store.close()
-            raise StoreError(f"{store.where} is not a store of Likewise: {error.orig}") from error
-        except StoreError:
-            store.close()
-            raise
-        if found != SCHEMA_VERSION:
-            store.close()
-            raise StoreError(
-                f"{store.where} has the version {found!r}; this Likewise reads {SCHEMA_VERSION!r}. "
-                f"Open it with the Likewise that wrote it."
-            )
+        with store._opening(create):
+            found = store._revision()
+            check_revision(found or (store._migrated() if create else 0), store.where)
         return store
 
-    def _version(self, create: bool) -> str | None:
-        with (self._writers if create else self._readers).begin() as connection:
-            if create:
-                advisory_lock(connection, "schema")
-            names = set(sa.inspect(connection).get_table_names())
-            if create and not names & set(metadata.tables):
-                metadata.create_all(connection)
-                for statement in APPEND_ONLY[connection.dialect.name]:
-                    connection.execute(sa.text(statement))
-                connection.execute(meta.insert().values(key="schema", value=SCHEMA_VERSION))
-            elif "meta" not in names:
-                raise StoreError(
-                    f"{self.where} has no version of its tables; it is not a store of Likewise."
-                )
-            asked = sa.select(meta.c.value).where(meta.c.key == "schema")
-            found: str | None = connection.execute(asked).scalar()
-            return found
+    @classmethod
+    def upgrade(cls, url: str) -> tuple[int, int]:
+        """Bring a database to the newest revision, in one transaction; from which, to which."""
+        store = cls(url)
+        with store._opening(create=False), closing(store):
+            before = store._revision()
+            if not 0 < before < REVISION:
+                check_revision(before, store.where)
+            return before, store._migrated()
+
+    @contextmanager
+    def _opening(self, create: bool) -> Iterator[None]:
+        """Say in a sentence why a database cannot be opened, and let go of it."""
+        try:
+            if self._on_sqlite and create:
+                keep_private(str(self.url.database))
+            elif self._on_sqlite and not Path(str(self.url.database)).is_file():
+                raise StoreError(f"{self.where} is not there. Correct the address.")
+            yield
+        except sa.exc.OperationalError as error:
+            self.close()
+            raise StoreError(f"The database {self.where} cannot be opened: {error.orig}") from error
+        except sa.exc.DatabaseError as error:
+            self.close()
+            raise StoreError(f"{self.where} is not a store of Likewise: {error.orig}") from error
+        except StoreError:
+            self.close()
+            raise
+
+    def _revision(self) -> int:
+        with self._readers.begin() as connection:
+            return found_revision(connection, self.where)
+
+    def _migrated(self) -> int:
+        """The revision of the tables, once they have been made or brought to the newest one."""
+        with self._writers.begin() as connection:
+            # Another process may have been faster; they take turns.
+            advisory_lock(connection, "schema")
+            found = found_revision(connection, self.where)
+            if found < REVISION:
+                migrate(connection, found)
+            return found_revision(connection, self.where)
+
+    @property
+    def _on_sqlite(self) -> bool:
+        return self.url.get_backend_name() == "sqlite"
 
     @property
     def where(self) -> str:
@@ -123,13 +122,19 @@ class Store:
             yield connection
 
     @contextmanager
-    def writing(self, docket: str) -> Iterator[Writing]:
+    def view(self, docket: str) -> Iterator[LedgerView]:
+        """A docket's rows as they are at one moment."""
+        with self.reading() as connection:
+            yield LedgerView(connection, docket)
+
+    @contextmanager
+    def transaction(self, docket: str) -> Iterator[Transaction]:
         """The docket's only writer, until the end of the block."""
-        with translated(self.where), self._writers.begin() as connection:
+        with self.changing() as connection:
             advisory_lock(connection, docket)
-            writing = Writing(connection, docket, head_of(connection, docket))
-            yield writing
-            writing.flush()
+            transaction = Transaction(connection, docket)
+            yield transaction
+            transaction.flush()
 
     def dockets(self) -> tuple[str, ...]:
         """The names of all dockets."""
@@ -139,27 +144,22 @@ class Store:
 
     def head(self, docket: str) -> Head:
         """The docket's last record."""
-        with self.reading() as connection:
-            return head_of(connection, docket)
+        with self.view(docket) as view:
+            return view.head
 
     def records(self, docket: str, after: int = 0, until: int | None = None) -> list[Record]:
         """The docket's records with numbers above one and up to another."""
-        with self.reading() as connection:
-            return records_of(connection, docket, after, until)
+        with self.view(docket) as view:
+            return view.records(after, until)
 
     def payload(self, docket: str, digest: str) -> Payload | None:
         """Something personal, if it has not been erased."""
-        with self.reading() as connection:
-            return payloads_of(connection, docket, [digest]).get(digest)
-
-    def secret(self, docket: str) -> tuple[int, bytes] | None:
-        """The docket's seed and the salt of its commitment."""
-        with self.reading() as connection:
-            return secret_of(connection, docket)
+        with self.view(docket) as view:
+            return view.payloads([digest]).get(digest)
 
     def scrub_soon(self) -> None:
         """After an erasure: SQLite's journal is emptied at once, as it costs next to nothing."""
-        if self.url.get_backend_name() == "sqlite":
+        if self._on_sqlite:
             self.scrub()
 
     def scrub(self) -> None:
@@ -169,7 +169,7 @@ class Store:
         table. Its own journal, replicas and backups forget when they are recycled.
         """
         with translated(self.where):
-            if self.url.get_backend_name() == "postgresql":
+            if not self._on_sqlite:
                 engine = self._writers.execution_options(isolation_level="AUTOCOMMIT")
                 with engine.connect() as connection:
                     connection.exec_driver_sql("VACUUM FULL payloads")

@@ -1,4 +1,4 @@
-"""What a replay is given: records, the payloads beside them, and the seed if it is known."""
+"""Evidence for a replay: records, the payloads beside them, and the seed if it is known."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
-from likewise.service.errors import LedgerBroken, ServiceError, StoreError
+from likewise.service.errors import ServiceError, StoreError
 from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import GENESIS, Head, Record
-from likewise.service.ledger.schema import events
+from likewise.service.ledger.records import GENESIS, Head, LedgerBroken, Record
 from likewise.service.ledger.store import Store
-from likewise.service.ledger.transaction import payloads_of, read_row, secret_of
+from likewise.service.ledger.transaction import read_row
 from likewise.service.verification.findings import Difference
 
 __all__ = ["Evidence", "evidence_of", "walked"]
@@ -36,16 +35,14 @@ def evidence_of(store: Store, docket: str) -> Evidence:
     """All that a store holds of a docket, at one moment."""
     records, unreadable = [], {}
     try:
-        with store.reading() as connection:
-            query = sa.select(events).where(events.c.docket == docket).order_by(events.c.seq)
-            for row in connection.execute(query):
+        with store.view(docket) as view:
+            for row in view.rows():
                 try:
                     records.append(read_row(docket, row))
                 except LedgerBroken as error:
                     place = error.seq if isinstance(error.seq, int) else len(records) + 1
                     unreadable[place] = error.why
-            payloads = payloads_of(connection, docket, None)
-            secret = secret_of(connection, docket)
+            payloads, secret = view.payloads(), view.secret()
     except sa.exc.DatabaseError as error:
         raise StoreError(f"{store.where} cannot be read: {error.orig}") from error
     if not records and not unreadable:

@@ -16,9 +16,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from likewise.errors import LikewiseError
-from likewise.service.errors import LedgerBroken
 from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import Receipt, Record, canonical, parse_line
+from likewise.service.ledger.records import LedgerBroken, Receipt, Record, canonical, parse_line
 from likewise.service.verification.evidence import Evidence
 
 __all__ = ["read_export", "write_export"]

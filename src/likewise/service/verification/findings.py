@@ -1,11 +1,11 @@
-"""What a replay found: differences, each with its place, and what is proved by it."""
+"""Findings of a replay: differences, each with its place, and what is proved by it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from likewise.learning import State
+from likewise.service.dockets.learner import State
 from likewise.service.ledger.records import Receipt
 
 __all__ = ["Difference", "Replayed"]
@@ -36,18 +36,18 @@ class Replayed:
     ``decisions`` were recomputed, ``skipped`` could not be; ``draws`` are those of the lottery,
     ``audits`` the outcomes that follow from objections and rule, ``ended`` the audits that the
     operator ended before the panel was done. ``erased`` are (round, person) whose features are
-    those of a stand-in now, ``wholly`` those of whom nothing is left.
+    those of a surrogate now, ``wholly`` those of whom nothing is left.
     """
 
     receipt: Receipt
     differences: list[Difference] = field(default_factory=list)
-    erased: list[tuple[str, str]] = field(default_factory=list)
-    wholly: list[tuple[str, str]] = field(default_factory=list)
     seed: str = "unknown"
     rounds: int = 0
     decisions: int = 0
     skipped: int = 0
     draws: int = 0
+    erased: list[tuple[str, str]] = field(default_factory=list)
+    wholly: list[tuple[str, str]] = field(default_factory=list)
     audits: int = 0
     ended: int = 0
     payloads: int = 0
@@ -55,12 +55,12 @@ class Replayed:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing differs."""
+        """Tell if nothing differs."""
         return not self.differences
 
     @property
     def proved(self) -> list[str]:
-        """What this replay has shown, in sentences."""
+        """All that this replay has shown, in sentences."""
         count = self.receipt.head.seq
         found = [
             f"The {count:,} records follow one another, each with the hash of the one before. That "
@@ -79,7 +79,7 @@ class Replayed:
 
     @property
     def unproved(self) -> list[str]:
-        """What it has not shown, and why."""
+        """All that it has not shown, and why."""
         found = []
         if self.seed == "unknown":
             found.append(
@@ -94,8 +94,8 @@ class Replayed:
         if self.erased and self.decisions:
             found.append(
                 f"{len(self.erased):,} people were erased. Their decisions were recomputed from "
-                f"stand-ins whom the class cannot tell from them; that the stand-ins resemble them "
-                f"in anything else is not shown."
+                f"surrogates whom the class cannot tell from them; that the surrogates resemble "
+                f"them in anything else is not shown."
             )
         if self.ended:
             found.append(

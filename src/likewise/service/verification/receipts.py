@@ -15,7 +15,7 @@ Finding = Literal["found", "rewritten", "too short", "another docket", "broken"]
 
 @dataclass(frozen=True)
 class Verified:
-    """What a receipt says about a ledger, in a word and in a sentence."""
+    """The verdict of a receipt on a ledger, in a word and in a sentence."""
 
     receipt: Receipt
     finding: Finding
@@ -23,7 +23,7 @@ class Verified:
 
     @property
     def holds(self) -> bool:
-        """Whether the ledger up to the receipt is the one that was seen."""
+        """Tell if the ledger up to the receipt is the one that was seen."""
         return self.finding == "found"
 
 

@@ -10,14 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from likewise.errors import LikewiseError
-from likewise.learning import State, apply, decide
-from likewise.service.dockets.commands.rounds import commitment
-from likewise.service.dockets.learner import advance, stand_ins
-from likewise.service.dockets.projection import Book
+from likewise.service.dockets.learner import State, advance, decisions, start, surrogates_in
+from likewise.service.dockets.projection import Projection
+from likewise.service.dockets.spec import commitment
+from likewise.service.ledger.bodies import (
+    Body,
+    Decided,
+    DocketOpened,
+    PeopleArrived,
+    SeedRevealed,
+    read_body,
+)
 from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import Head, Receipt, Record
+from likewise.service.ledger.records import Head, LedgerBroken, Receipt, Record
 from likewise.service.ledger.store import Store
-from likewise.service.verification.checks import RECHECKS, Recheck
+from likewise.service.verification.checks import Checks
 from likewise.service.verification.evidence import Evidence, evidence_of, walked
 from likewise.service.verification.findings import Difference, Replayed
 
@@ -47,17 +54,19 @@ def replay_evidence(evidence: Evidence) -> Replayed:
 
 
 class _Replay:
-    """One replay: the book as it was recorded, the learner as it should have been."""
+    """One replay: the projection as it was recorded, the learner as it should have been."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
-        self.book = Book(evidence.docket)
+        self.projection = Projection(evidence.docket)
         self.found = Replayed(Receipt(evidence.docket, Head()))
-        self.replaced = stand_ins(r for r in evidence.records if _is_erasure(r))
+        self.bodies = [_body(record) for record in evidence.records]
+        self.known = [body for body in self.bodies if not isinstance(body, LedgerBroken)]
+        self.surrogates = surrogates_in(self.known)
         payloads = evidence.payloads or {}
         self.contents = {digest: payload.content for digest, payload in payloads.items()}
         self.state: State | None = None
-        self.recheck = Recheck(self.book, self.found, evidence.payloads, self.replaced)
+        self.checks = Checks(self.projection, self.found, evidence.payloads, self.surrogates)
 
     def run(self) -> Replayed:
         """Every record in turn."""
@@ -65,16 +74,16 @@ class _Replay:
         for seq, why in self.evidence.unreadable.items():
             found.differences.append(Difference(seq, "chain", f"It cannot be read: {why}", "JSON."))
         self._check_payloads()
-        for record, fault in walked(self.evidence):
+        for (record, fault), body in zip(walked(self.evidence), self.bodies, strict=True):
             if fault is not None:
                 found.differences.append(fault)
             if record.seq > found.receipt.head.seq:
-                self._take(record)
+                self._take(record, body)
                 found.receipt = Receipt(self.evidence.docket, record.head)
         if not self.evidence.records:
             found.differences.append(Difference(1, "chain", "There is none.", "docket-opened."))
-        self.recheck.finish()
-        found.rounds, found.state = len(self.book.rounds), self.state
+        self.checks.finish()
+        found.rounds, found.state = self.projection.counts["rounds"], self.state
         # What was changed comes before what follows from it.
         found.differences.sort(key=lambda d: (d.about != "chain", d.seq))
         return found
@@ -86,22 +95,24 @@ class _Replay:
                 self.found.payloads += 1
             else:
                 self.contents.pop(digest, None)
-                self.recheck.changed.add(digest)
+                self.checks.changed.add(digest)
 
-    def _take(self, record: Record) -> None:
+    def _take(self, record: Record, body: Body | LedgerBroken) -> None:
         try:
-            self.recheck.order(record)
-            RECHECKS.get(record.kind, Recheck.nothing)(self.recheck, record)
-            if record.kind == "decided":
-                self._decide_again(record)
-            self.book.take(record)
+            if isinstance(body, LedgerBroken):
+                raise body
+            self.checks.order(record, body)
+            self.checks.check(record, body)
+            if isinstance(body, Decided):
+                self._decide_again(record, body)
+            self.projection.take(record, body)
         except _BROKEN as error:
             self._differs(record, "order", f"{record.kind!r} cannot stand here ({error})")
             return
-        if record.kind == "docket-opened":
+        if isinstance(body, DocketOpened):
             self._start(record)
-        elif record.kind != "decided":
-            self._fold(record)
+        elif not isinstance(body, Decided):
+            self._fold(record, body)
 
     def _start(self, record: Record) -> None:
         """The learner at its beginning, if the seed is known and the one committed to."""
@@ -110,43 +121,42 @@ class _Replay:
             secret, self.found.seed = self._revealed(), "revealed"
         if secret is None:
             self.found.seed = "unknown"
-        elif commitment(*secret) != self.book.commitment:
+        elif commitment(*secret) != self.projection.commitment:
             self.found.seed = "wrong"
             self._differs(record, "seed", "The seed is not the one committed to", "that one.")
         else:
-            learner = self.book.settings.make_learner(secret[0])
-            self.recheck.learner = learner
-            self.state = State.start(learner) if self.evidence.payloads is not None else None
+            state = start(self.projection.settings, secret[0])
+            self.checks.learner = state.learner
+            self.state = state if self.evidence.payloads is not None else None
 
     def _revealed(self) -> tuple[int, bytes] | None:
-        for record in self.evidence.records:
-            if record.kind == "seed-revealed":
+        for body in self.known:
+            if isinstance(body, SeedRevealed):
                 try:
-                    return int(record.body["seed"]), bytes.fromhex(record.body["salt"])
-                except _BROKEN:
+                    return int(body.seed), bytes.fromhex(body.salt)
+                except ValueError:
                     return None
         return None
 
-    def _decide_again(self, record: Record) -> None:
+    def _decide_again(self, record: Record, body: Decided) -> None:
         """Every decision is taken again; the fold goes on with what should have been."""
-        listed = record.body["decisions"]
         if self.state is None:
-            self.found.skipped += len(listed)
+            self.found.skipped += len(body.decisions)
             return
-        should = decide(self.state, record.body["round"])
-        self.state = apply(self.state, should)
-        self.found.decisions += len(listed)
-        self.recheck.decisions(record, should.decisions)
+        should = decisions(self.state, body.round)
+        self.state = advance(self.state, should)
+        self.found.decisions += len(body.decisions)
+        self.checks.decisions(record, body.decisions, should.decisions)
 
-    def _fold(self, record: Record) -> None:
+    def _fold(self, record: Record, body: Body) -> None:
         """The learner takes the record in, unless somebody's features are gone."""
         if self.state is None:
             return
         try:
-            if record.kind == "arrived" and not self.recheck.complete(record, self.contents):
+            if isinstance(body, PeopleArrived) and not self.checks.complete(body, self.contents):
                 self.state = None
                 return
-            self.state = advance(self.state, record, self.contents, self.replaced)
+            self.state = advance(self.state, body, self.contents, self.surrogates)
         except _BROKEN as error:
             self._differs(record, "learner", f"The learner refuses it ({error})", "accepted by it.")
 
@@ -155,6 +165,8 @@ class _Replay:
         self.found.differences.append(Difference(record.seq, about, recorded + ".", should))
 
 
-def _is_erasure(record: Record) -> bool:
-    wanted = {"round", "person", "digest"}
-    return record.kind == "erased" and wanted <= set(record.body)
+def _body(record: Record) -> Body | LedgerBroken:
+    try:
+        return read_body(record)
+    except LedgerBroken as error:
+        return error

@@ -1,5 +1,1 @@
-"""The pages on the web: routes that fill the models of the console and the dashboard."""
-
-from likewise.service.web.install import install_pages
-
-__all__ = ["install_pages"]
+"""The pages: responses of the API in templates, for auditors and operators."""

@@ -2,200 +2,95 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
-from likewise.service.api.review_responses import ReviewAnswer, ReviewPerson
-from likewise.service.api.review_serializers import review_answer, review_summary
-from likewise.service.dockets.commands.reviewing import finish, objection, take_back, withdrawal
-from likewise.service.dockets.worker import Office
+from likewise.service.api.review_serializers import review_list, review_response
+from likewise.service.dockets.commands.reviews import finish, object_to, reopen, withdraw
+from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
-from likewise.service.web.dependencies import PageRoute, Visit, auditor, page
-from likewise.service.web.member_pages import (
-    Awaiting,
-    Fact,
-    Frame,
-    History,
-    PairView,
-    PastFlag,
-    PastRound,
-    Person,
-    Review,
-    Waiting,
-    render_awaiting,
-    render_history,
-    render_review,
-)
+from likewise.service.web.dependencies import Auditor, PageRoute
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/console", route_class=PageRoute, include_in_schema=False)
 
-LATEST = 50
-ERASED = "erased"
+LISTED, LATEST = 500, 50
 
 Key = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 
 
 @router.get("/")
-async def awaiting(visit: auditor) -> Response:
+async def awaiting(request: Auditor) -> Response:
     """The rounds that await the member."""
 
-    def task(office: Office) -> str:
-        found = []
-        for review in office.board.of(visit.session.identity.name):
-            if review.status in ("asked", "waiting"):
-                said = review_summary(office.desk, review)
-                begun = "begun" if said.objections else "new"
-                state = "done" if review.status == "waiting" else begun
-                found.append(
-                    Waiting(
-                        key=review.id, title=f"Review {review.number}", people=said.people,
-                        pairs=said.pairs, closes=said.due or "", flagged=said.objections,
-                        state=state,  # type: ignore[arg-type] # one of the three
-                    )
-                )  # fmt: skip
-        frame = _frame(visit, office)
-        return render_awaiting(Awaiting(frame, tuple(found)))
+    def values(worker: Worker) -> dict[str, Any]:
+        found = review_list(worker.board, request.reader, ("asked", "waiting"), LISTED)
+        return {"reviews": found.reviews}
 
-    return page(await visit.run(task))
+    return await request.show("console/awaiting.html", values)
 
 
 @router.get("/rounds/{key}")
 async def review_page(
-    visit: auditor, key: Key, pair: Annotated[int, Query(ge=-(10**6), le=10**6)] = 1
+    request: Auditor, key: Key, pair: Annotated[int, Query(ge=-(10**6), le=10**6)] = 1
 ) -> Response:
-    """One round, with one pair in focus."""
+    """One round, with one pair in focus; a place out of range means the nearest one."""
 
-    def task(office: Office) -> str:
-        review = office.board.one(visit.session.identity.name, key)
-        said = review_answer(office.board, review)
-        places = {person.id: place for place, person in enumerate(said.people)}
-        reasons = {(o.over, o.under): o.reason or "" for o in said.objections}
-        shown = Review(
-            frame=_frame(visit, office),
-            key=key,
-            title=f"Review {said.number}",
-            people=_people(said),
-            pairs=tuple(
-                PairView(
-                    f"{p.over}.{p.under}", places[p.over], places[p.under], p.objected,
-                    reasons.get((p.over, p.under), ""),
-                )
-                for p in said.pairs
-            ),
-            place=pair,
-            closes=said.due or "",
-            state=_state(said.status),
-            reason_limit=visit.services.settings.reason_limit,
-        )  # fmt: skip
-        return render_review(shown)
+    def values(worker: Worker) -> dict[str, Any]:
+        review = review_response(worker.docket, worker.board.one(request.reader, key))
+        return {"review": review, "position": min(max(pair, 1), max(len(review.pairs), 1))}
 
-    return page(await visit.run(task))
-
-
-def _frame(visit: Visit, office: Office) -> Frame:
-    desk = office.desk
-    return visit.frame(desk.book.settings.title, str(desk.receipt()))
-
-
-def _state(status: str) -> Literal["open", "done", "closed"]:
-    if status == "asked":
-        return "open"
-    return "done" if status == "waiting" else "closed"
-
-
-def _people(said: ReviewAnswer) -> tuple[Person, ...]:
-    """Everybody with the same features; of those who were erased, the word for it."""
-    known = next((person.features for person in said.people if person.features), [])
-
-    def facts(person: ReviewPerson) -> tuple[Fact, ...]:
-        if person.erased:
-            return tuple(Fact(fact.title, ERASED) for fact in known)
-        return tuple(Fact(fact.title, fact.value) for fact in person.features)
-
-    return tuple(
-        Person(f"Person {person.id[1:]}", person.chance, facts(person)) for person in said.people
-    )
+    return await request.show("console/review.html", values)
 
 
 @router.post("/rounds/{key}/{act}")
 async def act_on_review(
-    visit: auditor, key: Key, act: Literal["flag", "unflag", "done", "reopen"]
+    request: Auditor, key: Key, act: Literal["flag", "unflag", "done", "reopen"]
 ) -> Response:
     """Flag a pair, take a flag back, be done, or not yet."""
-    form, member = await visit.form(), visit.session.identity.name
-    if act in ("flag", "unflag"):
-        pair, reason = form.get("pair", "").split("."), form.get("reason", "").strip()
-        if len(pair) != 2:
-            raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
-        limit = visit.services.settings.reason_limit
-        if len(reason) > limit:
-            raise ServiceError(
-                "too-long", 422, f"A reason may have {limit} characters; shorten it."
-            )
-        if act == "flag":
-            await visit.run(lambda o: objection(o.board, member, key, pair, reason or None))
+    form = await request.form()
+
+    def task(worker: Worker) -> None:
+        review, docket = worker.board.one(request.reader, key), worker.docket
+        if act == "done":
+            finish(docket, review.seat)
+        elif act == "reopen":
+            reopen(docket, review.seat)
         else:
-            await visit.run(lambda o: withdrawal(o.board, member, key, pair))
-        place = form.get("place", "1")
-        return visit.go(f"/rounds/{key}?pair={int(place) if place.isdecimal() else 1}#pair")
+            pair, reason = form.get("pair", "").split("."), form.get("reason", "").strip()
+            if len(pair) != 2:
+                raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
+            if act == "flag":
+                object_to(docket, review.seat, review.people(pair), reason or None)
+            else:
+                withdraw(docket, review.seat, review.people(pair))
+
+    await request.run(task)
     if act == "done":
-        await visit.run(lambda o: finish(o.board, member, key))
-        return visit.go("/")
-    await visit.run(lambda o: take_back(o.board, member, key))
-    return visit.go(f"/rounds/{key}")
+        return request.go("/")
+    place = form.get("place", "1")
+    focus = f"?pair={int(place) if place.isdecimal() else 1}#pair" if act != "reopen" else ""
+    return request.go(f"/rounds/{key}{focus}")
 
 
 @router.get("/history")
 async def history(
-    visit: auditor, before: Annotated[int | None, Query(ge=1, le=10**9)] = None
+    request: Auditor, before: Annotated[int | None, Query(ge=1, le=10**9)] = None
 ) -> Response:
-    """What became of the member's objections, the latest first."""
+    """The member's past reviews, the latest first, and what became of their objections."""
 
-    def task(office: Office) -> str:
+    def values(worker: Worker) -> dict[str, Any]:
         past = [
             review
-            for review in reversed(office.board.of(visit.session.identity.name))
-            if review.status in ("closed", "missed") and (before is None or review.number < before)
+            for review in reversed(worker.board.of(request.reader))
+            if review.ended and (before is None or review.number < before)
         ]
-        rounds = tuple(_past(review_answer(office.board, review)) for review in past[:LATEST])
-        older = ""
-        if len(past) > LATEST:
-            older = f"{visit.base}/history?before={past[LATEST - 1].number}"
-        frame = _frame(visit, office)
-        return render_history(History(frame, rounds, older))
+        return {
+            "reviews": [review_response(worker.docket, review) for review in past[:LATEST]],
+            "older": past[LATEST - 1].number if len(past) > LATEST else None,
+        }
 
-    return page(await visit.run(task))
-
-
-def _past(said: ReviewAnswer) -> PastRound:
-    chances = {person.id: person.chance for person in said.people}
-    reported = {(pair.over, pair.under): pair.decisive for pair in said.reported}
-
-    def became(over: str, under: str) -> Literal["reported", "not reported", "unaudited"]:
-        if said.outcome == "unaudited":
-            return "unaudited"
-        return "reported" if (over, under) in reported else "not reported"
-
-    return PastRound(
-        title=f"Review {said.number}",
-        closed=said.asked,
-        people=len(said.people),
-        pairs=len(said.pairs),
-        flags=tuple(
-            PastFlag(
-                _named(mine.over), _named(mine.under), chances[mine.over], chances[mine.under],
-                became(mine.over, mine.under), reported.get((mine.over, mine.under), False),
-                mine.reason or "",
-            )
-            for mine in said.objections
-        ),
-        present=said.status == "closed",
-    )  # fmt: skip
-
-
-def _named(alias: str) -> str:
-    return f"Person {alias[1:]}"
+    return await request.show("console/history.html", values)

@@ -1,33 +1,21 @@
-"""The operator's dashboard: how a docket stands, and its numbers as JSON."""
+"""The operator's dashboard: how a docket stands, its numbers as JSON, and its ledger as files."""
 
 from __future__ import annotations
 
-from itertools import islice
+import asyncio
+from typing import Any
 
 from fastapi import APIRouter
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
 
-from likewise.service.api.dependencies import DocketName
-from likewise.service.api.metrics import measure
-from likewise.service.api.review_responses import MetricsAnswer
-from likewise.service.api.serializers import awaited
-from likewise.service.dockets.docket import Desk
-from likewise.service.dockets.projection import Round
-from likewise.service.dockets.worker import Office
-from likewise.service.web.dependencies import PageRoute, Visit, page, watcher
-from likewise.service.web.member_pages import Frame
-from likewise.service.web.operator_pages import (
-    Dashboard,
-    Export,
-    Head,
-    MemberRow,
-    OpenRound,
-    Series,
-    Standing,
-    live,
-    render_dashboard,
-)
-from likewise.service.web.rendering import render
+from likewise.service.api.dependencies import DocketAccess, DocketName
+from likewise.service.api.metrics import measured
+from likewise.service.api.review_responses import MetricsResponse
+from likewise.service.api.routers.ledger import export_csv, export_jsonl
+from likewise.service.api.serializers import docket_list, docket_response, round_list
+from likewise.service.dockets.worker import Worker
+from likewise.service.web.dependencies import PageRequest, PageRoute, Supervisor
+from likewise.service.web.rendering import html, render
 
 __all__ = ["router"]
 
@@ -37,90 +25,53 @@ SHOWN = 100
 
 
 @router.get("/")
-async def dockets(visit: watcher) -> Response:
+async def dockets(request: Supervisor) -> Response:
     """The dockets that there are; with one alone, that one."""
-    mine = visit.session.identity.docket
-    names = (mine,) if mine else await visit.services.offices.dockets()
+    mine = request.session.identity.docket
+    names = (mine,) if mine else await request.app.workers.dockets()
     if len(names) == 1:
         return RedirectResponse(f"/dashboard/{names[0]}/", 303)
-    frame = Frame(
-        base="/dashboard", static="/static", csrf=visit.session.csrf, docket="Likewise",
-        now=visit.frame("").now, who=visit.session.identity.name,
-    )  # fmt: skip
-    return page(render("dashboard/dockets.html", frame=frame, names=names))
+    found = await asyncio.to_thread(docket_list, request.app.store, names)
+    return html(render("dashboard/dockets.html", request.page(), dockets=found.dockets))
 
 
 @router.get("/{docket}/")
-async def dashboard(visit: watcher, docket: DocketName) -> Response:  # noqa: ARG001
+async def dashboard(request: Supervisor, docket: DocketName) -> Response:  # noqa: ARG001
     """How the docket stands."""
-    return page(await visit.run(lambda office: render_dashboard(_model(visit, office))))
+
+    def values(worker: Worker) -> dict[str, Any]:
+        found = round_list(worker.docket, status="open", after=0, limit=SHOWN, with_panel=True)
+        return {
+            "docket": docket_response(worker.docket, all_features=True),
+            "metrics": measured(worker, with_panel=True),
+            "rounds": found.rounds,
+        }
+
+    return await request.show("dashboard/dashboard.html", values)
 
 
 @router.get("/{docket}/data")
-async def data(visit: watcher, docket: DocketName) -> Response:  # noqa: ARG001
-    """The same numbers, for the page that asks again and again."""
-    return JSONResponse(await visit.run(lambda office: live(_model(visit, office))))
+async def data(request: Supervisor, docket: DocketName) -> MetricsResponse:  # noqa: ARG001
+    """The same numbers, for the charts of a page that asks again and again."""
+    return await request.run(lambda worker: measured(worker, with_panel=True))
 
 
-def _model(visit: Visit, office: Office) -> Dashboard:
-    desk, book = office.desk, office.desk.book
-    found = office.kept("metrics", lambda: measure(desk))
-    return Dashboard(
-        frame=visit.frame(book.settings.title),
-        standing=_standing(found),
-        head=Head(book.head.seq, str(desk.receipt()), book.at),
-        rule=book.rule,
-        data_url=f"{visit.base}/data",
-        series=_series(found),
-        members=tuple(
-            MemberRow(
-                m.member, m.asked, m.absent, m.objections, m.decisive, m.consistency, m.sitting
-            )
-            for m in found.members or []
-        ),
-        open_rounds=tuple(_open_round(desk, r) for r in islice(book.open_rounds(), SHOWN)),
-        exports=(
-            Export("Ledger as JSON lines", f"{visit.base}/ledger.jsonl", "for likewise verify"),
-            Export("Ledger as CSV", f"{visit.base}/ledger.csv", "for a spreadsheet"),
-        ),
-    )
+@router.get("/{docket}/ledger.jsonl")
+async def ledger_lines(request: Supervisor, docket: DocketName) -> Response:
+    """All records, one a line."""
+    return _as_file(await export_jsonl(_access(request)), f"{docket}-ledger.jsonl")
 
 
-def _standing(found: MetricsAnswer) -> Standing:
-    shown_again = [m for m in found.members or [] if m.consistency is not None]
-    repeats = sum(m.repeats for m in shown_again)
-    same = sum((m.consistency or 0.0) * m.repeats for m in shown_again)
-    return Standing(
-        rounds=found.rounds,
-        reports=found.reports,
-        error=found.error,
-        labels=found.labels,
-        missing_labels=found.missing,
-        lam=found.lam,
-        open_rounds=found.open,
-        oldest_open=found.oldest_open_seconds,
-        overrides=found.overrides,
-        agreement=found.agreement.alpha if found.agreement else None,
-        consistency=same / repeats if repeats else None,
-        repeats=repeats,
-    )
+@router.get("/{docket}/ledger.csv")
+async def ledger_table(request: Supervisor, docket: DocketName) -> Response:
+    """All records as a table."""
+    return _as_file(await export_csv(_access(request)), f"{docket}-ledger.csv")
 
 
-def _open_round(desk: Desk, round_: Round) -> OpenRound:
-    return OpenRound(
-        title=round_.id,
-        people=len(round_.people),
-        opened=round_.opened,
-        closes=round_.due or "",
-        seats=len(round_.seats),
-        done=sum(seat == "reviewed" for seat in round_.seats.values()),
-        missing_labels=len(awaited(desk, round_)),
-    )
+def _access(request: PageRequest) -> DocketAccess:
+    return DocketAccess(request.session.identity, request.docket, request.app)
 
 
-def _series(found: MetricsAnswer) -> Series:
-    series = found.series
-    return Series(
-        tuple(series.number), tuple(series.reports), tuple(series.error), tuple(series.lam),
-        tuple(series.largest_gap),
-    )  # fmt: skip
+def _as_file(response: Response, name: str) -> Response:
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response

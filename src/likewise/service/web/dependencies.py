@@ -1,4 +1,4 @@
-"""Sessions at the door of a page: who is reading, and whether a form is theirs.
+"""Dependencies of the pages: who is reading, and if a form is theirs.
 
 A page is refused as a page: somebody who is not signed in is sent to the sign-in page, and what is
 refused is said in a sentence with a way out.
@@ -21,34 +21,42 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from likewise.errors import LikewiseError
-from likewise.service.api.dependencies import Services
+from likewise.service.api.dependencies import AppContext
 from likewise.service.auth.sign_ins import Session, check_csrf, find_session
 from likewise.service.auth.tokens import Role
-from likewise.service.dockets.worker import Office
+from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.store import now
-from likewise.service.web.member_pages import Frame, Problem, render_problem
+from likewise.service.web.rendering import PageContext, html, render
 
-__all__ = ["POLICY", "PRE", "Door", "PageRoute", "Visit", "auditor", "cookies", "page", "watcher"]
+__all__ = [
+    "PRE",
+    "SESSION",
+    "Auditor",
+    "PageRequest",
+    "PageRoute",
+    "Supervisor",
+    "check_form",
+    "context_of",
+    "cookies",
+    "fresh_form",
+    "same_site",
+    "session_cookie",
+]
 
 T = TypeVar("T")
-
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
 SESSION, PRE = "likewise_session", "likewise_form"
 
 
-def page(html: str, status: int = 200) -> HTMLResponse:
-    """A page under the strict policy."""
-    return HTMLResponse(html, status, headers={"Content-Security-Policy": POLICY})
+def context_of(request: Request) -> AppContext:
+    """All that the routes of the app share."""
+    found: AppContext = request.app.state.context
+    return found
 
 
 def cookies(request: Request) -> dict[str, Any]:
     """How cookies are set: for this site, hidden from scripts, encrypted where the page is."""
-    services: Services = request.app.state.services
-    secure = "https" in (request.url.scheme, urlsplit(services.settings.public_url).scheme)
+    public = urlsplit(context_of(request).settings.public_url).scheme
+    secure = "https" in (request.url.scheme, public)
     return {"httponly": True, "samesite": "strict", "secure": secure, "path": "/"}
 
 
@@ -62,18 +70,34 @@ class SignedOut(LikewiseError):  # noqa: N818 - the sentence reads better
 
 
 @dataclass(frozen=True)
-class Visit:
-    """Somebody who is signed in, reading pages of one docket."""
+class PageRequest:
+    """A request for a page of one docket, by somebody who is signed in."""
 
     request: Request
-    services: Services
+    app: AppContext
     session: Session
     docket: str
     base: str
 
-    async def run(self, task: Callable[[Office], T]) -> T:
+    @property
+    def reader(self) -> str:
+        """The name of whoever is signed in."""
+        return self.session.identity.name
+
+    async def run(self, task: Callable[[Worker], T]) -> T:
         """Do something in the docket's thread."""
-        return await self.services.offices.run(self.docket, task)
+        return await self.app.workers.run(self.docket, task)
+
+    async def show(self, template: str, values: Callable[[Worker], dict[str, Any]]) -> Response:
+        """A page of the docket, with values that are found in its thread."""
+
+        def task(worker: Worker) -> str:
+            docket = worker.docket
+            found = values(worker)
+            page = self.page(docket.projection.settings.title, str(docket.receipt()))
+            return render(template, page, **found)
+
+        return html(await self.run(task))
 
     async def form(self) -> dict[str, str]:
         """The fields of a form, once it is known to be of this session."""
@@ -82,12 +106,9 @@ class Visit:
         check_csrf(self.session, fields.get("csrf", ""))
         return fields
 
-    def frame(self, title: str, receipt: str = "") -> Frame:
-        """What every page needs."""
-        return Frame(
-            base=self.base, static="/static", csrf=self.session.csrf, docket=title, now=now(),
-            who=self.session.identity.name, receipt=receipt,
-        )  # fmt: skip
+    def page(self, title: str = "Likewise", receipt: str = "") -> PageContext:
+        """The context of a page."""
+        return PageContext(self.base, self.session.csrf, title, self.reader, receipt)
 
     def go(self, path: str) -> RedirectResponse:
         """On to another page, after a form."""
@@ -96,41 +117,47 @@ class Visit:
 
 def same_site(request: Request) -> None:
     """Refuse a form that another site sent; browsers say where a form comes from."""
-    services: Services = request.app.state.services
-    ours = (request.headers.get("host", ""), urlsplit(services.settings.public_url).netloc)
+    public = urlsplit(context_of(request).settings.public_url).netloc
     origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc not in ours:
+    if origin is not None and urlsplit(origin).netloc not in (
+        request.headers.get("host", ""),
+        public,
+    ):
         raise ServiceError("wrong-form", 403, "This form was sent from another site. Open ours.")
 
 
-class Door:
+class SignedIn:
     """Lets in sessions of some roles; the others are told why not."""
 
     def __init__(self, base: str, *roles: Role) -> None:
         self.base, self.roles = base, roles
 
-    async def __call__(self, request: Request) -> Visit:
-        """The visit of somebody who may come in."""
-        services: Services = request.app.state.services
-        session = await asyncio.to_thread(find_session, services.store, session_cookie(request))
+    async def __call__(self, request: Request) -> PageRequest:
+        """The request of somebody who may see the page."""
+        app = context_of(request)
+        session = await asyncio.to_thread(find_session, app.store, session_cookie(request))
         if session is None:
             raise SignedOut("Sign in first.")
-        request.state.caller = session.identity  # for the log
-        request.app.state.page_buckets.take(session.identity.id)
-        if session.identity.role not in self.roles:
+        identity = session.identity
+        request.state.caller = identity  # for the log
+        app.page_limits.take(identity.id)
+        if identity.role not in self.roles:
             raise ServiceError(
                 "wrong-role", 403,
                 f"This page is for {' and '.join(self.roles)}s; you are signed in as "
-                f"{session.identity.role}. Sign in with another token.",
+                f"{identity.role}. Sign in with another token.",
             )  # fmt: skip
-        docket = request.path_params.get("docket") or session.identity.docket or ""
-        if docket and not session.identity.concerns(docket):
+        docket = request.path_params.get("docket") or identity.docket or ""
+        if docket and not identity.concerns(docket):
             raise ServiceError("other-docket", 403, "Your token is for another docket.")
-        return Visit(request, services, session, docket, self.base.format(docket=docket))
+        base = self.base.format(docket=docket).rstrip("/")
+        return PageRequest(request, app, session, docket, base)
 
 
-auditor = Annotated[Visit, Depends(Door("/console", "auditor"))]
-watcher = Annotated[Visit, Depends(Door("/dashboard/{docket}", "operator", "regulator"))]
+Auditor = Annotated[PageRequest, Depends(SignedIn("/console", "auditor"))]
+Supervisor = Annotated[
+    PageRequest, Depends(SignedIn("/dashboard/{docket}", "operator", "regulator"))
+]
 
 
 class PageRoute(APIRoute):
@@ -146,13 +173,13 @@ class PageRoute(APIRoute):
             except SignedOut:
                 return RedirectResponse("/console/sign-in", 303)
             except ServiceError as error:
-                return refusal(request, error.status, error.sentence)
+                return _refusal(request, error.status, error.sentence)
             except RequestValidationError:
-                return refusal(request, 422, "This page was asked for in a way it does not know.")
+                return _refusal(request, 422, "This page was asked for in a way it does not know.")
             except HTTPException as error:
-                return refusal(request, error.status_code, "There is no such page.")
+                return _refusal(request, error.status_code, "There is no such page.")
             except LikewiseError as error:
-                return refusal(request, 422, str(error))
+                return _refusal(request, 422, str(error))
 
         return handled
 
@@ -160,16 +187,17 @@ class PageRoute(APIRoute):
 TITLES = {401: "Sign in", 403: "Not for you", 404: "Not found", 409: "Too late", 429: "Too fast"}
 
 
-def refusal(request: Request, status: int, sentence: str) -> HTMLResponse:
+def _refusal(request: Request, status: int, sentence: str) -> HTMLResponse:
     """A page that says what went wrong and what to do."""
     base = "/dashboard" if request.url.path.startswith("/dashboard") else "/console"
-    frame = Frame(base=base, static="/static", csrf="", docket="Likewise", now=now())
-    title = TITLES.get(status, "That did not work")
     way_out, label = f"{base}/", "Back to the beginning"
     if status == 403:
         way_out, label = "/console/sign-in", "Sign in with another token"
-    shown = Problem(frame, status, title, sentence, way_out, label)
-    return page(render_problem(shown), status)
+    text = render(
+        "problem.html", PageContext(base), status=status, sentence=sentence, way_out=way_out,
+        title=TITLES.get(status, "That did not work"), label=label,
+    )  # fmt: skip
+    return html(text, status)
 
 
 def fresh_form(request: Request) -> str:

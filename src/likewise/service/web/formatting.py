@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Sequence
 
-__all__ = ["count", "moment", "percent", "points", "rounded", "span", "until"]
+from likewise.service.api.review_responses import ReviewPerson
+from likewise.service.clock import parse, seconds_between
+
+__all__ = [
+    "FILTERS",
+    "FUNCTIONS",
+    "by_id",
+    "count",
+    "moment",
+    "percent",
+    "person",
+    "points",
+    "rounded",
+    "share",
+    "span",
+    "until",
+]
+
+FILTERS = ("by_id", "moment", "percent", "person", "rounded", "share", "span")
+FUNCTIONS = ("count", "points", "until")
 
 THIN = "\u202f"  # a narrow space that does not break: the number stays with its sign
 
 
 def rounded(chance: float) -> int:
-    """A chance in whole percent, halves up, as it is shown everywhere.
+    """A chance in percent, halves up, as it is shown everywhere.
 
     >>> rounded(0.625), rounded(0.0), rounded(1.0)
     (63, 0, 100)
@@ -32,7 +51,7 @@ def percent(chance: float) -> str:
 
 
 def points(one: float, other: float) -> int:
-    """How far apart two chances are, in the whole points that a reader would count himself.
+    """How far apart two chances are, in the points that a reader would count themselves.
 
     >>> points(0.624, 0.305)
     31
@@ -55,7 +74,7 @@ def moment(iso: str) -> str:
     >>> moment("2026-11-05T06:00:00Z")
     '5 November 2026, 06:00 UTC'
     """
-    then = _read(iso)
+    then = parse(iso)
     return f"{then.day} {then:%B %Y, %H:%M} UTC"
 
 
@@ -79,10 +98,28 @@ def until(now: str, then: str) -> str:
     >>> until("2026-11-15T06:00:00Z", "2026-11-15T05:00:00Z")
     'now'
     """
-    seconds = (_read(then) - _read(now)).total_seconds()
+    seconds = seconds_between(now, then)
     return f"in {span(seconds)}" if seconds > 0 else "now"
 
 
-def _read(iso: str) -> datetime:
-    read = datetime.fromisoformat(iso)
-    return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+def person(alias: str) -> str:
+    """The name that a page has for somebody in a review.
+
+    >>> person("p3")
+    'Person 3'
+    """
+    return f"Person {alias.removeprefix('p')}"
+
+
+def by_id(people: Sequence[ReviewPerson]) -> dict[str, ReviewPerson]:
+    """People by their names in the review."""
+    return {one.id: one for one in people}
+
+
+def share(value: float | None) -> str:
+    """A share with three digits, or a dash.
+
+    >>> share(0.34567), share(None)
+    ('0.346', '–')
+    """
+    return "–" if value is None else f"{value:.3f}"

@@ -1,17 +1,29 @@
-"""The one Jinja2 environment of all pages: escaping is on, and an unknown name is an error."""
+"""Templates: one Jinja2 environment for all pages, with escaping on and unknown names an error."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
-from likewise.service.web import formatting as words
+from likewise.service.api.metrics import thinned
+from likewise.service.clock import now
+from likewise.service.web import formatting
 
-__all__ = ["HTMX", "render"]
+__all__ = ["POLICY", "PageContext", "StaticPages", "html", "render"]
 
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
 # Under a content security policy without eval and inline styles; pages about people are kept
 # neither in the browser's storage nor in htmx's own history; and new links work from the moment
 # they are there, however fast somebody presses keys.
@@ -29,6 +41,22 @@ HTMX = json.dumps(
 )
 
 
+@dataclass(frozen=True)
+class PageContext:
+    """The part that every page shares: where it is, whose it is, and the token of its forms.
+
+    ``base`` is the prefix of its addresses ("/console"), ``title`` the docket's name for people,
+    ``who`` the reader's (empty when nobody is signed in), ``receipt`` the ledger's head.
+    """
+
+    base: str
+    csrf: str = ""
+    title: str = "Likewise"
+    who: str = ""
+    receipt: str = ""
+    now: str = field(default_factory=now)
+
+
 @cache
 def environment() -> Environment:
     """The environment, made on first use."""
@@ -39,17 +67,31 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["percent"] = words.percent
-    made.filters["rounded"] = words.rounded
-    made.filters["moment"] = words.moment
-    made.filters["span"] = words.span
-    made.globals["points"] = words.points
-    made.globals["count"] = words.count
-    made.globals["until"] = words.until
-    made.globals["htmx_config"] = HTMX
+    made.filters.update({name: getattr(formatting, name) for name in formatting.FILTERS})
+    made.globals.update({name: getattr(formatting, name) for name in formatting.FUNCTIONS})
+    made.filters["thinned"] = thinned
+    made.globals.update(htmx_config=HTMX, static="/static")
     return made
 
 
-def render(template: str, **values: Any) -> str:
+def render(template: str, page: PageContext, **values: Any) -> str:
     """One template, for example "console/awaiting.html", as HTML."""
-    return environment().get_template(template).render(**values)
+    return environment().get_template(template).render(page=page, **values)
+
+
+def html(text: str, status: int = 200) -> HTMLResponse:
+    """A page under the strict policy."""
+    return HTMLResponse(text, status, headers={"Content-Security-Policy": POLICY})
+
+
+class StaticPages(StaticFiles):
+    """Scripts and styles, which a browser may keep for an hour; they hold nothing about anybody."""
+
+    def __init__(self) -> None:
+        super().__init__(directory=Path(__file__).parent / "static")
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """The file, with the time for which it may be kept."""
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = "public, max-age=3600"
+        return response

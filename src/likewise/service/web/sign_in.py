@@ -8,24 +8,23 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from likewise.service.api.dependencies import Services
 from likewise.service.auth.sign_ins import begin_session, end_session
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.store import now
 from likewise.service.web.dependencies import (
     PRE,
     SESSION,
+    Auditor,
+    PageRequest,
     PageRoute,
-    auditor,
+    Supervisor,
     check_form,
+    context_of,
     cookies,
     fresh_form,
-    page,
     same_site,
     session_cookie,
-    watcher,
 )
-from likewise.service.web.member_pages import Frame, SignIn, render_sign_in
+from likewise.service.web.rendering import PageContext, html, render
 
 __all__ = ["router"]
 
@@ -63,55 +62,49 @@ async def sign_in(
     """A token is exchanged for a session, and forgotten."""
     same_site(request)
     check_form(request, csrf)
-    services: Services = request.app.state.services
+    app = context_of(request)
+    seconds = app.settings.session_seconds
     try:
-        cookie, session = await asyncio.to_thread(
-            begin_session, services.store, token.strip(), services.settings.session_seconds
-        )
+        cookie, session = await asyncio.to_thread(begin_session, app.store, token.strip(), seconds)
     except ServiceError as error:
         return _sign_in(request, error.sentence, error.status)
     where = PAGES.get(session.identity.role)
     if where is None:
-        await asyncio.to_thread(end_session, services.store, cookie)
+        await asyncio.to_thread(end_session, app.store, cookie)
         return _sign_in(
             request, "This is a program's token; it opens the API, and no page. Use your own.", 403
         )
     # Whoever was signed in here before is not any more.
-    await asyncio.to_thread(end_session, services.store, session_cookie(request))
-    answer = RedirectResponse(where, 303)
-    answer.set_cookie(
-        SESSION, cookie, max_age=int(services.settings.session_seconds), **cookies(request)
-    )
-    answer.delete_cookie(PRE, path="/")
-    return answer
-
-
-async def _leave(request: Request) -> RedirectResponse:
-    services: Services = request.app.state.services
-    await asyncio.to_thread(end_session, services.store, session_cookie(request))
-    answer = RedirectResponse("/console/sign-in", 303)
-    answer.delete_cookie(SESSION, path="/")
-    return answer
+    await asyncio.to_thread(end_session, app.store, session_cookie(request))
+    response = RedirectResponse(where, 303)
+    response.set_cookie(SESSION, cookie, max_age=int(seconds), **cookies(request))
+    response.delete_cookie(PRE, path="/")
+    return response
 
 
 @router.post("/console/sign-out")
-async def sign_out(visit: auditor) -> Response:
+async def sign_out(request: Auditor) -> Response:
     """An auditor leaves."""
-    await visit.form()
-    return await _leave(visit.request)
+    return await _leave(request)
 
 
 @router.post("/dashboard/{docket}/sign-out")
 @router.post("/dashboard/sign-out")
-async def sign_out_of_dashboard(visit: watcher) -> Response:
+async def sign_out_of_dashboard(request: Supervisor) -> Response:
     """An operator leaves."""
-    await visit.form()
-    return await _leave(visit.request)
+    return await _leave(request)
+
+
+async def _leave(request: PageRequest) -> Response:
+    await request.form()
+    await asyncio.to_thread(end_session, request.app.store, session_cookie(request.request))
+    response = RedirectResponse("/console/sign-in", 303)
+    response.delete_cookie(SESSION, path="/")
+    return response
 
 
 def _sign_in(request: Request, problem: str = "", status: int = 200) -> Response:
-    csrf = fresh_form(request)
-    frame = Frame(base="/console", static="/static", csrf=csrf, docket="Likewise", now=now())
-    answer = page(render_sign_in(SignIn(frame, problem)), status)
-    answer.set_cookie(PRE, csrf, max_age=3600, **cookies(request))
-    return answer
+    page = PageContext("/console", fresh_form(request))
+    response = html(render("sign_in.html", page, problem=problem), status)
+    response.set_cookie(PRE, page.csrf, max_age=3600, **cookies(request))
+    return response

@@ -1,4 +1,4 @@
-"""Dockets: what there is, how one begins, who sits on its panel, and its end."""
+"""Dockets: a list of them, how one begins, its panel, and its end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import asyncio
 
 from fastapi import APIRouter
 
-from likewise.service.api.dependencies import Everybody, Governing, Operating, ServicesOf, Somebody
+from likewise.service.api.dependencies import (
+    App,
+    Everybody,
+    Governing,
+    Operating,
+    Somebody,
+)
 from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.requests import (
     DocketBody,
@@ -16,14 +22,13 @@ from likewise.service.api.requests import (
     RevealBody,
     RuleBody,
 )
-from likewise.service.api.responses import DocketAnswer, DocketList, Written
-from likewise.service.api.serializers import docket_answer, docket_summary, written
+from likewise.service.api.responses import DocketList, DocketResponse, Written
+from likewise.service.api.serializers import docket_list, docket_response, written
 from likewise.service.auth.rate_limits import check_docket
 from likewise.service.dockets.commands.erasure import erase, reveal_seed
 from likewise.service.dockets.commands.members import change_rule, join, leave
 from likewise.service.dockets.commands.rounds import open_docket
 from likewise.service.dockets.spec import DocketSpec
-from likewise.service.dockets.spec_reading import read_spec
 from likewise.service.errors import ServiceError
 
 __all__ = ["router"]
@@ -32,58 +37,57 @@ router = APIRouter(prefix="/v1/dockets", tags=["dockets"], responses=DOCUMENTED)
 
 
 @router.get("")
-async def list_dockets(caller: Somebody, services: ServicesOf) -> DocketList:
+async def list_dockets(caller: Somebody, app: App) -> DocketList:
     """The dockets that your token concerns."""
-    names = [name for name in await services.offices.dockets() if caller.concerns(name)]
-    found = [await services.offices.run(n, lambda o: docket_summary(o.desk.book)) for n in names]
-    return DocketList(found)
+    names = [name for name in await app.workers.dockets() if caller.concerns(name)]
+    return await asyncio.to_thread(docket_list, app.store, names)
 
 
 @router.post("", status_code=201)
-async def create_docket(body: DocketBody, _: Operating, services: ServicesOf) -> DocketAnswer:
+async def create_docket(body: DocketBody, _: Operating, app: App) -> DocketResponse:
     """Begin a docket. Its settings stay as they are, but for members and rule."""
     settings = body.model_dump()
     name = settings.pop("name")
 
     def made() -> DocketSpec:
-        spec = read_spec(settings)
-        check_docket(services.settings, spec)
+        spec = DocketSpec.from_hand(settings)
+        check_docket(app.settings, spec)
         return spec
 
     spec = await asyncio.to_thread(made)
-    await asyncio.to_thread(open_docket, services.store, name, spec)
-    return await services.offices.run(name, lambda o: docket_answer(o.desk, all_features=True))
+    await asyncio.to_thread(open_docket, app.store, name, spec)
+    return await app.workers.run(name, lambda w: docket_response(w.docket, all_features=True))
 
 
 @router.get("/{docket}")
-async def get_docket(at: Everybody) -> DocketAnswer:
+async def get_docket(at: Everybody) -> DocketResponse:
     """A docket's settings, and its features."""
     everything = at.caller.role != "auditor"
-    return await at.run(lambda office: docket_answer(office.desk, all_features=everything))
+    return await at.run(lambda w: docket_response(w.docket, all_features=everything))
 
 
 @router.post("/{docket}/members")
 async def add_member(body: MemberBody, at: Governing) -> Written:
     """Somebody joins the panel, for rounds that are sealed from now on."""
-    return written(await at.run(lambda office: join(office.desk, body.member)))
+    return written(await at.run(lambda w: join(w.docket, body.member)))
 
 
 @router.delete("/{docket}/members/{member}")
 async def remove_member(member: MemberName, at: Governing) -> Written:
     """Somebody leaves the panel; rounds that are under way keep them."""
-    return written(await at.run(lambda office: leave(office.desk, member)))
+    return written(await at.run(lambda w: leave(w.docket, member)))
 
 
 @router.put("/{docket}/rule")
 async def set_rule(body: RuleBody, at: Governing) -> Written:
     """Another rule, for rounds that are sealed from now on."""
-    return written(await at.run(lambda office: change_rule(office.desk, body.rule)))
+    return written(await at.run(lambda w: change_rule(w.docket, body.rule)))
 
 
 @router.post("/{docket}/erasures")
 async def erase_person(body: ErasureBody, at: Governing) -> Written:
     """Remove somebody's features, and the reasons that are about them."""
-    return written(await at.run(lambda office: erase(office.desk, body.round, body.person)))
+    return written(await at.run(lambda w: erase(w.docket, body.round, body.person)))
 
 
 @router.post("/{docket}/seed")
@@ -95,4 +99,4 @@ async def publish_seed(body: RevealBody, at: Governing) -> Written:
             f"Send the docket's name, {at.docket!r}, to confirm: whoever knows the seed can "
             f"foresee its decisions.",
         )  # fmt: skip
-    return written(await at.run(lambda office: reveal_seed(office.desk)))
+    return written(await at.run(lambda w: reveal_seed(w.docket)))

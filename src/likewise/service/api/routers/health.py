@@ -1,4 +1,4 @@
-"""Whether the server is well: for those who keep it running."""
+"""The health of the server, for those who keep it running."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import asyncio
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Security
-from fastapi.responses import PlainTextResponse, Response
+from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST
 
-from likewise.service.api.dependencies import BEARER, ServicesOf, Supervising
+from likewise.service.api.dependencies import BEARER, App, Supervising
 from likewise.service.api.errors import DOCUMENTED
-from likewise.service.api.responses import HealthAnswer
-from likewise.service.api.telemetry import exposition
-from likewise.service.dockets.worker import Office
+from likewise.service.api.responses import HealthResponse
+from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
 
@@ -20,27 +20,18 @@ __all__ = ["router"]
 
 router = APIRouter(tags=["health"])
 
-GAUGES = {
-    "likewise_rounds": "Rounds of a docket.",
-    "likewise_open_rounds": "Rounds that are not closed.",
-    "likewise_reports": "Rounds in which a pair was reported.",
-    "likewise_missing_labels": "Labels that never came.",
-    "likewise_lam": "The multiplier, the price of a report.",
-    "likewise_ledger_records": "Records of the ledger.",
-}
-
 
 @router.get("/healthz")
-async def healthz() -> HealthAnswer:
-    """The server answers."""
-    return HealthAnswer("ok")
+async def healthz() -> HealthResponse:
+    """The server responds."""
+    return HealthResponse("ok")
 
 
 @router.get("/readyz", responses={s: DOCUMENTED[s] for s in (429, 503)})
-async def readyz(services: ServicesOf) -> HealthAnswer:
-    """The database answers too."""
-    await asyncio.to_thread(_ask, services.store)
-    return HealthAnswer("ready")
+async def readyz(app: App) -> HealthResponse:
+    """The database responds too."""
+    await asyncio.to_thread(_ask, app.store)
+    return HealthResponse("ready")
 
 
 def _ask(store: Store) -> None:
@@ -58,30 +49,23 @@ def _ask(store: Store) -> None:
         **{s: DOCUMENTED[s] for s in (401, 403, 429, 503)},
     },
 )
-async def metrics(caller: Supervising, services: ServicesOf) -> Response:
-    """Counters in Prometheus's text format: of this process, and of all dockets."""
+async def metrics(caller: Supervising, app: App) -> Response:
+    """Counters in Prometheus's text format: of all processes, and of all dockets."""
     if caller.docket is not None:
-        raise ServiceError(
-            "other-docket", 403,
-            f"This is about all dockets; your token is for {caller.docket!r}. See "
-            f"/v1/dockets/{caller.docket}/metrics.",
-        )  # fmt: skip
-    found = {
-        docket: await services.offices.run(docket, _numbers)
-        for docket in await services.offices.dockets()
+        mine = f"/v1/dockets/{caller.docket}/metrics"
+        raise ServiceError("other-docket", 403, f"This is about all dockets; see {mine}.")
+    names = await app.workers.dockets()
+    found = {docket: await app.workers.run(docket, _numbers) for docket in names}
+    return Response(app.telemetry.text(found), media_type=CONTENT_TYPE_LATEST)
+
+
+def _numbers(worker: Worker) -> dict[str, float]:
+    projection, state = worker.docket.projection, worker.docket.state
+    return {
+        "rounds": projection.counts["rounds"],
+        "open_rounds": len(projection.open_rounds()),
+        "reports": state.reports,
+        "missing_labels": state.missing,
+        "lam": state.lam,
+        "ledger_records": projection.head.seq,
     }
-    text = services.telemetry.text()
-    for place, (name, words) in enumerate(GAUGES.items()):
-        samples = [({"docket": docket}, numbers[place]) for docket, numbers in found.items()]
-        text += exposition(name, "gauge", words, samples)
-    waiting = [({"docket": d}, float(n)) for d, n in services.offices.waiting().items()]
-    text += exposition("likewise_waiting_requests", "gauge", "Requests that wait.", waiting)
-    return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
-
-
-def _numbers(office: Office) -> tuple[float, ...]:
-    """In the order of the gauges."""
-    book, state = office.desk.book, office.desk.state
-    opened = sum(1 for _ in book.open_rounds())
-    counts = (len(book.rounds), opened, state.reports, state.missing, state.lam, book.head.seq)
-    return tuple(float(number) for number in counts)

@@ -7,20 +7,18 @@ import csv
 import io
 import json
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import StreamingResponse
 
-from likewise.service.api.dependencies import Counter, Everybody, Inspecting, Reading
+from likewise.service.api.dependencies import DocketAccess, Everybody, Inspecting, Reading
 from likewise.service.api.errors import DOCUMENTED
-from likewise.service.api.metrics import aged, measure
+from likewise.service.api.metrics import measured
 from likewise.service.api.requests import ReceiptBody
-from likewise.service.api.responses import ReceiptAnswer, ReceiptCheck
-from likewise.service.api.review_responses import MetricsAnswer
-from likewise.service.api.serializers import receipt_answer
-from likewise.service.dockets.worker import Office
+from likewise.service.api.responses import ReceiptCheck, ReceiptResponse
+from likewise.service.api.review_responses import MetricsResponse
+from likewise.service.api.serializers import receipt_response
 from likewise.service.ledger.records import Receipt, Record
 
 __all__ = ["router"]
@@ -34,21 +32,21 @@ After = Annotated[int, Query(ge=0, le=2**53, description="Records with numbers a
 
 
 @router.get("/receipt")
-async def get_receipt(at: Everybody) -> ReceiptAnswer:
+async def get_receipt(at: Everybody) -> ReceiptResponse:
     """The ledger's head. Whoever keeps it can tell later whether anything was rewritten."""
-    return await at.run(lambda office: receipt_answer(office.desk.receipt()))
+    return await at.run(lambda worker: receipt_response(worker.docket.receipt()))
 
 
 @router.post("/receipt/check")
 async def check_receipt(body: ReceiptBody, at: Everybody) -> ReceiptCheck:
-    """Whether a receipt that you kept is of this ledger."""
+    """Tell if a receipt that you kept is of this ledger."""
     receipt = Receipt.parse(body.receipt)
     head = receipt.head
     if receipt.docket != at.docket:
         return ReceiptCheck(False, f"This receipt is of the docket {receipt.docket!r}.")
     if head.seq > 2**62:
         return ReceiptCheck(False, "The ledger has no record of that number.")
-    store = at.services.store
+    store = at.app.store
     found = await asyncio.to_thread(store.records, at.docket, head.seq - 1, head.seq)
     if head.seq < 1 or not found:
         return ReceiptCheck(False, f"The ledger has no record {head.seq}; it was cut, or restored.")
@@ -66,31 +64,26 @@ async def check_receipt(body: ReceiptBody, at: Everybody) -> ReceiptCheck:
 
 
 @router.get("/metrics")
-async def get_metrics(at: Reading) -> MetricsAnswer:
+async def get_metrics(at: Reading) -> MetricsResponse:
     """Reports, errors, gaps, what is open or missing; and how the panel works."""
-
-    def task(office: Office) -> MetricsAnswer:
-        return aged(office.kept("metrics", lambda: measure(office.desk)), office.desk.clock())
-
-    found = await at.run(task)
-    return found if at.sees_panel else replace(found, agreement=None, members=None)
+    return await at.run(lambda w: measured(w, with_panel=at.sees_panel))
 
 
 async def _lines(
-    at: Counter, after: int, until: int, write: Callable[[Record], str], first: str = ""
+    at: DocketAccess, after: int, until: int, write: Callable[[Record], str], first: str = ""
 ) -> AsyncIterator[str]:
     """The records up to one, page by page, so that a long ledger is never in memory."""
     if first:
         yield first
     while after < until:
         upto = min(after + PAGE, until)
-        page = await asyncio.to_thread(at.services.store.records, at.docket, after, upto)
+        page = await asyncio.to_thread(at.app.store.records, at.docket, after, upto)
         yield "".join(write(record) for record in page)
         after = upto
 
 
-async def _until(at: Counter) -> int:
-    return await at.run(lambda office: office.desk.book.head.seq)
+async def _until(at: DocketAccess) -> int:
+    return await at.run(lambda worker: worker.docket.projection.head.seq)
 
 
 @router.get(

@@ -2,123 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 
-from likewise.service.api.dependencies import Counter, Deciding, Reading
+from likewise.service.api import requests
+from likewise.service.api.dependencies import Deciding, DocketAccess, Reading
 from likewise.service.api.errors import DOCUMENTED
-from likewise.service.api.requests import (
-    ClosedBody,
-    IdempotencyKey,
-    LabelsBody,
-    OverrideBody,
-    PeopleBody,
-    PersonBody,
-    RoundBody,
-    RoundId,
-)
-from likewise.service.api.responses import RoundAnswer, RoundList, Written
-from likewise.service.api.serializers import round_answer, round_summary, written
+from likewise.service.api.responses import RoundList, RoundResponse, Written
+from likewise.service.api.serializers import round_list, round_response, written
 from likewise.service.auth.rate_limits import check_features, check_many
 from likewise.service.dockets.commands.feedback import close, label, override
 from likewise.service.dockets.commands.rounds import Applicant, add_people, open_round, seal
-from likewise.service.dockets.worker import Office
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.round import Round
 from likewise.service.errors import ServiceError
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/v1/dockets/{docket}", tags=["rounds"], responses=DOCUMENTED)
 
-Status = Literal["arriving", "in audit", "awaiting labels", "closed"]
+Status = Literal["open", "arriving", "in audit", "awaiting labels", "closed"]
 
 
-def _applicants(at: Counter, people: Sequence[PersonBody]) -> list[Applicant]:
-    check_many("people", people, at.services.settings.people_limit)
+def _applicants(at: DocketAccess, people: Sequence[requests.PersonBody]) -> list[Applicant]:
+    check_many("people", people, at.app.settings.people_limit)
     for person in people:
-        check_features(at.services.settings, person.features)
+        check_features(at.app.settings, person.features)
     return [Applicant(person.id, person.features) for person in people]
+
+
+async def _round(at: DocketAccess, found: Callable[[Docket], Round]) -> RoundResponse:
+    """The response to whatever finds a round, or makes one."""
+    return await at.run(
+        lambda w: round_response(w.docket, found(w.docket), with_panel=at.sees_panel)
+    )
 
 
 @router.get("/rounds")
 async def list_rounds(
     at: Reading,
-    status: Annotated[Status | None, Query(description="Only rounds of that status.")] = None,
+    status: Annotated[
+        Status | None, Query(description="Only rounds of that status; open: all but closed ones.")
+    ] = None,
     after: Annotated[int, Query(ge=0, le=2**53, description="Numbers above this.")] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
 ) -> RoundList:
     """Rounds by number, the oldest first."""
-
-    def task(office: Office) -> RoundList:
-        desk = office.desk
-        found = [
-            round_
-            for round_ in desk.book.rounds.values()
-            if round_.number > after and status in (None, round_.status)
-        ]
-        page = found[:limit]
-        more = page[-1].number if len(found) > limit else None
-        return RoundList([round_summary(desk, round_) for round_ in page], more)
-
-    return await at.run(task)
-
-
-@router.post("/rounds", status_code=201)
-async def start_round(body: RoundBody, at: Deciding, key: IdempotencyKey = None) -> RoundAnswer:
-    """People arrive and are decided on at once."""
-    people = _applicants(at, body.people)
-
-    def task(office: Office) -> RoundAnswer:
-        round_, _ = open_round(office.desk, people, round_id=body.round, key=key, seal=body.seal)
-        return round_answer(office.desk, round_, with_panel=at.sees_panel)
-
-    return await at.run(task)
-
-
-@router.get("/rounds/{round_id}")
-async def get_round(round_id: RoundId, at: Reading) -> RoundAnswer:
-    """A round with its decisions and what has become of it."""
     return await at.run(
-        lambda office: round_answer(
-            office.desk, office.desk.book.round(round_id), with_panel=at.sees_panel
+        lambda w: round_list(
+            w.docket, status=status, after=after, limit=limit, with_panel=at.sees_panel
         )
     )
 
 
+@router.post("/rounds", status_code=201)
+async def start_round(
+    body: requests.RoundBody, at: Deciding, key: requests.IdempotencyKey = None
+) -> RoundResponse:
+    """People arrive and are decided on at once."""
+    people = _applicants(at, body.people)
+    given: dict[str, Any] = {"round_id": body.round, "key": key, "seal": body.seal}
+    return await _round(at, lambda docket: open_round(docket, people, **given)[0])
+
+
+@router.get("/rounds/{round_id}")
+async def get_round(round_id: requests.RoundId, at: Reading) -> RoundResponse:
+    """A round with its decisions and what has become of it."""
+    return await _round(at, lambda docket: docket.projection.round(round_id))
+
+
 @router.post("/rounds/{round_id}/people")
 async def join_round(
-    round_id: RoundId, body: PeopleBody, at: Deciding, key: IdempotencyKey = None
-) -> RoundAnswer:
+    round_id: requests.RoundId,
+    body: requests.PeopleBody,
+    at: Deciding,
+    key: requests.IdempotencyKey = None,
+) -> RoundResponse:
     """More people join a round that is not sealed."""
     people = _applicants(at, body.people)
-
-    def task(office: Office) -> RoundAnswer:
-        round_, _ = add_people(office.desk, round_id, people, key=key)
-        return round_answer(office.desk, round_, with_panel=at.sees_panel)
-
-    return await at.run(task)
+    return await _round(at, lambda docket: add_people(docket, round_id, people, key=key)[0])
 
 
 @router.post("/rounds/{round_id}/seal")
-async def seal_round(round_id: RoundId, at: Deciding) -> RoundAnswer:
+async def seal_round(round_id: requests.RoundId, at: Deciding) -> RoundResponse:
     """Nobody else will join; the panel is asked."""
-
-    def task(office: Office) -> RoundAnswer:
-        round_, _ = seal(office.desk, round_id)
-        return round_answer(office.desk, round_, with_panel=at.sees_panel)
-
-    return await at.run(task)
+    return await _round(at, lambda docket: seal(docket, round_id)[0])
 
 
 @router.post("/rounds/{round_id}/overrides")
-async def override_decision(round_id: RoundId, body: OverrideBody, at: Deciding) -> Written:
+async def override_decision(
+    round_id: requests.RoundId, body: requests.OverrideBody, at: Deciding
+) -> Written:
     """Somebody decided otherwise on a person."""
-    return written(await at.run(lambda o: override(o.desk, round_id, body.person, body.approved)))
+    return written(await at.run(lambda w: override(w.docket, round_id, body.person, body.approved)))
 
 
 @router.post("/rounds/{round_id}/close")
-async def close_round(round_id: RoundId, body: ClosedBody, at: Deciding) -> Written:
+async def close_round(
+    round_id: requests.RoundId, body: requests.ClosedBody, at: Deciding
+) -> Written:
     """Nothing more will be heard of a round; labels that are missing stay missing.
 
     Only an operator may end an audit that is under way (``unaudited``): those whom a panel audits
@@ -130,12 +114,12 @@ async def close_round(round_id: RoundId, body: ClosedBody, at: Deciding) -> Writ
             "Only the operator may end an audit before the panel is done. Ask the operator, or "
             "wait for the deadline.",
         )  # fmt: skip
-    return written(await at.run(lambda o: close(o.desk, round_id, unaudited=body.unaudited)))
+    return written(await at.run(lambda w: close(w.docket, round_id, unaudited=body.unaudited)))
 
 
 @router.post("/labels")
-async def add_labels(body: LabelsBody, at: Deciding) -> Written:
+async def add_labels(body: requests.LabelsBody, at: Deciding) -> Written:
     """How it turned out for some people, of any rounds; all are recorded, or none."""
-    check_many("labels", body.labels, at.services.settings.labels_limit)
+    check_many("labels", body.labels, at.app.settings.labels_limit)
     labels = [(one.round, one.person, one.label) for one in body.labels]
-    return written(await at.run(lambda office: label(office.desk, labels)))
+    return written(await at.run(lambda w: label(w.docket, labels)))

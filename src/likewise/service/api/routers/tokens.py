@@ -1,4 +1,4 @@
-"""Tokens: who may call, and who may no longer."""
+"""Tokens: they open the API until they are revoked."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import asdict
 
 from fastapi import APIRouter
 
-from likewise.service.api.dependencies import Operating, ServicesOf, Somebody
+from likewise.service.api.dependencies import App, Operating, Somebody
 from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.requests import TokenBody, TokenId
-from likewise.service.api.responses import MeAnswer, NewToken, TokenAnswer, TokenList
+from likewise.service.api.responses import MeResponse, NewToken, TokenList, TokenResponse
 from likewise.service.auth.tokens import Identity, create_token, list_tokens, revoke_token
 from likewise.service.errors import ServiceError
 
@@ -19,28 +19,28 @@ __all__ = ["router"]
 router = APIRouter(prefix="/v1", tags=["tokens"], responses=DOCUMENTED)
 
 
-def _answer(identity: Identity) -> TokenAnswer:
-    return TokenAnswer(**asdict(identity))
+def _response(identity: Identity) -> TokenResponse:
+    return TokenResponse(**asdict(identity))
 
 
 @router.get("/me")
-async def who_am_i(caller: Somebody) -> MeAnswer:
-    """Whose token this is."""
-    return MeAnswer(caller.id, caller.role, caller.name, caller.docket)
+async def who_am_i(caller: Somebody) -> MeResponse:
+    """The owner of your token."""
+    return MeResponse(caller.id, caller.role, caller.name, caller.docket)
 
 
 @router.get("/tokens")
-async def get_tokens(_: Operating, services: ServicesOf) -> TokenList:
+async def get_tokens(_: Operating, app: App) -> TokenList:
     """All tokens but for the tokens themselves, also those that were revoked."""
-    found = await asyncio.to_thread(list_tokens, services.store)
-    return TokenList([_answer(identity) for identity in found])
+    found = await asyncio.to_thread(list_tokens, app.store)
+    return TokenList([_response(identity) for identity in found])
 
 
 @router.post("/tokens", status_code=201)
-async def new_token(body: TokenBody, _: Operating, services: ServicesOf) -> NewToken:
+async def new_token(body: TokenBody, _: Operating, app: App) -> NewToken:
     """A token, shown this once. A member must sit on the panel before they can have one."""
     if body.docket is not None:
-        members = await services.offices.run(body.docket, lambda o: tuple(o.desk.book.members))
+        members = await app.workers.run(body.docket, lambda w: tuple(w.docket.projection.members))
         if body.role == "auditor" and body.name not in members:
             raise ServiceError(
                 "no-member", 422,
@@ -48,12 +48,12 @@ async def new_token(body: TokenBody, _: Operating, services: ServicesOf) -> NewT
                 f"first, or correct the name.",
             )  # fmt: skip
     token, identity = await asyncio.to_thread(
-        create_token, services.store, body.role, body.name, body.docket
+        create_token, app.store, body.role, body.name, body.docket
     )
-    return NewToken(token, _answer(identity))
+    return NewToken(token, _response(identity))
 
 
 @router.delete("/tokens/{token_id}")
-async def delete_token(token_id: TokenId, _: Operating, services: ServicesOf) -> TokenAnswer:
+async def delete_token(token_id: TokenId, _: Operating, app: App) -> TokenResponse:
     """From now on the token opens nothing."""
-    return _answer(await asyncio.to_thread(revoke_token, services.store, token_id))
+    return _response(await asyncio.to_thread(revoke_token, app.store, token_id))

@@ -2,47 +2,105 @@
 
 from __future__ import annotations
 
-from likewise.service.dockets.docket import Desk
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from likewise.features import Feature
+from likewise.fixed_point import FloatArray
+from likewise.hypotheses import HypothesisClass
+from likewise.schema import People
+from likewise.service.dockets.docket import Docket
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.payloads import features_of, person_payload, stand_in
+from likewise.service.ledger.bodies import Erased, SeedRevealed
+from likewise.service.ledger.payloads import features_of, person_payload
 from likewise.service.ledger.records import Receipt
 
-__all__ = ["erase", "reveal_seed"]
+__all__ = ["erase", "reveal_seed", "surrogate"]
 
 
-def erase(desk: Desk, round_id: str, person: str) -> Receipt:
+def erase(docket: Docket, round_id: str, person: str) -> Receipt:
     """Erase what is personal about somebody.
 
     Features, reasons that name them (also those taken back), and what requests are recognised
-    by are removed; :meth:`Store.scrub` then empties the database's own files of them. What remains
-    is a coarse stand-in whom the class cannot tell from them, so that every decision can still be
+    by are removed; :meth:`Store.scrub` then empties the database's own files of them. A coarse
+    surrogate remains whom the class cannot tell from them, so that every decision can still be
     recomputed.
     """
-    with desk.work() as bench:
-        round_ = bench.book.round(round_id)
+    with docket.unit_of_work() as work:
+        round_ = work.projection.round(round_id)
         if person not in round_.people:
             raise ServiceError("no-person", 404, f"Round {round_id!r} has nobody named {person!r}.")
-        if person not in round_.erased:
-            digest = round_.people[person]
-            content = bench.writing.payloads([digest])[digest].content
-            plain = stand_in(bench.state.learner.hypotheses, features_of(content))
-            remains = bench.keep(person_payload(plain))
-            bench.add("erased", {"round": round_id, "person": person, "digest": remains})
-            bench.writing.erase(digest)
-            bench.writing.forget_fingerprints(round_id)
+        digest = round_.people[person]
+        if person not in round_.erased and digest is not None:
+            content = work.transaction.payloads([digest])[digest].content
+            plain = surrogate(work.state.learner.hypotheses, features_of(content))
+            work.add(Erased(round_id, person, work.keep(person_payload(plain))))
+            work.transaction.erase(digest)
+            work.transaction.forget_fingerprints(round_id)
         # Reasons may have been given since; erasing again removes those.
-        again = [r.reasons for r in bench.book.repeats.values() if r.round == round_id]
+        again = [r.said for (_, name), r in work.projection.repeats.items() if name == round_id]
         said = [*round_.reasons.items(), *((d, p) for r in again for p, d in r.items())]
         for reason, pair in said:
             if reason is not None and person in pair:
-                bench.writing.erase(reason)
-    desk.store.scrub_soon()
-    return desk.receipt()
+                work.transaction.erase(reason)
+    docket.store.scrub_soon()
+    return docket.receipt()
 
 
-def reveal_seed(desk: Desk) -> Receipt:
+def reveal_seed(docket: Docket) -> Receipt:
     """Publish the seed, once nothing is to be decided any more."""
-    with desk.work() as bench:
-        if bench.book.revealed is None:
-            bench.add("seed-revealed", {"seed": str(desk.seed), "salt": desk.salt.hex()})
-    return desk.receipt()
+    with docket.unit_of_work() as work:
+        if work.projection.revealed is None:
+            work.add(SeedRevealed(str(docket.seed), docket.salt.hex()))
+    return docket.receipt()
+
+
+def surrogate(hypotheses: HypothesisClass, features: Sequence[float]) -> tuple[float, ...]:
+    """A coarse person whom the class cannot tell from this one.
+
+    Every feature becomes the plainest value that does not move the person's point: the lowest
+    one, or the lowest end of a stretch as long as possible. So all decisions and costs stay what
+    they were, and what the class never looks at is gone.
+
+    >>> from likewise.worlds import Loans
+    >>> world = Loans(1)
+    >>> before = world.encounter(1).people.x[0].tolist()
+    >>> after = surrogate(world.hypotheses(), before)
+    >>> sum(a != b for a, b in zip(after, before)) >= 6
+    True
+    """
+    schema = hypotheses.schema
+    plain = np.array(features, dtype=np.float64)
+    where = _point(hypotheses, plain)
+    for place, name in enumerate(schema.names):
+        for value in _plainer(schema[name], float(plain[place])):
+            changed = plain.copy()
+            changed[place] = value
+            if _point(hypotheses, changed) == where:
+                plain = changed
+                break
+    return tuple(plain.tolist())
+
+
+def _plainer(feature: Feature, value: float) -> list[float]:
+    """Values to try, the plainest first: the lowest, then ends of halves, quarters, …, itself."""
+    low, high = feature.limits
+    if math.isnan(value):
+        return [value]
+    if feature.kind in ("category", "flag"):
+        return [low, value]
+    if not math.isfinite(high - low):
+        return [min(max(0.0, low), high), value]
+    tried = [low]
+    for depth in range(1, 11):
+        step = (high - low) / 2**depth
+        end = low + math.floor((value - low) / step) * step
+        tried.append(max(low, float(math.floor(end))) if feature.kind == "integer" else end)
+    return [*tried, value]
+
+
+def _point(hypotheses: HypothesisClass, x: FloatArray) -> bytes:
+    points = hypotheses.locate(People(("someone",), x[None, :], hypotheses.schema))
+    return np.ascontiguousarray(points).tobytes()

@@ -4,39 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from likewise.service.dockets.docket import Desk
+from likewise.service.dockets.docket import Docket
+from likewise.service.ledger.bodies import Audited, Closed, Labelled, Overridden
 from likewise.service.ledger.records import Receipt
 
 __all__ = ["close", "label", "override"]
 
 
-def label(desk: Desk, labels: Sequence[tuple[str, str, int]]) -> Receipt:
+def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> Receipt:
     """Labels (round, person, label) have become known: all of them are recorded, or none."""
-    with desk.work() as bench:
+    with docket.unit_of_work() as work:
         for round_id, person, value in dict.fromkeys(labels):
-            if bench.book.round(round_id).labels.get(person) != value:
+            if work.projection.round(round_id).labels.get(person) != value:
                 known = int(value) if value in (0, 1) else value
-                bench.add("labelled", {"round": round_id, "person": person, "label": known})
+                work.add(Labelled(round_id, person, known))
         for round_id in dict.fromkeys(name for name, _, _ in labels):
-            bench.close_if_done(round_id)
-    return desk.receipt()
+            work.close_if_done(round_id)
+    return docket.receipt()
 
 
-def override(desk: Desk, round_id: str, person: str, approved: bool) -> Receipt:
+def override(docket: Docket, round_id: str, person: str, approved: bool) -> Receipt:
     """Somebody decided otherwise."""
-    with desk.work() as bench:
-        if bench.book.round(round_id).overrides.get(person) is not approved:
-            bench.add("overridden", {"round": round_id, "person": person, "approved": approved})
-            bench.close_if_done(round_id)
-    return desk.receipt()
+    with docket.unit_of_work() as work:
+        if work.projection.round(round_id).overrides.get(person) is not approved:
+            work.add(Overridden(round_id, person, approved))
+            work.close_if_done(round_id)
+    return docket.receipt()
 
 
-def close(desk: Desk, round_id: str, *, unaudited: bool = False) -> Receipt:
+def close(docket: Docket, round_id: str, *, unaudited: bool = False) -> Receipt:
     """Nothing more will be heard of a round; ``unaudited`` ends an audit that is under way."""
-    with desk.work() as bench:
-        round_ = bench.book.round(round_id)
+    with docket.unit_of_work() as work:
+        round_ = work.projection.round(round_id)
         if round_.closed is None:
             if unaudited and round_.outcome is None and round_.sealed is not None:
-                bench.add("audited", {"round": round_id, "outcome": "unaudited", "pairs": []})
-            bench.add("closed", {"round": round_id})
-    return desk.receipt()
+                work.add(Audited(round_id, "unaudited"))
+            work.add(Closed(round_id))
+    return docket.receipt()

@@ -2,59 +2,45 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from datetime import timedelta
+from dataclasses import dataclass
 from typing import Any
 
-from likewise.learning import decide, drawn_for_audit
-from likewise.learning.learner import ALGORITHM
-from likewise.service.dockets.docket import Bench, Desk
-from likewise.service.dockets.projection import Round, instant
-from likewise.service.dockets.spec import DocketSpec, checked_docket_name
+from likewise.service.clock import due_after, now
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.learner import ALGORITHM, decisions, drawn
+from likewise.service.dockets.round import Round
+from likewise.service.dockets.spec import DocketSpec, checked_docket_name, commitment
+from likewise.service.dockets.unit_of_work import UnitOfWork
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.bodies import (
+    Audited,
+    DocketOpened,
+    PeopleArrived,
+    PersonArrived,
+    RoundSealed,
+    write_body,
+)
 from likewise.service.ledger.payloads import person_payload
 from likewise.service.ledger.records import FORMAT, Receipt, canonical
-from likewise.service.ledger.store import Store, now
+from likewise.service.ledger.store import Store
 
-__all__ = [
-    "Applicant",
-    "add_people",
-    "commitment",
-    "due_after",
-    "open_docket",
-    "open_round",
-    "seal",
-]
-
-
-def commitment(seed: int, salt: bytes) -> str:
-    """What a docket's first record says of its seed: SHA-256(salt ‖ seed)."""
-    return hashlib.sha256(salt + str(seed).encode()).hexdigest()
+__all__ = ["Applicant", "add_people", "open_docket", "open_round", "seal"]
 
 
 def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = None) -> Receipt:
     """Begin a docket: its first record holds all settings, and commits to the seed."""
     chosen = secrets.randbits(64) if seed is None else seed
     salt = secrets.token_bytes(16)
-    with store.writing(checked_docket_name(name)) as writing:
-        if writing.head.seq:
+    with store.transaction(checked_docket_name(name)) as transaction:
+        if transaction.head.seq:
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
-        writing.keep_secret(chosen, salt)
-        writing.append(
-            "docket-opened",
-            {
-                "spec": spec.to_json(),
-                "seed_commitment": commitment(chosen, salt),
-                "algorithm": ALGORITHM,
-                "format": FORMAT,
-            },
-            now(),
-        )
-        return Receipt(name, writing.head)
+        transaction.keep_secret(chosen, salt)
+        body = DocketOpened(spec.to_json(), commitment(chosen, salt), ALGORITHM, FORMAT)
+        transaction.append(*write_body(body), now())
+        return Receipt(name, transaction.head)
 
 
 @dataclass(frozen=True)
@@ -66,7 +52,7 @@ class Applicant:
 
 
 def open_round(
-    desk: Desk,
+    docket: Docket,
     people: Sequence[Applicant],
     *,
     round_id: str | None = None,
@@ -75,135 +61,121 @@ def open_round(
 ) -> tuple[Round, Receipt]:
     """People arrive and are decided on at once; unless told otherwise the round is sealed.
 
-    A request that is sent again with the same key and the same people gets the same answer.
+    A request that is sent again with the same key and the same people gets the same response.
     """
-    with desk.work() as bench:
-        fingerprint, known = _known(bench, key, people, [round_id, seal])
+    with docket.unit_of_work() as work:
+        request = _request(docket, key, people, round_id, seal)
+        known = _known(work, request)
         if known is not None:
-            return known, desk.receipt()
-        name = _free_name(bench) if round_id is None else round_id
-        if name in bench.book.rounds:
+            return known, docket.receipt()
+        name = _free_name(work) if round_id is None else round_id
+        if work.projection.find(name) is not None:
             raise ServiceError(
                 "round-exists", 409, f"There is a round {name!r} already; use another id."
             )
-        if key is not None:
-            bench.writing.keep_request(key, fingerprint, name)
-        _arrive(bench, name, people)
+        if request is not None:
+            work.transaction.keep_request(*request, name)
+        _arrive(work, name, people)
         if seal:
-            _seal(bench, name)
-    return desk.book.round(name), desk.receipt()
+            _seal(work, name)
+    return docket.projection.round(name), docket.receipt()
 
 
 def add_people(
-    desk: Desk, round_id: str, people: Sequence[Applicant], *, key: str | None = None
+    docket: Docket, round_id: str, people: Sequence[Applicant], *, key: str | None = None
 ) -> tuple[Round, Receipt]:
     """More people join a round that is not sealed; they are decided on at once."""
-    with desk.work() as bench:
-        round_ = bench.book.round(round_id)
-        fingerprint, known = _known(bench, key, people, ["add", round_id])
+    with docket.unit_of_work() as work:
+        round_ = work.projection.round(round_id)
+        request = _request(docket, key, people, "add", round_id)
+        known = _known(work, request)
         if known is not None:
-            return known, desk.receipt()
+            return known, docket.receipt()
         if round_.sealed is not None:
             raise ServiceError(
                 "round-sealed", 409,
                 f"Round {round_id!r} is sealed; nobody can join it. Let them arrive in a new one.",
             )  # fmt: skip
-        if key is not None:
-            bench.writing.keep_request(key, fingerprint, round_id)
-        _arrive(bench, round_id, people)
-    return desk.book.round(round_id), desk.receipt()
+        if request is not None:
+            work.transaction.keep_request(*request, round_id)
+        _arrive(work, round_id, people)
+    return docket.projection.round(round_id), docket.receipt()
 
 
-def seal(desk: Desk, round_id: str) -> tuple[Round, Receipt]:
+def seal(docket: Docket, round_id: str) -> tuple[Round, Receipt]:
     """Nobody else will join; the panel is asked."""
-    with desk.work() as bench:
-        if bench.book.round(round_id).sealed is None:
-            _seal(bench, round_id)
-    return desk.book.round(round_id), desk.receipt()
+    with docket.unit_of_work() as work:
+        if work.projection.round(round_id).sealed is None:
+            _seal(work, round_id)
+    return docket.projection.round(round_id), docket.receipt()
 
 
-def _known(
-    bench: Bench, key: str | None, people: Sequence[Applicant], more: list[Any]
-) -> tuple[str, Round | None]:
-    """The fingerprint of a request, and the round that it made if it came before."""
+def _request(
+    docket: Docket, key: str | None, people: Sequence[Applicant], *more: object
+) -> tuple[str, str] | None:
+    """The key of a request and a fingerprint of its content; None without a key."""
     if key is None:
-        return "", None
-    _check_key(key)
+        return None
+    if not (isinstance(key, str) and 0 < len(key) <= 200 and key.isprintable()):
+        raise ServiceError(
+            "bad-key", 422, "An idempotency key must be 1 to 200 printable characters."
+        )
     asked = canonical([[[p.id, dict(p.features)] for p in people], *more])
-    fingerprint = hmac.new(bench.desk.salt, asked, "sha256").hexdigest()
-    known = bench.writing.request(key)
-    if known is None:
-        return fingerprint, None
-    if not known[0]:
+    return key, hmac.new(docket.salt, asked, "sha256").hexdigest()
+
+
+def _known(work: UnitOfWork, request: tuple[str, str] | None) -> Round | None:
+    """The round that a request made, if it came before."""
+    known = None if request is None else work.transaction.request(request[0])
+    if request is None or known is None:
+        return None
+    key, (fingerprint, round_id) = request[0], known
+    if not fingerprint:
         raise ServiceError(
             "key-forgotten", 409,
-            f"Somebody in round {known[1]!r} was erased, so nothing is left to recognise the "
+            f"Somebody in round {round_id!r} was erased, so nothing is left to recognise the "
             f"request {key!r} by. Read that round instead.",
         )  # fmt: skip
-    if known[0] != fingerprint:
+    if fingerprint != request[1]:
         raise ServiceError(
             "key-reused", 409,
             f"The idempotency key {key!r} came with another request before. Use a new key for "
             f"every request.",
         )  # fmt: skip
-    return fingerprint, bench.book.round(known[1])
+    return work.projection.round(round_id)
 
 
-def _free_name(bench: Bench) -> str:
+def _free_name(work: UnitOfWork) -> str:
     """r1, r2, …; a number that a client has used by itself is passed over."""
-    number = len(bench.book.rounds) + 1
-    while f"r{number}" in bench.book.rounds:
+    number = work.projection.counts["rounds"] + 1
+    while work.projection.find(f"r{number}") is not None:
         number += 1
     return f"r{number}"
 
 
-def _check_key(key: str) -> None:
-    if not (isinstance(key, str) and 0 < len(key) <= 200 and key.isprintable()):
-        raise ServiceError(
-            "bad-key", 422, "An idempotency key must be 1 to 200 printable characters."
-        )
-
-
-def _arrive(bench: Bench, round_id: str, people: Sequence[Applicant]) -> None:
+def _arrive(work: UnitOfWork, round_id: str, people: Sequence[Applicant]) -> None:
     """Record who arrived, and decide on them with one draw of h."""
-    if bench.book.revealed is not None:
+    if work.projection.revealed is not None:
         raise ServiceError(
             "seed-revealed", 409,
-            f"The seed of {bench.book.docket!r} has been published: whoever knows it knows the "
+            f"The seed of {work.projection.name!r} has been published: whoever knows it knows the "
             f"draws, so nothing is decided any more. Open a new docket.",
         )  # fmt: skip
-    schema = bench.state.learner.hypotheses.schema
+    schema = work.state.learner.hypotheses.schema
     encoded = schema.people([dict(p.features) for p in people], [p.id for p in people])
-    listed = [
-        {"id": name, "digest": bench.keep(person_payload(row))}
+    listed = tuple(
+        PersonArrived(name, work.keep(person_payload(row)))
         for name, row in zip(encoded.ids, encoded.x.tolist(), strict=True)
-    ]
-    bench.add("arrived", {"round": round_id, "people": listed})
-    decided = decide(bench.state, round_id)
-    bench.add("decided", {"round": round_id, "decisions": [asdict(d) for d in decided.decisions]})
-
-
-def due_after(at: str, deadline: float | None) -> str | None:
-    """When a panel that was asked at some time has to be done.
-
-    >>> due_after("2026-03-01T12:00:00.000000Z", 60)
-    '2026-03-01T12:01:00.000000Z'
-    """
-    if deadline is None:
-        return None
-    moment = instant(at) + timedelta(seconds=deadline)
-    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def _seal(bench: Bench, round_id: str) -> None:
-    """Fix the panel; if nobody is to look at the round, say so at once."""
-    settings = bench.book.settings
-    drawn = drawn_for_audit(bench.state, round_id)
-    due = due_after(bench.at, settings.deadline)
-    asked = list(bench.book.members) if drawn else []
-    bench.add(
-        "sealed",
-        {"round": round_id, "members": asked, "rule": bench.book.rule, "drawn": drawn, "due": due},
     )
+    work.add(PeopleArrived(round_id, listed))
+    work.add(decisions(work.state, round_id))
+
+
+def _seal(work: UnitOfWork, round_id: str) -> None:
+    """Fix the panel; if nobody is to look at the round, say so at once."""
+    projection, audit = work.projection, drawn(work.state, round_id)
+    due = due_after(work.at, projection.settings.deadline)
+    asked = tuple(projection.members) if audit else ()
+    work.add(RoundSealed(round_id, asked, projection.rule, audit, due))
     if not asked:
-        bench.add("audited", {"round": round_id, "outcome": "unaudited", "pairs": []})
+        work.add(Audited(round_id, "unaudited"))

@@ -16,7 +16,7 @@
   }
   localise(document);
 
-  if (!find("desk")) return;
+  if (!find("workspace")) return;
   const keys = find("keys");
   const keysOn = find("keys-on");
   const STORE = "likewise-keys";
@@ -96,7 +96,7 @@
     if (event.detail.isError) {
       const sentence = page.getElementById("problem")?.textContent.trim();
       alarm(sentence || "That was not saved. Load the page again, and try once more.");
-    } else if (!page.getElementById("desk")) {
+    } else if (!page.getElementById("workspace")) {
       // The server sent us elsewhere, for example to sign in again.
       event.detail.shouldSwap = false;
       location.assign(event.detail.xhr.responseURL);
@@ -107,7 +107,7 @@
   });
 
   document.addEventListener("htmx:afterSettle", (event) => {
-    localise(find("desk"));
+    localise(find("workspace"));
     const moved = event.detail.requestConfig?.verb === "get";
     if (moved) {
       find("pair-heading").focus({ preventScroll: true });

@@ -1,4 +1,4 @@
-// Draws the operator's charts and keeps the page fresh by asking for its numbers again and again.
+// Draws the operator's charts and keeps the page fresh: its numbers for the charts, itself for the rest.
 (() => {
   "use strict";
   const board = document.getElementById("board");
@@ -51,53 +51,42 @@
         { label: "Round" },
         { label: title, stroke: colour("--accent"), width: 2, value: values, points: { show: false } },
       ],
-    }, [series.rounds, series[chart]], place));
+    }, [series.number, series[chart]], place));
     rest(plots.get(chart));
   }
 
   // The same rounds as the server's own table: evenly spread, with the first and the last.
   function spread(length) {
     if (length <= ROWS) return [...Array(length).keys()];
-    return Array.from({ length: ROWS }, (_, i) => Math.floor((i * (length - 1)) / (ROWS - 1) + 0.5));
+    return Array.from({ length: ROWS }, (_, i) => Math.floor((i * (length - 1)) / (ROWS - 1)));
   }
   function tabulate(figure) {
     const { chart, title, digits } = figure.dataset;
-    const rows = spread(series.rounds.length).map((i) => {
+    const rows = spread(series.number.length).map((i) => {
       const row = document.createElement("tr");
-      row.insertCell().textContent = series.rounds[i];
+      row.insertCell().textContent = series.number[i];
       const cell = row.insertCell();
       cell.className = "number";
       cell.textContent = write(series[chart][i], Number(digits));
       return row;
     });
     figure.querySelector("details tbody").replaceChildren(...rows);
-    const last = series.rounds.length - 1;
+    const last = series.number.length - 1;
     if (last >= 0) {
-      const now = `${title}: ${write(series[chart][last], Number(digits))} at round ${series.rounds[last]}`;
+      const now = `${title}: ${write(series[chart][last], Number(digits))} at round ${series.number[last]}`;
       figure.querySelector(".plot").setAttribute("aria-label", `${now}. The numbers are in the table beneath.`);
     }
   }
 
-  function show(data) {
-    series = data.series;
-    for (const [key, { value, note, attention }] of Object.entries(data.tiles)) {
-      const tile = board.querySelector(`[data-tile="${CSS.escape(key)}"]`);
-      if (!tile) continue;
-      tile.querySelector(".tile-value").textContent = value;
-      tile.querySelector(".tile-note").textContent = note;
-      tile.classList.toggle("attention", attention);
-    }
-    find("head-seq").textContent = data.head.seq;
-    find("head-receipt").textContent = data.head.receipt;
-    find("head-at").textContent = tell(data.head.at);
-    find("fresh").textContent = `As of ${tell(data.now)}`;
-    if (series.rounds.length) find("no-series")?.remove();
+  function show(found) {
+    series = found;
+    if (series.number.length) find("no-series")?.remove();
     for (const figure of figures) {
       const plot = plots.get(figure.dataset.chart);
       if (plot) {
-        plot.setData([series.rounds, series[figure.dataset.chart]]);
+        plot.setData([series.number, series[figure.dataset.chart]]);
         rest(plot);
-      } else if (series.rounds.length) draw(figure);
+      } else if (series.number.length) draw(figure);
       tabulate(figure);
     }
   }
@@ -107,13 +96,13 @@
     find("stale").hidden = !text;
   }
 
-  async function refresh(tables) {
+  async function refresh(page) {
     clearTimeout(timer);
     try {
-      const answer = await fetch(board.dataset.url, { headers: { Accept: "application/json" }, credentials: "same-origin" });
-      if (!answer.ok) throw new Error(answer.status);
-      show(await answer.json());
-      if (tables) htmx.trigger("#tables", "refresh");
+      const response = await fetch(board.dataset.url, { headers: { Accept: "application/json" }, credentials: "same-origin" });
+      if (!response.ok) throw new Error(response.status);
+      show((await response.json()).series);
+      if (page) htmx.trigger("#tables", "refresh");
       trouble("");
     } catch {
       trouble("The numbers could not be refreshed. Trying again; if this stays, sign in again.");

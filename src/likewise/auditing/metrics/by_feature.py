@@ -1,0 +1,226 @@
+"""Distances feature by feature: weighted differences, a quadratic form, and some features only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from likewise.auditing.metrics.base import Distance, Metric, metric_from_spec, metric_to_spec
+from likewise.auditing.metrics.differences import (
+    by_name,
+    checked_features,
+    checked_number,
+    difference,
+    one_missing,
+    signed_difference,
+)
+from likewise.errors import ParameterError
+from likewise.fixed_point import FloatArray
+from likewise.schema import People
+from likewise.validation import items, members, reals
+
+__all__ = ["Mahalanobis", "Masked", "WeightedL1"]
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, init=False)
+class WeightedL1(Metric):
+    """d(x, x′) = min(1, Σ_f w_f · min(1, |x_f − x′_f| / scale_f)).
+
+    Weights are at least 0. Where they add up to at most 1 the outer min does nothing; heavier
+    ones make a more lenient auditor, for whom enough differences are a full one. Scales are by
+    default the widths of the bounds in the schema.
+
+    >>> from likewise.schema import Feature, FeatureSchema
+    >>> schema = FeatureSchema((Feature("income", low=0, high=100), Feature("owns", "flag")))
+    >>> people = schema.people([{"income": 20, "owns": 0}, {"income": 70, "owns": 1}])
+    >>> WeightedL1({"income": 0.5, "owns": 0.25})(people).tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+
+    weights: tuple[tuple[str, float], ...]
+    scales: tuple[tuple[str, float], ...]
+
+    def __init__(
+        self,
+        weights: Mapping[str, float] | Sequence[Sequence[Any]],
+        scales: Mapping[str, float] | Sequence[Sequence[Any]] | None = None,
+    ) -> None:
+        heavy = by_name("WeightedL1.weights", weights)
+        given = by_name("WeightedL1.scales", {} if scales is None else scales)
+        if not heavy:
+            raise ParameterError("WeightedL1.weights", "must not be empty", {}, "Weigh a feature.")
+        if idle := [name for name in given if name not in heavy]:
+            raise ParameterError(
+                "WeightedL1.scales", "must be of features with a weight", idle[0], "Weigh it too."
+            )
+        for field, numbers in (("weights", heavy), ("scales", given)):
+            checked = tuple(
+                (f, checked_number(number, f"WeightedL1.{field}[{f!r}]", field == "scales"))
+                for f, number in numbers.items()
+            )
+            object.__setattr__(self, field, checked)
+
+    def __call__(self, people: People) -> FloatArray:
+        """The distances of all pairs."""
+        scales = dict(self.scales)
+        total = np.zeros((len(people), len(people)))
+        for name, weight in self.weights:
+            total = total + weight * difference(people, name, scales.get(name))
+        return np.minimum(1.0, total)
+
+    def spec(self) -> dict[str, Any]:
+        """Weights and scales as pairs, since the order of a sum is part of its rounding."""
+        weights, scales = ([list(pair) for pair in p] for p in (self.weights, self.scales))
+        return {"metric": "weighted-l1", "weights": weights, "scales": scales}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Read the metric from its JSON; pairs, or an object from feature to number."""
+        given = members("weighted-l1", spec, ("metric", "weights"), ("scales",))
+        return cls(given["weights"], given.get("scales"))
+
+
+@dataclass(frozen=True, init=False)
+class Mahalanobis(Metric):
+    """d(x, x′) = min(1, √((x−x′)ᵀ M (x−x′)) / scale), M symmetric and positive semidefinite.
+
+    A feature that only one of the two lacks makes the distance 1; one that both lack counts as
+    equal. Categories have no differences to square and are refused.
+
+    >>> from likewise.schema import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("a"), Feature("b"))).people([[0, 0], [3, 4]])
+    >>> Mahalanobis(("a", "b"), [[1, 0], [0, 1]], scale=10)(people).tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+
+    features: tuple[str, ...]
+    matrix: tuple[tuple[float, ...], ...]
+    scale: float
+
+    def __init__(
+        self, features: Iterable[str], matrix: Sequence[Sequence[float]] | FloatArray, scale: float
+    ) -> None:
+        object.__setattr__(self, "features", checked_features(features, "Mahalanobis.features"))
+        object.__setattr__(self, "scale", checked_number(scale, "Mahalanobis.scale", positive=True))
+        n, remedy = len(self.features), "Order rows and columns as the features."
+        listed = items("Mahalanobis.matrix", matrix, remedy)
+        rows = tuple(reals(f"Mahalanobis.matrix[{i}]", row, remedy) for i, row in enumerate(listed))
+        if len(rows) != n or any(len(row) != n for row in rows):
+            raise ParameterError(
+                "Mahalanobis.matrix", f"must be {n} by {n}, a row and a column for each feature",
+                matrix, remedy,
+            )  # fmt: skip
+        object.__setattr__(self, "matrix", rows)
+        self._check_matrix()
+
+    def _check_matrix(self) -> None:
+        """Symmetric, and every pivot of an elimination at least 0, up to rounding."""
+        n, a = len(self.features), [list(row) for row in self.matrix]
+        for i in range(n):
+            for j in range(n):
+                if not math.isfinite(a[i][j]) or a[i][j] != a[j][i]:
+                    raise ParameterError(
+                        f"Mahalanobis.matrix[{i}][{j}]",
+                        f"must be finite and equal to matrix[{j}][{i}] = {a[j][i]!r}",
+                        a[i][j],
+                        "Distances must be symmetric; use (M + Mᵀ)/2.",
+                    )
+        slack = _ROUNDING * max(abs(a[i][i]) for i in range(n))
+        for i in range(n):
+            pivot = a[i][i] + slack
+            if pivot < 0 or (pivot == 0 and any(a[i])):
+                raise ParameterError(
+                    "Mahalanobis.matrix",
+                    f"must be positive semidefinite, and is not in {self.features[i]!r}",
+                    self.matrix,
+                    "A squared distance below 0 has no root; use AᵀA, or an inverse covariance.",
+                )
+            for j in range(i + 1, n):
+                factor = a[j][i] / pivot if pivot else 0.0
+                for c in range(i + 1, n):
+                    a[j][c] -= factor * a[i][c]
+
+    def __call__(self, people: People) -> FloatArray:
+        """The distances of all pairs."""
+        for name in self.features:
+            if people.schema[name].kind == "category":
+                raise ParameterError(
+                    "Mahalanobis.features", "must not be categories", name, "Use WeightedL1."
+                )
+        deltas = [signed_difference(people.column(name)) for name in self.features]
+        form = np.zeros((len(people), len(people)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for row, left in zip(self.matrix, deltas, strict=True):
+                for entry, right in zip(row, deltas, strict=True):
+                    if entry:
+                        form = form + entry * (left * right)
+            # beyond the floats (inf − inf): as far apart as can be
+            form = np.where(np.isnan(form), np.inf, form)
+            total = np.minimum(1.0, np.sqrt(np.maximum(0.0, form)) / self.scale)
+        for name in self.features:
+            total = np.maximum(total, one_missing(people.column(name)))
+        return total
+
+    def spec(self) -> dict[str, Any]:
+        """The features, the matrix in their order, and the scale."""
+        matrix = [list(row) for row in self.matrix]
+        return {
+            "metric": "mahalanobis", "features": list(self.features), "matrix": matrix,
+            "scale": self.scale,
+        }  # fmt: skip
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Read the metric from its JSON."""
+        given = members("mahalanobis", spec, ("metric", "features", "matrix", "scale"))
+        return cls(given["features"], given["matrix"], given["scale"])
+
+
+@dataclass(frozen=True, init=False)
+class Masked(Metric):
+    """A distance that sees some features only; to it, everybody lacks the others.
+
+    As two missing values do not differ, a hidden feature adds nothing to any distance; a function
+    of two people sees ``None``.
+
+    >>> from likewise.schema import Feature, FeatureSchema
+    >>> schema = FeatureSchema((Feature("income", low=0, high=100), Feature("owns", "flag")))
+    >>> people = schema.people([{"income": 20, "owns": 0}, {"income": 70, "owns": 1}])
+    >>> Masked(WeightedL1({"income": 0.5, "owns": 0.25}), ["income"])(people).tolist()
+    [[0.0, 0.25], [0.25, 0.0]]
+    """
+
+    base: Distance
+    features: tuple[str, ...]
+
+    def __init__(self, base: Distance, features: Iterable[str]) -> None:
+        if not callable(base):
+            raise ParameterError(
+                "Masked.base", "must be a distance", base, "Such as WeightedL1({'income': 0.5})."
+            )
+        object.__setattr__(self, "base", base)
+        object.__setattr__(self, "features", checked_features(features, "Masked.features"))
+
+    def __call__(self, people: People) -> FloatArray:
+        """The distances of all pairs."""
+        seen = [people.schema.place(name) for name in self.features]
+        x = np.full_like(people.x, math.nan)
+        x[:, seen] = people.x[:, seen]
+        return self.base(People(people.ids, x, people.schema))
+
+    def spec(self) -> dict[str, Any]:
+        """The metric behind, and the features that it sees."""
+        base = metric_to_spec(self.base)
+        return {"metric": "masked", "base": base, "features": list(self.features)}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Read the metric from its JSON."""
+        given = members("masked", spec, ("metric", "base", "features"))
+        return cls(metric_from_spec(given["base"]), given["features"])

@@ -1,0 +1,144 @@
+"""Rows of people as callers give them: those that can be read in one way only.
+
+A frame can be read by row or by column, and a Series, a named tuple or a database row by name or by
+place. Whoever guesses is wrong for somebody, in silence: so they are refused, with the remedy. No
+library of frames is imported for that; they are known by what they offer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import PeopleError, shown
+
+__all__ = ["checked_ids", "listed_rows", "refuse_table", "row_values"]
+
+# Offered by frames and Series (pandas, polars, Arrow, narwhals, …) and by no list or array.
+_PROTOCOLS = (
+    "__dataframe__", "__narwhals_dataframe__", "__narwhals_lazyframe__", "__narwhals_series__",
+    "__arrow_c_stream__", "__arrow_c_array__", "iloc",
+)  # fmt: skip
+# Looked at most often, and never a table.
+_PLAIN = (list, tuple, dict, str, int, float)
+_TOGETHER = (("columns", "dtypes"), ("dtype", "to_numpy"))
+
+
+def _is_table(thing: object) -> bool:
+    kind = type(thing)
+    return any(hasattr(kind, name) for name in _PROTOCOLS) or any(
+        hasattr(kind, one) and hasattr(kind, other) for one, other in _TOGETHER
+    )
+
+
+def refuse_table(thing: object) -> None:
+    """Refuse a frame, a Series, and arrays with names or masks.
+
+    >>> refuse_table(np.array([(1, 2)], dtype=[("income", "i8"), ("age", "i8")]))
+    Traceback (most recent call last):
+    likewise.errors.PeopleError: An array with field names or a mask can be read in two ways. Give \
+rows by name, [dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain array.
+    """
+    if type(thing) in _PLAIN:
+        return
+    named = isinstance(thing, np.ndarray | np.void) and thing.dtype.names is not None
+    if named or isinstance(thing, np.ma.MaskedArray):
+        raise PeopleError(
+            "An array with field names or a mask can be read in two ways. Give rows by name, "
+            "[dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain array."
+        )
+    if type(thing) is not np.ndarray and _is_table(thing):
+        raise PeopleError(
+            f"A {type(thing).__name__} of {type(thing).__module__.partition('.')[0]} can be read "
+            f"by row or by column, by name or by place. Give rows by name: "
+            f"frame.to_dict('records') for pandas, frame.to_dicts() for polars, "
+            f"table.to_pylist() for Arrow."
+        )
+
+
+def listed_rows(rows: Any) -> list[Any]:
+    """All rows, as a list; what is one row, or one column, or text, is refused.
+
+    >>> listed_rows({"income": [1, 2]})
+    Traceback (most recent call last):
+    likewise.errors.PeopleError: People must be a list of rows, one for each person; got \
+{'income': [1, 2]}. For one person write [row].
+    """
+    refuse_table(rows)
+    one = isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable)
+    if one or (isinstance(rows, np.ndarray) and rows.ndim == 0):
+        raise PeopleError(
+            f"People must be a list of rows, one for each person; got {shown(rows)}. For one "
+            f"person write [row]."
+        )
+    return list(rows)
+
+
+def row_values(row: Any, names: Sequence[str], person: str) -> list[Any]:
+    """The values of one row in the order of ``names``; by name where the row is a mapping.
+
+    >>> row_values({"age": 30, "income": 52}, ("income", "age"), "ann")
+    [52, 30]
+    """
+    refuse_table(row)
+    if isinstance(row, Mapping):
+        if unknown := [str(key) for key in row if key not in names]:
+            raise PeopleError(
+                f"Person {person!r}: unknown features {', '.join(unknown)}. The schema has "
+                f"{', '.join(names)}."
+            )
+        return [row.get(name) for name in names]
+    own = _own_names(row)
+    if own is not None and own != tuple(names):
+        raise PeopleError(
+            f"Person {person!r}: the row has names of its own ({', '.join(map(str, own))}), which "
+            f"are not those of the schema in its order ({', '.join(names)}). Give a mapping: "
+            f"row._asdict(), or dict(row)."
+        )
+    values = None if own is None and not _is_sequence(row) else list(row)
+    if values is None or len(values) != len(names):
+        got = f"shape {row.shape}" if isinstance(row, np.ndarray) else shown(row)
+        raise PeopleError(
+            f"Person {person!r}: a row must have {len(names)} values ({', '.join(names)}); got "
+            f"{got}."
+        )
+    return values
+
+
+def _own_names(row: Any) -> tuple[Any, ...] | None:
+    """The names that a row brings: of a named tuple, or of a database row that has keys."""
+    if isinstance(row, tuple) and hasattr(row, "_fields"):
+        return tuple(row._fields)
+    return tuple(row.keys()) if callable(getattr(row, "keys", None)) else None
+
+
+def _is_sequence(row: Any) -> bool:
+    if isinstance(row, np.ndarray):
+        return row.ndim == 1
+    return isinstance(row, Sequence) and not isinstance(row, str | bytes | bytearray | memoryview)
+
+
+def checked_ids(count: int, ids: Any) -> tuple[str, ...]:
+    """An id for each of so many people: those given, or p1, p2, ….
+
+    >>> checked_ids(2, None)
+    ('p1', 'p2')
+    """
+    if ids is None:
+        return tuple(f"p{i + 1}" for i in range(count))
+    if type(ids) is tuple and len(ids) == count and all(type(name) is str for name in ids):
+        return ids
+    refuse_table(ids)
+    if not _is_sequence(ids):
+        raise PeopleError(
+            f"Ids must be a list of text, one for each person; got {shown(ids)}. Use str(…)."
+        )
+    names = tuple(ids)
+    if len(names) != count:
+        raise PeopleError(f"There are {count} people but {len(names)} ids; give one each.")
+    for name in names:
+        if not isinstance(name, str):
+            raise PeopleError(f"An id must be text; got {shown(name)}. Use str(…).")
+    return tuple(str(name) for name in names)

@@ -1,0 +1,130 @@
+"""The panel at work: objections, their withdrawal, reviews, and the end of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from likewise.auditing import Pair
+from likewise.service.clock import passed
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.projection import Projection
+from likewise.service.dockets.round import Round
+from likewise.service.dockets.targets import ReviewTarget, Seat
+from likewise.service.dockets.unit_of_work import UnitOfWork
+from likewise.service.errors import ServiceError
+from likewise.service.ledger.bodies import Absent
+from likewise.service.ledger.payloads import Payload
+from likewise.service.ledger.records import Receipt
+
+__all__ = ["close_late_panels", "finish", "object_to", "reopen", "withdraw"]
+
+
+def object_to(
+    docket: Docket, seat: Seat, pair: Iterable[str], reason: str | None = None
+) -> Receipt:
+    """A member objects to a pair; the direction follows from the scores."""
+    with docket.unit_of_work() as work:
+        target, asked = _open(work, seat), Pair.of(pair)
+        _check_pair(target.round, asked)
+        if asked in target.said and not reason and target.said[asked] is None:
+            return docket.receipt()
+        digest = _kept_reason(work, reason, docket.reason_limit)
+        _drop_reason(work, target.said.get(asked))
+        work.add(target.objecting(asked, digest))
+    return docket.receipt()
+
+
+def withdraw(docket: Docket, seat: Seat, pair: Iterable[str]) -> Receipt:
+    """A member takes an objection back, before the panel closes."""
+    with docket.unit_of_work() as work:
+        target, asked = _open(work, seat), Pair.of(pair)
+        if asked in target.said:
+            _drop_reason(work, target.said[asked])
+            work.add(target.withdrawing(asked))
+    return docket.receipt()
+
+
+def finish(docket: Docket, seat: Seat) -> Receipt:
+    """A member is done with a round; the last one closes the panel."""
+    with docket.unit_of_work() as work:
+        target = _open(work, seat)
+        if not target.done:
+            for body in target.finishing():
+                work.add(body)
+            work.close_if_done(seat.round)
+    return docket.receipt()
+
+
+def reopen(docket: Docket, seat: Seat) -> Receipt:
+    """A member takes a review back, before the panel closes."""
+    with docket.unit_of_work() as work:
+        target = _open(work, seat)
+        if target.done:
+            work.add(target.reopening())
+    return docket.receipt()
+
+
+def close_late_panels(docket: Docket) -> Receipt | None:
+    """Close the panels whose deadline has passed; None where there was none."""
+    if not _late(docket.refresh(), docket.clock()):
+        return None
+    with docket.unit_of_work() as work:
+        for round_ in _late(work.projection, work.at):
+            seats = dict(round_.seats)
+            for member in [member for member, seat in seats.items() if seat == "asked"]:
+                work.add(Absent(round_.id, member))
+                seats[member] = "absent"
+            work.add(round_.conclusion(work.projection.settings.quorum, seats))
+            work.close_if_done(round_.id)
+    return docket.receipt()
+
+
+def _late(projection: Projection, at: str) -> list[Round]:
+    """The rounds whose panel should have closed by now."""
+    return [r for r in projection.open_rounds() if r.outcome is None and passed(r.due, at)]
+
+
+def _open(work: UnitOfWork, seat: Seat) -> ReviewTarget:
+    """The review that a seat is about, as long as something can be said there."""
+    target = seat.target(work.projection)
+    if passed(target.due, work.at):
+        raise ServiceError(
+            "deadline-passed", 409,
+            "The time for this round is over and the panel has closed; nothing can be added or "
+            "taken back.",
+        )  # fmt: skip
+    if target.ended(work.at) is not None:
+        raise ServiceError(
+            "panel-closed", 409,
+            "The panel has closed; nothing can be added or taken back. See what became of it.",
+        )  # fmt: skip
+    return target
+
+
+def _check_pair(round_: Round, pair: Pair) -> None:
+    """Refuse a pair that no panel may report."""
+    for person in pair:
+        if person not in round_.decisions:
+            raise ServiceError(
+                "no-person", 404, f"Round {round_.id!r} has nobody of the id {person!r}."
+            )
+    if not round_.can_report(pair):
+        # Without their names: an auditor knows these people by others.
+        raise ServiceError(
+            "gap-too-small", 422,
+            "The chances of these two are too close for a report; only the pairs that are listed "
+            "can be objected to.",
+        )  # fmt: skip
+
+
+def _kept_reason(work: UnitOfWork, reason: str | None, limit: int) -> str | None:
+    """Keep a reason beside the ledger; its digest, or None where there is none."""
+    if reason is not None and len(reason) > limit:
+        raise ServiceError("too-long", 422, f"A reason may have {limit} characters; shorten it.")
+    return work.keep(Payload.fresh({"text": reason})) if reason else None
+
+
+def _drop_reason(work: UnitOfWork, digest: str | None) -> None:
+    """Remove a reason that no objection has any more: nobody would find it to erase it later."""
+    if digest is not None:
+        work.transaction.erase(digest)

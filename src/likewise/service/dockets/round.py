@@ -1,0 +1,136 @@
+"""A round as its records tell it, and what a panel may say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from likewise.auditing import MemberObjections, Objections, Pair, report
+from likewise.events import Audited, Decision, Outcome
+
+__all__ = ["Repeat", "Round", "reportable"]
+
+
+def reportable(one: Decision, other: Decision, sensitivity: int) -> bool:
+    """Tell if a panel may report two people: |score − score′| > sensitivity, in units of 2^-20.
+
+    >>> ann, bo = Decision("ann", True, 700_000), Decision("bo", False, 400_000)
+    >>> reportable(ann, bo, 299_999), reportable(ann, bo, 300_000)
+    (True, False)
+    """
+    return abs(one.score - other.score) > sensitivity
+
+
+@dataclass(frozen=True)
+class Round:
+    """All that the ledger says about one round, at one moment: a later record makes another value.
+
+    ``seats`` says of every member that they are still ``asked``, have ``reviewed``, or were
+    ``absent``; ``objections`` holds the digest of each reason, if there is one; ``reasons`` has
+    all that were ever given, also for objections that were taken back. ``finished`` says how many
+    records a member wrote by being done: the last one ends the audit too. ``erased`` says when.
+    """
+
+    id: str
+    number: int
+    opened: str
+    sensitivity: int
+    people: Mapping[str, str | None] = field(default_factory=dict)
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    sealed: str | None = None
+    rule: str = ""
+    drawn: bool = False
+    due: str | None = None
+    seats: Mapping[str, str] = field(default_factory=dict)
+    objections: Mapping[str, Mapping[Pair, str | None]] = field(default_factory=dict)
+    reasons: Mapping[str, Pair] = field(default_factory=dict)
+    finished: Mapping[str, int] = field(default_factory=dict)
+    outcome: Outcome | None = None
+    pairs: tuple[tuple[str, str], ...] = ()
+    audited: str | None = None
+    labels: Mapping[str, int] = field(default_factory=dict)
+    overrides: Mapping[str, bool] = field(default_factory=dict)
+    erased: Mapping[str, str] = field(default_factory=dict)
+    closed: str | None = None
+
+    def changed(self, **changes: Any) -> Round:
+        """The same round with other values; every record passes here, so nothing is checked."""
+        other = object.__new__(Round)
+        other.__dict__.update(self.__dict__, **changes)
+        return other
+
+    @property
+    def status(self) -> str:
+        """``arriving``, ``in audit``, ``awaiting labels`` or ``closed``."""
+        if self.closed:
+            return "closed"
+        if self.sealed is None:
+            return "arriving"
+        return "in audit" if self.outcome is None else "awaiting labels"
+
+    def reportable(self) -> list[tuple[str, str, int]]:
+        """The pairs that could be reported at all, (over, under, gap), the largest gap first."""
+        ranked = sorted(self.decisions.values(), key=lambda d: (-d.score, d.person))
+        found = [
+            (over.person, under.person, over.score - under.score)
+            for place, over in enumerate(ranked)
+            for under in ranked[place + 1 :]
+            if reportable(over, under, self.sensitivity)
+        ]
+        return sorted(found, key=lambda pair: (-pair[2], pair[0], pair[1]))
+
+    def can_report(self, pair: Pair) -> bool:
+        """Tell if a pair of the round is among them."""
+        one, other = (self.decisions[person] for person in pair)
+        return reportable(one, other, self.sensitivity)
+
+    def favoured_first(self, pair: Pair) -> tuple[str, str]:
+        """The person with the higher score, then the other."""
+        over, under = sorted(pair, key=lambda person: -self.decisions[person].score)
+        return over, under
+
+    @property
+    def largest_gap(self) -> int:
+        """The largest difference between two scores."""
+        scores = [decision.score for decision in self.decisions.values()]
+        return max(scores) - min(scores) if scores else 0
+
+    def spoken(self, seats: Mapping[str, str] | None = None) -> Objections:
+        """The panel's objections; whoever has not reviewed the round counts as absent."""
+        return Objections(
+            tuple(self.decisions),
+            {
+                member: MemberObjections(pairs=self.objections.get(member, {}))
+                if seat == "reviewed"
+                else MemberObjections(present=False)
+                for member, seat in (self.seats if seats is None else seats).items()
+            },
+        )
+
+    def conclusion(self, quorum: int, seats: Mapping[str, str] | None = None) -> Audited:
+        """The end of the audit: the rule over what those present said, if they were enough.
+
+        The docket records it, and replay compares with it.
+        """
+        seats = self.seats if seats is None else seats
+        present = [member for member, seat in seats.items() if seat == "reviewed"]
+        if not seats or len(present) < min(quorum, len(seats)):
+            return Audited(self.id, "unaudited")
+        scores = [decision.score for decision in self.decisions.values()]
+        pairs = report(self.rule, self.spoken(seats), scores).pairs
+        return Audited(self.id, "report" if pairs else "quiet", pairs)
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """An earlier round that a member was shown again, and what they said this time.
+
+    ``said`` holds the digest of each reason, if there is one; until it is ``done`` the member may
+    still change their mind. ``audits`` is how many audits the docket had ended by then.
+    """
+
+    said: Mapping[Pair, str | None] = field(default_factory=dict)
+    done: bool = False
+    audits: int = 0
+    at: str = ""

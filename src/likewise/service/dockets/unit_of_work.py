@@ -1,0 +1,48 @@
+"""A unit of work: one command's records, which are added as a whole or not at all."""
+
+from __future__ import annotations
+
+from likewise.service.dockets.learner import Contents, State, advance, awaited
+from likewise.service.dockets.projection import Projection
+from likewise.service.ledger.bodies import Body, Closed, write_body
+from likewise.service.ledger.payloads import Payload
+from likewise.service.ledger.records import Record
+from likewise.service.ledger.transaction import Transaction
+
+__all__ = ["UnitOfWork"]
+
+
+class UnitOfWork:
+    """One command at work: its records go to the database, and to memory once it has committed.
+
+    ``projection`` is as it was when the command began; ``state`` follows the records. All of them
+    have the same time, ``at``.
+    """
+
+    def __init__(
+        self, transaction: Transaction, projection: Projection, state: State, at: str
+    ) -> None:
+        self.transaction, self.projection, self.state = transaction, projection, state
+        # Clocks of several machines differ, and are set back; the ledger's time never goes back.
+        self.at = max(at, projection.at)
+        self.added: list[tuple[Record, Body]] = []
+        self._contents: Contents = {}
+
+    def add(self, body: Body) -> None:
+        """One more record; the fold has to accept what it stands for."""
+        self.state = advance(self.state, body, self._contents)
+        kind, plain = write_body(body)
+        self.added.append((self.transaction.append(kind, plain, self.at), body))
+
+    def keep(self, payload: Payload) -> str:
+        """Keep something personal beside the ledger; its digest is for a record."""
+        self._contents = {**self._contents, payload.digest: payload.content}
+        return self.transaction.keep(payload)
+
+    def close_if_done(self, round_id: str) -> None:
+        """A round of which nothing more can be heard is closed."""
+        open_round = self.state.open.get(round_id)
+        if open_round is None or open_round.outcome is None:
+            return
+        if not awaited(self.state, round_id):
+            self.add(Closed(round_id))

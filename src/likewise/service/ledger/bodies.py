@@ -1,0 +1,216 @@
+"""The body of every kind of record: what a ledger may say, and nothing else.
+
+The kinds that are events of the learner have the events themselves as bodies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, dataclass_transform
+
+from pydantic import TypeAdapter, ValidationError
+
+from likewise.errors import LikewiseError
+from likewise.events import Audited, Closed, Decided, Labelled, Overridden
+from likewise.service.ledger.records import FORMAT, LedgerBroken, Record
+
+__all__ = [
+    "Absent",
+    "Audited",
+    "Body",
+    "Closed",
+    "Decided",
+    "DocketOpened",
+    "Erased",
+    "Labelled",
+    "MemberJoined",
+    "MemberLeft",
+    "Objected",
+    "Overridden",
+    "PeopleArrived",
+    "PersonArrived",
+    "Reopened",
+    "Repeated",
+    "RepeatedObjection",
+    "Reviewed",
+    "RoundSealed",
+    "RuleChanged",
+    "SeedRevealed",
+    "Withdrawn",
+    "read_body",
+    "write_body",
+]
+
+
+@dataclass_transform(frozen_default=True)
+class OwnBody:
+    """A body that is no event of the learner, or part of one: every one is a frozen dataclass."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
+
+
+class DocketOpened(OwnBody):
+    """A docket begins: all of its settings, and a commitment to the seed."""
+
+    spec: dict[str, Any]
+    seed_commitment: str
+    algorithm: str
+    format: str
+
+
+class MemberJoined(OwnBody):
+    """Somebody joins the panel."""
+
+    member: str
+
+
+class MemberLeft(MemberJoined):
+    """Somebody leaves the panel."""
+
+
+class RuleChanged(OwnBody):
+    """The panel has another rule."""
+
+    rule: str
+
+
+class PersonArrived(OwnBody):
+    """Somebody who arrived, and the digest of their features."""
+
+    id: str
+    digest: str
+
+
+class PeopleArrived(OwnBody):
+    """A batch of people arrives; the first of a round opens it."""
+
+    round: str
+    people: tuple[PersonArrived, ...]
+
+
+class RoundSealed(OwnBody):
+    """Nobody else will arrive; the lottery, the panel, its rule and its time are fixed."""
+
+    round: str
+    members: tuple[str, ...]
+    rule: str
+    drawn: bool
+    due: str | None
+
+
+class Reviewed(OwnBody):
+    """A member is done with a round."""
+
+    round: str
+    member: str
+
+
+class Reopened(Reviewed):
+    """A member takes a review back."""
+
+
+class Absent(Reviewed):
+    """A member did not review a round in time."""
+
+
+class Withdrawn(OwnBody):
+    """A member takes an objection back."""
+
+    round: str
+    member: str
+    pair: tuple[str, str]
+
+
+class Objected(Withdrawn):
+    """A member objects to a pair; ``reason`` is the digest of the words, if there are any."""
+
+    reason: str | None
+
+
+class RepeatedObjection(OwnBody):
+    """An objection to a pair of a round that is shown again."""
+
+    pair: tuple[str, str]
+    reason: str | None
+
+
+class Repeated(OwnBody):
+    """All that a member says so far of a round that is shown again, and if they are done."""
+
+    member: str
+    round: str
+    said: tuple[RepeatedObjection, ...]
+    done: bool
+
+
+class Erased(OwnBody):
+    """Somebody was erased; ``digest`` is that of a surrogate, if anything remains."""
+
+    round: str
+    person: str
+    digest: str | None
+
+
+class SeedRevealed(OwnBody):
+    """The seed is published, with the salt of its commitment."""
+
+    seed: str
+    salt: str
+
+
+Body = OwnBody | Decided | Audited | Labelled | Overridden | Closed
+
+KINDS: dict[str, type[Any]] = {
+    "docket-opened": DocketOpened,
+    "member-joined": MemberJoined,
+    "member-left": MemberLeft,
+    "rule-changed": RuleChanged,
+    "arrived": PeopleArrived,
+    "decided": Decided,
+    "sealed": RoundSealed,
+    "objected": Objected,
+    "withdrawn": Withdrawn,
+    "reviewed": Reviewed,
+    "reopened": Reopened,
+    "absent": Absent,
+    "audited": Audited,
+    "labelled": Labelled,
+    "overridden": Overridden,
+    "closed": Closed,
+    "repeated": Repeated,
+    "erased": Erased,
+    "seed-revealed": SeedRevealed,
+}
+_NAMES = {body: kind for kind, body in KINDS.items()}
+_ADAPTERS: dict[str, TypeAdapter[Any]] = {kind: TypeAdapter(of) for kind, of in KINDS.items()}
+
+
+def read_body(record: Record) -> Body:
+    """The body of a record; one that says more, less or something else is a broken ledger."""
+    adapter = _ADAPTERS.get(record.kind)
+    if adapter is None:
+        why = f"{record.kind!r} is no kind of record that {FORMAT} has."
+        raise LedgerBroken(record.docket, record.seq, why)
+    try:
+        # As JSON, in which a tuple is a list; nothing is converted, and nothing is passed over.
+        body: Body = adapter.validate_json(record.body_text, strict=True, extra="forbid")
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "its body"
+        why = f"{place} of {record.kind!r}: {first['msg']}."
+        raise LedgerBroken(record.docket, record.seq, why) from error
+    except LikewiseError as error:
+        raise LedgerBroken(record.docket, record.seq, str(error)) from error
+    return body
+
+
+def write_body(body: Body) -> tuple[str, dict[str, Any]]:
+    """The kind of a body, and its JSON.
+
+    >>> write_body(Labelled("r1", "ann", 1))
+    ('labelled', {'round': 'r1', 'person': 'ann', 'label': 1})
+    """
+    kind = _NAMES[type(body)]
+    plain: dict[str, Any] = _ADAPTERS[kind].dump_python(body, mode="json")
+    return kind, plain

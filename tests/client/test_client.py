@@ -1,0 +1,154 @@
+"""The client: what it sends again and what it does not, and what it makes of responses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from tests.service.live import Live, people
+
+from likewise.errors import LikewiseError
+from likewise.service.ledger.records import LedgerBroken
+from likewise_client.client import Client
+from likewise_client.errors import (
+    ApiError,
+    Conflict,
+    Failed,
+    NotAllowed,
+    NotFound,
+    Refused,
+    TooMuch,
+    Unreachable,
+)
+
+RECEIPT = {"docket": "loans", "seq": 1, "hash": "0" * 64, "text": "…"}
+
+
+class Flaky:
+    """A server that fails some times before it responses."""
+
+    def __init__(self, *responses: httpx.Response | Exception) -> None:
+        self.responses = list(responses)
+        self.seen: list[httpx.Request] = []
+        self.slept: list[float] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.seen.append(request)
+        response = self.responses.pop(0)
+        if isinstance(response, Exception):
+            raise response
+        return response
+
+    def client(self, retries: int = 3) -> Client:
+        transport = httpx.MockTransport(self)
+        return Client(
+            "http://nowhere", "lw_x", retries=retries, transport=transport, sleep=self.slept.append
+        )
+
+
+def busy(wait: str = "7") -> httpx.Response:
+    error = {"error": {"code": "busy", "message": "Wait."}}
+    return httpx.Response(503, json=error, headers={"Retry-After": wait})
+
+
+def ok() -> httpx.Response:
+    return httpx.Response(200, json={"receipt": RECEIPT})
+
+
+def test_a_round_is_sent_again_with_the_same_key(shared: Live) -> None:
+    """The response gets lost, the round does not happen twice."""
+    lost: list[httpx.Request] = []
+
+    class Losing(httpx.HTTPTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            response = super().handle_request(request)
+            if request.method == "POST" and len(lost) < 2:
+                lost.append(request)
+                response.close()
+                raise httpx.ReadError("the line broke")
+            return response
+
+    token = shared.tokens["client"]
+    with Client(shared.address, token, transport=Losing(), sleep=lambda _: None) as bank:
+        opened = bank.open_round("loans", people(77))
+        assert [r.id for r in bank.rounds("loans").rounds] == [opened.id]
+    assert len({request.headers["idempotency-key"] for request in lost}) == 1
+    assert bank.retries == 3
+
+
+def test_it_waits_as_it_is_told() -> None:
+    server = Flaky(busy(), httpx.ConnectError("no"), busy("Sun, 06 Nov 1994 08:49:37 GMT"), ok())
+    with server.client() as client:
+        assert client.label("loans", [("r1", "a", 1)]).seq == 1
+    assert server.slept[0] == 7
+    assert all(0 < wait < 7 for wait in server.slept[1:])
+    assert len({request.content for request in server.seen}) == 1
+
+
+def test_it_gives_up() -> None:
+    server = Flaky(*[httpx.ConnectError("no")] * 2)
+    with server.client(retries=1) as client, pytest.raises(Unreachable, match="Is it running"):
+        client.me()
+    server = Flaky(busy(), busy())
+    with server.client(retries=1) as client, pytest.raises(Failed) as failed:
+        client.me()
+    assert failed.value.code == "busy"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda client: client.create_docket("a", {}),
+        lambda client: client.create_token("operator", "a"),
+        lambda client: client.remove_member("a", "b"),
+    ],
+)
+def test_what_would_do_harm_is_sent_once(call: Callable[[Client], Any]) -> None:
+    server = Flaky(httpx.ReadError("no"))
+    with server.client() as client, pytest.raises(Unreachable):
+        call(client)
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, Refused), (401, NotAllowed), (403, NotAllowed), (404, NotFound), (409, Conflict),
+        (413, TooMuch), (422, Refused), (500, Failed),
+    ],
+)  # fmt: skip
+def test_every_error_has_its_kind(status: int, kind: type[ApiError]) -> None:
+    body = {"error": {"code": "some-code", "message": "Do this."}}
+    server = Flaky(httpx.Response(status, json=body))
+    with server.client() as client, pytest.raises(kind, match=r"Do this\.") as error:
+        client.me()
+    assert (error.value.code, error.value.status) == ("some-code", status)
+    assert isinstance(error.value, LikewiseError)
+    server = Flaky(httpx.Response(status, text="<html>"))
+    with server.client() as client, pytest.raises(kind) as error:
+        client.me()
+    assert error.value.code == "unknown"
+
+
+@pytest.mark.parametrize("data", [[], {}, {"id": 1, "role": "a", "name": "b", "docket": None}])
+def test_answers_are_checked(data: Any) -> None:
+    server = Flaky(httpx.Response(200, json=data))
+    with server.client() as client, pytest.raises(LikewiseError, match="this version"):
+        client.me()
+
+
+def test_a_ledger_is_checked_as_it_comes(shared: Live) -> None:
+    operator = shared.client("operator")
+    strange = "line\u2028break"
+    operator.open_round("other", {strange: {"score": 500, "debt": 1, "purpose": "car"}})
+    records = list(operator.ledger("other"))
+    assert any(strange.encode() in record.line() for record in records)
+    forged = b"".join(record.line() + b"\n" for record in records).replace(b"majority", b"any")
+    forged = forged.replace(b'"seq":2', b'"seq":3')
+    server = Flaky(httpx.Response(200, content=forged))
+    with server.client() as client, pytest.raises(LedgerBroken):
+        list(client.ledger("other"))
+    with pytest.raises(NotAllowed):
+        list(shared.client("client-other").ledger("other"))

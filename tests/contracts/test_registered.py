@@ -1,0 +1,146 @@
+"""All that Likewise registers keeps the contract that ships for others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from likewise.auditing import (
+    AllPairs,
+    FirstPair,
+    LargestGap,
+    Mahalanobis,
+    Masked,
+    Metric,
+    RandomPair,
+    Ratings,
+    Selection,
+    WeightedL1,
+)
+from likewise.learning import Paper, PaperOneSided, Schedule, SelfTuned
+from likewise.learning.primal import ContextFTPL, ExponentialWeights, Player
+from likewise.registry import (
+    BASELINES,
+    METRICS,
+    PLAYERS,
+    REGISTRIES,
+    SCHEDULES,
+    SELECTIONS,
+    WORLDS,
+    Registry,
+)
+from likewise.schema import Feature, FeatureSchema
+from likewise.testing import (
+    check_baseline,
+    check_metric,
+    check_player,
+    check_schedule,
+    check_selection,
+    check_world,
+    people_of,
+)
+from likewise.worlds import Loans
+
+SCHEMA = FeatureSchema(
+    (
+        Feature("income", low=0, high=100, missing="not stated"),
+        Feature("debt", "integer", 0, 50),
+        Feature("purpose", "category", levels=("car", "home")),
+        Feature("owner", "flag"),
+    )
+)
+PEOPLE = people_of(SCHEMA, 15, seed=4)
+L1 = WeightedL1({"income": 0.3, "purpose": 0.1, "debt": 0.7}, {"debt": 20.0})
+METRIC_EXAMPLES: list[Metric] = [
+    L1, Mahalanobis(["debt", "income"], [[2.0, 1.0], [1.0, 2.0]], 70.0),
+    Masked(L1, ["income", "owner"]), Masked(Masked(L1, ["debt"]), ["debt", "income"]),
+    Ratings("debt", 0, 50), Ratings(dict.fromkeys(PEOPLE.ids, 0.1)),
+]  # fmt: skip
+PLAYER_EXAMPLES: list[Player] = [
+    ContextFTPL(), ContextFTPL("reference"), ExponentialWeights(),
+]  # fmt: skip
+SCHEDULE_EXAMPLES: list[Schedule] = [
+    SelfTuned(), SelfTuned(1.0, x=0.3, kappa=0.1, r=0.1, delta=0.1, late_by=20),
+    Paper(50, noise_divisor=1e4, draws_rule="r"), Paper(60, b=0.1, draws_rule="tight"),
+    PaperOneSided(40, draws_rule="r"),
+]  # fmt: skip
+SELECTION_EXAMPLES: list[Selection] = [LargestGap(), FirstPair(), RandomPair(3), AllPairs()]
+
+
+def ours(registry: Registry[Any]) -> set[object]:
+    """What is registered by Likewise itself; other tests register classes of their own."""
+    things = [registry[name] for name in registry]
+    return {t for t in things if getattr(t, "__module__", "").startswith("likewise.")}
+
+
+def test_nothing_of_ours_is_left_out() -> None:
+    for registry, examples in (
+        (METRICS, METRIC_EXAMPLES), (PLAYERS, PLAYER_EXAMPLES), (SCHEDULES, SCHEDULE_EXAMPLES),
+        (SELECTIONS, SELECTION_EXAMPLES),
+    ):  # fmt: skip
+        assert ours(registry) == {type(example) for example in examples}
+    assert len(REGISTRIES) == 7
+
+
+@pytest.mark.parametrize("metric", METRIC_EXAMPLES, ids=lambda m: m.spec()["metric"])
+def test_metrics(metric: Metric) -> None:
+    check_metric(metric, PEOPLE)
+
+
+@pytest.mark.parametrize("player", PLAYER_EXAMPLES, ids=repr)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_players(player: Player, seed: int) -> None:
+    check_player(player, seed=seed)
+    check_player(player, Loans(1).hypotheses("pool"), seed=seed)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULE_EXAMPLES, ids=repr)
+def test_schedules(schedule: Schedule) -> None:
+    check_schedule(schedule)
+
+
+@pytest.mark.parametrize("selection", SELECTION_EXAMPLES, ids=repr)
+def test_selections(selection: Selection) -> None:
+    check_selection(selection)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_worlds(name: str) -> None:
+    check_world(WORLDS[name].make(5), rounds=6)
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_baselines(name: str) -> None:
+    check_baseline(BASELINES[name])
+    check_baseline(BASELINES[name], Loans(1).hypotheses())
+
+
+def test_the_checks_need_numpy_alone() -> None:
+    """Neither pytest nor any optional library; also not the compiled engine's."""
+    program = """
+import sys
+blocked = ("numba", "scipy", "joblib", "matplotlib", "jinja2", "click", "rich", "pytest")
+sys.modules.update(dict.fromkeys(blocked))
+import warnings
+from likewise.errors import SlowEngine
+warnings.simplefilter("ignore", SlowEngine)
+from likewise.baselines import untaught
+from likewise.testing import *
+from likewise.worlds import Loans
+from likewise.auditing import LargestGap
+from likewise.learning.primal import ExponentialWeights
+world = Loans(1, k=3)
+check_hypotheses(world.hypotheses())
+check_world(world, rounds=2)
+check_player(ExponentialWeights())
+check_baseline(untaught)
+check_selection(LargestGap())
+check_metric(world.panel.auditors[0].distance, world.encounter(1).people)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr

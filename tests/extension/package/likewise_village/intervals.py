@@ -1,0 +1,64 @@
+"""Intervals on one feature: neither too little nor too much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from likewise.fixed_point import IntArray
+from likewise.hypotheses import Bits, Listed
+from likewise.schema import FeatureSchema, People
+from likewise.validation import members, reals
+
+__all__ = ["Intervals"]
+
+
+class Intervals(Listed):
+    """Approve if low ≤ x < high, where both ends are cuts of one feature; or nobody.
+
+    The cuts divide the feature into B bins, and an interval is some bins in a row:
+    |H| = B·(B + 1)/2 + 1. One point in every bin separates: an interval is the set of bins whose
+    point it approves.
+    """
+
+    def __init__(self, schema: FeatureSchema, feature: str, cuts: Sequence[float]) -> None:
+        self.feature, self.cuts = schema[feature].name, reals("Intervals.cuts", cuts, "List them.")
+        bins = len(self.cuts) + 1
+        starts, ends = np.triu_indices(bins)
+        self._start, self._end = np.append(starts, 0), np.append(ends + 1, 0)
+        x = np.zeros((bins, len(schema)))
+        x[:, schema.place(feature)] = [np.nextafter(self.cuts[0], -np.inf), *self.cuts]
+        people = People(tuple(f"bin {b}" for b in range(bins)), x, schema)
+        super().__init__(schema, separating=people)
+
+    def predictions(self, people: People) -> Bits:
+        """The bin of everybody, compared with both ends of every interval."""
+        places = np.searchsorted(np.array(self.cuts), people.column(self.feature), side="right")
+        where = places[:, None]
+        return ((where >= self._start) & (where < self._end)).astype(np.uint8)
+
+    def describe(self, code: IntArray) -> str:
+        """The interval in words."""
+        start, end = int(self._start[code[0]]), int(self._end[code[0]])
+        if start == end:
+            return "approve nobody"
+        low = f"{self.cuts[start - 1]:g} ≤ " if start else ""
+        high = f" < {self.cuts[end - 1]:g}" if end <= len(self.cuts) else ""
+        return f"approve if {low}{self.feature}{high}" if low or high else "approve everybody"
+
+    def spec(self) -> dict[str, Any]:
+        """The feature and its cuts."""
+        return {
+            "class": "intervals",
+            "schema": self.schema.spec(),
+            "feature": self.feature,
+            "cuts": list(self.cuts),
+        }
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Intervals:
+        """Read the class from its JSON."""
+        given = members("intervals", spec, ("class", "schema", "feature", "cuts"))
+        return cls(FeatureSchema.from_spec(given["schema"]), given["feature"], given["cuts"])

@@ -1,0 +1,111 @@
+"""Pools: reference data is people; pools of then are read as they were written."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from likewise.errors import HypothesisError, LikewiseError, MergedHypotheses, ParameterError
+from likewise.hypotheses import Cut, Pool, class_from_spec
+from likewise.schema import Feature, FeatureSchema, People
+
+SCHEMA = FeatureSchema(
+    (
+        Feature("forest", low=0, high=1),
+        Feature("logistic", low=0, high=1),
+        Feature("rent", low=0, missing="no rent"),
+        Feature("purpose", "category", levels=("car", "home")),
+    )
+)
+ROWS = np.array([[0.1, 0.9, math.nan, 0], [0.5, 0.5, 3.0, 1], [0.9, 0.2, 7.0, 1]])
+CUTS = [Cut("forest", -math.inf), Cut("forest", 0.3), Cut("logistic", 0.4)]
+
+
+def at(row: int, column: int, value: float) -> np.ndarray[Any, Any]:
+    rows = ROWS.copy()
+    rows[row, column] = value
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (at(1, 0, math.nan), "'forest' is missing"),
+        (at(1, 0, math.inf), "'forest' must be a finite number"),
+        (at(2, 1, 1.5), r"Person 'p3': feature 'logistic' must be .* got .*1\.5"),
+        (at(0, 3, 2), "'purpose' must be an integer in"),
+        (np.full((3, 4), math.nan), "'forest' is missing"),
+    ],
+)
+def test_rows_that_are_nobody_are_refused(rows: Any, message: str) -> None:
+    with pytest.raises(ParameterError, match=rf"Pool\.reference must be people.*{message}"):
+        Pool(SCHEMA, CUTS, rows)
+    with pytest.raises(ParameterError, match=r"Pool\.reference"):
+        Pool.from_scores(SCHEMA, ["forest"], [0.5], rows)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [ROWS.astype(str), [["0.1", "0.2", "3", "car"]], None, 0.5, "rows", [[0.1], [0.2, 0.3]],
+     np.zeros((0, 4)), np.zeros((2, 3)), np.zeros(4), [[object()] * 4]],
+)  # fmt: skip
+def test_what_is_no_array_of_numbers_is_refused(rows: Any) -> None:
+    with pytest.raises(ParameterError, match=r"Pool\.reference must be rows"):
+        Pool(SCHEMA, CUTS, rows)
+
+
+def test_people_are_reference_data() -> None:
+    people = SCHEMA.encoded(ROWS)
+    spec = Pool(SCHEMA, CUTS, ROWS).spec()
+    assert repr(Pool(SCHEMA, CUTS, people).spec()) == repr(spec)
+    assert repr(Pool(SCHEMA, CUTS, ROWS.tolist()).spec()) == repr(spec)
+    other = FeatureSchema((Feature("forest"),)).people([[0.5]])
+    with pytest.raises(LikewiseError, match="another schema"):
+        Pool(SCHEMA, CUTS, other)
+
+
+@pytest.mark.parametrize("cuts", [0.5, None, "0.5", [None], [math.nan], ["0.5"], [[0.5]], {0.5: 1}])
+def test_cuts_are_a_list_of_numbers(cuts: Any) -> None:
+    with pytest.raises(ParameterError):
+        Pool.from_scores(SCHEMA, ["forest"], cuts, ROWS)
+
+
+def test_members_are_cuts_and_one_is_constant() -> None:
+    with pytest.raises(HypothesisError, match="must have a member"):
+        Pool(SCHEMA, [], ROWS)
+    with pytest.raises(ParameterError, match="Cut"):
+        Pool(SCHEMA, [("forest", 0.5)], ROWS)  # type: ignore[list-item]
+    with pytest.raises(HypothesisError, match="constant classifier"):
+        Pool(SCHEMA, CUTS[1:], ROWS)
+    with pytest.raises(HypothesisError, match="may be missing"):
+        Pool(SCHEMA, [*CUTS, Cut("rent", 1.0)], ROWS)
+    with pytest.warns(MergedHypotheses, match="1 of 4 members"):
+        assert Pool(SCHEMA, [*CUTS, Cut("forest", 0.31)], ROWS).size == 3
+
+
+def test_a_pool_of_then_is_read_as_it_was_written_and_nothing_else_with_such_rows() -> None:
+    """Out of bounds, infinite and missing rows could be reference data once."""
+    spec = Pool(SCHEMA, CUTS, ROWS[[0, 2]]).spec()
+    then = [[-5.0, 0.9, 0.0, 0.0], [math.inf, math.nan, 0.0, 9.0]]
+    assert class_from_spec({**spec, "reference": then}).size == 3
+    alone = {**spec, "cuts": spec["cuts"][:1], "reference": [[math.nan] * 4]}
+    assert class_from_spec(alone).size == 1
+    for rows in ([*then, [0.2, 0.3, 0.0, 9.0]], [[math.nan] * 4]):
+        with pytest.raises(ParameterError, match=r"Pool\.reference must be people"):
+            class_from_spec({**spec, "reference": rows})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert class_from_spec(spec).size == 3
+    with pytest.warns(MergedHypotheses):
+        class_from_spec({**spec, "cuts": [*spec["cuts"], ["forest", 0.31]]})
+
+
+def test_points_of_the_separating_set_are_rows_of_the_reference() -> None:
+    pool = Pool(SCHEMA, CUTS, ROWS)
+    rows = np.array(pool.spec()["reference"])
+    people = People(tuple("ab"), rows, SCHEMA)
+    assert (pool.locate(people) == pool.separating_points()).all()

@@ -1,0 +1,114 @@
+"""A docket in numbers: running counts against the rounds themselves, ages, and consistency."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.service.live import Clock, some_people
+
+from likewise.auditing import Pair
+from likewise.service.api.metrics import measured
+from likewise.service.api.review_responses import MetricsResponse
+from likewise.service.clock import later
+from likewise.service.dockets.commands import feedback, reviews
+from likewise.service.dockets.commands.rounds import open_round
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.targets import Seat
+from likewise.service.dockets.worker import Worker
+from likewise.service.settings import Settings
+
+Begin = Callable[..., Docket]
+
+
+def worker_of(docket: Docket) -> Worker:
+    worker = Worker(docket.store, docket.name, Settings())
+    worker.docket.clock = docket.clock
+    return worker
+
+
+def metrics(docket: Docket) -> MetricsResponse:
+    return measured(worker_of(docket), with_panel=True)
+
+
+def reviewed(docket: Docket, round_id: str, **pairs: list[Pair]) -> None:
+    for member, listed in pairs.items():
+        for pair in listed:
+            reviews.object_to(docket, Seat(round_id, member), pair)
+        reviews.finish(docket, Seat(round_id, member))
+
+
+def shown_again(docket: Docket, round_id: str, member: str, pairs: list[Pair]) -> None:
+    seat = Seat(round_id, member, again=docket.clock())
+    for pair in pairs:
+        reviews.object_to(docket, seat, pair)
+    reviews.finish(docket, seat)
+
+
+def test_running_counts_are_those_of_the_rounds(begin: Begin) -> None:
+    docket = begin(rule="any", audit_share=0.7)
+    for number in range(8):
+        round_, _ = open_round(docket, some_people(f"x{number}-"))
+        pair = Pair(*round_.reportable()[0][:2])
+        if round_.seats:
+            reviewed(docket, round_.id, ada=[pair] * (number % 2), bob=[])
+        people = list(round_.people)[: number % 4]
+        if number == 3:
+            feedback.override(docket, round_.id, people[0], False)
+        feedback.label(docket, [(round_.id, person, number % 2) for person in people])
+    rounds = list(docket.projection.history())
+    known = [(r.decisions[p], label) for r in rounds for p, label in r.labels.items()]
+    found = metrics(docket)
+    assert (found.rounds, found.people) == (8, 24)
+    outcomes = [r.outcome for r in rounds]
+    assert found.reports == outcomes.count("report") > 0
+    assert found.quiet == outcomes.count("quiet") > 0
+    assert found.unaudited == outcomes.count("unaudited") > 0
+    assert (found.labels, found.overrides) == (len(known), 1)
+    assert found.error == sum(d.approved != bool(y) for d, y in known) / len(known)
+    distance = sum(abs(d.score / 2**20 - y) for d, y in known)
+    assert found.score_error == pytest.approx(distance / len(known), abs=1e-12)
+    assert found.series.reports[-1] == found.reports
+    assert found.series.error[-1] == found.error
+
+
+def test_ages_grow_without_a_record(begin: Begin, clock: Clock) -> None:
+    docket = begin()
+    worker = worker_of(docket)
+    assert measured(worker, with_panel=True).oldest_open_seconds is None
+    open_round(docket, some_people())
+    worker.docket.refresh()
+    assert measured(worker, with_panel=True).oldest_open_seconds == 0
+    clock.at = later(clock.at, 3600)
+    found = measured(worker, with_panel=True)
+    assert (found.oldest_open_seconds, found.at) == (3600, clock.at)
+    assert found.recorded == later(clock.at, -3600)
+
+
+def test_consistency_is_pooled_by_pairs(begin: Begin) -> None:
+    """Of n pairs all but one are judged alike, of one pair none: n − 1 of n + 1, not the mean."""
+    docket = begin(k=5, rule="any", members=("ada", "bob"))
+    many, few = _round_of(docket, 5), _round_of(docket, 2)
+    count = len(many[1])
+    assert (count > 2, len(few[1])) == (True, 1)
+    reviewed(docket, many[0], ada=[many[1][0]], bob=[])
+    reviewed(docket, few[0], ada=[], bob=[few[1][0]])
+    shown_again(docket, many[0], "ada", [])
+    shown_again(docket, few[0], "bob", [])
+    found = metrics(docket)
+    assert found.consistency is not None
+    assert found.members is not None
+    assert [m.consistency for m in found.members] == [(count - 1) / count, 0.0]
+    again = found.consistency
+    assert (again.repeats, again.pairs, again.same) == (2, count + 1, count - 1)
+    assert again.share == (count - 1) / (count + 1)
+
+
+def _round_of(docket: Docket, people: int) -> tuple[str, list[Pair]]:
+    round_, _ = open_round(docket, some_people(f"y{people}-", people))
+    return round_.id, [Pair(over, under) for over, under, _ in round_.reportable()]
+
+
+def test_how_the_panel_works_is_not_for_everybody(begin: Begin) -> None:
+    found = measured(worker_of(begin()), with_panel=False)
+    assert (found.members, found.agreement, found.consistency) == (None, None, None)

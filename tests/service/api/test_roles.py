@@ -1,0 +1,184 @@
+"""Every route against every role, against anonymous callers, and against tokens of another docket.
+
+The table is compared with the routes of the app: a route without a line here fails.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+from tests.service.live import Live
+
+from likewise.service.app import create_app
+from likewise.service.settings import Settings
+
+EVERYBODY = {"operator", "client", "auditor", "regulator"}
+READERS = {"operator", "client", "regulator"}
+SUPERVISORS = {"operator", "regulator"}
+DECIDERS = {"operator", "client"}
+OPERATOR, AUDITOR = {"operator"}, {"auditor"}
+
+D = "/v1/dockets/{docket}"
+REVIEW, ROUND = D + "/reviews/{review_id}", D + "/rounds/{round_id}"
+PERSON = {"id": "somebody", "features": {"score": 500, "debt": 1, "purpose": "car"}}
+
+# (method, path): who may, what is sent. None: open to anybody, without a token.
+TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
+    ("GET", "/healthz"): (None, None),
+    ("GET", "/readyz"): (None, None),
+    ("GET", "/metrics"): (SUPERVISORS, None),
+    ("GET", "/v1/me"): (EVERYBODY, None),
+    ("GET", "/v1/tokens"): (OPERATOR, None),
+    ("POST", "/v1/tokens"): (OPERATOR, {"role": "regulator", "name": "state"}),
+    ("DELETE", "/v1/tokens/{token_id}"): (OPERATOR, None),
+    ("GET", "/v1/dockets"): (EVERYBODY, None),
+    ("POST", "/v1/dockets"): (
+        OPERATOR,
+        {"name": "bad", "title": "Bad", "learner": {}, "members": []},
+    ),
+    ("GET", D): (EVERYBODY, None),
+    ("POST", D + "/members"): (OPERATOR, {"member": "ann"}),
+    ("DELETE", D + "/members/{member}"): (OPERATOR, None),
+    ("PUT", D + "/rule"): (OPERATOR, {"rule": "any"}),
+    ("POST", D + "/erasures"): (OPERATOR, {"round": "r1", "person": "nobody"}),
+    ("POST", D + "/seed"): (OPERATOR, {"docket": "not-confirmed"}),
+    ("GET", D + "/rounds"): (READERS, None),
+    ("POST", D + "/rounds"): (DECIDERS, {"people": [PERSON]}),
+    ("GET", ROUND): (READERS, None),
+    ("POST", ROUND + "/people"): (DECIDERS, {"people": [PERSON]}),
+    ("POST", ROUND + "/seal"): (DECIDERS, None),
+    ("POST", ROUND + "/overrides"): (DECIDERS, {"person": "nobody", "approved": True}),
+    ("POST", ROUND + "/close"): (DECIDERS, {}),
+    ("POST", D + "/labels"): (
+        DECIDERS,
+        {"labels": [{"round": "none", "person": "nobody", "label": 1}]},
+    ),
+    ("GET", D + "/reviews"): (AUDITOR, None),
+    ("GET", REVIEW): (AUDITOR, None),
+    ("POST", REVIEW + "/objections"): (AUDITOR, {"pair": ["p1", "p2"]}),
+    ("POST", REVIEW + "/withdrawals"): (AUDITOR, {"pair": ["p1", "p2"]}),
+    ("POST", REVIEW + "/done"): (AUDITOR, None),
+    ("POST", REVIEW + "/reopen"): (AUDITOR, None),
+    ("GET", D + "/receipt"): (EVERYBODY, None),
+    ("POST", D + "/receipt/check"): (EVERYBODY, {"receipt": f"likewise-receipt/1:x:1:{'0' * 64}"}),
+    ("GET", D + "/metrics"): (READERS, None),
+    ("GET", D + "/ledger.jsonl"): (SUPERVISORS, None),
+    ("GET", D + "/ledger.csv"): (SUPERVISORS, None),
+}
+PLACES = {
+    "docket": "loans", "round_id": "none", "review_id": "0" * 32, "member": "nobody",
+    "token_id": "none",
+}  # fmt: skip
+TOKENS = {
+    "operator": "operator",
+    "client": "client",
+    "auditor": "auditor",
+    "regulator": "regulator",
+    "regulator-loans": "regulator",
+}
+
+
+def ask(live: Live, route: tuple[str, str], token: str | None) -> httpx.Response:
+    method, path = route
+    headers = {} if token is None else {"Authorization": token}
+    return live.http.request(method, path.format(**PLACES), json=TABLE[route][1], headers=headers)
+
+
+def code(response: httpx.Response) -> str:
+    return str(response.json()["error"]["code"])
+
+
+def test_the_table_has_every_route(tmp_path: Any) -> None:
+    app = create_app(Settings(database=f"sqlite:///{tmp_path / 'a.db'}"))
+    schema = app.openapi()["paths"]
+    app.state.context.store.close()
+    listed = {(method.upper(), path) for path, methods in schema.items() for method in methods}
+    found = {
+        (method, route.path)
+        for route in app.routes
+        if isinstance(route, APIRoute)
+        for method in route.methods or ()
+    }
+    assert listed | found == set(TABLE)
+
+
+@pytest.mark.parametrize("path", sorted({path for _, path in TABLE}))
+def test_no_other_method(shared: Live, path: str) -> None:
+    taken = {method for method, other in TABLE if other == path}
+    headers = {"Authorization": f"Bearer {shared.tokens['operator']}"}
+    for method in {"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"} - taken:
+        response = shared.http.request(method, path.format(**PLACES), headers=headers)
+        assert (response.status_code, code(response)) == (405, "wrong-method"), method
+        assert set(response.headers["allow"].split(", ")) <= taken
+
+
+@pytest.mark.parametrize("route", TABLE, ids=lambda route: f"{route[0]} {route[1]}")
+def test_every_route_against_everybody(shared: Live, route: tuple[str, str]) -> None:
+    allowed = TABLE[route][0]
+    if allowed is None:
+        assert ask(shared, route, None).status_code == 200
+        return
+    for unknown in (None, "Bearer lw_operator_" + "A" * 43, "Bearer x", "Basic eDp5", "Bearer"):
+        response = ask(shared, route, unknown)
+        assert (response.status_code, code(response)) == (401, "unauthorised")
+        assert response.headers["www-authenticate"] == "Bearer"
+    for who, role in TOKENS.items():
+        response = ask(shared, route, f"Bearer {shared.tokens[who]}")
+        if role not in allowed:
+            assert (response.status_code, code(response)) == (403, "wrong-role"), who
+        elif route == ("GET", "/metrics") and who == "regulator-loans":
+            assert code(response) == "other-docket"
+        else:
+            assert response.status_code not in (401, 403, 405), who
+            assert response.status_code < 500, who
+
+
+@pytest.mark.parametrize(
+    "route", [r for r in TABLE if "{docket}" in r[1]], ids=lambda route: f"{route[0]} {route[1]}"
+)
+def test_no_token_of_another_docket(shared: Live, route: tuple[str, str]) -> None:
+    for role in ("client", "auditor", "regulator"):
+        response = ask(shared, route, f"Bearer {shared.tokens[f'{role}-other']}")
+        wanted = "other-docket" if role in (TABLE[route][0] or ()) else "wrong-role"
+        assert (response.status_code, code(response)) == (403, wanted)
+
+
+@pytest.fixture(scope="module")
+def revoked(shared: Live) -> list[str]:
+    """A token of every role that opens nothing any more."""
+    operator = shared.client("operator")
+    made = [
+        operator.create_token(role, "ann", "loans" if role in ("client", "auditor") else None)
+        for role in sorted(EVERYBODY)
+    ]
+    for one in made:
+        operator.revoke_token(one.identity.id)
+    return [one.token for one in made]
+
+
+@pytest.mark.parametrize("route", TABLE, ids=lambda route: f"{route[0]} {route[1]}")
+def test_no_token_that_was_revoked(
+    shared: Live, revoked: list[str], route: tuple[str, str]
+) -> None:
+    for token in revoked if TABLE[route][0] is not None else []:
+        response = ask(shared, route, f"Bearer {token}")
+        assert (response.status_code, code(response)) == (401, "unauthorised")
+
+
+def test_lists_hold_only_what_concerns_the_caller(shared: Live) -> None:
+    for who, names in {
+        "operator": ["loans", "other"],
+        "regulator": ["loans", "other"],
+        "client": ["loans"],
+        "auditor-other": ["other"],
+        "regulator-loans": ["loans"],
+    }.items():
+        assert [d.name for d in shared.client(who).dockets()] == names
+
+
+def test_auditors_are_not_told_of_hidden_features(shared: Live) -> None:
+    assert "secret" in [f.name for f in shared.client("client").docket("loans").features]
+    assert "secret" not in [f.name for f in shared.client("auditor").docket("loans").features]

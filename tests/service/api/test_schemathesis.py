@@ -1,0 +1,96 @@
+"""The whole API against made-up requests: no 5xx, and no response that is undocumented."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+from tests.service.live import Live, people
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_schema_conformance,
+    response_headers_conformance,
+]
+KNOWN = {"docket": "loans", "round_id": "r1"}
+ROLES = ("operator", "client", "auditor", "regulator", "anonymous")
+
+
+def attack(live: Live, role: str, examples: int) -> None:
+    """Send so many made-up requests to every route with the token of a role."""
+    schema: Any = schemathesis.openapi.from_url(f"{live.address}/v1/openapi.json")
+    headers = {"Authorization": f"Bearer {live.tokens.get(role, 'nobody')}"}
+    operations = [result.ok() for result in schema.get_all_operations()]
+    assert len(operations) > 30
+    for operation in operations:
+        _send(operation, GenerationMode.POSITIVE, headers, examples)
+        if list(operation.iter_parameters()) or operation.body:
+            _send(operation, GenerationMode.NEGATIVE, headers, examples)
+
+
+def _send(operation: Any, mode: GenerationMode, headers: dict[str, str], examples: int) -> None:
+    known = {name: value for name, value in KNOWN.items() if f"{{{name}}}" in operation.path}
+    number = 0
+
+    @given(case=operation.as_strategy(generation_mode=mode))
+    @settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    def send(case: Any) -> None:
+        # Two of three go to what there is, the others to any address at all.
+        nonlocal number
+        number += 1
+        if number % 3:
+            case.path_parameters = {**(case.path_parameters or {}), **known}
+        if number % 3 == 1 and mode is GenerationMode.POSITIVE:
+            _make_sense(case.body)
+        case.call_and_validate(headers=headers, checks=CHECKS)
+
+    send()
+
+
+def _make_sense(body: Any) -> None:
+    """Give made-up people the features of the docket, so that some of them are decided on."""
+    if isinstance(body, dict):
+        for person in body.get("people", []):
+            person["features"] = {"score": 500, "debt": 1, "purpose": "car"}
+
+
+def furnish(live: Live) -> None:
+    live.client("operator").open_round("loans", people(), round_id="r1", seal=False)
+
+
+@pytest.fixture(scope="module")
+def busy(shared: Live) -> Live:
+    furnish(shared)
+    return shared
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_no_answer_is_a_surprise(busy: Live, role: str) -> None:
+    attack(busy, role, examples=3)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("role", ROLES)
+def test_no_answer_is_a_surprise_for_long(live: Live, role: str) -> None:
+    furnish(live)
+    attack(live, role, examples=15)

@@ -1,0 +1,150 @@
+"""What must not leak, and what must not be silenced: hashes, deadlines, erasures, files."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from likewise.cli import main
+from likewise.service.clock import later
+from likewise.service.dockets.commands import reviews
+from likewise.service.dockets.commands.erasure import erase
+from likewise.service.dockets.commands.rounds import Applicant, open_round
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.targets import Seat
+from likewise.service.errors import ServiceError
+from likewise.service.ledger.bodies import Reviewed
+from likewise.service.ledger.records import Head, Record
+from likewise.service.ledger.store import Store
+from likewise.service.verification.evidence import evidence_of
+from likewise.service.verification.export import write_export
+from likewise.service.verification.replay import replay_store
+
+Begin = Callable[..., Docket]
+People = Callable[..., list[Applicant]]
+
+
+def test_a_hash_cannot_be_found_by_guessing_the_record() -> None:
+    """The same words at the same moment after the same head have another hash every time."""
+    same = ("loans", Head(), "2026-03-01T12:00:00.000000Z", "reviewed", {"member": "ada"})
+    made = [Record.following(*same) for _ in range(50)]
+    assert len({record.hash for record in made}) == 50
+    assert all(record.hash == record.content_hash for record in made)
+    assert all(len(record.nonce) == 32 for record in made)
+
+
+def test_nothing_counts_after_the_deadline_even_if_nobody_has_closed_the_panel(
+    begin: Begin, applicants: People, clock: Any
+) -> None:
+    docket = begin(deadline=60.0)
+    open_round(docket, applicants())
+    over, under, _ = docket.projection.round("r1").reportable()[0]
+    reviews.object_to(docket, Seat("r1", "ada"), (over, under))
+    clock.at = later(clock.at, 60)
+    acts: list[Callable[[], object]] = [
+        lambda: reviews.object_to(docket, Seat("r1", "bob"), (over, under)),
+        lambda: reviews.withdraw(docket, Seat("r1", "ada"), (over, under)),
+        lambda: reviews.finish(docket, Seat("r1", "ada")),
+        lambda: reviews.reopen(docket, Seat("r1", "ada")),
+    ]
+    for act in acts:
+        with pytest.raises(ServiceError, match="time for this round is over"):
+            act()
+    reviews.close_late_panels(docket)
+    assert docket.projection.round("r1").outcome == "unaudited"
+
+
+def test_a_reason_given_after_an_erasure_can_be_erased_too(
+    begin: Begin, applicants: People
+) -> None:
+    docket = begin()
+    open_round(docket, applicants())
+    over, under, _ = docket.projection.round("r1").reportable()[0]
+    erase(docket, "r1", over)
+    reviews.object_to(docket, Seat("r1", "ada"), (over, under), "a neighbour of mine")
+    erase(docket, "r1", over)
+    (digest,) = [
+        d for said in docket.projection.round("r1").objections.values() for d in said.values()
+    ]
+    assert digest is not None
+    assert docket.store.payload("loans", digest) is None
+
+
+def test_what_was_erased_is_in_none_of_sqlites_files(
+    sqlite_url: str, spec: Callable[..., Any]
+) -> None:
+    from likewise.service.dockets.commands.rounds import open_docket
+
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=5)
+    docket = Docket(store, "loans")
+    people = [
+        Applicant("a", {"score": 777, "debt": 43, "purpose": "car"}),
+        Applicant("b", {"score": 333, "debt": 44, "purpose": "car"}),
+    ]
+    open_round(docket, people)
+    reviews.object_to(docket, Seat("r1", "ada"), ("a", "b"), "secretneighbour")
+    path = Path(sqlite_url.removeprefix("sqlite:///"))
+    files = [path, path.with_name(path.name + "-wal")]
+    there = b"".join(file.read_bytes() for file in files if file.exists())
+    assert b"secretneighbour" in there
+    assert b"[777.0," in there
+    erase(docket, "r1", "a")
+    for file in files:
+        if file.exists():
+            assert b"secretneighbour" not in file.read_bytes()
+            assert b"[777.0," not in file.read_bytes()
+    store.close()
+
+
+def test_a_new_database_is_for_its_owner_only(sqlite_url: str) -> None:
+    Store.open(sqlite_url).close()
+    mode = Path(sqlite_url.removeprefix("sqlite:///")).stat().st_mode
+    assert stat.S_IMODE(mode) == 0o600
+
+
+def test_the_ledger_alone_can_be_verified_as_it_was_downloaded(
+    begin: Begin, applicants: People, tmp_path: Path
+) -> None:
+    docket = begin()
+    open_round(docket, applicants())
+    write_export(evidence_of(docket.store, "loans"), tmp_path / "out")
+    saved = tmp_path / "loans-ledger.jsonl"
+    saved.write_bytes((tmp_path / "out" / "ledger.jsonl").read_bytes())
+    words = ["verify", "--head", str(docket.receipt()), "--export", str(saved)]
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 0, result.output
+    assert "THE RECEIPT HOLDS" in result.output
+
+
+@pytest.mark.parametrize("command", ["replay loans", "export loans --to OUT"])
+def test_a_database_may_be_named_by_its_file(
+    sqlite_url: str, spec: Callable[..., Any], tmp_path: Path, command: str
+) -> None:
+    from likewise.service.dockets.commands.rounds import open_docket
+
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=5)
+    store.close()
+    words = command.replace("OUT", str(tmp_path / "out")).split()
+    result = CliRunner().invoke(main, [*words, "--database", sqlite_url[len("sqlite:///") :]])
+    assert result.exit_code == 0, result.output
+
+
+def test_replay_finds_what_was_said_after_the_deadline(
+    begin: Begin, applicants: People, clock: Any
+) -> None:
+    """An owner who lets a friend speak late has to write it down, and it shows."""
+    docket = begin(deadline=60.0)
+    open_round(docket, applicants())
+    clock.at = later(clock.at, 61)
+    with docket.unit_of_work() as work:
+        work.add(Reviewed("r1", "ada"))
+    found = replay_store(docket.store, "loans")
+    assert not found.holds
+    assert [difference.seq for difference in found.differences] == [docket.projection.head.seq]

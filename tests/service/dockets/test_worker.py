@@ -1,0 +1,76 @@
+"""Workers: one thread a docket, those who wait, and a docket that failed."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+from tests.service.live import spec
+
+from likewise.service.dockets.commands.rounds import open_docket
+from likewise.service.dockets.worker import Worker, Workers
+from likewise.service.errors import ServiceError
+from likewise.service.ledger.store import Store
+from likewise.service.settings import Settings
+
+
+def test_those_who_wait_are_counted(sqlite_url: str) -> None:
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=1)
+    held = threading.Event()
+    seen: list[tuple[str, int]] = []
+
+    async def crowd() -> None:
+        workers = Workers(
+            store, Settings(waiting_limit=2), lambda name, number: seen.append((name, number))
+        )
+
+        def wait(worker: Worker) -> str:
+            held.wait(30)
+            return threading.current_thread().name
+
+        waiting = [asyncio.create_task(workers.run("loans", wait)) for _ in range(2)]
+        await asyncio.sleep(0.1)
+        assert seen == [("loans", 1), ("loans", 2)]
+        with pytest.raises(ServiceError) as busy:
+            await workers.run("loans", wait)
+        assert (busy.value.code, busy.value.status) == ("busy", 503)
+        held.set()
+        # The learner has one thread of its own, and no request runs in it.
+        names = set(await asyncio.gather(*waiting))
+        assert names == {"docket-loans_0"}
+        await workers.close()
+        assert seen[-1] == ("loans", 0)
+
+    asyncio.run(crowd())
+    store.close()
+
+
+def test_a_docket_that_failed_is_opened_anew(sqlite_url: str) -> None:
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=1)
+
+    async def fail() -> None:
+        workers = Workers(store, Settings())
+        first = await workers.run("loans", lambda worker: worker.docket)
+        refused = ServiceError("no", 409, "No.")
+
+        def refuse(worker: Worker) -> None:
+            raise refused
+
+        def stumble(worker: Worker) -> None:
+            raise ZeroDivisionError
+
+        with pytest.raises(ServiceError):
+            await workers.run("loans", refuse)
+        assert await workers.run("loans", lambda worker: worker.docket) is first
+        with pytest.raises(ZeroDivisionError):
+            await workers.run("loans", stumble)
+        assert await workers.run("loans", lambda worker: worker.docket) is not first
+        with pytest.raises(ServiceError, match="/v1/dockets"):
+            await workers.run("none", refuse)
+        await workers.close()
+
+    asyncio.run(fail())
+    store.close()

@@ -1,0 +1,165 @@
+"""Bodies of records: written as they always were, and refused where they say anything else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likewise.service.dockets.commands.rounds import Applicant, open_round
+from likewise.service.dockets.docket import Docket
+from likewise.service.ledger import bodies
+from likewise.service.ledger.bodies import KINDS, read_body, write_body
+from likewise.service.ledger.records import Head, LedgerBroken, Record, canonical, sha256
+from likewise.service.verification.replay import replay
+
+THEN = Path(__file__).parents[2] / "compatibility" / "d29bfb5" / "ledger.sql"
+AT = "2026-03-01T12:00:00.000000Z"
+
+
+def record(kind: str, body: dict[str, Any]) -> Record:
+    return Record.following("loans", Head(), AT, kind, body)
+
+
+# One of every kind, as the ledger has had it since its first format.
+STORED: dict[str, dict[str, Any]] = {
+    "docket-opened": {"spec": {}, "seed_commitment": "c", "algorithm": "a", "format": "f"},
+    "member-joined": {"member": "ada"},
+    "member-left": {"member": "ada"},
+    "rule-changed": {"rule": "any"},
+    "arrived": {"round": "r1", "people": [{"id": "ann", "digest": "d"}]},
+    "decided": {
+        "round": "r1",
+        "decisions": [{"person": "a", "approved": True, "score": 5, "inverse_chance": None}],
+    },
+    "sealed": {"round": "r1", "members": ["ada"], "rule": "any", "drawn": True, "due": None},
+    "objected": {"round": "r1", "member": "ada", "pair": ["a", "b"], "reason": None},
+    "withdrawn": {"round": "r1", "member": "ada", "pair": ["a", "b"]},
+    "reviewed": {"round": "r1", "member": "ada"},
+    "reopened": {"round": "r1", "member": "ada"},
+    "absent": {"round": "r1", "member": "ada"},
+    "audited": {"round": "r1", "outcome": "report", "pairs": [["a", "b"]]},
+    "labelled": {"round": "r1", "person": "a", "label": 1},
+    "overridden": {"round": "r1", "person": "a", "approved": False},
+    "closed": {"round": "r1"},
+    "repeated": {
+        "member": "ada", "round": "r1", "said": [{"pair": ["a", "b"], "reason": "d"}], "done": True,
+    },
+    "erased": {"round": "r1", "person": "a", "digest": None},
+    "seed-revealed": {"seed": "7", "salt": "00"},
+}  # fmt: skip
+
+
+def test_every_kind_is_here() -> None:
+    assert set(STORED) == set(KINDS)
+
+
+@pytest.mark.parametrize("kind", STORED)
+def test_what_is_read_is_written_again(kind: str) -> None:
+    read = read_body(record(kind, STORED[kind]))
+    assert write_body(read) == (kind, STORED[kind])
+    assert type(read) is KINDS[kind]
+
+
+def test_every_body_of_then_is_read_and_written_again() -> None:
+    rows = re.findall(
+        r"""^INSERT INTO "events" VALUES\('[^']*',\d+,'[^']*','([^']*)','(.*?)','[0-9a-f]{32}',""",
+        THEN.read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    assert len(rows) > 700
+    for kind, text in rows:
+        body = json.loads(text.replace("''", "'"))
+        assert write_body(read_body(record(kind, body))) == (kind, body)
+
+
+@pytest.mark.parametrize("kind", STORED)
+def test_more_or_less_than_a_body_is_a_broken_ledger(kind: str) -> None:
+    body = STORED[kind]
+    missing = [{k: v for k, v in body.items() if k != name} for name in body]
+    for wrong in ({**body, "more": 1}, *missing):
+        if kind == "audited" and "pairs" not in wrong:
+            continue  # a report must have pairs, and is refused for that
+        with pytest.raises(LedgerBroken, match=r"record 1: ") as broken:
+            read_body(record(kind, wrong))
+        assert broken.value.seq == 1
+
+
+JUNK = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=3)
+)
+
+
+@given(kind=st.sampled_from(sorted(STORED)), data=st.data())
+def test_another_type_is_a_broken_ledger_or_another_body(kind: str, data: st.DataObject) -> None:
+    """Nothing is converted: what is read says exactly what the record says."""
+    name = data.draw(st.sampled_from(sorted(STORED[kind])))
+    value = data.draw(JUNK | st.lists(JUNK, max_size=2) | st.dictionaries(st.text(), JUNK))
+    body = {**STORED[kind], name: value}
+    try:
+        read = read_body(record(kind, body))
+    except LedgerBroken:
+        return
+    assert write_body(read) == (kind, body)
+
+
+def test_an_unknown_kind_is_a_broken_ledger() -> None:
+    with pytest.raises(LedgerBroken, match="'renamed' is no kind of record"):
+        read_body(record("renamed", {}))
+
+
+def _tampered(docket: Docket, place: int, change: Callable[[dict[str, Any]], None]) -> list[Record]:
+    """The ledger with one body changed, and everything hashed again."""
+    head, fresh = Head(), []
+    for found in docket.store.records(docket.name):
+        body = json.loads(json.dumps(found.body))
+        if found.seq == place:
+            change(body)
+        fresh.append(replace(found, prev=head.hash, body=body))
+        fresh[-1] = replace(fresh[-1], hash=fresh[-1].content_hash)
+        head = fresh[-1].head
+    return fresh
+
+
+def test_replay_names_the_record_whose_body_says_too_much(
+    begin: Callable[..., Docket], applicants: Callable[..., list[Applicant]]
+) -> None:
+    docket = begin()
+    open_round(docket, applicants())
+    records = _tampered(docket, 3, lambda body: body.update(note="by hand"))
+    found = replay(records, None, None)
+    assert found.differences[0].seq == 3, "the first one; what follows, follows from it"
+    assert "note" in found.differences[0].recorded
+
+
+def test_bodies_are_the_events_of_the_fold_where_they_can_be() -> None:
+    import likewise.events
+
+    for name in ("Decided", "Audited", "Labelled", "Overridden", "Closed"):
+        assert getattr(bodies, name) is getattr(likewise.events, name)
+
+
+@given(
+    st.text(), st.integers(-5, 10**20), st.dictionaries(st.text(), JUNK | st.lists(JUNK)), st.text()
+)
+def test_the_hash_is_that_of_the_canonical_json(
+    docket: str, seq: int, body: dict[str, Any], word: str
+) -> None:
+    """SHA-256 of {docket, seq, at, kind, body, nonce, prev}, as the first records were hashed."""
+    made = Record(docket, seq, word, "kind", body, "nonce", word, "")
+    content = {
+        "docket": docket, "seq": seq, "at": word, "kind": "kind", "body": body, "nonce": "nonce",
+        "prev": word,
+    }  # fmt: skip
+    assert made.content_hash == sha256(canonical(content))

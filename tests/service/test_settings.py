@@ -1,0 +1,65 @@
+"""Settings: from the environment, refused by name, and all of them documented."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from likewise.errors import ParameterError
+from likewise.service.settings import PREFIX, REASON_LIMIT, Settings
+
+DOCUMENTATION = Path(__file__).parents[2] / "docs" / "service.md"
+
+
+def test_settings_travel_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(database="a.db", rate=2.5, burst=7, demo=True)
+    for name, value in settings.to_environment().items():
+        monkeypatch.setenv(name, value)
+    assert Settings() == settings
+    assert Settings(burst=8).burst == 8, "what is given goes first"
+
+
+def test_names_and_defaults_stay() -> None:
+    """Whoever runs a server has written these names down."""
+    assert Settings().model_dump() == {
+        "database": "sqlite:///likewise.db", "body_limit": 1_000_000, "people_limit": 200,
+        "labels_limit": 5_000, "feature_limit": 200, "reason_limit": REASON_LIMIT, "rate": 50.0,
+        "burst": 100, "anonymous_rate": 5.0, "anonymous_burst": 30, "waiting_limit": 200,
+        "tick_seconds": 1.0, "session_seconds": 43_200.0, "public_url": "", "demo": False,
+    }  # fmt: skip
+    assert REASON_LIMIT == 2_000
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("LIKEWISE_BURST", "many", "LIKEWISE_BURST should be a valid integer.*'many'"),
+        ("LIKEWISE_RATE", "0", "LIKEWISE_RATE should be greater than 0.*'0'"),
+        ("LIKEWISE_RATE", "nan", "LIKEWISE_RATE"),
+        ("LIKEWISE_DEMO", "perhaps", "LIKEWISE_DEMO.*'perhaps'"),
+        ("LIKEWISE_STRANGER_RATE", "3", "LIKEWISE_STRANGER_RATE is called LIKEWISE_ANONYMOUS_RATE"),
+        ("LIKEWISE_STRANGER_BURST", "3", "LIKEWISE_ANONYMOUS_BURST"),
+    ],
+)
+def test_a_bad_variable_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ParameterError, match=said):
+        Settings()
+
+
+@pytest.mark.parametrize("given", [{"rate": 0}, {"burst": 2.5}, {"brust": 3}])
+def test_a_bad_setting_is_named(given: dict[str, float]) -> None:
+    (name,) = given
+    with pytest.raises(ParameterError, match=f"^{name} "):
+        Settings(**given)
+
+
+@pytest.mark.parametrize("name", list(Settings.model_fields))
+def test_every_setting_is_documented(name: str) -> None:
+    """With its default, and in the words that the code has for it."""
+    field = Settings.model_fields[name]
+    row = f"| `{PREFIX}{name.upper()}` | {field.default} | {field.description} |\n"
+    assert row in DOCUMENTATION.read_text(encoding="utf-8")

@@ -1,0 +1,304 @@
+"""Whatever is changed in a ledger is found, and where; what was rehashed, by an old receipt."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from likewise.errors import LikewiseError
+from likewise.service.dockets.commands import feedback, reviews
+from likewise.service.dockets.commands import members as membership
+from likewise.service.dockets.commands.erasure import erase
+from likewise.service.dockets.commands.rounds import open_docket, open_round
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.spec import DocketSpec
+from likewise.service.dockets.targets import Seat
+from likewise.service.ledger.records import Head, Receipt, Record
+from likewise.service.ledger.store import Store
+from likewise.service.verification.evidence import Evidence, evidence_of
+from likewise.service.verification.export import read_export, write_export
+from likewise.service.verification.receipts import verify
+from likewise.service.verification.replay import replay, replay_evidence
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An export of a docket in which everything happened that can happen."""
+    from likewise import Feature, FeatureSchema, Learner, Segments
+    from likewise.service.dockets.commands.rounds import Applicant
+
+    schema = FeatureSchema((Feature("score", "integer", 300, 850), Feature("debt", high=100)))
+    lender = Segments(schema, score="score", cuts=range(400, 800, 100))
+    learner = Learner(
+        lender, k=3, alpha=0.3, eps=0.3, seed=1, feedback="one-sided", audit_share=0.8
+    )
+    folder = tmp_path_factory.mktemp("tampering")
+    store = Store.open(f"sqlite:///{folder / 'ledger.db'}")
+    spec = DocketSpec.of("Loans", learner, ("ada", "bob"), rule="any", deadline=9.0)
+    open_docket(store, "loans", spec, seed=5)
+    docket = Docket(store, "loans")
+    for number in range(1, 9):
+        people = [
+            Applicant(f"é{number}-{i}", {"score": score, "debt": 30.5 + i})
+            for i, score in enumerate((790, 310, 510))
+        ]
+        round_, _ = open_round(docket, people, key=f"k{number}")
+        if round_.drawn:
+            pairs = round_.reportable()
+            if pairs:
+                reviews.object_to(docket, Seat(round_.id, "ada"), pairs[0][:2], "warum?")
+            if number % 2:
+                reviews.object_to(docket, Seat(round_.id, "bob"), pairs[0][:2])
+                reviews.withdraw(docket, Seat(round_.id, "bob"), pairs[0][:2])
+            for member in round_.seats:
+                reviews.finish(docket, Seat(round_.id, member))
+        for person, decision in round_.decisions.items():
+            if decision.approved:
+                feedback.label(docket, [(round_.id, person, number % 2)])
+        if number == 4:
+            membership.join(docket, "cyd")
+            membership.change_rule(docket, "at_least(2)")
+    erase(docket, "r2", "é2-0")
+    write_export(evidence_of(store, "loans"), folder / "export", personal=True, seed=True)
+    store.close()
+    return folder / "export"
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_changed_byte_in_the_database_file_is_found(
+    ledger: Path, tmp_path: Path, data: st.DataObject
+) -> None:
+    """Unless nothing that is read has changed: most of a file is indices and empty space."""
+    content = bytearray((ledger.parent / "ledger.db").read_bytes())
+    records = [place for place in range(len(content)) if content.startswith(b'"round":"', place)]
+    near = data.draw(st.sampled_from(records))
+    place = data.draw(st.integers(max(100, near - 200), min(len(content) - 1, near + 200)))
+    content[place] ^= data.draw(st.integers(1, 255))
+    path = tmp_path / "changed.db"
+    path.write_bytes(content)
+    honest = read_export(ledger)
+    try:
+        store = Store.open(f"sqlite:///{path}", create=False)
+    except LikewiseError:
+        return
+    try:
+        found = evidence_of(store, "loans")
+    except LikewiseError:
+        return
+    finally:
+        store.close()
+    same = (found.records, found.payloads) == (honest.records, honest.payloads)
+    assert replay_evidence(found).holds == (same and found.secret == honest.secret)
+
+
+def _rehashed(records: list[Record], start: int) -> list[Record]:
+    """The ledger as a forger would leave it: everything from there on fits again."""
+    head = records[start - 1].head if start else Head()
+    fresh = records[:start]
+    for record in records[start:]:
+        fresh.append(Record.following(record.docket, head, record.at, record.kind, record.body))
+        head = fresh[-1].head
+    return fresh
+
+
+def _receipt(records: list[Record], place: int) -> Receipt:
+    return Receipt(records[place].docket, records[place].head)
+
+
+def _changed(evidence: Evidence, records: list[Record]) -> Evidence:
+    return replace(evidence, records=records)
+
+
+def test_an_honest_ledger_holds(ledger: Path) -> None:
+    found = replay_evidence(read_export(ledger))
+    assert found.holds, found.text()
+    assert (found.decisions, found.skipped, found.draws, found.audits) == (24, 0, 8, 8)
+    assert found.seed == "held"
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_changed_byte_anywhere_is_found_and_located(
+    ledger: Path, tmp_path: Path, data: st.DataObject
+) -> None:
+    content = bytearray((ledger / "ledger.jsonl").read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= data.draw(st.integers(1, 255))
+    line = bytes(content[:place]).count(b"\n") + 1
+    copy = tmp_path / "copy"
+    shutil.copytree(ledger, copy, dirs_exist_ok=True)
+    (copy / "ledger.jsonl").write_bytes(content)
+    found = replay_evidence(read_export(copy))
+    assert not found.holds
+    assert found.differences[0].seq == line
+    evidence = read_export(ledger)
+    receipt = _receipt(list(evidence.records), -1)
+    assert not verify(read_export(copy), receipt).holds
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_a_changed_byte_in_a_payload_is_found(
+    ledger: Path, tmp_path: Path, data: st.DataObject
+) -> None:
+    content = bytearray((ledger / "payloads.jsonl").read_bytes())
+    place = data.draw(st.integers(0, len(content) - 2))
+    before = bytes(content)
+    content[place] ^= data.draw(st.integers(1, 255))
+    copy = tmp_path / "copy"
+    shutil.copytree(ledger, copy, dirs_exist_ok=True)
+    (copy / "payloads.jsonl").write_bytes(content)
+    evidence = read_export(copy)
+    said_the_same = evidence.payloads == read_export(ledger).payloads
+    assert bytes(content) != before
+    assert replay_evidence(evidence).holds == said_the_same
+
+
+@pytest.mark.parametrize("place", [0, 1, 5, 17, -1])
+@pytest.mark.parametrize("how", ["removed", "twice", "swapped"])
+def test_records_that_are_removed_doubled_or_swapped_are_found(
+    ledger: Path, how: str, place: int
+) -> None:
+    evidence = read_export(ledger)
+    records = list(evidence.records)
+    last = _receipt(records, -1)
+    at = place % len(records)
+    if how == "removed":
+        del records[at]
+    elif how == "twice":
+        records.insert(at, records[at])
+    else:
+        at = min(at, len(records) - 2)
+        records[at], records[at + 1] = records[at + 1], records[at]
+    changed = _changed(evidence, records)
+    finding = verify(changed, last).finding
+    if how == "removed" and place == -1:
+        # A ledger that was cut off is a ledger; only a receipt knows that there was more.
+        assert finding == "too short"
+        return
+    found = replay_evidence(changed)
+    assert found.differences[0].seq == at + 1 + (how == "twice")
+    assert finding == "broken" or (how == "twice" and place == -1)
+
+
+FORGERIES: dict[str, Callable[[dict[str, Any]], None]] = {
+    "docket-opened": lambda b: b["spec"].update(members=["ada", "eve"]),
+    "arrived": lambda b: b["people"][0].update(id="somebody else"),
+    "decided": lambda b: b["decisions"][0].update(score=b["decisions"][0]["score"] + 1),
+    "sealed": lambda b: b.update(drawn=not b["drawn"]),
+    "objected": lambda b: b.update(member="eve"),
+    "withdrawn": lambda b: b.update(member="eve"),
+    "reviewed": lambda b: b.update(member="eve"),
+    "audited": lambda b: b.update(outcome="quiet", pairs=[]),
+    "labelled": lambda b: b.update(label=1 - b["label"]),
+    "rule-changed": lambda b: b.update(rule="any"),
+    "member-joined": lambda b: b.update(member="dan"),
+}
+
+
+@pytest.mark.parametrize("kind", list(FORGERIES))
+def test_a_forger_who_rehashes_everything_is_found_by_an_old_receipt(
+    ledger: Path, kind: str
+) -> None:
+    evidence = read_export(ledger)
+    honest = list(evidence.records)
+    forged = json.loads(json.dumps([record.body for record in honest]))
+    place = next(
+        i for i, r in enumerate(honest) if r.kind == kind and r.body.get("outcome") != "unaudited"
+    )
+    FORGERIES[kind](forged[place])
+    records = _rehashed(
+        [replace(r, body=body) for r, body in zip(honest, forged, strict=True)], place
+    )
+    changed = _changed(evidence, records)
+    assert verify(changed, _receipt(records, -1)).holds, "the forged chain fits"
+    for later in (place, place + 1, len(honest) - 1):
+        assert verify(changed, _receipt(honest, later)).finding == "rewritten"
+    assert verify(changed, _receipt(honest, place - 1)).holds or place == 0
+    found = replay_evidence(changed)
+    assert not found.holds, kind
+    concerns_later_ones = ("docket-opened", "arrived", "labelled", "rule-changed", "member-joined")
+    if kind not in concerns_later_ones:
+        assert found.differences[0].seq == place + 1
+
+
+def test_all_forged_decisions_are_listed_not_only_the_first(ledger: Path) -> None:
+    evidence = read_export(ledger)
+    records = list(evidence.records)
+    places = [i for i, record in enumerate(records) if record.kind == "decided"][1:4]
+    for place in places:
+        body = json.loads(json.dumps(records[place].body))
+        body["decisions"][1]["approved"] = not body["decisions"][1]["approved"]
+        body["decisions"][1]["inverse_chance"] = None
+        records[place] = replace(records[place], body=body)
+    found = replay_evidence(_changed(evidence, _rehashed(records, places[0])))
+    about = [d.seq for d in found.differences if d.about == "decision"]
+    assert about == [place + 1 for place in places]
+
+
+def test_an_audit_that_was_left_out_is_found(ledger: Path) -> None:
+    evidence = read_export(ledger)
+    records = list(evidence.records)
+    place = next(
+        i for i, r in enumerate(records) if r.kind == "audited" and r.body["outcome"] == "report"
+    )
+    renumbered = records[:place] + [replace(r, seq=r.seq - 1) for r in records[place + 1 :]]
+    found = replay_evidence(_changed(evidence, _rehashed(renumbered, place)))
+    assert found.differences[0].seq == place + 1
+    assert "audited" in found.differences[0].expected
+
+
+def test_another_seed_than_the_one_committed_to_is_found(ledger: Path) -> None:
+    evidence = read_export(ledger)
+    assert evidence.secret is not None
+    found = replay_evidence(replace(evidence, secret=(6, evidence.secret[1])))
+    assert [(d.seq, d.about) for d in found.differences] == [(1, "seed")]
+
+
+def test_without_seed_or_payloads_replay_says_what_is_not_shown(ledger: Path) -> None:
+    evidence = read_export(ledger)
+    no_seed = replay(evidence.records, evidence.payloads, None)
+    assert (no_seed.holds, no_seed.decisions) == (True, 0)
+    assert "seed" in no_seed.unproved[0]
+    no_people = replay(evidence.records, None, evidence.secret)
+    assert (no_people.holds, no_people.decisions, no_people.draws) == (True, 0, 8)
+    assert no_people.unproved
+
+
+def test_a_payload_that_was_removed_without_a_record_is_found(ledger: Path) -> None:
+    evidence = read_export(ledger)
+    arrived = [record for record in evidence.records if record.kind == "arrived"][4]
+    gone = arrived.body["people"][0]["digest"]
+    rest = {d: p for d, p in (evidence.payloads or {}).items() if d != gone}
+    found = replay(evidence.records, rest, evidence.secret)
+    assert [(d.seq, d.about) for d in found.differences] == [(arrived.seq, "payload")]
+    assert found.decisions == 12
+    assert found.skipped == 12
+
+
+def test_who_is_erased_wholly_ends_what_is_proved_of_decisions_only(ledger: Path) -> None:
+    evidence = read_export(ledger)
+    records = list(evidence.records)
+    last = next(i for i, record in enumerate(records) if record.kind == "erased")
+    body = {**records[last].body, "digest": None}
+    records[last] = replace(records[last], body=body)
+    found = replay_evidence(_changed(evidence, _rehashed(records, last)))
+    assert found.holds, found.text()
+    assert found.wholly == [("r2", "é2-0")]
+    assert (found.decisions, found.skipped, found.draws) == (3, 21, 8)
+    assert "not recomputed" in found.text()
+
+
+def test_a_receipt_of_another_docket_says_nothing(ledger: Path) -> None:
+    evidence = read_export(ledger)
+    given = Receipt("other", evidence.records[3].head)
+    assert verify(evidence, given).finding == "another docket"

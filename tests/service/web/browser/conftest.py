@@ -1,0 +1,168 @@
+"""A browser, and a stage: rendered pages behind the real content security policy, on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from likewise.service.web.rendering import POLICY
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+    from tests.service.web.conftest import Samples
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+@dataclass
+class Stage:
+    """A server of sample pages that remembers one member's flags, as the real one would."""
+
+    samples: Samples
+    pages: dict[str, str]
+    flags: dict[str, str] = field(default_factory=dict)
+    status: str = "asked"
+    refuse: str = ""
+    posts: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    url: str = ""
+
+    def reset(self) -> None:
+        """Forget everything."""
+        self.flags.clear()
+        self.posts.clear()
+        self.status = "asked"
+        self.refuse = ""
+
+    def review(self, place: int) -> str:
+        """The round as it stands."""
+        pairs = [f"{pair.over}.{pair.under}" for pair in self.samples.review().pairs]
+        flags = {pairs.index(key): reason for key, reason in self.flags.items()}
+        return self.samples.shown(self.samples.review(flags, status=self.status), place)
+
+    def get(self, path: str, query: dict[str, str]) -> tuple[int, str, bytes]:
+        """Status, kind and content of a page or file."""
+        if path.startswith("/static/"):
+            name = path.removeprefix("/static/")
+            content = (
+                files("likewise.service.web").joinpath("static", *name.split("/")).read_bytes()
+            )
+            return 200, KINDS[Path(name).suffix], content
+        if path == "/dashboard/loans/data":
+            data = asdict(self.samples.metrics(241))
+            return 200, "application/json", json.dumps(data).encode()
+        if path.startswith("/console/rounds/"):
+            text = self.review(int(query.get("pair", "1")))
+        elif path.startswith("/page/"):
+            text = self.pages[path.removeprefix("/page/")]
+        else:
+            fresh = path == "/dashboard/loans/"
+            text = self.samples.dashboard(241) if fresh else self.pages["awaiting"]
+        return 200, "text/html; charset=utf-8", text.encode()
+
+    def post(self, path: str, form: dict[str, str]) -> str:
+        """Do what a form asks, and say where to go next; empty where it is refused."""
+        verb = path.rsplit("/", 1)[1]
+        self.posts.append((verb, form))
+        if self.refuse:
+            return self.refuse if self.refuse.startswith("/") else ""
+        if verb == "flag":
+            self.flags[form["pair"]] = form["reason"]
+        elif verb == "unflag":
+            self.flags.pop(form["pair"], None)
+        elif verb in {"done", "reopen"}:
+            self.status = "waiting" if verb == "done" else "asked"
+            return "/console/" if verb == "done" else path.removesuffix("/reopen")
+        return f"{path.rsplit('/', 1)[0]}?pair={form['place']}#pair"
+
+
+def handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
+    """The stage behind HTTP."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def response(self, status: int, headers: dict[str, str], content: bytes = b"") -> None:
+            self.send_response(status)
+            for name, value in {"Content-Security-Policy": POLICY, **headers}.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
+            status, kind, content = stage.get(parts.path, query)
+            self.response(status, {"Content-Type": kind, "Cache-Control": "no-store"}, content)
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            form = {k: v[-1] for k, v in parse_qs(body, keep_blank_values=True).items()}
+            if target := stage.post(self.path, form):
+                self.response(303, {"Location": target})
+            else:
+                kind = {"Content-Type": "text/html; charset=utf-8"}
+                self.response(409, kind, stage.pages["problem"].encode())
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    return Handler
+
+
+@pytest.fixture(scope="session")
+def served(samples: Samples, hostile: Samples) -> Iterator[Stage]:
+    bad = {f"hostile-{name}": page for name, page in hostile.pages().items()}
+    stage = Stage(samples, {**samples.pages(), **bad})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(stage))
+    stage.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield stage
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def stage(served: Stage) -> Stage:
+    served.reset()
+    return served
+
+
+# Not for the whole session: while it runs, asyncio.run would be refused in other tests.
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    required = os.environ.get("LIKEWISE_BROWSER") == "required"
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        if required:
+            raise
+        pytest.skip("playwright is not installed")
+    if not CHROMIUM.exists():
+        if required:
+            pytest.fail(f"LIKEWISE_BROWSER=required, but there is no {CHROMIUM}")
+        pytest.skip(f"there is no {CHROMIUM}; install Debian's chromium to run the browser tests")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield started
+        started.close()

@@ -1,0 +1,131 @@
+"""Every page in a real browser: readable by everybody, no errors, nothing from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+    from tests.service.web.browser.conftest import Stage
+
+SIZES = {"phone": (375, 740), "desktop": (1280, 800)}
+
+
+class Watch:
+    """What goes wrong on a page while it is looked at."""
+
+    def __init__(self, page: Page, home: str) -> None:
+        self.wrong: list[str] = []
+        page.on("console", lambda said: self.wrong.append(f"console: {said.text}"))
+        page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
+        page.on("request", lambda asked: self._asked(asked.url, home))
+        page.on("requestfailed", lambda asked: self._failed(asked.url, asked.failure))
+        page.on("dialog", lambda dialog: self.wrong.append(f"dialog: {dialog.message}"))
+
+    def _asked(self, url: str, home: str) -> None:
+        if not url.startswith((home, "data:")):
+            self.wrong.append(f"request: {url}")
+
+    def _failed(self, url: str, why: str | None) -> None:
+        # A page that is left takes its open requests with it.
+        if why != "net::ERR_ABORTED":
+            self.wrong.append(f"failed: {url} {why}")
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=list(SIZES))
+def context(
+    request: pytest.FixtureRequest, scheme: str, browser: Browser
+) -> Iterator[BrowserContext]:
+    width, height = SIZES[request.param]
+    made = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if scheme == "dark" else "light",
+        reduced_motion="reduce",
+    )
+    yield made
+    made.close()
+
+
+def test_pages_are_accessible_and_stay_at_home(
+    context: BrowserContext, stage: Stage, request: pytest.FixtureRequest
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+
+    found: dict[str, list[str]] = {}
+    page = context.new_page()
+    watch = Watch(page, stage.url)
+    # Hostile people differ from others by the length of their words, not by colours.
+    hostile = request.node.callspec.id in {"phone-light", "desktop-dark"}
+    for name in stage.pages:
+        if name.startswith("hostile") and not hostile:
+            continue
+        watch.wrong.clear()
+        page.goto(f"{stage.url}/page/{name}")
+        if "dashboard" in name:
+            page.wait_for_selector(".u-over")
+        for details in page.query_selector_all("details:not([open]) > summary"):
+            details.click()
+        violations = Axe().run(page).response["violations"]
+        wrong = watch.wrong + [
+            f"{v['impact']}: {v['id']}: {v['nodes'][0]['html'][:160]}"
+            for v in violations
+            if v["impact"] in {"serious", "critical"}
+        ]
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        if wide > 0:
+            wrong.append(f"{wide} px wider than the window")
+        if wrong:
+            found[name] = wrong
+    assert found == {}
+
+
+def test_the_policy_is_in_force(browser: Browser, stage: Stage) -> None:
+    # Otherwise the test above would pass whatever the pages do.
+    page = browser.new_page()
+    watch = Watch(page, stage.url)
+    page.goto(f"{stage.url}/page/awaiting")
+    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<p style=\"color: red\">')")
+    assert [text for text in watch.wrong if "Content Security Policy" in text]
+    page.close()
+
+
+def test_the_dashboard_keeps_itself_fresh(browser: Browser, stage: Stage) -> None:
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    watch = Watch(page, stage.url)
+    page.clock.install()
+    page.goto(f"{stage.url}/page/dashboard")
+    rounds = page.locator('[data-tile="rounds"] .tile-value')
+    page.wait_for_selector(".u-over")
+    assert rounds.inner_text() == "240"
+    assert page.locator(".u-over").count() == 4
+    label = page.locator('[data-chart="error"] .plot').get_attribute("aria-label") or ""
+    assert label.startswith("Error on known labels: 0.35")
+    assert page.locator('[data-chart="reports"] details tbody tr').count() == 12
+
+    with (
+        page.expect_response("**/dashboard/loans/data"),
+        page.expect_response("**/dashboard/loans/"),
+    ):
+        page.clock.fast_forward(10_500)
+    page.wait_for_function(
+        "() => document.querySelector('[data-tile=rounds] dd').textContent === '241'"
+    )
+    page.get_by_role("button", name="Pause updates").click()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.clock.fast_forward(60_000)
+    assert asked == []
+    assert page.get_by_role("button", name="Pause updates").get_attribute("aria-pressed") == "true"
+    page.get_by_role("button", name="Copy").click()
+    page.wait_for_function("() => document.getElementById('copied').textContent !== ''")
+    assert rounds.inner_text() == "241"
+    assert watch.wrong == []
+    page.close()

@@ -1,0 +1,236 @@
+"""A small docket as the pages see it: eight people, seven pairs, and hostile ones of the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from likewise.service.api.responses import (
+    DocketResponse,
+    DocketSummary,
+    ReceiptResponse,
+    RoundSummary,
+)
+from likewise.service.api.review_responses import (
+    AgreementResponse,
+    ConsistencyResponse,
+    Fact,
+    MemberMetrics,
+    MetricsResponse,
+    MyObjection,
+    ReportedPair,
+    ReviewPair,
+    ReviewPerson,
+    ReviewResponse,
+    ReviewSummary,
+    Series,
+)
+from likewise.service.web.rendering import PageContext, render
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"\' onmouseover="alert(2)',
+    "{{ 7 * 7 }}{% raise %}",
+    "عبد الله بن \u202eمحمد",
+    "👩🏽‍⚖️ 🏳️‍🌈 judge",
+    "Wolfeschlegelsteinhausenbergerdorff" * 6,
+    "</textarea></title><img src=x onerror=alert(3)>",
+    "&lt;b&gt; & so on",
+)
+ROWS = (
+    (0.82, "712", "24 % of income", "car", "6 years", "no"),
+    (0.51, "698", "26 % of income", "home", "6 years", "no"),
+    (0.27, "690", "25 % of income", "car", "5 years", "no"),
+    (0.62, "655", "41 % of income", "home", "11 years", "no"),
+    (0.31, "655", "38 % of income", "home", "2 years", "yes"),
+    (0.74, "760", "12 % of income", "car", "9 years", "no"),
+    (0.004, "540", "63 % of income", "home", "1 year", "yes"),
+    (0.45, "610", "33 % of income", "car", "3 years", "no"),
+)
+TITLES = ("Bureau score", "Debt", "Purpose", "Time in the job", "Missed a payment")
+PAIRS = ((0, 6), (0, 2), (0, 4), (5, 2), (5, 4), (0, 7), (3, 4))  # largest gap first
+KEY = "5f2a" * 8
+RECEIPT = ReceiptResponse("loans", 5120, "9f2c" * 16, "likewise-receipt/1:loans:5120:9f2c")
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Responses for every page, about ordinary or hostile people."""
+
+    word: Callable[[str, int], str]
+    page: PageContext
+
+    def people(self) -> list[ReviewPerson]:
+        return [
+            ReviewPerson(
+                self.word(f"p{i + 1}", i),
+                chance,
+                [
+                    Fact(f"f{j}", self.word(TITLES[j], j), self.word(value, i + j))
+                    for j, value in enumerate(values)
+                ],
+                erased=False,
+            )
+            for i, (chance, *values) in enumerate(ROWS)
+        ]
+
+    def review(self, flags: dict[int, str] | None = None, **changes: Any) -> ReviewResponse:
+        """One review; ``flags`` are places of pairs with reasons."""
+        people, flags = self.people(), flags or {}
+        pairs = [
+            ReviewPair(
+                people[over].id, people[under].id, ROWS[over][0] - ROWS[under][0],
+                [f"f{j}" for j in range(5) if ROWS[over][j + 1] != ROWS[under][j + 1]],
+                place in flags,
+            )
+            for place, (over, under) in enumerate(PAIRS)
+        ]  # fmt: skip
+        mine = [
+            MyObjection(pairs[place].over, pairs[place].under, reason or None)
+            for place, reason in flags.items()
+        ]
+        made = ReviewResponse(
+            KEY, 12, "asked", "2026-11-14T18:00:00Z", "2026-11-15T18:00:00Z", None, False, 2000,
+            people, pairs, mine, None, [], RECEIPT,
+        )  # fmt: skip
+        return replace(made, **changes)
+
+    def flagged(self, **changes: Any) -> ReviewResponse:
+        return self.review({1: self.word("Same score and debt.", 6)}, **changes)
+
+    def ended(self, flags: dict[int, str], **changes: Any) -> ReviewResponse:
+        ended = {"status": "closed", "ended": "2026-11-14T18:00:00Z", "outcome": "quiet"}
+        return self.review(flags, **{**ended, **changes})
+
+    def waiting(self) -> list[ReviewSummary]:
+        asked, due = "2026-11-14T18:00:00Z", "2026-11-15T18:00:00Z"
+        return [
+            ReviewSummary(KEY, 12, "asked", 8, 7, 0, asked, due, None),
+            ReviewSummary("77c0" * 8, 13, "asked", 8, 1, 1, asked, due, None),
+            ReviewSummary("0d11" * 8, 11, "waiting", 6, 4, 2, asked, None, None),
+        ]
+
+    def past(self) -> list[ReviewResponse]:
+        plain = self.review()
+        one = ReportedPair(plain.pairs[1].over, plain.pairs[1].under, mine=True, decisive=True)
+        reason = self.word("Same debts.", 6)
+        return [
+            self.ended({1: reason, 3: ""}, number=10, outcome="report", reported=[one]),
+            self.ended({}, number=9),
+            self.ended({2: self.word("", 0)}, number=8, outcome="unaudited"),
+            self.ended({}, number=7, status="missed"),
+        ]
+
+    def metrics(self, rounds: int = 240) -> MetricsResponse:
+        word, at = self.word, list(range(1, rounds + 1))
+        return MetricsResponse(
+            docket="loans", at="2026-11-15T06:00:00Z", shadow=False, rounds=rounds,
+            people=8 * rounds, open=3, in_audit=2, oldest_open_seconds=93_000.0,
+            reports=rounds // 5, quiet=0, unaudited=0, labels=1894, missing=26, overrides=4,
+            error=0.3521, score_error=0.4, lam=0.15, sensitivity=0.3, window=1000,
+            largest_gaps=[],
+            agreement=AgreementResponse(0.612, 9, 9, 18, 4),
+            consistency=ConsistencyResponse(None, 0, 0, 0),
+            members=[
+                MemberMetrics(word("Ethicist", 3), True, 200, 198, 2, 61, 31, 5, 0.92),
+                MemberMetrics(word("Banker", 5), True, 180, 168, 12, 22, 6, 0, None),
+                MemberMetrics(word("Former judge", 4), False, 40, 39, 1, 9, 2, 2, 0.8),
+            ],
+            series=Series(
+                at,
+                ["2026-11-14T06:00:00Z"] * rounds,
+                [int(i**0.8 / 1.7) for i in at],
+                [None if i < 6 else 0.34 + 0.3 / math.sqrt(i) for i in at],
+                [0.35 + 0.3 * abs(math.sin(i * 1.7)) for i in at],
+                [0.9 * i**-0.3 + 0.15 * (i % 7 == 3) for i in at],
+            ),
+            recorded="2026-11-15T05:58:12Z",
+            receipt=RECEIPT,
+        )  # fmt: skip
+
+    def docket(self) -> DocketResponse:
+        return DocketResponse(
+            name="loans", title=self.page.title, shadow=False, notice=None, features=[], k=8,
+            alpha=0.3, feedback="full", members=[], quorum=1, deadline=None, seed_commitment="",
+            rule=self.word("veto(ethicist) or at_least(80%)", 0), receipt=RECEIPT,
+        )  # fmt: skip
+
+    def rounds(self) -> list[RoundSummary]:
+        opened, due = "2026-11-14T04:10:00Z", "2026-11-15T18:00:00Z"
+        name, other = self.word("r238", 0), self.word("r240", 5)
+        return [
+            RoundSummary(name, 238, "in audit", 8, opened, opened, due, None, 8, None, 2, 1),
+            RoundSummary(other, 240, "in audit", 8, opened, opened, None, None, 8, None, 2, 0),
+        ]
+
+    def dashboard(self, number: int = 240, **changes: Any) -> str:
+        page = replace(self.page, base="/dashboard/loans", who=self.word("operator", 1))
+        values = {"metrics": self.metrics(number), "rounds": self.rounds(), **changes}
+        return render("dashboard/dashboard.html", page, docket=self.docket(), **values)
+
+    def shown(self, review: ReviewResponse, position: int = 1) -> str:
+        return render("console/review.html", self.page, review=review, position=position)
+
+    def pages(self) -> dict[str, str]:
+        """Every page there is, rendered."""
+        page, nobody = self.page, replace(self.page, who="", receipt="")
+        sentence = self.word("Nothing was changed. Go back to see which rounds are open.", 6)
+        refused = self.word("This token is unknown. Paste it again.", 0)
+        dockets = [DocketSummary("loans", self.page.title, True), DocketSummary("a", "A", False)]
+        closed = self.past()[0]
+        nothing = replace(self.metrics(0), members=[], oldest_open_seconds=None)
+        return {
+            "sign-in": render("sign_in.html", nobody, problem=""),
+            "sign-in-refused": render("sign_in.html", nobody, problem=refused),
+            "awaiting": render("console/awaiting.html", page, reviews=self.waiting()),
+            "awaiting-none": render("console/awaiting.html", page, reviews=[]),
+            "review": self.shown(self.review()),
+            "review-flagged": self.shown(self.flagged(), 2),
+            "review-done": self.shown(self.flagged(status="waiting"), 7),
+            "review-closed": self.shown(closed, 2),
+            "review-erased": self.shown(self.erased()),
+            "review-no-pair": self.shown(self.review(pairs=[])),
+            "history": render("console/history.html", page, reviews=self.past(), older=7),
+            "history-none": render("console/history.html", page, reviews=[], older=None),
+            "problem": render(
+                "problem.html", page, status=409, title=self.word("This round has closed", 0),
+                sentence=sentence, way_out="/console/", label="Back to the beginning",
+            ),
+            "dockets": render("dashboard/dockets.html", page, dockets=dockets),
+            "dashboard": self.dashboard(),
+            "dashboard-none": self.dashboard(0, metrics=nothing, rounds=[]),
+        }  # fmt: skip
+
+    def erased(self) -> ReviewResponse:
+        """The first person of the first pair was erased."""
+        plain = self.review()
+        gone = replace(plain.people[0], features=[], erased=True)
+        return replace(plain, people=[gone, *plain.people[1:]])
+
+
+def made(word: Callable[[str, int], str]) -> Samples:
+    """Samples whose every text has been through ``word``."""
+    page = PageContext(
+        base="/console", csrf="c5rf", title=word("Car and home loans", 1), who=word("Ethicist", 4),
+        receipt=RECEIPT.text, now="2026-11-15T06:00:00Z",
+    )  # fmt: skip
+    return Samples(word, page)
+
+
+@pytest.fixture(scope="session")
+def samples() -> Samples:
+    return made(lambda text, _: text)
+
+
+@pytest.fixture(scope="session")
+def hostile() -> Samples:
+    return made(lambda text, place: HOSTILE[place % len(HOSTILE)] if text else "")
+
+
+@pytest.fixture(scope="session")
+def hostile_words() -> tuple[str, ...]:
+    return HOSTILE

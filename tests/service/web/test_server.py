@@ -1,0 +1,279 @@
+"""The pages of a running server: who may see which, whose form it is, cookies and headers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from tests.service.conftest import Start
+from tests.service.live import PATIENCE, Live, people
+
+from likewise.service.clock import later, now
+from likewise.service.dockets.docket import Docket
+from likewise.service.settings import REASON_LIMIT
+from likewise_client.errors import Refused
+
+POLICY = "default-src 'none'; script-src 'self'"
+REVIEW = "0" * 32
+
+# Page, and the roles that may see it; others are refused, anonymous callers sent to sign in.
+PAGES = {
+    "/console/": {"auditor"},
+    "/console/history": {"auditor"},
+    f"/console/rounds/{REVIEW}": {"auditor"},
+    "/dashboard/": {"operator", "regulator"},
+    "/dashboard/loans/": {"operator", "regulator"},
+    "/dashboard/loans/data": {"operator", "regulator"},
+    "/dashboard/loans/ledger.jsonl": {"operator", "regulator"},
+    "/dashboard/loans/ledger.csv": {"operator", "regulator"},
+}
+FORMS = {
+    **{f"/console/rounds/{REVIEW}/{act}": {"auditor"} for act in ("flag", "unflag", "done")},
+    f"/console/rounds/{REVIEW}/reopen": {"auditor"},
+    "/console/sign-out": {"auditor"},
+    "/dashboard/loans/sign-out": {"operator", "regulator"},
+}
+
+
+@contextmanager
+def browse(live: Live, who: str | None = None) -> Iterator[httpx.Client]:
+    """A browser without JavaScript, signed in or not."""
+    with httpx.Client(base_url=live.address, timeout=PATIENCE) as made:
+        if who is not None:
+            form = {"csrf": field(made.get("/console/sign-in").text), "token": live.tokens[who]}
+            assert made.post("/console/sign-in", data=form).status_code == 303
+        yield made
+
+
+def field(html: str) -> str:
+    found = re.search(r'name="csrf" value="([^"]+)"', html)
+    assert found is not None
+    return found[1]
+
+
+@pytest.fixture(params=[None, "auditor", "operator", "regulator"], ids=str)
+def reader(
+    request: pytest.FixtureRequest, shared: Live
+) -> Iterator[tuple[str | None, httpx.Client]]:
+    with browse(shared, request.param) as made:
+        yield request.param, made
+
+
+def test_every_page_against_everybody(reader: tuple[str | None, httpx.Client]) -> None:
+    who, browser = reader
+    for path, allowed in PAGES.items():
+        response = browser.get(path)
+        if who is None:
+            assert (response.status_code, response.headers["location"]) == (303, "/console/sign-in")
+        elif who not in allowed:
+            assert response.status_code == 403, path
+            assert "Sign in with another token" in response.text
+        else:
+            assert response.status_code in (200, 303, 404), path
+        if "text/html" in response.headers.get("content-type", ""):
+            assert response.headers["content-security-policy"].startswith(POLICY)
+            assert response.headers["cache-control"] == "no-store"
+
+
+def test_every_form_against_everybody(reader: tuple[str | None, httpx.Client]) -> None:
+    """Without its csrf field no form is taken, whoever sends it."""
+    who, browser = reader
+    for path, allowed in FORMS.items():
+        response = browser.post(path, data={"csrf": "guessed"})
+        if who is None:
+            assert (response.status_code, response.headers["location"]) == (303, "/console/sign-in")
+        else:
+            assert response.status_code == 403, path
+            said = "not of your session" if who in allowed else "Sign in with another token"
+            assert said in response.text
+
+
+def test_an_auditor_of_another_docket_sees_nothing_of_this_one(shared: Live) -> None:
+    with browse(shared, "regulator-other") as browser:
+        assert browser.get("/dashboard/loans/").status_code == 403
+        assert browser.get("/dashboard/").headers["location"] == "/dashboard/other/"
+
+
+def test_a_programs_token_opens_no_page(shared: Live) -> None:
+    with httpx.Client(base_url=shared.address, timeout=PATIENCE) as browser:
+        form = {"csrf": field(browser.get("/console/sign-in").text)}
+        response = browser.post("/console/sign-in", data={**form, "token": shared.tokens["client"]})
+        assert response.status_code == 403
+        assert "a program" in response.text
+
+
+@pytest.mark.parametrize("token", ["", "lw_auditor_" + "A" * 43, "<script>alert(1)</script>"])
+def test_an_unknown_token_is_told_so_and_not_repeated(shared: Live, token: str) -> None:
+    with httpx.Client(base_url=shared.address, timeout=PATIENCE) as browser:
+        form = {"csrf": field(browser.get("/console/sign-in").text), "token": token}
+        response = browser.post("/console/sign-in", data=form)
+        assert response.status_code == 401
+        assert "not known" in response.text
+        assert token == "" or token not in response.text
+
+
+def test_a_form_from_another_site_is_refused(shared: Live) -> None:
+    with browse(shared, "auditor") as browser:
+        form = {"csrf": field(browser.get("/console/").text)}
+        response = browser.post(
+            "/console/sign-out", data=form, headers={"Origin": "https://elsewhere.example"}
+        )
+        assert response.status_code == 403
+        assert browser.get("/console/").status_code == 200, "nobody was signed out"
+
+
+def test_a_sign_in_form_of_another_browser_is_refused(shared: Live) -> None:
+    with (
+        httpx.Client(base_url=shared.address, timeout=PATIENCE) as one,
+        httpx.Client(base_url=shared.address, timeout=PATIENCE) as other,
+    ):
+        form = {"csrf": field(one.get("/console/sign-in").text), "token": shared.tokens["auditor"]}
+        other.get("/console/sign-in")
+        assert other.post("/console/sign-in", data=form).status_code == 403
+
+
+def test_cookies_are_hidden_from_scripts_and_other_sites(shared: Live) -> None:
+    with httpx.Client(base_url=shared.address, timeout=PATIENCE) as browser:
+        page = browser.get("/console/sign-in")
+        form = {"csrf": field(page.text), "token": shared.tokens["auditor"]}
+        response = browser.post("/console/sign-in", data=form)
+        plain = response.headers.get_list("set-cookie")
+        secure = browser.get("/console/sign-in", headers={"X-Forwarded-Proto": "https"})
+    for cookie in (*page.headers.get_list("set-cookie"), plain[0]):
+        assert "HttpOnly" in cookie
+        assert "SameSite=strict" in cookie
+    assert "Secure" in secure.headers["set-cookie"]
+
+
+def test_behind_a_proxy_with_tls_cookies_are_encrypted_and_forms_are_taken(start: Start) -> None:
+    live = start(public_url="https://likewise.example")
+    with httpx.Client(base_url=live.address, timeout=PATIENCE) as browser:
+        page = browser.get("/console/sign-in")
+        assert "Secure" in page.headers["set-cookie"]
+        kept = {"Cookie": page.headers["set-cookie"].split(";")[0]}
+        form = {"csrf": field(page.text), "token": live.tokens["auditor"]}
+        ours = {**kept, "Origin": "https://likewise.example"}
+        assert browser.post("/console/sign-in", data=form, headers=ours).status_code == 303
+
+
+def test_signing_out_ends_the_session_everywhere(shared: Live) -> None:
+    with browse(shared, "auditor") as browser:
+        cookie = browser.cookies["likewise_session"]
+        form = {"csrf": field(browser.get("/console/").text)}
+        assert browser.post("/console/sign-out", data=form).status_code == 303
+        kept = {"Cookie": f"likewise_session={cookie}"}
+        assert shared.http.get("/console/", headers=kept).status_code == 303
+
+
+def test_a_review_without_javascript(live: Live) -> None:
+    """On both databases: flag, save a reason, take it back, be done, and see what became of it."""
+    bank, bob = live.client("client"), live.client("auditor-bob")
+    opened = bank.open_round("loans", people(1, 3))
+    with browse(live, "auditor") as browser:
+        waiting = browser.get("/console/").text
+        found = re.search(r"/console/rounds/([0-9a-f]{32})", waiting)
+        assert found is not None
+        where = found[0]
+        page = browser.get(where).text
+        assert "% " in page or "%" in page
+        csrf = field(page)
+        pair = re.search(r'name="pair" value="([^"]+)"', page)
+        assert pair is not None
+        form = {"csrf": csrf, "pair": pair[1], "place": "1"}
+        for reason in ("", "similar <b>debts</b>"):
+            response = browser.post(f"{where}/flag", data={**form, "reason": reason})
+            assert response.headers["location"] == f"{where}?pair=1#pair"
+        assert "similar &lt;b&gt;debts&lt;/b&gt;" in browser.get(where).text
+        assert browser.post(f"{where}/unflag", data=form).status_code == 303
+        assert browser.post(f"{where}/flag", data={**form, "reason": "similar"}).status_code == 303
+        assert browser.post(f"{where}/done", data={"csrf": csrf}).status_code == 303
+        assert browser.post(f"{where}/reopen", data={"csrf": csrf}).status_code == 303
+        assert browser.post(f"{where}/done", data={"csrf": csrf}).status_code == 303
+        assert bank.round("loans", opened.id).outcome is None
+        review = bob.reviews("loans")[0]
+        bob.done("loans", review.id)
+        assert bank.round("loans", opened.id).outcome == "report"
+        past = browser.get("/console/history").text
+        assert "Reported" in past
+        late = browser.post(f"{where}/flag", data={**form, "reason": ""})
+        assert late.status_code == 409
+        assert "closed" in late.text
+
+
+@pytest.fixture
+def ahead(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds by which the clocks of dockets that are opened from now on go ahead."""
+    seconds = [0.0]
+    defaults = (lambda: later(now(), seconds[0]), REASON_LIMIT)
+    monkeypatch.setattr(Docket.__init__, "__defaults__", defaults)
+    return seconds
+
+
+def test_the_dashboard_grows_older_without_a_record(start: Start, ahead: list[float]) -> None:
+    live = start()
+    live.client("client").open_round("loans", people())
+    with browse(live, "operator") as browser:
+        assert "oldest open for less than a minute" in browser.get("/dashboard/loans/").text
+        ahead[0] = 7200.0
+        assert "oldest open for 2 hours" in browser.get("/dashboard/loans/").text
+
+
+def test_history_says_when_a_round_closed(start: Start, ahead: list[float]) -> None:
+    live = start()
+    live.client("client").open_round("loans", people())
+    ahead[0] = 3600.0
+    for member in (live.client("auditor"), live.client("auditor-bob")):
+        member.done("loans", member.reviews("loans")[0].id)
+    audited = next(r for r in live.client("operator").ledger("loans") if r.kind == "audited")
+    [review] = live.client("auditor").reviews("loans", status="closed")
+    assert (review.ended, review.asked < audited.at) == (audited.at, True)
+    with browse(live, "auditor") as browser:
+        assert f'Closed <time datetime="{audited.at}">' in browser.get("/console/history").text
+
+
+def test_a_reason_may_be_as_long_as_the_setting_says(start: Start) -> None:
+    live = start(reason_limit=5_000)
+    live.client("client").open_round("loans", people())
+    ann, bob = live.client("auditor"), live.client("auditor-bob")
+    [review] = ann.reviews("loans")
+    pair = ann.review("loans", review.id).pairs[0]
+    ann.object_to("loans", review.id, (pair.over, pair.under), "x" * 5_000)
+    assert ann.review("loans", review.id).reason_limit == 5_000
+    for length in (5_001, 20_000):
+        with pytest.raises(Refused, match="5000 characters"):
+            ann.object_to("loans", review.id, (pair.over, pair.under), "x" * length)
+    with browse(live, "auditor-bob") as browser:
+        where = f"/console/rounds/{bob.reviews('loans')[0].id}"
+        page = browser.get(where).text
+        assert 'maxlength="5000"' in page
+        named = re.search(r'name="pair" value="([^"]+)"', page)
+        assert named is not None
+        form = {"csrf": field(page), "pair": named[1], "place": "1"}
+        assert browser.post(f"{where}/flag", data={**form, "reason": "y" * 4_999}).is_redirect
+        long = browser.post(f"{where}/flag", data={**form, "reason": "y" * 5_001})
+        assert (long.status_code, "5000 characters" in long.text) == (422, True)
+
+
+@pytest.mark.parametrize("path", ["/console", "/dashboard", "/dashboard/loans"])
+def test_an_address_without_its_slash_leads_to_the_page(shared: Live, path: str) -> None:
+    response = shared.http.get(path)
+    assert (response.status_code, response.headers["location"]) == (308, f"{path}/")
+
+
+def test_signing_in_again_ends_the_session_before(shared: Live) -> None:
+    with browse(shared, "auditor") as browser:
+        old = browser.cookies["likewise_session"]
+        form = {"csrf": field(browser.get("/console/sign-in").text)}
+        token = shared.tokens["operator"]
+        assert browser.post("/console/sign-in", data={**form, "token": token}).status_code == 303
+        kept = {"Cookie": f"likewise_session={old}"}
+        assert shared.http.get("/console/", headers=kept).status_code == 303
+
+
+def test_static_files_are_served_and_nothing_else(shared: Live) -> None:
+    assert shared.http.get("/static/likewise.css").status_code == 200
+    for path in ("/static/../app.py", "/static/%2e%2e/app.py", "/static/none.js", "/nowhere"):
+        assert shared.http.get(path).status_code == 404
