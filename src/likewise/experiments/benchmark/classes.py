@@ -12,7 +12,7 @@ from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, Listed, Segments, Staircases
 from likewise.schema import Feature, FeatureSchema, People
 
-__all__ = ["Table", "grid", "random_table", "segments"]
+__all__ = ["Kinds", "Table", "grid", "random_table", "segments"]
 
 
 class Table(Listed):
@@ -42,6 +42,38 @@ class Table(Listed):
     def from_spec(cls, spec: Mapping[str, Any]) -> Table:
         """Refuse: it is never saved."""
         raise LikewiseError(f"A benchmark's table is not read from a file; got {dict(spec)}.")
+
+
+class Kinds(Listed):
+    """A list by its predictions on some kinds of people, shape (N, kinds).
+
+    The first ``points`` kinds are the separating set.
+
+    >>> Kinds(np.array([[0, 0, 1], [0, 1, 0], [1, 1, 1]]), 2)
+    Kinds(3 hypotheses, 2 separators)
+    """
+
+    def __init__(self, table: Bits, points: int) -> None:
+        self.table = np.ascontiguousarray(table.T, dtype=np.uint8)
+        schema = FeatureSchema((Feature("kind", "integer", 0, len(self.table) - 1),))
+        super().__init__(schema, separating=schema.people(np.arange(points)[:, None]))
+
+    def predictions(self, people: People) -> Bits:
+        """The rows of the people's kinds."""
+        return np.asarray(self.table[people.column("kind").astype(np.int64)])
+
+    def describe(self, code: IntArray) -> str:
+        """The place in the list."""
+        return f"hypothesis {int(code[0])}"
+
+    def spec(self) -> dict[str, Any]:
+        """The table, which tells the class apart from others."""
+        return {"class": "kinds", "table": self.table.T.tolist(), "points": self.separators}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Kinds:
+        """Read the table."""
+        return cls(np.array(spec["table"], dtype=np.uint8), spec["points"])
 
 
 def random_table(size: int, points: int, seed: int = 1) -> Table:
