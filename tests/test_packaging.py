@@ -33,6 +33,8 @@ HOMES = {
     "matplotlib": {"experiments/canvas.py"},
     "numba": {"oracles/engines/compiled/compilation.py"},
     "scipy": {"evaluation/solver.py"},
+    "torch": {"oracles/engines/gpu/libraries.py"},
+    "triton": {"oracles/engines/gpu/libraries.py"},
 }
 # Packages that need numpy alone, as a library does.
 CORE = (
@@ -102,12 +104,13 @@ def test_the_core_imports_nothing_but_numpy() -> None:
 
 def test_the_extras_are_those_that_the_messages_name() -> None:
     names = {
-        extra: tuple(sorted(re.split(r"[\[>=<]", wanted)[0] for wanted in listed))
+        extra: tuple(sorted(re.split(r"[\[>=<;]", wanted)[0] for wanted in listed))
         for extra, listed in PROJECT["optional-dependencies"].items()
     }
     for extra, libraries in EXTRAS.items():
         assert names[extra] == libraries
-    every = ",".join(name for name in names if name != "all")
+    # A GPU is not everybody's.
+    every = ",".join(name for name in names if name not in ("all", "gpu"))
     assert PROJECT["optional-dependencies"]["all"] == [f"likewise[{every}]"]
 
 

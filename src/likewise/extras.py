@@ -14,6 +14,7 @@ __all__ = ["EXTRAS", "MissingLibraryError", "missing", "need"]
 
 EXTRAS = {
     "fast": ("numba",),
+    "gpu": ("torch", "triton"),
     "study": ("jinja2", "joblib", "matplotlib", "scipy"),
 }
 
