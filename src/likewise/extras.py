@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from likewise.errors import LikewiseError
 
-__all__ = ["EXTRAS", "MissingLibraryError", "missing", "need"]
+__all__ = ["EXTRAS", "MissingGpuError", "MissingLibraryError", "missing", "need"]
 
 EXTRAS = {
     "fast": ("numba",),
@@ -21,6 +21,10 @@ EXTRAS = {
 
 class MissingLibraryError(LikewiseError, ImportError):
     """An optional library is not installed, or cannot be imported."""
+
+
+class MissingGpuError(LikewiseError):
+    """There is no GPU that the GPU engine could work on."""
 
 
 def missing(

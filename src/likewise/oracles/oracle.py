@@ -11,7 +11,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from likewise.errors import ParameterError, SlowEngine
-from likewise.extras import MissingLibraryError
+from likewise.extras import MissingGpuError, MissingLibraryError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Noise
@@ -19,7 +19,9 @@ from likewise.validation import as_array, choice, instance, integer
 
 __all__ = ["ENGINES", "Engine", "Oracle", "load_engine"]
 
-ENGINES = ("compiled", "reference")
+ENGINES = ("compiled", "gpu", "reference")
+# The engine that takes over from one whose library, or whose GPU, is not there.
+INSTEAD = {"gpu": "compiled", "compiled": "reference"}
 
 
 class Engine(Protocol):
@@ -38,9 +40,11 @@ class Engine(Protocol):
 
 
 def load_engine(name: str) -> Engine:
-    """The engine of that name; where its library is missing, the reference, and a warning once.
+    """The engine of that name; where it cannot work here, the next one, and a warning once.
 
-    Every engine makes the same draws, so a learner that was saved with one continues with another.
+    Without numba the compiled engine gives way to the reference; without PyTorch, Triton or a GPU
+    the GPU engine gives way to the compiled one. Every engine makes the same draws, so a learner
+    that was saved with one continues with another.
     """
     return _load_engine(choice("engine", name, ENGINES, "They all agree."))
 
@@ -49,13 +53,14 @@ def load_engine(name: str) -> Engine:
 def _load_engine(name: str) -> Engine:
     try:
         return cast(Engine, import_module(f"likewise.oracles.engines.{name}"))
-    except MissingLibraryError as error:
+    except (MissingLibraryError, MissingGpuError) as error:
+        other = INSTEAD[name]
         warnings.warn(
-            f"{error}. Until then the reference engine makes the draws: the same ones, slower.",
+            f"{error}. Until then the {other} engine makes the draws: the same ones, slower.",
             SlowEngine,
             stacklevel=3,
         )
-        return cast(Engine, import_module("likewise.oracles.engines.reference"))
+        return _load_engine(other)
 
 
 @dataclass

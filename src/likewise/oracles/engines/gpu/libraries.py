@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from likewise.errors import LikewiseError
-from likewise.extras import missing
+from likewise.extras import MissingGpuError, missing
 
 try:
     import torch
@@ -16,11 +15,7 @@ try:
 except ImportError as error:
     raise missing("The GPU engine", str(error.name or "torch"), "gpu", error) from error
 
-__all__ = ["GpuError", "device", "interpreted", "kernel", "tl", "torch", "triton"]
-
-
-class GpuError(LikewiseError):
-    """There is no GPU that could do it."""
+__all__ = ["device", "interpreted", "kernel", "name", "tl", "torch", "triton"]
 
 
 def kernel(*changing: str) -> Callable[[Callable[..., Any]], Any]:
@@ -40,8 +35,15 @@ def device() -> Any:
     if interpreted():
         return torch.device("cpu")
     if not torch.cuda.is_available():
-        raise GpuError(
-            "The GPU engine needs an NVIDIA GPU that PyTorch sees; torch.cuda.is_available() says "
-            "there is none. Use the compiled engine: it makes the same draws."
+        raise MissingGpuError(
+            f"The GPU engine needs an NVIDIA GPU, and PyTorch {torch.__version__} sees none here "
+            f"(torch.cuda.is_available() is False). Put one in, or ask for the compiled engine"
         )
     return torch.device("cuda")
+
+
+def name() -> str:
+    """The GPU's name."""
+    if device().type == "cpu":
+        return "none: kernels are interpreted on the CPU"
+    return str(torch.cuda.get_device_name(device()))

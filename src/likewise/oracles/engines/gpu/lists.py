@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -70,6 +71,7 @@ class DeviceList:
         self.table[: self.size, : self.points] = bits
         self.table[: self.size, self.width : self.width + self.points] = bits * BASE
         self.short_costs = torch.empty(self.padded, dtype=torch.int32, device=device())
+        self._in_use = Lock()
         self._space: dict[int, tuple[Any, Any, Any, Any]] = {}
 
     def space(self, rows: int) -> tuple[Any, Any, Any, Any]:
@@ -125,7 +127,10 @@ class DeviceList:
         return choice
 
     def choices(self, costs: Any, noise: Noise, first_draw: int, draws: int) -> Any:
-        """The place in the list of every draw, for costs on the device."""
+        """The place in the list of every draw, for costs on the device.
+
+        One thread at a time: work space is shared.
+        """
         stream = noise.stream
         if noise.scale == 0:
             return torch.full((draws,), int(costs.argmin()), dtype=torch.int64, device=device())
@@ -137,12 +142,13 @@ class DeviceList:
         found = []
         for start in range(0, draws, most):
             size = min(most, draws - start)
-            made = self.draw(
-                costs, scale, round_, seed=stream.seed, copies=noise.copies,
-                purpose=int(stream.purpose), first_draw=first_draw + start, draws=size,
-                every=every,
-            )  # fmt: skip
-            found.append(made.clone())
+            with self._in_use:
+                made = self.draw(
+                    costs, scale, round_, seed=stream.seed, copies=noise.copies,
+                    purpose=int(stream.purpose), first_draw=first_draw + start, draws=size,
+                    every=every,
+                ).clone()  # fmt: skip
+            found.append(made)
         return torch.cat(found) if found else torch.empty(0, dtype=torch.int64, device=device())
 
 
