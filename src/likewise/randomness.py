@@ -50,6 +50,8 @@ class Purpose(IntEnum):
     VIEW = 7
     LOTTERY = 8
     DELAY = 9
+    MIX = 10
+    MIX_DECIDE = 11
 
 
 @lru_cache(maxsize=1024)
@@ -161,7 +163,7 @@ class Stream:
         """
         made: dict[int, tuple[int, int, int, int]] = {}
         for block in {position // 4 for position in positions}:
-            made[block] = philox_once((block, draw, self.round, int(self.purpose)), self.seed)
+            made[block] = philox_once((block, int(draw), self.round, int(self.purpose)), self.seed)
         return [made[position // 4][position % 4] for position in positions]
 
     def below(self, n: int, draw: int = 0) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from likewise.auditing.panel import panel_name
 from likewise.errors import LikewiseError
@@ -107,7 +106,7 @@ def _forgetting(state: State, body: Erased, contents: Contents) -> State:
     plain = Person(body.person, features_of(contents[body.digest]))
     people = tuple(plain if person.id == body.person else person for person in round_.people)
     changed = replace(round_, people=people)
-    return replace(state, open=MappingProxyType({**state.open, body.round: changed}))
+    return replace(state, open=state.open.having(changed))
 
 
 def surrogates_in(bodies: Iterable[Body]) -> dict[tuple[str, str], str | None]:
