@@ -284,7 +284,7 @@ EXAMPLES: dict[str, Call] = {
     "Geometric": call(Geometric, gamma=0.1, theta=0.1),
     "dual_from_spec": call(dual_from_spec, spec={"dual": "additive", "gamma": 0.1}),
     "ExactWeights.with_prior": call(PAIR.with_prior, prior=[0.5, 0.5]),
-    "Segments.with_prior": call(Loans(1).hypotheses().with_prior, prior="flat"),
+    "Segments.with_prior": call(LENDER.with_prior, prior="flat"),
     "misclassification": call(lagrangian.misclassification, policy=[0.5], labels=[1]),
     "unfairness_proxy": call(
         lagrangian.unfairness_proxy, policy=[0.5, 1], estimate=[0.5, 1], report=(1, 0), beta=0.1

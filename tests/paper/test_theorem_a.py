@@ -9,8 +9,6 @@ For every sequence of costs, even one chosen against the policy, surely,
 where the scales do not decrease; the parts of a product have a scale each, and a mixture of players
 pays for its weights and for one of the players. Scales are those of the program, and no policy is
 sampled.
-
-Mutants that were tried, and are caught here: see MUTANTS at the end.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ them:
         ≤  Σ B_t²/(8·tau_t) + tau_T·max ln(1/prior)     (exponential weights)
         ≤  Σ s·B_t²/(2·sigma_t) + A·sigma_T             (Context-FTPL, with π^t integrated; s = 1
                                                          for cells)
-
-Mutants that were tried: see MUTANTS at the end.
 """
 
 from __future__ import annotations

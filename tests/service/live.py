@@ -12,6 +12,8 @@ import sqlalchemy as sa
 from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
 from likewise.service.auth.tokens import create_token
 from likewise.service.dockets.commands.rounds import Applicant, open_docket
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
@@ -92,6 +94,12 @@ def people(number: int = 1, count: int = 2) -> dict[str, dict[str, Any]]:
         }
         for place in range(count)
     }
+
+
+def shown_again(docket: Docket, member: str) -> list[Seat]:
+    """The rounds that a member is being shown again by now."""
+    opened = docket.seating.members[member].opened.values()
+    return [review.seat for review in opened if review.seat.again is not None]
 
 
 @dataclass

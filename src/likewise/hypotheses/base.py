@@ -92,10 +92,6 @@ class HypothesisClass(ABC):
         """The part that each point is in."""
         return np.zeros(len(points), dtype=np.int64)
 
-    def part_of_separators(self) -> IntArray:
-        """The part that each point of the separating set is in."""
-        return self.part_of(self.separating_points())
-
     def nested(self) -> tuple[Nested, ...]:
         """Coarser classes inside this one, and at last the class itself."""
         return (Nested(self, _same, _same),)
@@ -141,7 +137,8 @@ class HypothesisClass(ABC):
 class GibbsPolicy(ABC):
     """π(h) ∝ prior(h)·exp(−cost(h)/temperature), as integer weights, ready to be asked.
 
-    Both methods must speak of exactly the same policy; see :mod:`likewise.hypotheses.weights`.
+    Both methods must speak of the same policy, up to the class's ``cut``; see
+    :mod:`likewise.hypotheses.weights`.
     """
 
     @abstractmethod

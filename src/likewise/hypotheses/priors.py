@@ -3,8 +3,8 @@
 The prior belongs to the class, since only the class knows which of its hypotheses are simple. By
 default it goes from *coarse to fine*: half of it on the constants, to which nobody can object, the
 rest on the other hypotheses, those that tell few people apart before those that tell many apart.
-Learning then starts with a policy that no panel reports, and need not wait for a large class to
-wear off: the regret to h grows with ln(1/prior(h)), not with log|H|.
+So half of every gap is gone from the start, a report moves weight to the constants at once, and
+nobody waits for a large class to wear off: the regret to h grows with ln(1/prior(h)), not log|H|.
 
 A *flat* prior is that of every learner stored before there were priors.
 """

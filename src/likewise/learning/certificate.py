@@ -24,11 +24,10 @@ import numpy as np
 from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import BITS, ONE
 from likewise.hypotheses import ExactWeights
-from likewise.learning.bounds.base import LONGEST, UNIT, charged_eta, proven_margin
+from likewise.learning.bounds.base import LONGEST, UNIT, asked_beta, charged_eta, proven_margin
 from likewise.learning.bounds.players import Lateness
 from likewise.learning.bounds.theorems import IN_EXPECTATION, Theorems, label_terms
 from likewise.learning.costs import Lifted
-from likewise.learning.dual import GradientAscent
 from likewise.learning.schedules import SelfTuned
 from likewise.learning.state import Account, State
 from likewise.validation import instance, integer, real
@@ -68,11 +67,12 @@ class Certificate:
         }
 
 
-def certificate(state: State, *, delay: int | None = 0, confidence: float = 0.95) -> Certificate:
+def certificate(state: State, *, delay: int | None = None, confidence: float = 0.95) -> Certificate:
     """The certificate of the run that led to a state.
 
-    ``delay`` is the most rounds that feedback was late by, for the form that needs it;
-    ``confidence`` the probability with which the sharp form holds for a player that makes draws.
+    ``delay`` is the most rounds that feedback was late by, which a state does not know: without it
+    there is no ``from_largest_lam``, which holds as the bounds do. ``confidence`` is the
+    probability with which the sharp form holds for a player that makes draws.
 
     >>> from likewise import Learner, Pool
     >>> from likewise.learning import deploy, learn
@@ -81,7 +81,7 @@ def certificate(state: State, *, delay: int | None = 0, confidence: float = 0.95
     >>> for _ in range(200):
     ...     state, deployment = deploy(state, pool.schema.people([[0, 0, 1], [0, 1, 1]]))
     ...     state = learn(state, deployment, labels=[0, 1])
-    >>> found = certificate(state)
+    >>> found = certificate(state, delay=0)
     >>> found.holds, found.regret < found.from_largest_lam < 2 * 200
     ('surely', True)
     """
@@ -110,7 +110,7 @@ def _left(state: State, account: Account) -> float:
     best = hypotheses.minimise(state.costs, silence)
     least = int(hypotheses.totals(state.costs, best)[0])
     paid = (account.paid - (least << BITS)) / float(ONE * ONE)
-    return paid - state.learner.margins.beta * (account.reported / ONE)
+    return paid - asked_beta(state.learner) * (account.reported / ONE)
 
 
 def _estimated(state: State, failing: float) -> tuple[float, str]:
@@ -118,6 +118,10 @@ def _estimated(state: State, failing: float) -> tuple[float, str]:
     learner, rounds = state.learner, state.opened
     k, eta = learner.k, charged_eta(learner)
     draws = min(learner.draws(1), learner.draws(max(1, rounds)))
+    if learner.primal.experts(
+        learner.hypotheses
+    ):  # J has draws of its own, of which one is left out
+        draws -= learner.resamples(max(1, rounds))
     if learner.pricing.one_sided:
         if not (isinstance(learner.pricing, Lifted) and isinstance(learner.schedule, SelfTuned)):
             return 0.0, "as an estimate only: labels that nobody saw are made up for"
@@ -136,7 +140,7 @@ def _estimated(state: State, failing: float) -> tuple[float, str]:
 def _from_largest_lam(state: State, account: Account, delay: int) -> float | None:
     """The other form, with full information; late feedback needs a lam that never decreases."""
     learner, schedule = state.learner, state.learner.schedule
-    steady = not isinstance(learner.multiplier, GradientAscent)
+    steady = learner.multiplier.never_decreases
     m = proven_margin(learner)
     if learner.pricing.one_sided or m <= 0 or (delay and not steady) or not state.opened:
         return None

@@ -22,6 +22,8 @@ class Dual(ABC):
     """A rule for the multiplier; what it is told is what an audit found."""
 
     name: ClassVar[str]
+    # Theorem E, and bounds with late feedback, are for multipliers that stay where they have been.
+    never_decreases: ClassVar[bool] = False
 
     @property
     def initial(self) -> float:
@@ -72,6 +74,7 @@ class Additive(Dual):
 
     gamma: float = 0.01
     name = "additive"
+    never_decreases = True
 
     def __post_init__(self) -> None:
         _positive(self, "gamma")
@@ -95,6 +98,7 @@ class Geometric(Dual):
     gamma: float = 0.01
     theta: float = 0.05
     name = "geometric"
+    never_decreases = True
 
     def __post_init__(self) -> None:
         _positive(self, "gamma")
@@ -115,6 +119,9 @@ def _positive(dual: Dual, name: str) -> None:
     value = real(f"dual {name}", getattr(dual, name), remedy)
     if not (math.isfinite(value) and value > 0):
         raise ParameterError(f"dual {name}", "must be a positive number", value, remedy)
+    if value > LARGEST_LAM:
+        rule = f"must be at most {LARGEST_LAM:g}, which is the most that a report may cost"
+        raise ParameterError(f"dual {name}", rule, value, remedy)
     object.__setattr__(dual, name, value)
 
 

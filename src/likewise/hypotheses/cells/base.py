@@ -66,7 +66,7 @@ class OverCells(HypothesisClass, ExactWeights):
         weights = self.rules.cells + 2
         if self.prior != FLAT:
             weights = self.tree.nodes * (weights + len(self.tree.levels))
-        return weights * 2.0**-WEIGHT_BITS
+        return weights / (1 << WEIGHT_BITS)
 
     def checked_prior(self, prior: Any) -> Prior:
         """By name: hypotheses of such a class are too many to be named."""

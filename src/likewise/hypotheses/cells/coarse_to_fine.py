@@ -40,7 +40,7 @@ class NodeWeights(ABC):
 
     @abstractmethod
     def draw(self, node: int, stream: Stream, draw: int, first: int) -> Bits:
-        """What one rule of a node says in every cell, from ``numbers`` positions from first on."""
+        """One rule of a node in every cell, drawn with ``numbers`` positions from first on."""
 
 
 class NodeRules(ABC):

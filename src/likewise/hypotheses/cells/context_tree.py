@@ -166,7 +166,7 @@ class ContextTree:
     def log_inverse_prior(self, log_rules: float) -> float:
         """ln(1/prior) of a hypothesis that has to split everywhere, with rules of such a prior.
 
-        No hypothesis has less, if no rule of a group has: whatever the rules below a node are, a
+        No hypothesis has more, if no rule of a group has: whatever the rules below a node are, a
         split has them, and stopping can only add to it. With two rules or more there is such a
         hypothesis: give two neighbouring levels different ones, as on a chessboard.
         """

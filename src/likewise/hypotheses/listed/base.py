@@ -223,7 +223,7 @@ class Listed(HypothesisClass, ExactWeights):
     @property
     def cut(self) -> float:
         """|H|·2^-41: a weight is off by half of one, and the largest is 2^40."""
-        return self.size * 2.0 ** -(WEIGHT_BITS + 1)
+        return self.size / (2 << WEIGHT_BITS)
 
     def checked_prior(self, prior: Any) -> Prior:
         """By name, or a probability for every hypothesis."""

@@ -60,7 +60,7 @@ def bounds(
     late = Lateness(
         delay, min(delay + 1, delay + 1 if pieces is None else pieces),
         counted=schedule.counts_outstanding,
-        steady=not isinstance(learner.multiplier, GradientAscent),
+        steady=learner.multiplier.never_decreases,
     )  # fmt: skip
     found = Theorems(learner, schedule, rounds, late)
     return found.one_sided() if one_sided else found.full()

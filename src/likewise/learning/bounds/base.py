@@ -8,7 +8,7 @@ from typing import Any
 from likewise.fixed_point import ONE
 from likewise.learning.learner import Learner
 
-__all__ = ["LONGEST", "UNIT", "Bound", "charged_eta", "proven_margin"]
+__all__ = ["LONGEST", "UNIT", "Bound", "asked_beta", "charged_eta", "proven_margin"]
 
 # Beyond that nobody waits, and sums over rounds take seconds.
 LONGEST = 1 << 62
@@ -65,7 +65,13 @@ def charged_eta(learner: Learner) -> float:
 def proven_margin(learner: Learner) -> float:
     """m = beta − r, by which a report separates π^t from every fair policy.
 
-    Scores are published in units of 2^-20, so even of a policy that is known r is a unit.
+    Scores are published in units of 2^-20, so even of a policy that is known r is a unit. Draws are
+    as many as the smaller of r and kappa asks for.
     """
     margins = learner.margins
-    return margins.beta - (margins.r + UNIT if learner.primal.exact else margins.r)
+    return asked_beta(learner) - (UNIT if learner.primal.exact else min(margins.r, margins.kappa))
+
+
+def asked_beta(learner: Learner) -> float:
+    """eps − kappa with alpha − kappa as the panel is asked: in whole units."""
+    return learner.sensitivity * UNIT - (learner.alpha - learner.eps)

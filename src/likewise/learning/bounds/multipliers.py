@@ -13,6 +13,7 @@ from likewise.learning.bounds.base import LONGEST, charged_eta, proven_margin
 from likewise.learning.bounds.players import Lateness, Price
 from likewise.learning.dual import LARGEST_LAM, Additive, Geometric, GradientAscent
 from likewise.learning.learner import Learner
+from likewise.learning.schedules import SelfTuned
 from likewise.validation import instance, integer
 
 __all__ = ["Side", "concluded", "theorem_e_geometric"]
@@ -71,7 +72,7 @@ def _gradient(side: Side) -> tuple[float, float]:
     return w, 2.0 * math.sqrt(root * (side.largest_gain + w) / (beta * m))
 
 
-def _additive(side: Side, dual: Additive) -> tuple[float, float]:
+def _additive(side: Side, dual: Additive) -> tuple[float, float] | None:
     """Theorem E for lam = gamma·n.
 
     With F(h) = max_N 2C·sqrt(Σ n²) + (2·burst + m·(2d + 1)/2)·N − h·N², W = L + gamma·F(m/2) and
@@ -89,7 +90,10 @@ def _additive(side: Side, dual: Additive) -> tuple[float, float]:
         return rise + line * (y - 1.0) - h * (y - 1.0) ** 2
 
     spread = side.largest_gain + side.labels + gamma * most(m / 4.0)
-    reports = math.sqrt(4.0 * spread / (gamma * m)) / side.learner.audit_share
+    audited = math.sqrt(4.0 * spread / (gamma * m))
+    if dual.gamma * (audited + 1.0) > LARGEST_LAM:  # the multiplier may stop growing before that
+        return None
+    reports = audited / side.learner.audit_share
     return side.labels + gamma * most(m / 2.0), reports
 
 
@@ -99,11 +103,10 @@ def _geometric(side: Side, dual: Geometric) -> tuple[float, float] | None:
     With m_d = m·q^−d and a = m_d/theta − 2·C·q/sqrt(theta·(2 + theta)) − 2·burst, if that is above
     0, W = L + gamma·(m_d/theta − a) and reports ≤ ln((eta·T + L + gamma·m_d/theta)/(gamma·a))/ln q.
     """
-    m, gamma, theta = proven_margin(side.learner), dual.gamma, dual.theta
-    share = side.learner.audit_share
+    m, share = proven_margin(side.learner), side.learner.audit_share
+    gamma, theta = dual.gamma / share, dual.theta
     q = 1.0 + theta
-    proved = m * q ** -min(side.delay, 10_000)
-    gamma = gamma / share
+    proved = m * q**-side.delay
     a = proved / theta - 2.0 * side.constant * q / math.sqrt(theta * (2.0 + theta))
     a -= 2.0 * side.burst
     if a <= 0:
@@ -124,6 +127,7 @@ def theorem_e_geometric(learner: Learner, rounds: int, *, delay: int = 0) -> Geo
     instance("learner", learner, Learner, "Make one: Learner(…).")
     rounds = integer("rounds", rounds, 1, LONGEST, "It is T, the number of rounds.")
     delay = integer("delay", delay, 0, LONGEST, "It counts rounds.")
-    late = Lateness(delay, delay + 1, steady=True)
+    counted = isinstance(learner.schedule, SelfTuned) and learner.schedule.counts_outstanding
+    late = Lateness(delay, delay + 1, counted=counted, steady=True)
     constant, m = Price(learner, late, rounds).constant, proven_margin(learner)
     return Geometric(charged_eta(learner) * m / constant, m * m / (8.0 * constant * constant))

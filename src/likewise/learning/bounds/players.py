@@ -76,7 +76,10 @@ class Price:
         hypotheses = self.learner.hypotheses
         if self.learner.primal.exact and isinstance(hypotheses, ExactWeights):
             return hypotheses.cut
-        return hypotheses.separators * 2.0**-31
+        # The published mixture of experts is rounded, and so are their weights.
+        experts = self.learner.primal.experts(hypotheses)
+        mixed = UNIT / 2.0 + experts * 2.0**-40 if experts else 0.0
+        return hypotheses.separators * 2.0**-31 + mixed
 
     @cached_property
     def constant(self) -> float:
@@ -90,12 +93,12 @@ class Price:
 
     @property
     def burst(self) -> float:
-        """What every part adds for the bound of a single round."""
+        """The price that every part adds for the bound of a single round."""
         return self._terms[1]
 
     @property
     def prices(self) -> float:
-        """What it adds to W that multipliers are charged as integers, divided among pairs."""
+        """An addition to W, since multipliers are charged as integers, divided among pairs."""
         k, rounds = self.learner.k, self.rounds
         lost = self.learner.margins.beta * k * k / 2.0 * rounds
         return UNIT * (lost + self.constant * math.sqrt(rounds))

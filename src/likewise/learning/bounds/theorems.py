@@ -59,7 +59,7 @@ class Theorems:
         price = self.price
         found = (price.constant * math.sqrt(self.rounds) + price.burst) * self.eta
         if self.learner.primal.experts(self.learner.hypotheses):
-            found += self.eta * math.sqrt(2.0 * self.rounds * self._log(4) / self._draws)
+            found += self.eta * math.sqrt(2.0 * self.rounds * self._log(5) / self._draws)
         return found
 
     def one_sided(self) -> tuple[Bound, ...]:
@@ -78,8 +78,8 @@ class Theorems:
         found = self._bound(IN_EXPECTATION, average, self.schedule.delta)
         if self.learner.audit_share < 1 or self.late.delay:
             return found
-        # Three events may fail, each with delta/7; the estimates, with little more than delta/2.
-        log = self._log(7)
+        # Two events may fail, four for a mixture, each with delta/9; estimates with about delta/2.
+        log = self._log(9)
         every = log + self.learner.hypotheses.log_size
         squares = (math.e - 1.0) * (rounds + 2.4 * total) + (2.0 * last - 1.0) ** 2 * (1.0 + log)
         spread = 2.0 * eta * math.sqrt(2.0 * (rounds + 0.6 * total) * every)

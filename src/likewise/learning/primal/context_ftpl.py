@@ -22,9 +22,9 @@ from likewise.validation import choice
 
 __all__ = ["ContextFTPL"]
 
-# Less noise than the bound's best learns faster; see docs/defaults.md. With a scale for every part
-# the bound of a part counts its own points alone.
-SHARE, SHARE_PER_PART = 0.1, 0.4
+# Less noise than the bound's best learns faster; see docs/defaults.md. Every part of a class of
+# cells has noise of its own in units of its own sqrt(S), and then one number serves all sizes.
+SHARE, X_PER_PART = 0.1, 0.3
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,8 @@ class ContextFTPL(Player):
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """A share of sqrt(s/A), the best x where nothing is known of the class but its Q."""
+        if self.per_part and hypotheses.cellular:
+            return X_PER_PART
         gain = hypotheses.noise_gain
         return SHARE * math.sqrt(hypotheses.separators / gain) if gain > 0 else SHARE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from likewise.errors import HypothesisError, ParameterError
@@ -66,7 +67,9 @@ class ExponentialWeights(Player):
         if self._class(hypotheses).prior != FLAT:
             return X_ESTIMATED if estimated else X
         share = SHARE_ESTIMATED if estimated else SHARE
-        return share * self.best_x(hypotheses, estimated=estimated)
+        # The best x of a part is that of its own share of the gain.
+        root = math.sqrt(self.scales(hypotheses))
+        return share * root * self.best_x(hypotheses, estimated=estimated)
 
     def scales(self, hypotheses: HypothesisClass) -> int:
         """One, or one for every part."""

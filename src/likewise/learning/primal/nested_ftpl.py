@@ -24,7 +24,7 @@ from likewise.fixed_point import BITS, FloatArray, IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Nested, Points
 from likewise.hypotheses.weights import pick, weight_of
 from likewise.learning.primal.base import Estimates, Frozen, Player, Term
-from likewise.learning.primal.context_ftpl import SHARE, ContextFTPL
+from likewise.learning.primal.context_ftpl import SHARE, X_PER_PART, ContextFTPL
 from likewise.learning.primal.draws import Perturbed, first_approvals
 from likewise.oracles import ENGINES
 from likewise.portable_math import LN2, log
@@ -33,9 +33,9 @@ from likewise.validation import choice
 
 __all__ = ["NestedFTPL"]
 
-# Chosen on the choosing worlds, see docs/defaults.md: the noise of a part of a class of cells, and
-# the temperature of the weights, each in units of its sqrt(S).
-X, X_HEDGE = 0.3, 0.25
+# Chosen on the choosing worlds, see docs/defaults.md: the temperature of the weights, in units of
+# their sqrt(S).
+X_HEDGE = 0.25
 
 
 @lru_cache(maxsize=64)
@@ -83,7 +83,7 @@ class NestedFTPL(Player):
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """The noise of a part of a class of cells; that of other classes follows from it."""
-        return X
+        return X_PER_PART
 
     def scales(self, hypotheses: HypothesisClass) -> int:
         """The temperature, and the noise of every part of every class."""
@@ -107,9 +107,9 @@ class NestedFTPL(Player):
     @staticmethod
     def _noise(hypotheses: HypothesisClass, x: float) -> float:
         """The noise of a class, where that of cells is x."""
-        if hypotheses.cellular:
+        if hypotheses.cellular or not hypotheses.noise_gain:
             return x
-        return x * SHARE / X * math.sqrt(hypotheses.separators / hypotheses.noise_gain)
+        return x * SHARE / X_PER_PART * math.sqrt(hypotheses.separators / hypotheses.noise_gain)
 
     def experts(self, hypotheses: HypothesisClass) -> int:
         """The constant that approves everybody, and the classes."""

@@ -11,6 +11,7 @@ from likewise.events import Arrived, Decided, Event, Person, Sealed
 from likewise.learning import Learner, State, apply, decide, drawn_for_audit
 from likewise.learning.decisions import lottery
 from likewise.learning.learner import ALGORITHM
+from likewise.learning.state_files import dump_state, parse_state
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.ledger.bodies import (
     Audited,
@@ -35,7 +36,9 @@ __all__ = [
     "decisions",
     "digests_needed",
     "drawn",
+    "dumped",
     "lottery",
+    "parsed",
     "start",
     "surrogates_in",
 ]
@@ -58,6 +61,16 @@ def advance(
         return _forgetting(state, body, contents or {})
     event = _event(body, contents or {}, surrogates or {})
     return state if event is None else apply(state, event)
+
+
+def dumped(state: State) -> str:
+    """A state as text."""
+    return dump_state(state).decode()
+
+
+def parsed(text: str) -> State:
+    """The state that a text holds."""
+    return parse_state(text.encode(), "a snapshot")
 
 
 def decisions(state: State, round_id: str) -> Decided:

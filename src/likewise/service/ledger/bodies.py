@@ -213,4 +213,7 @@ def write_body(body: Body) -> tuple[str, dict[str, Any]]:
     """
     kind = _NAMES[type(body)]
     plain: dict[str, Any] = _ADAPTERS[kind].dump_python(body, mode="json")
+    for decision in plain.get("decisions", ()):
+        if decision["experts"] is None:  # as ever, for players that are no mixture
+            del decision["experts"]
     return kind, plain
