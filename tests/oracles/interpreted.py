@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from tests.oracles.listed import Table, different_rows, reference
 
 from likewise.experiments.benchmark.classes import grid, random_table
 from likewise.experiments.benchmark.items import Item
 from likewise.oracles import Oracle, load_engine
 from likewise.randomness import Noise, Purpose, Stream
-from tests.oracles.listed import Table, different_rows, reference
 
 os.environ["TRITON_INTERPRET"] = "1"
 

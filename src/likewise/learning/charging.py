@@ -13,6 +13,7 @@ from likewise.learning.decisions import points_of
 from likewise.learning.learner import Learner
 from likewise.learning.state import Account, OpenRound, State, changed
 from likewise.learning.tuning import Tuning
+from likewise.oracles.oracle import engine_for
 
 __all__ = [
     "charge_labels",
@@ -98,7 +99,8 @@ def _charge(
     learner = state.learner
     points = points_of(learner, round_.people, people)
     sizes: IntArray = np.array(amounts, dtype=np.int64)
-    costs = learner.hypotheses.charge(state.costs, points, sizes)
+    engine = engine_for(learner.engine, learner.hypotheses)
+    costs = engine.charge(learner.hypotheses, state.costs, points, sizes)
     costs.flags.writeable = False
     places = learner.primal.places(learner.hypotheses, points)
     square = None if report else learner.label_square

@@ -12,20 +12,22 @@ import numpy as np
 
 from likewise.errors import ParameterError, SlowEngine
 from likewise.extras import MissingGpuError, MissingLibraryError
-from likewise.fixed_point import IntArray
-from likewise.hypotheses import Bits, HypothesisClass, Points
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Listed, Points
 from likewise.randomness import Noise
 from likewise.validation import as_array, choice, instance, integer
 
-__all__ = ["ENGINES", "Engine", "Oracle", "load_engine"]
+__all__ = ["ENGINES", "Engine", "Oracle", "engine_for", "load_engine"]
 
 ENGINES = ("compiled", "gpu", "reference")
 # The engine that takes over from one whose library, or whose GPU, is not there.
 INSTEAD = {"gpu": "compiled", "compiled": "reference"}
+# From so many hypotheses on, an engine's own weights are faster than calls of numpy.
+LONG_LIST = 256
 
 
 class Engine(Protocol):
-    """A module that makes draws; see :mod:`likewise.oracles.engines.reference`."""
+    """A module that makes draws and weights; see :mod:`likewise.oracles.engines.reference`."""
 
     def approvals(
         self,
@@ -37,6 +39,16 @@ class Engine(Protocol):
         draws: int,
     ) -> Bits:
         """Predictions of some draws of h on each point."""
+
+    def weigh(
+        self, hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
+    ) -> GibbsPolicy:
+        """Exponential weights for the costs so far, as ``hypotheses.weigh`` makes them."""
+
+    def charge(
+        self, hypotheses: HypothesisClass, costs: IntArray, points: Points, amounts: IntArray
+    ) -> IntArray:
+        """The costs with one more on every point, as ``hypotheses.charge`` makes them."""
 
 
 def load_engine(name: str) -> Engine:
@@ -61,6 +73,15 @@ def _load_engine(name: str) -> Engine:
             stacklevel=3,
         )
         return _load_engine(other)
+
+
+def engine_for(name: str, hypotheses: HypothesisClass | ExactWeights) -> Engine:
+    """The engine for weights and charges of a class: the one of that name for long lists.
+
+    For everything else it is the reference, which asks the class itself; no library is loaded.
+    """
+    long = isinstance(hypotheses, Listed) and hypotheses.size >= LONG_LIST
+    return load_engine(name if long else "reference")
 
 
 @dataclass

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from likewise.errors import LikewiseError
 from likewise.fixed_point import IntArray
-from likewise.hypotheses import Bits, Listed, Segments, Staircases
+from likewise.hypotheses import Bits, Cut, Listed, Pool, Segments, Staircases
 from likewise.schema import Feature, FeatureSchema, People
 
-__all__ = ["Kinds", "Table", "grid", "random_table", "segments"]
+__all__ = ["Kinds", "Met", "Table", "customers", "grid", "pool_of_cuts", "random_table", "segments"]
 
 
 class Table(Listed):
@@ -105,3 +105,48 @@ def segments(count: int, bins: int) -> Segments:
     names = tuple(f"s{i}" for i in range(count))
     schema = FeatureSchema((Feature("score"), Feature("segment", "category", levels=names)))
     return Segments(schema, score="score", cuts=range(1, bins), by=["segment"])
+
+
+def pool_of_cuts(size: int) -> Pool:
+    """About so many cuts, half of them on a score and half on an income, and both constants.
+
+    >>> pool_of_cuts(100)
+    Pool(100 hypotheses, 54 separators)
+    """
+    schema = FeatureSchema(
+        (Feature("score", low=300, high=850), Feature("income", low=10, high=200))
+    )
+    rng = np.random.default_rng(7)
+    x = np.stack(
+        [
+            np.linspace(300, 850, size),
+            rng.permutation(np.linspace(10, 200, size)),
+        ],
+        axis=1,
+    )
+    # Every other value: between any two cuts of a column there is somebody.
+    places = np.linspace(1, size - 1, size // 2 - 1).astype(np.int64)
+    cuts = [
+        Cut(name, float(np.sort(x[:, place])[i])) for place, name in enumerate(schema.names)
+        for i in places
+    ]  # fmt: skip
+    members = [Cut("score", float("-inf")), *cuts, Cut("score", float("inf"))]
+    return Pool(schema, members, x)
+
+
+class Met(NamedTuple):
+    """A round as the benchmark needs it."""
+
+    people: People
+    labels: IntArray
+
+
+def customers(pool: Pool, rounds: int, k: int) -> list[Met]:
+    """People of a pool of cuts, most of whom deserve approval where both their columns are high."""
+    rng = np.random.default_rng(8)
+    met = []
+    for _ in range(rounds):
+        x = np.stack([rng.uniform(300, 850, k), rng.uniform(10, 200, k)], axis=1)
+        good = x[:, 0] / 850 + x[:, 1] / 200 + rng.normal(0, 0.2, k) > 1.2
+        met.append(Met(pool.schema.people(x), good.astype(np.int64)))
+    return met

@@ -1,6 +1,6 @@
-"""The compiled engine: the reference engine's draws in numba, on all cores.
+"""The compiled engine: the reference engine's draws and weights in numba, on all cores.
 
-Noise and costs are the reference engine's integers, and every choice is the one that it makes.
+Noise, costs and weights are the reference engine's integers, and every choice is its own.
 Classes that have no kernel here run on the reference engine.
 """
 
@@ -8,14 +8,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise.fixed_point import IntArray
-from likewise.hypotheses import Bits, HypothesisClass, Listed, Points, Segments, Staircases
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses import (
+    Bits,
+    ExactWeights,
+    GibbsPolicy,
+    HypothesisClass,
+    Listed,
+    Points,
+    Segments,
+    Staircases,
+)
 from likewise.oracles.engines import reference
-from likewise.oracles.engines.compiled import lists, segments, staircases
+from likewise.oracles.engines.compiled import lists, segments, staircases, weights
 from likewise.oracles.engines.compiled.noise import NoiseOfDraws
 from likewise.randomness import Noise
 
-__all__ = ["approvals"]
+__all__ = ["approvals", "charge", "weigh"]
 
 
 def approvals(
@@ -36,3 +45,21 @@ def approvals(
             return segments.approvals(hypotheses, costs, source, cells, draws)
         return staircases.approvals(hypotheses, costs, source, cells, draws)
     return reference.approvals(hypotheses, costs, noise, points, first_draw, draws)
+
+
+def weigh(
+    hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
+) -> GibbsPolicy:
+    """Exponential weights over a list, unless it has its own; other classes weigh themselves."""
+    if isinstance(hypotheses, Listed) and type(hypotheses).weigh is Listed.weigh:
+        return weights.ListPolicy(costs, float(temperature), hypotheses.log_inverse)
+    return reference.weigh(hypotheses, costs, temperature)
+
+
+def charge(
+    hypotheses: HypothesisClass, costs: IntArray, points: Points, amounts: IntArray
+) -> IntArray:
+    """The costs of a list with one more on every point; other classes charge themselves."""
+    if isinstance(hypotheses, Listed) and type(hypotheses).charge is Listed.charge:
+        return weights.charge(costs, points, amounts)
+    return reference.charge(hypotheses, costs, points, amounts)

@@ -13,8 +13,8 @@ from typing import Any
 from likewise.oracles.engines.compiled.compilation import built_in, extending, ir, types
 
 __all__ = [
-    "REGISTER_BYTES", "bits_of_float", "everywhere", "float_of_bits", "if_less", "load", "minus",
-    "plus", "store", "store_short",
+    "REGISTER_BYTES", "bits_of_float", "everywhere", "float_of_bits", "fused", "if_less", "load",
+    "minus", "plus", "store", "store_short",
 ]  # fmt: skip
 
 REGISTER_BYTES = 128
@@ -145,3 +145,13 @@ def float_of_bits(_: Any, x: Any) -> Any:  # noqa: ARG001
         return builder.bitcast(arguments[0], ir.DoubleType())
 
     return types.float64(types.uint64), generate
+
+
+@built_in
+def fused(_: Any, a: Any, b: Any, c: Any) -> Any:  # noqa: ARG001
+    """a·b + c, rounded once."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        return builder.fma(*arguments)
+
+    return types.float64(types.float64, types.float64, types.float64), generate
