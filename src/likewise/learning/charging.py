@@ -52,7 +52,7 @@ def with_round(
 
     ``tuning`` replaces the state's own.
     """
-    learner, before = state.learner, state.open.get(round_.id)
+    learner, before = state.learner, state.open.found(round_.id)
     more, waits = outstanding(round_, learner), int(waits_for_audit(round_, learner))
     if before is not None:
         more -= outstanding(before, learner)
