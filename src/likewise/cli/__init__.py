@@ -1,15 +1,18 @@
 """The command line. Heavy libraries are imported inside the commands, so that help is instant."""
 
 from likewise.cli import (  # noqa: F401 - they add their commands
+    audit,
     benchmark,
+    compare,
     demo,
     dockets,
     ledger,
     listing,
+    operate,
+    propose,
     serve,
     simulate,
-    study,
-    tune,
+    sweep,
 )
 from likewise.cli.main import main
 

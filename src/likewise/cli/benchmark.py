@@ -31,10 +31,13 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
     ROWS are some of: pool, staircases, segments, boolean, exact, rounds, state, simulate, start,
     gpu. Without any, all of them.
     """
-    from likewise.cli.study import refuse_elsewhere
     from likewise.extras import need
 
-    refuse_elsewhere(PAGE, write)
+    if write and not PAGE.is_file():
+        raise click.UsageError(
+            f"--write puts the figures into {PAGE}, which is not here. Run this in the project's "
+            f"folder, or leave --write out."
+        )
     need("fast", "likewise benchmark")
     from likewise.experiments.benchmark.page import markdown, plain
     from likewise.experiments.benchmark.run import run_benchmark
@@ -46,7 +49,7 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
     if not is_pipe(json_path):
         click.echo(plain(report))
     if write:
-        from likewise.experiments.study.tables import write_between_marks
+        from likewise.experiments.sweep.tables import write_between_marks
 
         FIGURES.write_text(text, encoding="utf-8")
         write_between_marks(PAGE, "benchmark", markdown(report))

@@ -110,15 +110,13 @@ def _contests(quick: bool) -> Iterator[Contest]:
     met = [world.encounter(t) for t in range(1, count + 1)]
     schema = world.schema
     lender = cast(Segments, world.hypotheses("segments"))
-    groups = [
-        (schema.place(name), len(levels))
-        for name, levels in zip(lender.by, lender.groups.levels, strict=True)
-    ]
-    cuts, score = np.array(lender.cuts), schema.place("score")
+    first, second = (schema.place(name) for name in lender.by)
+    levels_of = cast(tuple[int, int], tuple(len(levels) for levels in lender.groups.levels))
+    cuts, columns_of = np.array(lender.cuts), (schema.place("score"), first, second)
     yield (
         "loans-round", f"loans, {lender.segments} segments × {lender.bins} bins",
         Learner(lender, world.k, 0.3, 0.3, 1), met,
-        lambda: PlainSegments(world.k, cuts, groups, score),
+        lambda: PlainSegments(world.k, cuts, columns_of, levels_of),
     )  # fmt: skip
     pool = pool_of_cuts(60 if quick else 1000)
     columns = np.array([pool.schema.place(cut.column) for cut in pool.cuts])
@@ -126,7 +124,7 @@ def _contests(quick: bool) -> Iterator[Contest]:
     yield (
         "pool-round", f"a pool of {pool.size:,} cuts", Learner(pool, world.k, 0.3, 0.3, 1),
         customers(pool, count, world.k),
-        lambda: PlainList(world.k, columns, levels),
+        lambda: PlainList(world.k, columns, levels, pool.log_inverse),
     )  # fmt: skip
 
 
