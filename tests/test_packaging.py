@@ -30,11 +30,14 @@ HOMES = {
     "fairlearn": {"audits/groups.py"},
     "jinja2": {"audits/report.py", "experiments/demo/report.py", "service/web/rendering.py"},
     "joblib": {"experiments/parallel.py"},
+    "llvmlite": {"oracles/engines/compiled/compilation.py"},
     "matplotlib": {"experiments/canvas.py"},
     "narwhals": {"frames/library.py"},
     "sklearn": {"estimator.py", "oracles/heuristic.py"},
-    "numba": {"oracles/engines/compilation.py"},
+    "numba": {"oracles/engines/compiled/compilation.py"},
     "scipy": {"evaluation/solver.py"},
+    "torch": {"oracles/engines/gpu/libraries.py"},
+    "triton": {"oracles/engines/gpu/libraries.py"},
 }
 # Packages that need numpy alone, as a library does.
 CORE = (
@@ -104,12 +107,13 @@ def test_the_core_imports_nothing_but_numpy() -> None:
 
 def test_the_extras_are_those_that_the_messages_name() -> None:
     names = {
-        extra: tuple(sorted(re.split(r"[\[>=<]", wanted)[0] for wanted in listed))
+        extra: tuple(sorted(re.split(r"[\[>=<;]", wanted)[0] for wanted in listed))
         for extra, listed in PROJECT["optional-dependencies"].items()
     }
     for extra, libraries in EXTRAS.items():
         assert names[extra] == libraries
-    every = ",".join(name for name in names if name != "all")
+    # A GPU is not everybody's.
+    every = ",".join(name for name in names if name not in ("all", "gpu"))
     assert PROJECT["optional-dependencies"]["all"] == [f"likewise[{every}]"]
 
 
@@ -210,7 +214,7 @@ def test_counting_needs_no_solver() -> None:
     "module",
     ["audits.report", "experiments.canvas", "experiments.parallel", "experiments.demo.report",
      "evaluation.solver", "estimator", "frames.library", "oracles.heuristic",
-     "oracles.engines.compilation"],
+     "oracles.engines.compiled.compilation"],
 )  # fmt: skip
 def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -> None:
     program = (

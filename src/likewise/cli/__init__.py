@@ -2,6 +2,7 @@
 
 from likewise.cli import (  # noqa: F401 - they add their commands
     audit,
+    benchmark,
     compare,
     demo,
     dockets,
