@@ -57,6 +57,10 @@ class Client(Transport):
         """A docket's settings and features."""
         return self._get(DocketResponse, _at(docket))
 
+    def set_guidelines(self, docket: str, text: str) -> ReceiptResponse:
+        """Tell the panel's members what to look for."""
+        return self._write("PUT", _at(docket, "guidelines"), {"text": text})
+
     def give_learner(self, docket: str, learner: Mapping[str, Any]) -> ReceiptResponse:
         """Let a learner decide from now on, in a docket that was audit-only."""
         body = {"learner": dict(learner)}

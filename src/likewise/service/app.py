@@ -20,14 +20,14 @@ from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.store import Store
 from likewise.service.logging import log_as_json
 from likewise.service.settings import Settings
-from likewise.service.web import console, dashboard, sign_in
+from likewise.service.web import console, dashboard, seats, sign_in
 from likewise.service.web.error_pages import ErrorPages
 from likewise.service.web.rendering import StaticPages
 
 __all__ = ["create_app", "from_environment"]
 
 ROUTERS = (tokens, dockets, rounds, reviews, ledger)
-PAGES = (sign_in, console, dashboard)
+PAGES = (sign_in, seats, console, dashboard)
 DESCRIPTION = (
     "Decisions about people under the eyes of a panel. Every error is "
     '`{"error": {"code", "message"}}`; every response that wrote carries a receipt.'

@@ -44,6 +44,8 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("DELETE", D + "/members/{member}"): (OPERATOR, None),
     ("PUT", D + "/rule"): (OPERATOR, {"rule": "any"}),
     ("PUT", D + "/learner"): (OPERATOR, {"learner": {}}),
+    ("GET", D + "/agreement.csv"): (SUPERVISORS, None),
+    ("PUT", D + "/guidelines"): (OPERATOR, {"text": "Look twice."}),
     ("POST", D + "/erasures"): (OPERATOR, {"round": "r1", "person": "nobody"}),
     ("POST", D + "/seed"): (OPERATOR, {"docket": "not-confirmed"}),
     ("GET", D + "/rounds"): (READERS, None),

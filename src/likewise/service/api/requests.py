@@ -15,6 +15,7 @@ __all__ = [
     "ClosedBody",
     "DocketBody",
     "ErasureBody",
+    "GuidelinesBody",
     "IdempotencyKey",
     "LabelsBody",
     "LearnerBody",
@@ -173,6 +174,12 @@ class LearnerBody(Body):
     """A learner for an audit-only docket; rounds that are open have to be closed first."""
 
     learner: Annotated[dict[str, Any], Field(description="hypotheses, k, alpha, eps, …")]
+
+
+class GuidelinesBody(Body):
+    """Words for the panel's members about what to look for."""
+
+    text: Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
 class MemberBody(Body):

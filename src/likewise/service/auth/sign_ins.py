@@ -12,10 +12,10 @@ import sqlalchemy as sa
 from likewise.service.auth.tokens import Identity, recognise
 from likewise.service.clock import later, now
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.schema import sessions, tokens
+from likewise.service.ledger.schema import seats, sessions, tokens
 from likewise.service.ledger.store import Store
 
-__all__ = ["Session", "begin_session", "check_csrf", "end_session", "find_session"]
+__all__ = ["Session", "begin_session", "check_csrf", "cookie_hash", "end_session", "find_session"]
 
 
 class Session(NamedTuple):
@@ -41,7 +41,7 @@ def begin_session(store: Store, token: str, seconds: float) -> tuple[str, Sessio
         connection.execute(sessions.delete().where(sessions.c.expires <= moment))
         connection.execute(
             sessions.insert().values(
-                hash=_hash(cookie), token=identity.id, csrf=csrf, expires=expires
+                hash=cookie_hash(cookie), token=identity.id, csrf=csrf, expires=expires
             )
         )
     return cookie, Session(identity, csrf, expires)
@@ -53,7 +53,7 @@ def find_session(store: Store, cookie: str) -> Session | None:
         sa.select(sessions.c.csrf, sessions.c.expires, tokens)
         .join(tokens, tokens.c.id == sessions.c.token)
         .where(
-            sessions.c.hash == _hash(cookie),
+            sessions.c.hash == cookie_hash(cookie),
             sessions.c.expires > now(),
             tokens.c.revoked.is_(None),
         )
@@ -69,7 +69,8 @@ def find_session(store: Store, cookie: str) -> Session | None:
 def end_session(store: Store, cookie: str) -> None:
     """Sign out."""
     with store.changing() as connection:
-        connection.execute(sessions.delete().where(sessions.c.hash == _hash(cookie)))
+        connection.execute(sessions.delete().where(sessions.c.hash == cookie_hash(cookie)))
+        connection.execute(seats.delete().where(seats.c.hash == cookie_hash(cookie)))
 
 
 def check_csrf(session: Session, given: str) -> None:
@@ -80,5 +81,6 @@ def check_csrf(session: Session, given: str) -> None:
         )
 
 
-def _hash(cookie: str) -> str:
+def cookie_hash(cookie: str) -> str:
+    """The hash that is kept of a cookie."""
     return hashlib.sha256(cookie.encode(errors="replace")).hexdigest()

@@ -44,6 +44,7 @@ def content_of(projection: Projection, seating: Seating, state: State) -> dict[s
         "at": projection.at,
         "members": list(projection.members),
         "rule": projection.rule,
+        "guidelines": projection.guidelines,
         "counts": dict(sorted(projection.counts.items())),
         "named": projection.named,
         "revealed": None if revealed is None else [revealed.seed, revealed.salt],
@@ -95,6 +96,7 @@ def _restored(
             projection.take(record, read_body(record))
         projection.decided_elsewhere = data["learner"][1]
     projection.members, projection.rule = list(data["members"]), data["rule"]
+    projection.guidelines = data["guidelines"]
     projection.counts, projection.named = Counter(data["counts"]), data["named"]
     projection.revealed = None if data["revealed"] is None else SeedRevealed(*data["revealed"])
     projection.curves = Curves.from_json(data["curves"])

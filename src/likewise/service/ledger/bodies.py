@@ -22,6 +22,7 @@ __all__ = [
     "Decided",
     "DocketOpened",
     "Erased",
+    "GuidelinesSet",
     "Labelled",
     "LearnerGiven",
     "MemberJoined",
@@ -166,6 +167,12 @@ class LearnerGiven(OwnBody):
     learner: dict[str, Any]
 
 
+class GuidelinesSet(OwnBody):
+    """Words for the panel's members about what to look for, from now on."""
+
+    text: str
+
+
 Body = OwnBody | Decided | Audited | Labelled | Overridden | Closed
 
 KINDS: dict[str, type[Any]] = {
@@ -189,6 +196,7 @@ KINDS: dict[str, type[Any]] = {
     "erased": Erased,
     "seed-revealed": SeedRevealed,
     "learner-given": LearnerGiven,
+    "guidelines-set": GuidelinesSet,
 }
 _NAMES = {body: kind for kind, body in KINDS.items()}
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {kind: TypeAdapter(of) for kind, of in KINDS.items()}

@@ -62,6 +62,7 @@ class Projection:
         self.named = 0
         self.revealed: bodies.SeedRevealed | None = None
         self.audit_only = False
+        self.guidelines = ""
         self.learner_from, self.decided_elsewhere = 0, 0
         self.curves, self.tallies = Curves(), Tallies()
         self.opened: dict[str, Round] = {}
@@ -209,6 +210,11 @@ def _learner_given(body: bodies.LearnerGiven, projection: Projection, record: Re
     projection.spec = replace(projection.settings, learner=body.learner, audit_only=False)
     projection.audit_only = False
     projection.learner_from, projection.decided_elsewhere = record.seq, projection.counts["rounds"]
+
+
+@_take.register
+def _guided(body: bodies.GuidelinesSet, projection: Projection, _: Record) -> None:
+    projection.guidelines = body.text
 
 
 @_take.register
