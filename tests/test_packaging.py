@@ -31,7 +31,7 @@ HOMES = {
     "joblib": {"experiments/parallel.py"},
     "matplotlib": {"experiments/canvas.py"},
     "numba": {"oracles/engines/compilation.py"},
-    "scipy": {"evaluation/solver.py"},
+    "scipy": {"linear_programs.py"},
 }
 # Packages that need numpy alone, as a library does.
 CORE = (
@@ -205,7 +205,7 @@ def test_counting_needs_no_solver() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["experiments.canvas", "experiments.parallel", "experiments.demo.report", "evaluation.solver",
+    ["experiments.canvas", "experiments.parallel", "experiments.demo.report", "linear_programs",
      "oracles.engines.compilation"],
 )  # fmt: skip
 def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -> None:

@@ -10,6 +10,7 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.evaluation.frontiers import Outcome
 from likewise.evaluation.near_constant import NEAR_CONSTANT
 from likewise.experiments.configurations import Scenario
+from likewise.experiments.sweep.calls import calls_markdown
 from likewise.experiments.sweep.points import (
     Point,
     beaten,
@@ -167,6 +168,7 @@ TABLES: Mapping[str, Table] = {
     "summary": summary_markdown,
     "frontier": frontier_markdown,
     "rates": rates_markdown,
+    "calls": calls_markdown,
 }
 
 
