@@ -1,11 +1,13 @@
 """The command line. Heavy libraries are imported inside the commands, so that help is instant."""
 
 from likewise.cli import (  # noqa: F401 - they add their commands
+    audit,
     compare,
     demo,
     dockets,
     ledger,
     listing,
+    operate,
     propose,
     serve,
     simulate,

@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise.errors import EventRefused
 from likewise.events import Decided, Decision, Person
-from likewise.fixed_point import ONE, to_units
+from likewise.fixed_point import ONE, IntArray, to_units
 from likewise.hypotheses import Points
 from likewise.learning.costs import Direct
 from likewise.learning.event_checks import open_round
@@ -21,6 +21,7 @@ from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 
 __all__ = [
+    "current_scores",
     "decide",
     "drawn_for_audit",
     "frozen_policy",
@@ -62,6 +63,19 @@ def points_of(learner: Learner, people: tuple[Person, ...], some: Sequence[str])
 def upcoming(state: State) -> Frozen:
     """The policy that a round would have if it opened now."""
     return frozen_policy(state, state.opening())
+
+
+def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
+    """π(x) that people would have if a round opened now, in units; nothing is decided.
+
+    Exactly where the player knows its policy, otherwise from so many draws that nobody else uses.
+    """
+    learner = state.learner
+    points = learner.hypotheses.locate(people)
+    scores = learner.primal.scores(
+        learner.hypotheses, upcoming(state), points, draws, 0, Purpose.VIEW
+    )
+    return np.array(scores, dtype=np.int64)
 
 
 def frozen_policy(state: State, tuning: Tuning) -> Frozen:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, cast
 
 from likewise.errors import ParameterError, shown
 from likewise.fixed_point import ONE, FloatArray, from_units, to_units
+from likewise.html import described
 from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec, class_to_spec
 from likewise.hypotheses.priors import FLAT
 from likewise.learning import primal
@@ -287,6 +288,17 @@ class Learner:
         asked = schedule.margins(self.alpha, self.eps, exact=self.primal.exact)
         r = asked.r if schedule.r is None else schedule.r
         return replace(schedule, x=self.x, kappa=asked.kappa, r=r)
+
+    def _repr_html_(self) -> str:
+        size = self.hypotheses.size
+        many = f"{size:,}" if size < 10**9 else f"about 10^{len(str(size)) - 1}"
+        facts = [
+            ("hypotheses", f"{type(self.hypotheses).__name__}, {many}"),
+            ("player", self.primal.name),
+            ("schedule", self.schedule),
+            *((name, getattr(self, name)) for name in ("k", "alpha", "eps", "seed", "feedback")),
+        ]
+        return described("Learner", facts)
 
     def spec(self) -> dict[str, Any]:
         """The settings as JSON, with all defaults filled in; refused where nobody could read them.

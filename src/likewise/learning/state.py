@@ -12,6 +12,7 @@ import numpy as np
 from likewise.errors import EventRefused, ParameterError
 from likewise.events import Decision, Person
 from likewise.fixed_point import FloatArray, IntArray, from_units, read_only
+from likewise.html import described
 from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
 from likewise.learning.open_rounds import OpenRounds
@@ -149,6 +150,11 @@ class State:
         )
 
     __hash__ = None  # type: ignore[assignment] # it holds an array
+
+    def _repr_html_(self) -> str:
+        names = ("opened", "audits", "reports", "lam", "missing")
+        facts = [(name, getattr(self, name)) for name in names]
+        return described("State", [*facts, ("open rounds", len(self.open))])
 
     @classmethod
     def start(cls, learner: Learner) -> State:

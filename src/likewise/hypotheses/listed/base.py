@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from likewise.errors import HypothesisError
 from likewise.fixed_point import FloatArray, IntArray
@@ -188,14 +189,17 @@ class Listed(HypothesisClass, ExactWeights):
         """
         return np.zeros(self.size, dtype=np.int64)
 
+    def constant_members(self) -> npt.NDArray[np.bool_]:
+        """The hypotheses that are the same for everybody, whom the prior prefers."""
+        return np.asarray(self._on_set.all(axis=1) | ~self._on_set.any(axis=1))
+
     @cached_property
     def _log_inverse(self) -> FloatArray | None:
         """ln(1/prior(h)) of every hypothesis; None for a flat prior, which needs no numbers."""
         if self.prior == FLAT:
             return None
         if isinstance(self.prior, str):
-            constant = self._on_set.all(axis=1) | ~self._on_set.any(axis=1)
-            return graded(constant, self._checked_grades())
+            return graded(self.constant_members(), self._checked_grades())
         return -log_array(np.array(self.prior))
 
     def _checked_grades(self) -> IntArray:

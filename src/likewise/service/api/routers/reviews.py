@@ -8,7 +8,12 @@ from fastapi import APIRouter, Query
 
 from likewise.service.api.dependencies import Auditing
 from likewise.service.api.errors import DOCUMENTED
-from likewise.service.api.requests import ObjectionBody, ReviewId, WithdrawalBody
+from likewise.service.api.requests import (
+    IdempotencyKey,
+    ObjectionBody,
+    ReviewId,
+    WithdrawalBody,
+)
 from likewise.service.api.responses import Written
 from likewise.service.api.review_responses import ReviewList, ReviewResponse
 from likewise.service.api.review_serializers import review_list, review_response
@@ -40,39 +45,43 @@ async def get_review(review_id: ReviewId, at: Auditing) -> ReviewResponse:
 
 
 @router.post("/{review_id}/objections")
-async def object_to_pair(review_id: ReviewId, body: ObjectionBody, at: Auditing) -> Written:
+async def object_to_pair(
+    review_id: ReviewId, body: ObjectionBody, at: Auditing, key: IdempotencyKey = None
+) -> Written:
     """Object to a pair, or say another reason."""
 
     def task(worker: Worker) -> Written:
         review = worker.board.one(at.caller.name, review_id)
         pair = review.people(body.pair)
-        return written(object_to(worker.docket, review.seat, pair, body.reason))
+        return written(object_to(worker.docket, review.seat, pair, body.reason, key=key))
 
     return await at.run(task)
 
 
 @router.post("/{review_id}/withdrawals")
-async def withdraw_objection(review_id: ReviewId, body: WithdrawalBody, at: Auditing) -> Written:
+async def withdraw_objection(
+    review_id: ReviewId, body: WithdrawalBody, at: Auditing, key: IdempotencyKey = None
+) -> Written:
     """Take an objection back, before the panel closes."""
 
     def task(worker: Worker) -> Written:
         review = worker.board.one(at.caller.name, review_id)
-        return written(withdraw(worker.docket, review.seat, review.people(body.pair)))
+        return written(withdraw(worker.docket, review.seat, review.people(body.pair), key=key))
 
     return await at.run(task)
 
 
 @router.post("/{review_id}/done")
-async def finish_review(review_id: ReviewId, at: Auditing) -> Written:
+async def finish_review(review_id: ReviewId, at: Auditing, key: IdempotencyKey = None) -> Written:
     """You have looked at all pairs; the last of the panel to say so closes it."""
     return await at.run(
-        lambda w: written(finish(w.docket, w.board.one(at.caller.name, review_id).seat))
+        lambda w: written(finish(w.docket, w.board.one(at.caller.name, review_id).seat, key=key))
     )
 
 
 @router.post("/{review_id}/reopen")
-async def reopen_review(review_id: ReviewId, at: Auditing) -> Written:
+async def reopen_review(review_id: ReviewId, at: Auditing, key: IdempotencyKey = None) -> Written:
     """You want to look again, before the panel closes."""
     return await at.run(
-        lambda w: written(reopen(w.docket, w.board.one(at.caller.name, review_id).seat))
+        lambda w: written(reopen(w.docket, w.board.one(at.caller.name, review_id).seat, key=key))
     )

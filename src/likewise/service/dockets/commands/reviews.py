@@ -20,10 +20,16 @@ __all__ = ["close_late_panels", "finish", "object_to", "reopen", "withdraw"]
 
 
 def object_to(
-    docket: Docket, seat: Seat, pair: Iterable[str], reason: str | None = None
-) -> Receipt:
-    """A member objects to a pair; the direction follows from the scores."""
+    docket: Docket, seat: Seat, pair: Iterable[str], reason: str | None = None, *,
+    key: str | None = None,
+) -> Receipt:  # fmt: skip
+    """A member objects to a pair; the direction follows from the scores.
+
+    Here as below, what is sent again with the same ``key`` is done once.
+    """
     with docket.unit_of_work() as work:
+        if _known(work, seat, key):
+            return docket.receipt()
         target, asked = _open(docket, work, seat), Pair.of(pair)
         _check_pair(target.round, asked)
         if asked in target.said and not reason and target.said[asked] is None:
@@ -34,9 +40,11 @@ def object_to(
     return docket.receipt()
 
 
-def withdraw(docket: Docket, seat: Seat, pair: Iterable[str]) -> Receipt:
+def withdraw(docket: Docket, seat: Seat, pair: Iterable[str], *, key: str | None = None) -> Receipt:
     """A member takes an objection back, before the panel closes."""
     with docket.unit_of_work() as work:
+        if _known(work, seat, key):
+            return docket.receipt()
         target, asked = _open(docket, work, seat), Pair.of(pair)
         if asked in target.said:
             _drop_reason(work, target.said[asked])
@@ -44,9 +52,11 @@ def withdraw(docket: Docket, seat: Seat, pair: Iterable[str]) -> Receipt:
     return docket.receipt()
 
 
-def finish(docket: Docket, seat: Seat) -> Receipt:
+def finish(docket: Docket, seat: Seat, *, key: str | None = None) -> Receipt:
     """A member is done with a round; the last one closes the panel."""
     with docket.unit_of_work() as work:
+        if _known(work, seat, key):
+            return docket.receipt()
         target = _open(docket, work, seat)
         if not target.done:
             for body in target.finishing():
@@ -55,9 +65,11 @@ def finish(docket: Docket, seat: Seat) -> Receipt:
     return docket.receipt()
 
 
-def reopen(docket: Docket, seat: Seat) -> Receipt:
+def reopen(docket: Docket, seat: Seat, *, key: str | None = None) -> Receipt:
     """A member takes a review back, before the panel closes."""
     with docket.unit_of_work() as work:
+        if _known(work, seat, key):
+            return docket.receipt()
         target = _open(docket, work, seat)
         if target.done:
             work.add(target.reopening())
@@ -77,6 +89,17 @@ def close_late_panels(docket: Docket) -> Receipt | None:
             work.add(round_.conclusion(work.projection.settings.quorum, seats))
             work.close_if_done(round_.id)
     return docket.receipt()
+
+
+def _known(work: UnitOfWork, seat: Seat, key: str | None) -> bool:
+    """Tell if a request came before; one that did not is remembered from now on."""
+    if key is None:
+        return False
+    named = f"{seat.member}:{key}"
+    if work.stage.request(named) is not None:
+        return True
+    work.stage.keep_request(named, "said", seat.round)
+    return False
 
 
 def _late(projection: Projection, at: str) -> list[Round]:
