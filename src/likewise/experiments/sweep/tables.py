@@ -185,6 +185,10 @@ def write_documents(sweep: Sweep, name: str, rows: Sequence[Row]) -> None:
         text = sweep_markdown(sweep, rows, document.table)
         write_between_marks(Path(document.file), document.mark, text)
     write_rows(RESULTS / f"{name}.csv", rows)
+    if sweep.figure is not None:
+        from likewise.experiments.sweep.figures import write_figure
+
+        write_figure(Path(sweep.figure), points(sweep, rows))
 
 
 def write_between_marks(path: Path, mark: str, text: str) -> None:
