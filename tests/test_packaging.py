@@ -35,7 +35,7 @@ HOMES = {
     "narwhals": {"frames/library.py"},
     "sklearn": {"estimator.py", "oracles/heuristic.py"},
     "numba": {"oracles/engines/compiled/compilation.py"},
-    "scipy": {"evaluation/solver.py"},
+    "scipy": {"linear_programs.py"},
     "torch": {"oracles/engines/gpu/libraries.py"},
     "triton": {"oracles/engines/gpu/libraries.py"},
 }
@@ -213,7 +213,7 @@ def test_counting_needs_no_solver() -> None:
 @pytest.mark.parametrize(
     "module",
     ["audits.report", "experiments.canvas", "experiments.parallel", "experiments.demo.report",
-     "evaluation.solver", "estimator", "frames.library", "oracles.heuristic",
+     "linear_programs", "estimator", "frames.library", "oracles.heuristic",
      "oracles.engines.compiled.compilation"],
 )  # fmt: skip
 def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -> None:

@@ -7,6 +7,7 @@ from likewise.worlds.adversarial import Adversarial
 from likewise.worlds.base import Course, Encounter, Recorded, Steady, View, World
 from likewise.worlds.compas import CompasFitted, CompasJudged
 from likewise.worlds.drift import Drift
+from likewise.worlds.linear import Linear
 from likewise.worlds.loans import Loans
 from likewise.worlds.phd import PhdAdmissions
 from likewise.worlds.resampled import Resampled
@@ -24,6 +25,7 @@ __all__ = [
     "Course",
     "Drift",
     "Encounter",
+    "Linear",
     "Loans",
     "PhdAdmissions",
     "Recorded",
