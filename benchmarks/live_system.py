@@ -29,7 +29,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent.parent
 MEMBERS = ("ada", "bob", "cyd")
 PATIENCE = 120.0
-FEATURES = [
+FEATURES: list[dict[str, Any]] = [
     {"name": "score", "kind": "integer", "low": 300, "high": 850},
     {"name": "debt", "kind": "integer", "low": 0, "high": 100},
 ]
@@ -149,14 +149,18 @@ class Caller:
         return json.loads(text)
 
 
+def _spread(number: int) -> int:
+    return 137 * number % 550
+
+
 def people(number: int) -> list[dict[str, Any]]:
     return [
         {
             "id": f"x{number}-{i}",
-            "features": {"score": 300 + (137 * (number + 3 * i)) % 550, "debt": i},
+            "features": {"score": 300 + 137 * (number + 3 * i) % 550, "debt": i},
         }
         for i in range(8)
-    ]  # fmt: skip
+    ]
 
 
 async def tokens_of(port: int, operator: str) -> dict[str, str]:

@@ -7,6 +7,7 @@ from likewise.cli import (  # noqa: F401 - they add their commands
     dockets,
     ledger,
     listing,
+    operate,
     propose,
     serve,
     simulate,

@@ -43,6 +43,7 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("POST", D + "/members"): (OPERATOR, {"member": "ann"}),
     ("DELETE", D + "/members/{member}"): (OPERATOR, None),
     ("PUT", D + "/rule"): (OPERATOR, {"rule": "any"}),
+    ("PUT", D + "/learner"): (OPERATOR, {"learner": {}}),
     ("POST", D + "/erasures"): (OPERATOR, {"round": "r1", "person": "nobody"}),
     ("POST", D + "/seed"): (OPERATOR, {"docket": "not-confirmed"}),
     ("GET", D + "/rounds"): (READERS, None),

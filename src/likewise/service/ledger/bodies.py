@@ -23,6 +23,7 @@ __all__ = [
     "DocketOpened",
     "Erased",
     "Labelled",
+    "LearnerGiven",
     "MemberJoined",
     "MemberLeft",
     "Objected",
@@ -159,6 +160,12 @@ class SeedRevealed(OwnBody):
     salt: str
 
 
+class LearnerGiven(OwnBody):
+    """An audit-only docket gets a learner, which decides from the next record on."""
+
+    learner: dict[str, Any]
+
+
 Body = OwnBody | Decided | Audited | Labelled | Overridden | Closed
 
 KINDS: dict[str, type[Any]] = {
@@ -181,6 +188,7 @@ KINDS: dict[str, type[Any]] = {
     "repeated": Repeated,
     "erased": Erased,
     "seed-revealed": SeedRevealed,
+    "learner-given": LearnerGiven,
 }
 _NAMES = {body: kind for kind, body in KINDS.items()}
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {kind: TypeAdapter(of) for kind, of in KINDS.items()}

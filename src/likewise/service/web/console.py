@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
@@ -19,6 +20,7 @@ from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
 from likewise.service.web.dependencies import Auditor, PageRequest, PageRoute, wants_json
 from likewise.service.web.rendering import PageContext, html, render
+from likewise.service.web.review_data import as_shown
 
 __all__ = ["router"]
 
@@ -54,6 +56,7 @@ async def review_page(
         return review, page
 
     review, page = await request.run(found)
+    review = replace(review, pairs=as_shown(review))
     position = min(max(pair, 1), max(len(review.pairs), 1))
     marks = await asyncio.to_thread(_look, request, review, position)
     values = {"position": position, "marks": marks, "unseen": _unseen(review, marks)}

@@ -8,12 +8,20 @@ from typing import Any
 from likewise.service.api.review_responses import ReviewPair, ReviewPerson, ReviewResponse
 from likewise.service.web.formatting import count, percent, person, points, rounded
 
-__all__ = ["how_far", "review_data"]
+__all__ = ["as_shown", "how_far", "review_data"]
 
 
 def how_far(pair: ReviewPair, feature: str) -> str:
     """How far two people differ in a feature, in words."""
     return next((one.words for one in pair.differences if one.name == feature), "differs")
+
+
+def as_shown(review: ReviewResponse) -> list[ReviewPair]:
+    """The pairs by the points that a reader sees, the largest first: 65 before 64."""
+    chance = {one.id: one.chance for one in review.people}
+    return sorted(
+        review.pairs, key=lambda pair: (-points(chance[pair.over], chance[pair.under]), -pair.gap)
+    )
 
 
 def review_data(
