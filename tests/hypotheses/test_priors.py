@@ -212,6 +212,7 @@ def test_untaught_has_equal_weights_whatever_happens(hypotheses: HypothesisClass
     given_ = exact(hypotheses).with_prior("coarse-to-fine")
     assert isinstance(given_, HypothesisClass)
     learner = untaught(given_, 8, 0.3, 0.3, 1)
+    assert isinstance(learner, Learner)
     assert exact(learner.hypotheses).prior == "flat"
     state, people = State.start(learner), people_of(hypotheses.schema, 8, 5)
     on_people = hypotheses.predict(hypotheses.codes(), hypotheses.locate(people))
