@@ -9,6 +9,7 @@ sentence. What can be sent twice without harm is sent again when the network or 
 
 from __future__ import annotations
 
+import secrets
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,6 +19,8 @@ from likewise.service.api.responses import DocketList as _DocketList
 from likewise.service.api.responses import (
     DocketResponse,
     DocketSummary,
+    KeyList,
+    KeyResponse,
     MeResponse,
     NewToken,
     ReceiptCheck,
@@ -29,7 +32,11 @@ from likewise.service.api.responses import (
 )
 from likewise.service.api.review_responses import MetricsResponse, ReviewResponse, ReviewSummary
 from likewise.service.api.review_responses import ReviewList as _ReviewList
+from likewise.service.clock import now
+from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Record, chained, parse_lines
+from likewise.service.ledger.signing.member_statements import Act, MemberStatement, possession
+from likewise.service.ledger.signing.signatures import PrivateKey
 from likewise_client.transport import Transport
 
 __all__ = ["Client"]
@@ -150,21 +157,65 @@ class Client(Transport):
         self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None
     ) -> ReceiptResponse:
         """Object to a pair."""
-        body = {"pair": list(pair), "reason": reason}
+        signature = self._signature(docket, review_id, "object", pair, reason)
+        body = {"pair": list(pair), "reason": reason, **signature}
         return self._write("POST", _at(docket, "reviews", review_id, "objections"), body)
 
     def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> ReceiptResponse:
         """Take an objection back."""
         path = _at(docket, "reviews", review_id, "withdrawals")
-        return self._write("POST", path, {"pair": list(pair)})
+        signature = self._signature(docket, review_id, "withdraw", pair)
+        return self._write("POST", path, {"pair": list(pair), **signature})
 
     def done(self, docket: str, review_id: str) -> ReceiptResponse:
         """You have looked at all pairs."""
-        return self._write("POST", _at(docket, "reviews", review_id, "done"))
+        signature = self._signature(docket, review_id, "done")
+        return self._write("POST", _at(docket, "reviews", review_id, "done"), signature)
 
     def reopen(self, docket: str, review_id: str) -> ReceiptResponse:
         """You want to look again."""
-        return self._write("POST", _at(docket, "reviews", review_id, "reopen"))
+        signature = self._signature(docket, review_id, "reopen")
+        return self._write("POST", _at(docket, "reviews", review_id, "reopen"), signature)
+
+    def sign_with(
+        self, docket: str, key: PrivateKey, before: PrivateKey | None = None
+    ) -> ReceiptResponse:
+        """Sign all that you say with your own key from now on; ``before`` is the one until now.
+
+        Publish its public half where others find it, and keep the private one to yourself.
+        """
+        content = possession(docket, self.me().name, key.public)
+        consent = None if before is None else before.sign("member-key", content)
+        proof = key.sign("member-key", content)
+        body = {"key": key.public.text, "proof": proof, "consent": consent}
+        receipt = self._write("PUT", _at(docket, "member-key"), body)
+        self.member_key = key
+        return receipt
+
+    def keys(self) -> list[KeyResponse]:
+        """The installation's keys, as it publishes them."""
+        return self._get(KeyList, "/.well-known/likewise-keys.json").keys
+
+    def _signature(
+        self,
+        docket: str,
+        review: str,
+        act: Act,
+        pair: Sequence[str] = (),
+        reason: str | None = None,
+    ) -> dict[str, Any]:
+        """The member's signature of an act, if they have a key."""
+        if self.member_key is None:
+            return {}
+        salt, at = secrets.token_bytes(16), now()
+        digest = Payload(salt, {"text": reason}).digest if reason else None
+        both = (pair[0], pair[1]) if pair else None
+        said = MemberStatement(docket, self.me().name, review, act, both, digest, at)
+        signed = {
+            "key": self.member_key.public.id, "at": at, "salt": salt.hex(),
+            "signature": said.sign(self.member_key),
+        }  # fmt: skip
+        return {"signature": signed}
 
     # ── The ledger, and tokens ───────────────────────────────────────────────────────────────────
 

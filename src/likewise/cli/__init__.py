@@ -3,6 +3,7 @@
 from likewise.cli import (  # noqa: F401 - they add their commands
     demo,
     dockets,
+    keys,
     ledger,
     listing,
     serve,

@@ -9,10 +9,12 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI, Security
 from fastapi.routing import APIRoute
 
+from likewise.service.anchoring.targets import targets_from
+from likewise.service.anchoring.worker import Anchoring
 from likewise.service.api.dependencies import BEARER, AppContext
 from likewise.service.api.errors import install_handlers
 from likewise.service.api.middleware import AccessMiddleware
-from likewise.service.api.routers import dockets, health, ledger, reviews, rounds, tokens
+from likewise.service.api.routers import dockets, evidence, health, ledger, reviews, rounds, tokens
 from likewise.service.api.telemetry import Telemetry
 from likewise.service.auth.rate_limits import Buckets
 from likewise.service.demo import Simulation, demonstrate
@@ -25,8 +27,10 @@ from likewise.service.web.rendering import StaticPages
 
 __all__ = ["create_app", "from_environment"]
 
-ROUTERS = (tokens, dockets, rounds, reviews, ledger)
+ROUTERS = (tokens, dockets, rounds, reviews, ledger, evidence)
 PAGES = (sign_in, console, dashboard)
+# Seconds between two looks at what has to be fixed outside, and tries of what failed.
+ANCHOR_LOOK = 15.0
 DESCRIPTION = (
     "Decisions about people under the eyes of a panel. Every error is "
     '`{"error": {"code", "message"}}`; every response that wrote carries a receipt.'
@@ -37,11 +41,14 @@ def create_app(settings: Settings) -> FastAPI:
     """A server with these settings. The database is opened at once, so that mistakes show."""
     store, telemetry = Store.open(settings.database), Telemetry()
     workers = Workers(store, settings, telemetry.waiting)
+    anchoring = Anchoring(targets_from(settings.anchors), settings.anchor_minutes)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         stop = asyncio.Event()
         tasks = [asyncio.create_task(workers.tick(settings.tick_seconds, stop))]
+        if anchoring.targets:
+            tasks.append(asyncio.create_task(anchoring.run(workers, ANCHOR_LOOK, stop)))
         if settings.demo:
             tasks.append(asyncio.create_task(demonstrate(workers, Simulation(store), stop)))
         try:
@@ -69,6 +76,7 @@ def create_app(settings: Settings) -> FastAPI:
     install_handlers(app)
     app.add_middleware(AccessMiddleware, store=store, settings=settings, telemetry=telemetry)
     app.include_router(health.router)
+    app.include_router(evidence.published)
     for module in ROUTERS:
         app.include_router(module.router, dependencies=[Security(BEARER)])
     for pages in PAGES:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-__all__ = ["Clock", "due_after", "later", "now", "parse", "passed", "seconds_between", "write"]
+__all__ = [
+    "Clock",
+    "compact",
+    "due_after",
+    "later",
+    "now",
+    "parse",
+    "passed",
+    "seconds_between",
+    "write",
+]
 
 Clock = Callable[[], str]
 
@@ -26,6 +36,15 @@ def write(moment: datetime, timespec: str = "microseconds") -> str:
     '2026-03-01T12:00:00.000000Z'
     """
     return moment.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def compact(at: str) -> str:
+    """A time to the second, without colons, as receipts have it.
+
+    >>> compact("2026-03-01T12:00:00.250000Z")
+    '20260301T120000Z'
+    """
+    return parse(at).strftime("%Y%m%dT%H%M%SZ")
 
 
 def parse(at: str) -> datetime:

@@ -69,6 +69,12 @@ class Settings(BaseSettings):
     public_url: str = Field(
         "", description="the address that people use, where a proxy is before the server"
     )
+    anchors: str = Field(
+        "", description="where heads are fixed: file:PATH, webhook:URL, rfc3161:URL, with spaces"
+    )
+    anchor_minutes: PositiveFloat = Field(
+        60.0, description="minutes between two anchors of a docket that grows"
+    )
     demo: bool = Field(False, description="a docket with a simulated stream")
 
     def __init__(self, **given: Any) -> None:

@@ -14,6 +14,7 @@ from likewise.service.auth.rate_limits import Buckets
 from likewise.service.auth.tokens import Identity, Role
 from likewise.service.dockets.worker import Worker, Workers
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.actors import done_by
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
 
@@ -77,7 +78,7 @@ class DocketAccess:
 
     async def run(self, task: Callable[[Worker], T]) -> T:
         """Do something in the docket's thread."""
-        return await self.app.workers.run(self.docket, task)
+        return await self.app.workers.run(self.docket, done_by(self.caller.actor, task))
 
 
 def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:

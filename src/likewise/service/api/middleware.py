@@ -37,6 +37,8 @@ HEADERS = {
     b"cache-control": b"no-store",
 }
 OPEN = ("/v1/openapi.json",)
+# Open to anybody, and they ask the database.
+ASKING = ("/readyz", "/.well-known/likewise-keys.json")
 GUARDED = ("/v1/", "/metrics")
 
 
@@ -97,7 +99,7 @@ class AccessMiddleware:
         """The caller; refused where a token is needed and there is none that is known."""
         path: str = scope["path"]
         address = (scope.get("client") or ("unknown",))[0]
-        if path == "/readyz" or (path.endswith("/sign-in") and scope["method"] == "POST"):
+        if path in ASKING or (path.endswith("/sign-in") and scope["method"] == "POST"):
             self.anonymous.take(address)  # it asks the database; nobody may guess tokens
         if path in OPEN or not path.startswith(GUARDED):
             return None

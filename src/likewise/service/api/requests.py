@@ -11,12 +11,14 @@ from likewise.service.api.dependencies import DOCKET_NAME
 from likewise.service.dockets.spec import DocketSpec
 
 __all__ = [
+    "ActBody",
     "ClosedBody",
     "DocketBody",
     "ErasureBody",
     "IdempotencyKey",
     "LabelsBody",
     "MemberBody",
+    "MemberKeyBody",
     "MemberName",
     "ObjectionBody",
     "OverrideBody",
@@ -27,6 +29,7 @@ __all__ = [
     "RoundBody",
     "RoundId",
     "RuleBody",
+    "SignatureBody",
     "TokenBody",
     "TokenId",
     "WithdrawalBody",
@@ -36,6 +39,8 @@ __all__ = [
 PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]+$"
 ROUND_ID = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 KEY = r"^[\x21-\x7e]+$"
+MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
+SIGNATURE = r"^[A-Za-z0-9_-]{86}$"
 # Integers beyond this are no exact numbers in JSON.
 LARGEST = 2**53
 
@@ -130,7 +135,30 @@ class ClosedBody(Body):
     unaudited: bool = False
 
 
-class WithdrawalBody(Body):
+class SignatureBody(Body):
+    """A member's own signature: by which key, when, and the salt of the reason's digest."""
+
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+    at: Annotated[str, Field(pattern=MOMENT)]
+    signature: Annotated[str, Field(pattern=SIGNATURE)]
+    salt: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] = "0" * 32
+
+
+class ActBody(Body):
+    """An act of a member, signed by them or not."""
+
+    signature: SignatureBody | None = None
+
+
+class MemberKeyBody(Body):
+    """A key that you sign with from now on: its own signature, and that of the key before it."""
+
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    proof: Annotated[str, Field(pattern=SIGNATURE)]
+    consent: Annotated[str, Field(pattern=SIGNATURE)] | None = None
+
+
+class WithdrawalBody(ActBody):
     """A pair of people, by their names in the review."""
 
     pair: Annotated[list[Annotated[str, Field(max_length=16)]], Field(min_length=2, max_length=2)]
@@ -170,7 +198,7 @@ class RevealBody(Body):
 class ReceiptBody(Body):
     """A receipt as it was printed."""
 
-    receipt: Annotated[str, Field(min_length=1, max_length=300)]
+    receipt: Annotated[str, Field(min_length=1, max_length=400)]
 
 
 class TokenBody(Body):

@@ -14,6 +14,8 @@ __all__ = [
     "ErrorResponse",
     "FeatureResponse",
     "HealthResponse",
+    "KeyList",
+    "KeyResponse",
     "MeResponse",
     "NewToken",
     "ObjectionResponse",
@@ -66,6 +68,22 @@ class ReceiptResponse(Response):
     seq: int
     hash: str
     text: str
+
+
+class KeyResponse(Response):
+    """A key of the installation: 64 hexadecimal digits, since when and until when it signs."""
+
+    id: str
+    public: str
+    created: str
+    retired: str | None
+    compromised: str | None
+
+
+class KeyList(Response):
+    """The keys that sign, or have signed, receipts; the one without an end is in use."""
+
+    keys: list[KeyResponse]
 
 
 class ReceiptCheck(Response):

@@ -16,6 +16,9 @@ from likewise.errors import ParameterError
 from likewise.service.clock import now
 from likewise.service.dockets.spec import checked_docket_name
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.actors import Actor
+from likewise.service.ledger.evidence_bodies import TokenEnded, TokenIssued
+from likewise.service.ledger.notices import notify
 from likewise.service.ledger.schema import tokens
 from likewise.service.ledger.store import Store
 
@@ -51,6 +54,16 @@ class Identity:
     created: str
     revoked: str | None = None
 
+    @property
+    def issued(self) -> TokenIssued:
+        """The token as a ledger knows it."""
+        return TokenIssued(self.id, self.role, self.name, self.docket, self.created)
+
+    @property
+    def actor(self) -> Actor:
+        """The owner, as somebody who acts."""
+        return Actor.with_token(self.issued)
+
     def concerns(self, docket: str) -> bool:
         """Tell if they have anything to do with a docket."""
         return self.docket is None or self.docket == docket
@@ -84,6 +97,7 @@ def _create(
                 created=identity.created,
             )
         )  # fmt: skip
+        notify(connection, docket, store.dockets_of(connection), identity.issued)
     return token, identity
 
 
@@ -144,6 +158,7 @@ def revoke_token(store: Store, token_id: str) -> Identity:
             )  # fmt: skip
         connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
         row = connection.execute(sa.select(tokens).where(tokens.c.id == token_id)).one()
+        notify(connection, row.docket, store.dockets_of(connection), TokenEnded(token_id))
         return _identity(row)
 
 

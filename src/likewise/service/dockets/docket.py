@@ -70,8 +70,8 @@ class Docket:
             return self.projection
 
     def receipt(self) -> Receipt:
-        """The ledger's head as far as it was read."""
-        return Receipt(self.name, self.projection.head)
+        """The ledger's head as far as it was read, signed."""
+        return self.store.keys.sign(Receipt(self.name, self.projection.head))
 
     def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
         """Personal content, as far as it has not been erased."""
@@ -82,9 +82,10 @@ class Docket:
     def unit_of_work(self) -> Iterator[UnitOfWork]:
         """The docket's turn: what the block adds is recorded as a whole, or not."""
         with self._turn:
+            public = self.store.keys.public()
             with self.store.transaction(self.name) as transaction:
                 self._catch_up(transaction)
-                work = UnitOfWork(transaction, self.projection, self.state, self.clock())
+                work = UnitOfWork(transaction, self.projection, self.state, self.clock(), public)
                 yield work
             # Committed: only now does memory follow.
             try:

@@ -11,10 +11,12 @@ from typing import Any
 from likewise.auditing import Pair
 from likewise.errors import LikewiseError
 from likewise.fixed_point import ONE
+from likewise.service.dockets.governance import Governance
 from likewise.service.dockets.round import Repeat, Round
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.errors import ServiceError
 from likewise.service.ledger import bodies
+from likewise.service.ledger.evidence_bodies import EvidenceBody
 from likewise.service.ledger.records import FORMAT, Head, LedgerBroken, Record
 
 __all__ = ["Projection"]
@@ -40,6 +42,7 @@ class Projection:
         self.panels: list[tuple[str, str]] = []
         self.audits: list[str] = []
         self.revealed: bodies.SeedRevealed | None = None
+        self.governance = Governance()
         self._finishing: tuple[int, str, str] = (0, "", "")
         self._rounds: dict[str, Round] = {}
         self._open: dict[str, Round] = {}
@@ -87,6 +90,7 @@ class Projection:
         except (LikewiseError, KeyError, ValueError) as error:
             why = f"{record.kind!r} does not follow from the records before it ({error})."
             raise LedgerBroken(self.name, record.seq, why) from error
+        self.governance.take(record, body)
         self.head, self.at = record.head, record.at
 
     def change(self, round_id: str, **changes: Any) -> Round:
@@ -136,7 +140,13 @@ def _opened(body: bodies.DocketOpened, projection: Projection, record: Record) -
         raise LedgerBroken(projection.name, record.seq, why)
     projection.spec = spec = DocketSpec.from_stored(body.spec)
     projection.commitment = body.seed_commitment
+    projection.governance.key = body.key
     projection.members, projection.rule = list(spec.members), spec.rule
+
+
+@_take.register
+def _evidence(body: EvidenceBody, projection: Projection, record: Record) -> None:
+    """Records about the docket's keeping change nothing else."""
 
 
 @_take.register

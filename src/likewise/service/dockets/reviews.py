@@ -7,12 +7,12 @@ Neither the id nor the order of the people, nor any time, tells them from the ot
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.review_names import alias_names, draw, review_key, review_name
 from likewise.service.dockets.round import Round
 from likewise.service.dockets.targets import ReviewTarget, Seat
 from likewise.service.errors import ServiceError
@@ -37,8 +37,7 @@ class Review:
     @cached_property
     def aliases(self) -> dict[str, str]:
         """A name for everybody in the round that holds for this review only."""
-        shuffled = sorted(self.round.decisions, key=lambda p: _draw(self.key, "person", self.id, p))
-        return {person: f"p{number}" for number, person in enumerate(shuffled, start=1)}
+        return alias_names(self.key, self.id, self.round.decisions)
 
     @property
     def round(self) -> Round:
@@ -85,7 +84,7 @@ class ReviewBoard:
 
     def __init__(self, docket: Docket) -> None:
         self.docket = docket
-        self.key = hmac.digest(docket.salt, f"reviews:{docket.seed}".encode(), "sha256")
+        self.key = review_key(docket.seed, docket.salt)
         self._members: dict[str, _Member] = {}
 
     def of(self, member: str) -> list[Review]:
@@ -123,8 +122,8 @@ class ReviewBoard:
         return known
 
     def _ask(self, known: _Member, seat: Seat) -> None:
-        again = str(seat.again is not None)
-        review_id = _draw(self.key, "review", seat.member, seat.round, again)[:32]
+        again = seat.again is not None
+        review_id = review_name(self.key, seat.member, seat.round, again=again)
         known.places[review_id] = len(known.seats)
         known.seats.append(seat)
 
@@ -138,21 +137,12 @@ class ReviewBoard:
         if _uniform(self.key, "repeat", member, count) >= projection.settings.repeat_share:
             return
         earlier = [r for r in known.judged[: -BETWEEN - 1] if r not in known.repeated]
-        ranked = sorted(earlier, key=lambda r: _draw(self.key, "which", member, count, r))
+        ranked = sorted(earlier, key=lambda r: draw(self.key, "which", member, count, r))
         chosen = next((r for r in ranked if projection.round(r).reportable()), None)
         if chosen is not None:
             known.repeated.add(chosen)
             self._ask(known, Seat(chosen, member, again=at))
 
 
-def _draw(key: bytes, *parts: str) -> str:
-    return hmac.digest(key, _joined(parts), "sha256").hex()
-
-
 def _uniform(key: bytes, *parts: str) -> float:
-    return int(_draw(key, *parts)[:13], 16) / 16**13
-
-
-def _joined(parts: Iterable[str]) -> bytes:
-    """Parts that cannot be mistaken for others: each is preceded by its length."""
-    return b"".join(len(p.encode()).to_bytes(4, "big") + p.encode() for p in parts)
+    return int(draw(key, *parts)[:13], 16) / 16**13

@@ -19,6 +19,7 @@ from likewise.service.dockets.commands.reviews import close_late_panels
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews import ReviewBoard
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.actors import SERVICE, done_by
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
 
@@ -134,7 +135,7 @@ class Workers:
             return
         for docket in names:
             try:
-                await self.run(docket, lambda worker: close_late_panels(worker.docket))
+                await self.run(docket, done_by(SERVICE, lambda w: close_late_panels(w.docket)))
             except Exception:  # one docket that fails must not stop the others' deadlines
                 LOG.exception(
                     "A tick failed; it is tried again.", extra={"said": {"docket": docket}}

@@ -19,6 +19,7 @@ from likewise.service.ledger.database import advisory_lock, engines, keep_privat
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, Record
 from likewise.service.ledger.schema import REVISION, events
+from likewise.service.ledger.signing.keys import Keyring
 from likewise.service.ledger.transaction import LedgerView, Transaction
 from likewise.service.ledger.upgrades import check_revision, found_revision, migrate
 
@@ -39,6 +40,7 @@ class Store:
                 f"{url!r} does not name a database. Give sqlite:///PATH or postgresql://HOST/NAME."
             ) from error
         self._readers, self._writers = engines(self.url)
+        self.keys = Keyring(self)
 
     @classmethod
     def open(cls, url: str, *, create: bool = True) -> Store:
@@ -139,8 +141,12 @@ class Store:
     def dockets(self) -> tuple[str, ...]:
         """The names of all dockets."""
         with self.reading() as connection:
-            rows = connection.execute(sa.select(events.c.docket).where(events.c.seq == 1))
-            return tuple(sorted(row.docket for row in rows))
+            return self.dockets_of(connection)
+
+    def dockets_of(self, connection: sa.Connection) -> tuple[str, ...]:
+        """The names of all dockets, as a transaction sees them."""
+        rows = connection.execute(sa.select(events.c.docket).where(events.c.seq == 1))
+        return tuple(sorted(row.docket for row in rows))
 
     def head(self, docket: str) -> Head:
         """The docket's last record."""

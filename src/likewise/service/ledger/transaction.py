@@ -82,16 +82,16 @@ class Transaction(LedgerView):
         self._records: list[Record] = []
         self._payloads: list[dict[str, Any]] = []
 
-    def append(self, kind: str, body: Mapping[str, Any], at: str) -> Record:
+    def append(self, kind: str, body: Mapping[str, Any], at: str, actor: str = "") -> Record:
         """One more record."""
-        record = Record.following(self.docket, self.head, at, kind, body)
+        record = Record.following(self.docket, self.head, at, kind, body, actor)
         self._records.append(record)
         self.head = record.head
         return record
 
     def flush(self) -> None:
         """Give to the database what has been gathered, in as few words as possible."""
-        rows = [{**record.to_json(), "body": record.body_text} for record in self._records]
+        rows = [{**r.to_json(), "body": r.body_text, "actor": r.actor} for r in self._records]
         for statement, some in ((_INSERT_EVENTS, rows), (_INSERT_PAYLOADS, self._payloads)):
             if some:
                 # One row alone takes one round trip; several take a pipeline.
@@ -134,9 +134,10 @@ def read_row(docket: str, row: Any) -> Record:
     """A row as a record, once every byte of it is what would have been written."""
     try:
         body = json.loads(row.body)
-        record = Record(row.docket, row.seq, row.at, row.kind, body, row.nonce, row.prev, row.hash)
+        texts = (row.nonce, row.prev, row.hash, row.actor)
+        record = Record(row.docket, row.seq, row.at, row.kind, body, *texts)
         exact = isinstance(body, dict) and record.body_text == row.body
-        "".join((row.docket, row.at, row.kind, row.nonce, row.prev, row.hash)).encode()
+        "".join((row.docket, row.at, row.kind, *texts)).encode()
     except (ValueError, TypeError, RecursionError, LikewiseError) as error:
         raise LedgerBroken(docket, row.seq, f"it cannot be read ({error}).") from error
     if not exact:
