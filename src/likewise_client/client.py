@@ -22,7 +22,9 @@ from likewise.service.api.responses import (
     KeyList,
     KeyResponse,
     MeResponse,
+    NewHold,
     NewToken,
+    PacketResponse,
     ReceiptCheck,
     ReceiptResponse,
     RoundList,
@@ -81,6 +83,24 @@ class Client(Transport):
         body = {"round": round_id, "person": person}
         return self._write("POST", _at(docket, "erasures"), body)
 
+    def set_retention(
+        self, docket: str, features: float | None, reasons: float | None
+    ) -> ReceiptResponse:
+        """Days after the end of a round for which features and reasons are kept."""
+        body = {"features": features, "reasons": reasons}
+        return self._write("PUT", _at(docket, "retention"), body)
+
+    def place_hold(
+        self, docket: str, why: str, round_id: str | None = None, person: str | None = None
+    ) -> NewHold:
+        """Erase nothing, of everything or of one round or person, until it is lifted."""
+        body = {"why": why, "round": round_id, "person": person}
+        return self._send(NewHold, "POST", _at(docket, "holds"), body, again=False)
+
+    def lift_hold(self, docket: str, hold: str) -> ReceiptResponse:
+        """The hold is over."""
+        return self._write("DELETE", _at(docket, "holds", hold), again=False)
+
     # ── Rounds ───────────────────────────────────────────────────────────────────────────────────
 
     def open_round(
@@ -131,9 +151,11 @@ class Client(Transport):
         listed = [{"round": r, "person": p, "label": y} for r, p, y in labels]
         return self._write("POST", _at(docket, "labels"), {"labels": listed})
 
-    def override(self, docket: str, round_id: str, person: str, approved: bool) -> ReceiptResponse:
-        """Somebody decided otherwise."""
-        body = {"person": person, "approved": approved}
+    def override(
+        self, docket: str, round_id: str, person: str, approved: bool, reason: str | None = None
+    ) -> ReceiptResponse:
+        """Somebody decided otherwise, and may say why."""
+        body = {"person": person, "approved": approved, "reason": reason}
         return self._write("POST", _at(docket, "rounds", round_id, "overrides"), body)
 
     def close_round(
@@ -142,6 +164,11 @@ class Client(Transport):
         """Nothing more will be heard of a round."""
         path = _at(docket, "rounds", round_id, "close")
         return self._write("POST", path, {"unaudited": unaudited})
+
+    def packet(self, docket: str, round_id: str, person: str) -> PacketResponse:
+        """Everything that led to the decision on one person, in words and as JSON, signed."""
+        body = {"round": round_id, "person": person}
+        return self._send(PacketResponse, "POST", _at(docket, "packets"), body)
 
     # ── Reviews ──────────────────────────────────────────────────────────────────────────────────
 

@@ -6,6 +6,7 @@ from likewise.cli import (  # noqa: F401 - they add their commands
     keys,
     ledger,
     listing,
+    packets,
     serve,
     simulate,
     study,

@@ -92,10 +92,11 @@ def replay(
     "--heads", "files", multiple=True, type=FILE, metavar="FILE",
     help="A file of such lines, such as an anchor's.",
 )  # fmt: skip
+@click.option("--packet", "packet_file", type=FILE, metavar="FILE", help="The file of a decision.")
 @_ledger
 def verify(
-    heads: tuple[str, ...], files: tuple[Path, ...], database: str | None, folder: Path | None,
-    **known: Any,
+    heads: tuple[str, ...], files: tuple[Path, ...], packet_file: Path | None,
+    database: str | None, folder: Path | None, **known: Any,
 ) -> None:  # fmt: skip
     """Is the ledger, up to every receipt, still the one that the receipt was given for?
 
@@ -103,10 +104,15 @@ def verify(
     and so are all signatures and anchors in the ledger. Exits with 0 if all holds, with 1 if
     something does not, with 2 if it could not be looked at, or a receipt is none.
     """
-    from likewise.cli.verdicts import print_verdicts, read_heads
+    from likewise.cli.verdicts import print_packet, print_verdicts, read_heads
 
     receipts = read_heads(heads, files)
     keys, trusted = _known(**known)
+    if packet_file is not None:
+        found = None
+        if folder is not None or database is not None:
+            found = _evidence(_packet_docket(packet_file), database, folder)
+        raise SystemExit(print_packet(packet_file, keys, found))
     if folder is None and database is None and len(receipts) > 1:
         raise SystemExit(print_verdicts(None, receipts, keys, trusted))
     wanted = receipts[0].docket if receipts and folder is None else None
@@ -149,6 +155,16 @@ def export(docket: str, database: str, folder: Path, personal: bool, seed: bool)
         click.echo(f"{path}  ({path.stat().st_size:,} bytes)")
     if not personal:
         click.echo("Without features; replay from here checks the chain, panels and lottery only.")
+
+
+def _packet_docket(path: Path) -> str:
+    from likewise.errors import LikewiseError
+    from likewise.service.verification.packets.packet import read_packet
+
+    try:
+        return str(read_packet(path.read_text(encoding="utf-8")).get("docket"))
+    except (LikewiseError, UnicodeDecodeError) as error:
+        raise click.UsageError(str(error)) from error
 
 
 def _known(

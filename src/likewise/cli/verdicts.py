@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from likewise.service.verification.manifest import ExportCheck
     from likewise.service.verification.receipts import Verified
 
-__all__ = ["print_verdicts", "read_heads"]
+__all__ = ["print_packet", "print_verdicts", "read_heads"]
 
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
 SHOWN = 20
@@ -64,6 +64,27 @@ def print_verdicts(
         outcomes.append(_against_ledger(evidence, receipts, known))
         outcomes.append(_keeping(evidence, trusted, exported))
     return FAILS if FAILS in outcomes else max(outcomes)
+
+
+def print_packet(path: Path, keys: KnownKeys | None, evidence: Evidence | None) -> int:
+    """Say if the file of a decision is as it was given, and follows from the ledger."""
+    from likewise.errors import LikewiseError
+    from likewise.service.verification.packets.packet import check_packet, read_packet
+
+    try:
+        packet = read_packet(path.read_text(encoding="utf-8"))
+        faults = check_packet(packet, keys, evidence)
+    except (LikewiseError, UnicodeDecodeError) as error:
+        raise click.UsageError(str(error)) from error
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        faults = [f"It has not the parts that a packet has ({type(error).__name__}: {error})."]
+    for fault in faults:
+        click.echo(f"THE PACKET DOES NOT HOLD. {fault}")
+    if not faults:
+        by = f"the key {packet['key']}" + (", which you named" if keys else "")
+        derived = "" if evidence is None else ", and every part of it follows from the ledger"
+        click.echo(f"THE PACKET HOLDS. It is as it was given, signed by {by}{derived}.")
+    return FAILS if faults else HOLDS
 
 
 def _against_each_other(receipts: list[Receipt], known: KnownKeys, *, alone: bool) -> int:

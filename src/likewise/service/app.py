@@ -18,6 +18,7 @@ from likewise.service.api.routers import dockets, evidence, health, ledger, revi
 from likewise.service.api.telemetry import Telemetry
 from likewise.service.auth.rate_limits import Buckets
 from likewise.service.demo import Simulation, demonstrate
+from likewise.service.dockets.commands.retention import erase_expired
 from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.store import Store
 from likewise.service.logging import log_as_json
@@ -31,6 +32,8 @@ ROUTERS = (tokens, dockets, rounds, reviews, ledger, evidence)
 PAGES = (sign_in, console, dashboard)
 # Seconds between two looks at what has to be fixed outside, and tries of what failed.
 ANCHOR_LOOK = 15.0
+# Seconds between two looks at what has been kept for its time.
+RETENTION_LOOK = 600.0
 DESCRIPTION = (
     "Decisions about people under the eyes of a panel. Every error is "
     '`{"error": {"code", "message"}}`; every response that wrote carries a receipt.'
@@ -47,6 +50,7 @@ def create_app(settings: Settings) -> FastAPI:
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         stop = asyncio.Event()
         tasks = [asyncio.create_task(workers.tick(settings.tick_seconds, stop))]
+        tasks.append(asyncio.create_task(_retain(workers, stop)))
         if anchoring.targets:
             tasks.append(asyncio.create_task(anchoring.run(workers, ANCHOR_LOOK, stop)))
         if settings.demo:
@@ -83,6 +87,15 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(pages.router)
     app.mount("/static", StaticPages(), name="static")
     return app
+
+
+async def _retain(workers: Workers, stop: asyncio.Event) -> None:
+    """Erase what has been kept for its time, again and again until told to stop."""
+    while not stop.is_set():
+        try:
+            await asyncio.wait_for(stop.wait(), RETENTION_LOOK)
+        except TimeoutError:
+            await workers.each("Retention", lambda w: erase_expired(w.docket))
 
 
 def from_environment() -> FastAPI:

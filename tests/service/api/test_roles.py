@@ -65,6 +65,10 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("POST", REVIEW + "/reopen"): (AUDITOR, None),
     ("GET", D + "/receipt"): (EVERYBODY, None),
     ("POST", D + "/receipt/check"): (EVERYBODY, {"receipt": f"likewise-receipt/1:x:1:{'0' * 64}"}),
+    ("PUT", D + "/retention"): (OPERATOR, {"features": None, "reasons": None}),
+    ("POST", D + "/holds"): (OPERATOR, {"why": "none", "round": "none"}),
+    ("DELETE", D + "/holds/{hold}"): (OPERATOR, None),
+    ("POST", D + "/packets"): (READERS, {"round": "none", "person": "nobody"}),
     ("PUT", D + "/member-key"): (AUDITOR, {"key": "ab" * 32, "proof": "A" * 86}),
     ("GET", D + "/metrics"): (READERS, None),
     ("GET", D + "/ledger.jsonl"): (SUPERVISORS, None),
@@ -72,7 +76,7 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
 }
 PLACES = {
     "docket": "loans", "round_id": "none", "review_id": "0" * 32, "member": "nobody",
-    "token_id": "none",
+    "token_id": "none", "hold": "0" * 12,
 }  # fmt: skip
 TOKENS = {
     "operator": "operator",

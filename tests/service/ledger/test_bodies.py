@@ -73,7 +73,8 @@ STORED: dict[str, dict[str, Any]] = {
     "retention-set": {"features": 30.5, "reasons": None},
     "hold-placed": {"hold": "h", "of_round": None, "person": None, "why": "a complaint"},
     "hold-lifted": {"hold": "h"},
-    "override-explained": {"of_round": "r1", "person": "a", "reason": "d"},
+    "override-explained": {"round": "r1", "person": "a", "reason": "d"},
+    "reasons-erased": {"of_round": "r1"},
     "packet-given": {"of_round": "r1", "person": "a", "digest": "d"},
 }  # fmt: skip
 

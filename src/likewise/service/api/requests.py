@@ -15,6 +15,8 @@ __all__ = [
     "ClosedBody",
     "DocketBody",
     "ErasureBody",
+    "HoldBody",
+    "HoldId",
     "IdempotencyKey",
     "LabelsBody",
     "MemberBody",
@@ -22,8 +24,10 @@ __all__ = [
     "MemberName",
     "ObjectionBody",
     "OverrideBody",
+    "PacketBody",
     "PeopleBody",
     "ReceiptBody",
+    "RetentionBody",
     "RevealBody",
     "ReviewId",
     "RoundBody",
@@ -53,6 +57,7 @@ FeatureValue = bool | Integer | Real | Annotated[str, Field(max_length=200)] | N
 
 RoundId = Annotated[str, Path(min_length=1, max_length=64, pattern=ROUND_ID)]
 MemberName = Annotated[str, Path(min_length=1, max_length=200, pattern=PRINTABLE)]
+HoldId = Annotated[str, Path(pattern=r"^[0-9a-f]{12}$", description="From placing it.")]
 TokenId = Annotated[str, Path(min_length=1, max_length=32, pattern=r"^[a-z0-9-]+$")]
 ReviewId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="From the list of reviews.")]
 IdempotencyKey = Annotated[
@@ -123,10 +128,11 @@ class LabelsBody(Body):
 
 
 class OverrideBody(Body):
-    """Somebody decided otherwise."""
+    """Somebody decided otherwise, and may say why."""
 
     person: PersonId
     approved: bool
+    reason: Annotated[str, Field(min_length=1)] | None = None
 
 
 class ClosedBody(Body):
@@ -184,6 +190,28 @@ class RuleBody(Body):
 
 class ErasureBody(Body):
     """Somebody whose features and reasons are to be removed."""
+
+    round: RoundName
+    person: PersonId
+
+
+class RetentionBody(Body):
+    """Days after the end of a round for which features and reasons are kept; null: always."""
+
+    features: Annotated[float, Field(gt=0, le=36_525, allow_inf_nan=False)] | None
+    reasons: Annotated[float, Field(gt=0, le=36_525, allow_inf_nan=False)] | None
+
+
+class HoldBody(Body):
+    """A hold on everything, on a round, or on somebody in it; ``why`` stays in the ledger."""
+
+    why: Text
+    round: RoundName | None = None
+    person: PersonId | None = None
+
+
+class PacketBody(Body):
+    """Somebody who is to be given the file of a decision."""
 
     round: RoundName
     person: PersonId

@@ -17,8 +17,10 @@ __all__ = [
     "KeyList",
     "KeyResponse",
     "MeResponse",
+    "NewHold",
     "NewToken",
     "ObjectionResponse",
+    "PacketResponse",
     "PairResponse",
     "ReceiptCheck",
     "ReceiptResponse",
@@ -84,6 +86,20 @@ class KeyList(Response):
     """The keys that sign, or have signed, receipts; the one without an end is in use."""
 
     keys: list[KeyResponse]
+
+
+class NewHold(Response):
+    """A hold that was placed, by its id."""
+
+    hold: str
+    receipt: ReceiptResponse
+
+
+class PacketResponse(Response):
+    """The file of a decision, signed, and the same in words."""
+
+    packet: dict[str, Any]
+    words: str
 
 
 class ReceiptCheck(Response):

@@ -246,6 +246,12 @@ def _overridden(body: bodies.Overridden, projection: Projection, _: Record) -> N
 
 
 @_take.register
+def _explained(body: bodies.OverrideExplained, projection: Projection, _: Record) -> None:
+    known = projection.round(body.round).explanations
+    projection.change(body.round, explanations={**known, body.person: body.reason})
+
+
+@_take.register
 def _closed(body: bodies.Closed, projection: Projection, record: Record) -> None:
     done = projection.finish(projection.round(body.round), record)
     projection.change(body.round, closed=record.at, finished=done)

@@ -29,7 +29,8 @@ class Round:
     ``seats`` says of every member that they are still ``asked``, have ``reviewed``, or were
     ``absent``; ``objections`` holds the digest of each reason, if there is one; ``reasons`` has
     all that were ever given, also for objections that were taken back. ``finished`` says how many
-    records a member wrote by being done: the last one ends the audit too. ``erased`` says when.
+    records a member wrote by being done: the last one ends the audit too. ``explanations`` are
+    the digests of the reasons of overrides. ``erased`` says when.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Round:
     audited: str | None = None
     labels: Mapping[str, int] = field(default_factory=dict)
     overrides: Mapping[str, bool] = field(default_factory=dict)
+    explanations: Mapping[str, str] = field(default_factory=dict)
     erased: Mapping[str, str] = field(default_factory=dict)
     closed: str | None = None
 

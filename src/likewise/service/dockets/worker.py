@@ -125,20 +125,21 @@ class Workers:
             try:
                 await asyncio.wait_for(stop.wait(), seconds)
             except TimeoutError:
-                await self._tick_once()
+                await self.each("A tick", lambda w: close_late_panels(w.docket))
 
-    async def _tick_once(self) -> None:
+    async def each(self, what: str, task: Callable[[Worker], object]) -> None:
+        """Do something for every docket, on the service's own account."""
         try:
             names = await self.dockets()
-        except Exception:  # the next tick may succeed, and the log says why this did not
-            LOG.exception("A tick failed; it is tried again.")
+        except Exception:  # the next one may succeed, and the log says why this did not
+            LOG.exception("%s failed; it is tried again.", what)
             return
         for docket in names:
             try:
-                await self.run(docket, done_by(SERVICE, lambda w: close_late_panels(w.docket)))
-            except Exception:  # one docket that fails must not stop the others' deadlines
+                await self.run(docket, done_by(SERVICE, task))
+            except Exception:  # one docket that fails must not stop the others
                 LOG.exception(
-                    "A tick failed; it is tried again.", extra={"said": {"docket": docket}}
+                    "%s failed; it is tried again.", what, extra={"said": {"docket": docket}}
                 )
 
     async def close(self) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "MemberLeft",
     "Objected",
     "Overridden",
+    "OverrideExplained",
     "PeopleArrived",
     "PersonArrived",
     "Reopened",
@@ -141,6 +142,14 @@ class Repeated(OwnBody):
     done: bool
 
 
+class OverrideExplained(OwnBody):
+    """The reason of the override in the next record; ``reason`` is the digest of its words."""
+
+    round: str
+    person: str
+    reason: str
+
+
 class Erased(OwnBody):
     """Somebody was erased; ``digest`` is that of a surrogate, if anything remains."""
 
@@ -176,6 +185,7 @@ KINDS: dict[str, type[Any]] = {
     "overridden": Overridden,
     "closed": Closed,
     "repeated": Repeated,
+    "override-explained": OverrideExplained,
     "erased": Erased,
     "seed-revealed": SeedRevealed,
     **EVIDENCE_KINDS,

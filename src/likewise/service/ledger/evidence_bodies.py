@@ -19,8 +19,8 @@ __all__ = [
     "HoldPlaced",
     "KeyPublished",
     "MemberKeySet",
-    "OverrideExplained",
     "PacketGiven",
+    "ReasonsErased",
     "RetentionSet",
     "Signed",
     "SignedIn",
@@ -144,12 +144,10 @@ class HoldLifted(EvidenceBody):
     hold: str
 
 
-class OverrideExplained(EvidenceBody):
-    """The reason for the override in the next record; ``reason`` is the digest of its words."""
+class ReasonsErased(EvidenceBody):
+    """The words of all reasons in a round were erased, as their time had ended."""
 
     of_round: str
-    person: str
-    reason: str
 
 
 class PacketGiven(EvidenceBody):
@@ -173,6 +171,6 @@ EVIDENCE_KINDS: dict[str, type[EvidenceBody]] = {
     "retention-set": RetentionSet,
     "hold-placed": HoldPlaced,
     "hold-lifted": HoldLifted,
-    "override-explained": OverrideExplained,
+    "reasons-erased": ReasonsErased,
     "packet-given": PacketGiven,
 }

@@ -19,6 +19,7 @@ ROLES = {
         "sealed", "audited", "labelled", "overridden", "closed", "erased", "seed-revealed",
         "key-published", "token-issued", "token-ended", "retention-set", "hold-placed",
         "hold-lifted", "override-explained", "packet-given", "signed-in", "signed-out",
+        "reasons-erased",
     },
     "client": {
         "arrived", "decided", "sealed", "audited", "labelled", "overridden", "closed",
