@@ -27,7 +27,9 @@ def test_names_and_defaults_stay() -> None:
         "labels_limit": 5_000, "feature_limit": 200, "reason_limit": REASON_LIMIT, "rate": 50.0,
         "burst": 100, "anonymous_rate": 5.0, "anonymous_burst": 30, "waiting_limit": 200,
         "tick_seconds": 1.0, "session_seconds": 43_200.0, "public_url": "", "anchors": "",
-        "anchor_minutes": 60.0, "demo": False,
+        "anchor_minutes": 60.0, "oidc_issuer": "", "oidc_client_id": "", "oidc_client_secret": "",
+        "oidc_role_claim": "likewise_role", "oidc_name_claim": "preferred_username",
+        "oidc_docket_claim": "likewise_docket", "demo": False,
     }  # fmt: skip
     assert REASON_LIMIT == 2_000
 

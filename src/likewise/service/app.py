@@ -16,6 +16,7 @@ from likewise.service.api.errors import install_handlers
 from likewise.service.api.middleware import AccessMiddleware
 from likewise.service.api.routers import dockets, evidence, health, ledger, reviews, rounds, tokens
 from likewise.service.api.telemetry import Telemetry
+from likewise.service.auth.provider import provider_from
 from likewise.service.auth.rate_limits import Buckets
 from likewise.service.demo import Simulation, demonstrate
 from likewise.service.dockets.commands.retention import erase_expired
@@ -23,13 +24,13 @@ from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.store import Store
 from likewise.service.logging import log_as_json
 from likewise.service.settings import Settings
-from likewise.service.web import console, dashboard, sign_in
+from likewise.service.web import console, dashboard, sign_in, sign_on
 from likewise.service.web.rendering import StaticPages
 
 __all__ = ["create_app", "from_environment"]
 
 ROUTERS = (tokens, dockets, rounds, reviews, ledger, evidence)
-PAGES = (sign_in, console, dashboard)
+PAGES = (sign_on, sign_in, console, dashboard)
 # Seconds between two looks at what has to be fixed outside, and tries of what failed.
 ANCHOR_LOOK = 15.0
 # Seconds between two looks at what has been kept for its time.
@@ -76,7 +77,8 @@ def create_app(settings: Settings) -> FastAPI:
         redirect_slashes=False,
     )
     page_limits = Buckets(settings.rate, settings.burst)
-    app.state.context = AppContext(store, settings, workers, telemetry, page_limits)
+    provider = provider_from(settings)
+    app.state.context = AppContext(store, settings, workers, telemetry, page_limits, provider)
     install_handlers(app)
     app.add_middleware(AccessMiddleware, store=store, settings=settings, telemetry=telemetry)
     app.include_router(health.router)

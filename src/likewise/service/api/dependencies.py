@@ -10,6 +10,7 @@ from fastapi import Depends, Path, Request
 from fastapi.security import HTTPBearer
 
 from likewise.service.api.telemetry import Telemetry
+from likewise.service.auth.provider import Provider
 from likewise.service.auth.rate_limits import Buckets
 from likewise.service.auth.tokens import Identity, Role
 from likewise.service.dockets.worker import Worker, Workers
@@ -52,6 +53,7 @@ class AppContext:
     workers: Workers
     telemetry: Telemetry
     page_limits: Buckets
+    provider: Provider | None = None
 
 
 # All of these are coroutines: FastAPI would run plain functions in threads.

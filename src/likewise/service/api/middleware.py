@@ -99,7 +99,8 @@ class AccessMiddleware:
         """The caller; refused where a token is needed and there is none that is known."""
         path: str = scope["path"]
         address = (scope.get("client") or ("unknown",))[0]
-        if path in ASKING or (path.endswith("/sign-in") and scope["method"] == "POST"):
+        guessing = path.endswith("/sign-in") and scope["method"] == "POST"
+        if path in ASKING or guessing or path.startswith("/console/sign-on"):
             self.anonymous.take(address)  # it asks the database; nobody may guess tokens
         if path in OPEN or not path.startswith(GUARDED):
             return None

@@ -18,7 +18,15 @@ from likewise.service.ledger.notices import notify
 from likewise.service.ledger.schema import sessions, tokens
 from likewise.service.ledger.store import Store
 
-__all__ = ["Session", "begin_session", "check_csrf", "end_session", "find_session", "open_session"]
+__all__ = [
+    "Session",
+    "begin_session",
+    "check_csrf",
+    "end_session",
+    "end_sessions",
+    "find_session",
+    "open_session",
+]
 
 
 class Session(NamedTuple):
@@ -107,10 +115,10 @@ def find_session(store: Store, cookie: str) -> Session | None:
 def end_session(store: Store, cookie: str) -> None:
     """Sign out."""
     with store.changing() as connection:
-        _end(connection, sessions.c.hash == _hash(cookie))
+        end_sessions(connection, sessions.c.hash == _hash(cookie))
 
 
-def _end(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
+def end_sessions(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
     """End some sessions; the ledger of the docket that each is for says so."""
     query = sa.select(sessions.c.id, sessions.c.expires, tokens.c.docket)
     found = connection.execute(

@@ -26,6 +26,7 @@ __all__ = [
     "ROLES",
     "Identity",
     "Role",
+    "add_token",
     "create_token",
     "first_operator",
     "list_tokens",
@@ -77,6 +78,14 @@ def create_token(store: Store, role: Role, name: str, docket: str | None) -> tup
 def _create(
     store: Store, token_id: str, role: Role, name: str, docket: str | None
 ) -> tuple[str, Identity]:
+    token = f"lw_{role}_{secrets.token_urlsafe(32)}"
+    return token, add_token(store, token, token_id, role, name, docket)
+
+
+def add_token(
+    store: Store, token: str, token_id: str, role: Role, name: str, docket: str | None
+) -> Identity:
+    """Keep the hash of a token, and say in the ledgers that there is one."""
     if role not in ROLES:
         raise ParameterError("role", f"must be one of {', '.join(ROLES)}", role, "Choose one.")
     checked_name(name, "name")
@@ -88,7 +97,6 @@ def _create(
         raise ParameterError("docket", f"must be given for {role}s", docket, "Name one docket.")
     if docket is not None:
         checked_docket_name(docket)
-    token = f"lw_{role}_{secrets.token_urlsafe(32)}"
     identity = Identity(token_id, role, name, docket, now())
     with store.changing() as connection:
         connection.execute(
@@ -98,7 +106,7 @@ def _create(
             )
         )  # fmt: skip
         notify(connection, docket, store.dockets_of(connection), identity.issued)
-    return token, identity
+    return identity
 
 
 def first_operator(store: Store) -> str | None:
