@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 JOBS   ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types imports doctests tests study lock clean
+.PHONY: help setup demo test check lint types imports doctests tests study lock clean
 
 help: ## List the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -19,6 +19,8 @@ $(READY): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
+
+setup: $(READY) ## Make .venv from requirements.lock, and nothing else
 
 demo: $(READY) ## Watch the learners side by side; writes likewise-demo.html
 	@$(BIN)/likewise demo
@@ -39,7 +41,7 @@ doctests: $(READY) ## The examples in the docstrings and in the documentation
 	@$(BIN)/pytest -q --doctest-modules src/likewise --doctest-glob='*.md' docs README.md
 
 tests: $(READY)
-	@$(BIN)/pytest -q -n $(JOBS) -m "not long"
+	@$(BIN)/pytest -q -n $(JOBS)
 
 check: $(READY) ## The tests that take longer (under twenty minutes more)
 	@$(BIN)/pytest -q -n $(JOBS) -m long

@@ -47,7 +47,7 @@ def serve(url: str, process: int, clients: int, rounds: int) -> None:
     from likewise.service.dockets.commands import feedback, reviews
     from likewise.service.dockets.commands.rounds import Applicant, open_round
     from likewise.service.dockets.docket import Docket
-    from likewise.service.dockets.targets import Seat
+    from likewise.service.dockets.reviews.targets import Seat
     from likewise.service.ledger.store import Store
 
     store = Store.open(url)

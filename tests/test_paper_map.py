@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from importlib import import_module
 from pathlib import Path
@@ -29,7 +30,10 @@ IN_THE_PAPER = {
     "Algorithm: Online Learning with Individual Fairness under Partial Information",
     "Algorithm: Reduction to Context-Semi-Bandit-FTPL + Online Gradient Descent",
 }  # fmt: skip
-LEMMAS, THEOREMS, REMARKS = 4, 2, 9
+LEMMAS, THEOREMS, REMARKS, FIGURES, FOOTNOTES = 4, 2, 10, 3, 18
+
+# The paper's source, for those who have it: a folder with the .tex file.
+PAPER = Path(os.environ.get("LIKEWISE_PAPER", ROOT.parent / "shared" / "paper"))
 
 
 def resolve(symbol: str) -> object:
@@ -56,9 +60,40 @@ def test_every_titled_statement_has_an_entry() -> None:
     assert {row[0] for row in ROWS} >= IN_THE_PAPER
 
 
+def counted(kind: str) -> int:
+    return sum(row[0].startswith(f"{kind}: ") for row in ROWS)
+
+
 def test_every_untitled_statement_has_an_entry() -> None:
-    kinds = [re.split(":", row[0])[0] for row in ROWS]
-    assert kinds.count("Lemma") == LEMMAS
     theorems = {row[0].split(",")[0] for row in ROWS if row[0].startswith("Theorem: ")}
     assert len(theorems) == THEOREMS
-    assert kinds.count("Remark") >= REMARKS
+    found = {kind: counted(kind) for kind in ("Lemma", "Remark", "Figure", "Footnote")}
+    wanted = {"Lemma": LEMMAS, "Remark": REMARKS, "Figure": FIGURES, "Footnote": FOOTNOTES}
+    assert found == wanted
+
+
+def source() -> str:
+    """Sections 2 to 4, without comments."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted(PAPER.glob("*.tex"))]
+    if not texts:
+        pytest.skip(f"the paper's source is not in {PAPER}; LIKEWISE_PAPER names its folder")
+    text = re.sub(r"(?<!\\)%.*", "", "".join(texts))
+    begin = text.index(r"\section{Individual Fairness and Monotone Auditing Schemes}")
+    return text[begin : text.index(r"\section{Conclusion")]
+
+
+def test_the_list_is_that_of_the_paper() -> None:
+    text = source()
+    begun = {
+        kind: len(re.findall(rf"\\begin\{{{kind}\}}", text))
+        for kind in ("definition", "lemma", "theorem", "remark", "figure", "algorithm")
+    }
+    titled = {name.split(": ")[0].lower() for name in IN_THE_PAPER}
+    assert begun == {
+        "lemma": LEMMAS, "theorem": THEOREMS, "remark": REMARKS, "figure": FIGURES,
+        **{kind: sum(n.lower().startswith(kind) for n in IN_THE_PAPER) for kind in titled},
+    }  # fmt: skip
+    assert len(re.findall(r"\\footnote(?:text)?\s*\{", text)) == FOOTNOTES
+    titles = re.findall(r"\\begin\{definition\}[^\[\n]*\[([^\]]+)\]", text)
+    assert {f"Definition: {title}" for title in titles} <= IN_THE_PAPER
+    assert len(titles) == begun["definition"]

@@ -79,13 +79,15 @@ class Decision:
 
     ``inverse_chance`` is J, one over the chance of approval, in the same units: exact, or estimated
     from draws. It is fixed with the decision, for everybody who was approved by a learner with
-    one-sided labels; the policy will have moved on when the label comes.
+    one-sided labels; the policy will have moved on when the label comes. So are ``experts``, the
+    scores of each expert of a player that is a mixture of some.
     """
 
     person: str
     approved: bool
     score: int
     inverse_chance: int | None = None
+    experts: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,17 @@ def event_to_json(event: Event) -> dict[str, Any]:
     """
     if not isinstance(event, tuple(_KINDS.values())):
         raise EventRefused(f"{shown(event)} is not an event.")
-    return {"event": type(event).__name__.lower(), **asdict(event)}
+    fields = asdict(event)
+    for decision in fields.get("decisions", ()):
+        if decision["experts"] is None:  # most players have none
+            del decision["experts"]
+    return {"event": type(event).__name__.lower(), **fields}
+
+
+def decision_from_json(data: Mapping[str, Any]) -> Decision:
+    """Read one decision back."""
+    experts = data.get("experts")
+    return Decision(**{**data, "experts": tuple(experts) if isinstance(experts, list) else experts})
 
 
 def event_from_json(data: Mapping[str, Any]) -> Event:
@@ -210,7 +222,7 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
             people = fields.pop("people")
             fields["people"] = tuple(Person(p["id"], tuple(p["features"])) for p in people)
         if kind == "decided":
-            fields["decisions"] = tuple(Decision(**d) for d in fields.pop("decisions"))
+            fields["decisions"] = tuple(decision_from_json(d) for d in fields.pop("decisions"))
         if kind == "audited":
             fields["pairs"] = tuple((over, under) for over, under in fields.pop("pairs", ()))
         event: Event = _KINDS[kind](**fields)

@@ -8,14 +8,19 @@ two are accurate to about 1e-13, which is more than enough, and are the same eve
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from likewise.fixed_point import FloatArray
 
-__all__ = ["LN2", "exp_negative", "log", "log_array"]
+__all__ = ["LN2", "exp_negative", "exp_of_negative", "log", "log_array"]
 
 LN2 = 0.6931471805599453
 _SQRT_HALF = 0.7071067811865476
+_ODD = (15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0)
+# Beyond this e^(−x) is 0 in every float.
+_NOTHING = 1000.0
 
 
 def log_array(x: FloatArray) -> FloatArray:
@@ -31,20 +36,29 @@ def log_array(x: FloatArray) -> FloatArray:
     s = (mantissa - 1.0) / (mantissa + 1.0)
     q = s * s
     series = np.full_like(s, 1.0 / 17.0)
-    for odd in (15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0):
-        series = series * q + 1.0 / odd
+    for odd in _ODD:
+        series *= q
+        series += 1.0 / odd
     return power * LN2 + 2.0 * s * series
 
 
 def log(x: float) -> float:
     """Natural logarithm of one positive number, also of integers too large for a float.
 
+    The steps of :func:`log_array`, one by one, hence the same bits; of one number that is quicker.
+
     >>> round(log(21**50), 6)
     152.226122
     """
     shift = max(0, int(x).bit_length() - 1000) if isinstance(x, int) else 0
-    head = float(x >> shift) if isinstance(x, int) else x
-    return float(log_array(np.array([head]))[0]) + shift * LN2
+    mantissa, exponent = math.frexp(float(x >> shift) if isinstance(x, int) else x)
+    if mantissa < _SQRT_HALF:
+        mantissa, exponent = mantissa * 2.0, exponent - 1
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    q, series = s * s, 1.0 / 17.0
+    for odd in _ODD:
+        series = series * q + 1.0 / odd
+    return float(exponent) * LN2 + 2.0 * s * series + shift * LN2
 
 
 def exp_negative(x: FloatArray) -> FloatArray:
@@ -54,10 +68,26 @@ def exp_negative(x: FloatArray) -> FloatArray:
     >>> bool(np.all(np.abs(off) < 1e-13))
     True
     """
-    x = np.minimum(x, 1000.0)
+    x = np.minimum(x, _NOTHING)
     halvings = np.rint(x / LN2)
     rest = halvings * LN2 - x
     series = np.ones_like(rest)
     for n in range(14, 0, -1):
-        series = 1.0 + rest * series / float(n)
+        series *= rest
+        series /= float(n)
+        series += 1.0
     return np.ldexp(series, -halvings.astype(np.int64))
+
+
+def exp_of_negative(x: float) -> float:
+    """e^(−x) of one number x ≥ 0, by the steps of :func:`exp_negative`, hence the same bits.
+
+    >>> exp_of_negative(2.0) == float(exp_negative(np.array([2.0]))[0])
+    True
+    """
+    x = min(x, _NOTHING)
+    halvings = float(round(x / LN2))
+    rest, series = halvings * LN2 - x, 1.0
+    for n in range(14, 0, -1):
+        series = series * rest / float(n) + 1.0
+    return math.ldexp(series, -int(halvings))

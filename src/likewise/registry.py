@@ -183,6 +183,7 @@ PLAYERS: Registry[type[Player]] = _registry(
     "player",
     {
         "context-ftpl": "likewise.learning.primal.context_ftpl:ContextFTPL",
+        "nested-ftpl": "likewise.learning.primal.nested_ftpl:NestedFTPL",
         "exponential-weights": "likewise.learning.primal.exponential_weights:ExponentialWeights",
     },
 )

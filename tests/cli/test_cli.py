@@ -88,7 +88,7 @@ def test_json_can_go_to_a_file(tmp_path: Path) -> None:
         (["--alpha", "0"], "alpha must be in (0, 1]; got 0.0."),
         (["--eps", "0.5"], "eps must be in (0, alpha]"),
         (["--kappa", "0.4"], "kappa must be in [0, eps)"),
-        (["--learner", "self-tuned", "--r", "0.2"], "r must be in [0, eps − kappa)"),
+        (["--learner", "self-tuned", "--r", "0.25"], "r must be in [0, eps − kappa)"),
         (["--eta", "0"], "eta must be a positive number"),
         (["--rule", "veto(nobody)"], "nobody"),
         (["--rule", "at_least(0)"], "must be at least 1"),

@@ -32,13 +32,13 @@ def test_feedback_options_reach_the_learner_and_the_game() -> None:
     assert data["audit_share"] == 0.5
     assert data["open_rounds"] == 4
     assert 0 < data["audits"] < 20
-    assert data["schedule"]["late_by"] == 4
+    assert data["schedule"]["counts_outstanding"] is True
 
 
 def test_without_them_all_is_heard_at_once() -> None:
     data = simulate("--learner", "self-tuned")
     assert (data["feedback"], data["estimate"], data["audits"]) == ("full", None, 20)
-    assert (data["delay"], data["open_rounds"], data["schedule"]["late_by"]) == ("0", 0, 0)
+    assert (data["delay"], data["open_rounds"]) == ("0", 0)
 
 
 def test_the_papers_one_sided_constants_come_with_a_warning() -> None:

@@ -19,8 +19,8 @@ from likewise.events import Decision
 from likewise.service.dockets.commands import feedback, reviews
 from likewise.service.dockets.commands.rounds import Applicant, open_round
 from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.spec import OF_THEN, DocketSpec
-from likewise.service.dockets.targets import Seat
 from likewise.service.errors import StoreError
 from likewise.service.ledger import upgrades
 from likewise.service.ledger.records import Receipt
@@ -138,11 +138,13 @@ def test_a_setting_that_a_stored_docket_lacks_means_its_value_of_then(
     )["spec"]
     bare = {name: whole[name] for name in ("title", "learner", "members")}
     before = DocketSpec.from_stored(bare)
-    later = {"rule": "any", "quorum": 2, "deadline": 60.0, "shadow": False, "repeat_share": 0.25}
+    later = {"rule": "any", "quorum": 2, "deadline": 60.0, "shadow": False, "repeat_share": 0.25,
+             "repeat_window": 7}  # fmt: skip
     assert set(later) == set(OF_THEN), "every setting with a default has a value of then"
     monkeypatch.setattr(DocketSpec.__init__, "__defaults__", tuple(later.values()))
     assert DocketSpec.from_hand(bare).repeat_share == 0.25, "the defaults have changed"
     assert DocketSpec.from_stored(bare) == before
     assert {name: getattr(before, name) for name in OF_THEN} == {
         "rule": "majority", "quorum": 1, "deadline": None, "shadow": False, "repeat_share": 0.05,
+        "repeat_window": None,
     }  # fmt: skip

@@ -13,7 +13,15 @@ import pytest
 from likewise.auditing import Metric, MetricAuditor, Panel, Ratings, Selection
 from likewise.errors import ContractError, ParameterError
 from likewise.fixed_point import ONE, FloatArray, IntArray
-from likewise.hypotheses import Bits, HypothesisClass, Points, Pool, Segments, Stumps
+from likewise.hypotheses import (
+    Bits,
+    GibbsPolicy,
+    HypothesisClass,
+    Points,
+    Pool,
+    Segments,
+    Stumps,
+)
 from likewise.learning import Learner, Schedule, SelfTuned
 from likewise.learning.primal import Estimates, ExponentialWeights, Frozen
 from likewise.randomness import Purpose, Stream
@@ -140,25 +148,69 @@ class SaysTheSame(Sound):
 
 
 class Hotter(Sound):
-    def approval(
-        self, costs: IntArray, temperature: float, points: Points
-    ) -> list[tuple[int, int]]:
-        return super().approval(costs, temperature * 1.05, points)
+    def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
+        return super().weigh(costs, temperature * 1.05)
+
+
+class PriorForgotten(Sound):
+    """Says that it has one, and weighs without it."""
+
+    def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
+        return Stumps(SCHEMA, {"score": [3, 7]}).with_prior("flat").weigh(costs, temperature)
+
+
+class PriorTooSmall(Sound):
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        return super().log_inverse_priors(codes) + 1e-6
+
+
+class PriorOfOneForgotten(Sound):
+    @property
+    def log_inverse_prior(self) -> float:
+        return super().log_inverse_prior - 1e-6
+
+
+class TotalsForgotten(Sound):
+    def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
+        return 0 * super().totals(costs, codes)
+
+
+@dataclass(frozen=True)
+class Drawn(GibbsPolicy):
+    """Weighs as another policy does, and draws otherwise."""
+
+    other: GibbsPolicy
+    way: str
+    best: int
+
+    def approval(self, points: Points) -> list[tuple[int, int]]:
+        return self.other.approval(points)
+
+    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
+        if self.way == "the best":
+            return np.asarray(points[:, self.best])
+        if self.way == "by chance":
+            stranger = Stream(int(np.random.default_rng().integers(1 << 30)), stream.purpose, draw)
+            return self.other.draw(points, stranger, 0)
+        # One hypothesis for every point: every chance is right, and people are torn apart.
+        each = [self.other.draw(points, Stream(stream.seed, stream.purpose, 7 + i), draw)[i]
+                for i in range(len(points))]  # fmt: skip
+        return np.array(each, dtype=np.uint8)
 
 
 class DrawsTheBest(Sound):
-    def draw(
-        self, costs: IntArray, temperature: float, points: Points, stream: Stream, draw: int
-    ) -> Bits:
-        return np.asarray(points[:, int(np.argmin(costs))])
+    way = "the best"
+
+    def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
+        return Drawn(super().weigh(costs, temperature), self.way, int(np.argmin(costs)))
 
 
-class DrawsByChance(Sound):
-    def draw(
-        self, costs: IntArray, temperature: float, points: Points, stream: Stream, draw: int
-    ) -> Bits:
-        other = Stream(int(np.random.default_rng().integers(1 << 30)), stream.purpose, draw)
-        return super().draw(costs, temperature, points, other, 0)
+class DrawsByChance(DrawsTheBest):
+    way = "by chance"
+
+
+class DrawsForEachPoint(DrawsTheBest):
+    way = "one by one"
 
 
 class Forgets(Sound):
@@ -196,8 +248,13 @@ def test_the_sound_one_is_sound(register: Register) -> None:
         (LocatesByRank, "elsewhere when asked alone"),
         (SaysTheSame, "describe must say different hypotheses apart"),
         (Hotter, "approval is off by"),
+        (PriorForgotten, "approval is off by"),
+        (PriorTooSmall, "add up to 0.99999"),
+        (PriorOfOneForgotten, "log_inverse_prior is .*, and a hypothesis has"),
+        (TotalsForgotten, "totals are not what was charged"),
         (DrawsTheBest, "do not have the chances"),
         (DrawsByChance, "the same draw must come out the same"),
+        (DrawsForEachPoint, "depends on who else|no likely hypothesis|decided on together"),
         (NoJson, "is not JSON"),
         (OtherName, "is not registered as the hypothesis class 'stumps'"),
     ],
@@ -243,12 +300,16 @@ class NoNoise(SoundPlayer):
     def estimates(
         self, hypotheses: HypothesisClass, frozen: Frozen, *given: Any, **named: Any
     ) -> Estimates:
-        return super().estimates(hypotheses, replace(frozen, scale=1e-9), *given, **named)
+        return super().estimates(
+            hypotheses, replace(frozen, scales=1e-9 * frozen.scales), *given, **named
+        )
 
     def decide(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
     ) -> Bits:
-        return super().decide(hypotheses, replace(frozen, scale=1e-9), points, batch)
+        return super().decide(
+            hypotheses, replace(frozen, scales=1e-9 * frozen.scales), points, batch
+        )
 
 
 class Boasts(SoundPlayer):
@@ -344,7 +405,7 @@ class NoDraws(SoundSchedule):
 
 
 class Cooling(SoundSchedule):
-    def scale(self, peak: float, k: int, separators: int, default_x: float) -> float:
+    def scale(self, peak: float, k: int, separators: int, x: float) -> float:
         return 1.0 / (1.0 + peak)
 
 

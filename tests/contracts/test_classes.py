@@ -12,6 +12,7 @@ from likewise.hypotheses import (
     Conjunctions,
     DecisionLists,
     Disjunctions,
+    ExactWeights,
     HypothesisClass,
     LinearByIntercepts,
     Parities,
@@ -21,6 +22,7 @@ from likewise.hypotheses import (
     Staircases,
     Stumps,
 )
+from likewise.hypotheses.priors import PRIORS
 from likewise.oracles.engines import compiled, reference
 from likewise.randomness import Noise, Purpose, Stream
 from likewise.registry import HYPOTHESES
@@ -45,6 +47,12 @@ CLASSES: dict[str, HypothesisClass] = {
     "one segment": Segments(SCHEMA, score="score", cuts=[30, 60]),
     "segments": Segments(SCHEMA, score="score", cuts=[25, 50, 75], by=["purpose"]),
     "two features": Segments(SCHEMA, score="score", cuts=[50], by=["purpose", "owner"]),
+    "three features": Segments(
+        FeatureSchema((*FLAGS.features[:3], Feature("score"))),
+        score="score",
+        cuts=[],
+        by=["a", "b", "c"],
+    ),
     "no cut": Segments(SCHEMA, score="score", cuts=[], by=["owner"]),
     "one hypothesis": Pool.from_table([[1, 1]]),
     "staircases": Staircases(
@@ -82,9 +90,19 @@ def test_every_class_of_ours_is_here() -> None:
 
 
 @BY_NAME
-@pytest.mark.parametrize("seed", range(6))
-def test_every_class_keeps_its_contract(hypotheses: HypothesisClass, seed: int) -> None:
-    check_hypotheses(hypotheses, seed=seed)
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("seed", range(4))
+def test_every_class_keeps_its_contract_with_every_prior(
+    hypotheses: HypothesisClass, prior: str, seed: int
+) -> None:
+    assert isinstance(hypotheses, ExactWeights)
+    check_hypotheses(hypotheses.with_prior(prior), seed=seed)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_listed_class_keeps_it_with_probabilities_of_its_own(seed: int) -> None:
+    given = np.random.default_rng(seed).dirichlet(np.full(6, 0.3)) + 1e-6
+    check_hypotheses(Pool.from_table(TABLE).with_prior(given / given.sum()), seed=seed)
 
 
 def test_large_classes_keep_it_as_far_as_it_can_be_checked() -> None:

@@ -20,8 +20,9 @@ from likewise.auditing import (
     Selection,
     WeightedL1,
 )
+from likewise.hypotheses import Segments
 from likewise.learning import Paper, PaperOneSided, Schedule, SelfTuned
-from likewise.learning.primal import ContextFTPL, ExponentialWeights, Player
+from likewise.learning.primal import ContextFTPL, ExponentialWeights, NestedFTPL, Player
 from likewise.registry import (
     BASELINES,
     METRICS,
@@ -60,13 +61,15 @@ METRIC_EXAMPLES: list[Metric] = [
     Ratings("debt", 0, 50), Ratings(dict.fromkeys(PEOPLE.ids, 0.1)),
 ]  # fmt: skip
 PLAYER_EXAMPLES: list[Player] = [
-    ContextFTPL(), ContextFTPL("reference"), ExponentialWeights(),
+    ContextFTPL(), ContextFTPL("reference"), ExponentialWeights(), NestedFTPL(),
+    NestedFTPL("reference"),
 ]  # fmt: skip
 SCHEDULE_EXAMPLES: list[Schedule] = [
-    SelfTuned(), SelfTuned(1.0, x=0.3, kappa=0.1, r=0.1, delta=0.1, late_by=20),
+    SelfTuned(), SelfTuned(1.0, x=0.3, kappa=0.1, r=0.1, delta=0.1, counts_outstanding=False),
     Paper(50, noise_divisor=1e4, draws_rule="r"), Paper(60, b=0.1, draws_rule="tight"),
     PaperOneSided(40, draws_rule="r"),
 ]  # fmt: skip
+SEGMENTS = Segments(SCHEMA, score="debt", cuts=[10, 20, 40], by=["purpose", "owner"])
 SELECTION_EXAMPLES: list[Selection] = [LargestGap(), FirstPair(), RandomPair(3), AllPairs()]
 
 
@@ -95,6 +98,13 @@ def test_metrics(metric: Metric) -> None:
 def test_players(player: Player, seed: int) -> None:
     check_player(player, seed=seed)
     check_player(player, Loans(1).hypotheses("pool"), seed=seed)
+    check_player(player, SEGMENTS, seed=seed)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_players_with_a_scale_for_every_part(seed: int) -> None:
+    check_player(ContextFTPL(per_part=True), SEGMENTS, seed=seed)
+    check_player(ExponentialWeights(per_part=True), SEGMENTS.with_prior("flat"), seed=seed)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULE_EXAMPLES, ids=repr)

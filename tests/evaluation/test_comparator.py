@@ -268,6 +268,9 @@ class Searched(HypothesisClass):
     def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
         raise NotImplementedError
 
+    def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
+        raise NotImplementedError
+
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
         raise NotImplementedError
 

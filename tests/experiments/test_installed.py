@@ -72,7 +72,9 @@ class Warm(ExponentialWeights):
     """Exponential weights, warmer than ours."""
 
     name = "warm"
-    share_of_best_x = 5.0
+
+    def default_x(self, hypotheses, *, estimated=False):
+        return 5.0 * self.best_x(hypotheses, estimated=estimated)
 
 
 @baseline("by-horizon", "noise that grows with T")

@@ -1,4 +1,4 @@
-"""Play three short games and print a hash of every score, decision and report, and the machine.
+"""Play short games and print a hash of every score, decision and report, and the machine.
 
 Run as a program, in a process of its own, since BLAS and numpy choose their kernels at start-up.
 """
@@ -12,22 +12,45 @@ from typing import Any
 import numpy as np
 
 from likewise.game import Moment, play
+from likewise.hypotheses import ExactWeights, HypothesisClass, Staircases
 from likewise.learning import Learner, Paper, Schedule, SelfTuned
 from likewise.worlds import Admissions, Loans, World
 
-GAMES: dict[str, tuple[World, str, Schedule]] = {
-    "context-ftpl on segments": (Loans(3), "context-ftpl", SelfTuned()),
-    "context-ftpl on a pool": (Admissions(3), "context-ftpl", SelfTuned()),
-    "exponential weights on segments": (Loans(3), "exponential-weights", SelfTuned()),
-    "exponential weights on a pool": (Admissions(3), "exponential-weights", SelfTuned()),
-    "the paper's schedule": (Loans(3), "context-ftpl", Paper(40, b=0.1, noise_divisor=1e4)),
+# The defaults of the autumn of 2026. Games that are pinned to them play on as they always have.
+OF_THEN = SelfTuned(eta=0.25, kappa=0.15, counts_outstanding=False)
+
+GAMES: dict[str, tuple[World, str, Schedule, str | None]] = {
+    "context-ftpl on segments": (Loans(3), "context-ftpl", OF_THEN, "flat"),
+    "context-ftpl on a pool": (Admissions(3), "context-ftpl", OF_THEN, "flat"),
+    "exponential weights on segments": (Loans(3), "exponential-weights", OF_THEN, "flat"),
+    "exponential weights on a pool": (Admissions(3), "exponential-weights", OF_THEN, "flat"),
+    "the paper's schedule": (Loans(3), "context-ftpl", Paper(40, b=0.1, noise_divisor=1e4), "flat"),
+    "segments, coarse to fine": (Loans(3), "exponential-weights", SelfTuned(), None),
+    "a pool, coarse to fine": (Admissions(3), "exponential-weights", SelfTuned(), None),
+    "staircases, coarse to fine": (Loans(3), "exponential-weights", SelfTuned(), "staircases"),
+    "nested-ftpl on segments": (Loans(3), "nested-ftpl", SelfTuned(), None),
 }
+
+
+def hypotheses_of(world: World, prior: str | None) -> HypothesisClass:
+    """The world's own class, with its own prior or a flat one; or staircases."""
+    if prior == "staircases":
+        return Staircases(
+            world.schema, first="score", first_cuts=list(range(350, 850, 50)),
+            second="interview", second_cuts=[3, 6, 8], by=["employment"],
+        )  # fmt: skip
+    hypotheses = world.hypotheses()
+    if prior is None:
+        return hypotheses
+    assert isinstance(hypotheses, ExactWeights)
+    return hypotheses.with_prior(prior)
 
 
 def trace(name: str) -> dict[str, object]:
     """One game: the hash of its decisions, and its counts."""
-    world, player, schedule = GAMES[name]
-    learner = Learner(world.hypotheses(), world.k, 0.3, 0.3, 9, schedule=schedule, player=player)
+    world, player, schedule, prior = GAMES[name]
+    hypotheses = hypotheses_of(world, prior)
+    learner = Learner(hypotheses, world.k, 0.3, 0.3, 9, schedule=schedule, player=player)
     digest = hashlib.sha256()
 
     def note(moment: Moment) -> None:

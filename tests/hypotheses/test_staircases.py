@@ -59,7 +59,7 @@ def enumerated(hypotheses: Staircases, costs: IntArray, temperature: float) -> l
 
 def ratios(hypotheses: Staircases, costs: IntArray, temperature: float) -> list[float]:
     cells = hypotheses.separating_points()
-    return [a / b for a, b in hypotheses.approval(costs, temperature, cells)]
+    return [a / b for a, b in hypotheses.flat(costs, temperature).approval(cells)]
 
 
 def chance(walk: list[list[int]], code: list[int]) -> Fraction:
@@ -177,7 +177,7 @@ def test_one_row_is_a_segment() -> None:
     costs, noise = rng.integers(-9, 9, 20), rng.integers(-2, 3, (50, 20))
     cells = np.arange(20)
     assert (stairs.minimise(costs, noise) == lender.minimise(costs, noise)).all()
-    there = [a / b for a, b in lender.approval(costs, 3.0, cells)]
+    there = [a / b for a, b in lender.flat(costs, 3.0).approval(cells)]
     assert ratios(stairs, costs, 3.0) == pytest.approx(there, abs=1e-11)
 
 
@@ -212,7 +212,8 @@ def test_rows_at_war_with_one_another_do_not_underflow() -> None:
 def test_when_all_costs_are_the_same_the_chance_is_a_share_of_paths() -> None:
     # Of the 20 staircases of a 3 by 3 grid one approves the first cell, and 19 the last.
     found = [
-        Fraction(a, b) for a, b in grid(3, 3).approval(np.zeros(9, np.int64), 5.0, np.arange(9))
+        Fraction(a, b)
+        for a, b in grid(3, 3).flat(np.zeros(9, np.int64), 5.0).approval(np.arange(9))
     ]
     shares = [round(float(f) * 20, 8) for f in found]
     assert shares == [1, 4, 10, 4, 10, 16, 10, 16, 19]
@@ -230,7 +231,7 @@ def test_on_a_large_grid_nothing_overflows() -> None:
     walk = walk_of(costs.reshape(500, 500), 1e30)
     assert all(0 <= share <= 1 << 40 for shares in walk for share in shares)
     some = np.array([0, 499, 20_000])
-    for weight, whole in hypotheses.approval(costs, 1e11, some):
+    for weight, whole in hypotheses.flat(costs, 1e11).approval(some):
         assert 0 <= weight <= whole
 
 
@@ -238,7 +239,7 @@ def test_on_a_large_grid_nothing_overflows() -> None:
 def test_scores_never_fall_in_either_feature(seed: int, temperature: float) -> None:
     hypotheses = grid(4, 5)
     costs = np.random.default_rng(seed).integers(-9, 10, 20)
-    found = hypotheses.approval(costs, temperature, np.arange(20))
+    found = hypotheses.flat(costs, temperature).approval(np.arange(20))
     table = np.array([Fraction(a, b) for a, b in found], dtype=object).reshape(4, 5)
     assert (np.diff(table, axis=0) >= 0).all()
     assert (np.diff(table, axis=1) >= 0).all()
@@ -254,7 +255,7 @@ def test_approval_is_the_walks_to_the_last_bit(seed: int) -> None:
     assert sum(chances) == 1
     bits = hypotheses.predict(codes, np.arange(12))
     for column, (weight, whole) in zip(
-        bits.T, hypotheses.approval(costs, 4.0, np.arange(12)), strict=True
+        bits.T, hypotheses.flat(costs, 4.0).approval(np.arange(12)), strict=True
     ):
         approving = (c for c, h in zip(chances, column, strict=True) if h)
         assert sum(approving, Fraction(0)) == Fraction(weight, whole)
@@ -282,7 +283,7 @@ def test_draws_come_as_often_as_their_weights_say() -> None:
     named = {tuple(b): i for i, b in enumerate(hypotheses.predict(np.array(codes), cells).tolist())}
     counts = np.zeros(20)
     for d in range(draws):
-        counts[named[tuple(hypotheses.draw(costs, 8.0, cells, stream, d).tolist())]] += 1
+        counts[named[tuple(hypotheses.flat(costs, 8.0).draw(cells, stream, d).tolist())]] += 1
     assert expected.min() > 5
     assert ((counts - expected) ** 2 / expected).sum() < 60
 
@@ -293,8 +294,8 @@ def test_a_draw_does_not_depend_on_who_else_is_asked(asked: list[int]) -> None:
     stream, costs = Stream(3, Purpose.DECIDE, 2), hypotheses.no_costs()
     points = np.array(asked, dtype=np.int64)
     for draw in range(20):
-        everywhere = hypotheses.draw(costs, 1.0, np.arange(24), stream, draw)
-        some = hypotheses.draw(costs, 1.0, points, stream, draw)
+        everywhere = hypotheses.flat(costs, 1.0).draw(np.arange(24), stream, draw)
+        some = hypotheses.flat(costs, 1.0).draw(points, stream, draw)
         assert (some == everywhere[points]).all()
 
 
@@ -302,7 +303,9 @@ def test_grids_are_drawn_independently() -> None:
     """Two grids of one cell, 1000 draws: all agree, or none, with probability 2^-999."""
     hypotheses, cells = grid(1, 1, by=("owner",)), np.arange(2)
     stream = Stream(3, Purpose.DECIDE, 2)
-    drawn = [hypotheses.draw(np.zeros(2, np.int64), 1.0, cells, stream, d) for d in range(1000)]
+    drawn = [
+        hypotheses.flat(np.zeros(2, np.int64), 1.0).draw(cells, stream, d) for d in range(1000)
+    ]
     assert 0 < sum(int(a != b) for a, b in drawn) < 1000
 
 

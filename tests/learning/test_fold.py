@@ -46,7 +46,9 @@ PLAYERS = pytest.mark.parametrize("player", ["exponential-weights", "context-ftp
 
 
 def start(player: str = "auto", **settings: Any) -> State:
-    given = {"k": 2, "alpha": 0.3, "eps": 0.3, "seed": 5, "player": player, **settings}
+    """kappa = beta = 0.15."""
+    given = {"k": 2, "alpha": 0.3, "eps": 0.3, "seed": 5, "player": player,
+             "schedule": SelfTuned(kappa=0.15), **settings}  # fmt: skip
     return State.start(Learner(LENDER, **given))
 
 

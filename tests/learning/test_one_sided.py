@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -46,6 +45,7 @@ from likewise.learning import (
     dump_state,
     parse_state,
 )
+from likewise.learning.open_rounds import OpenRounds
 from likewise.learning.primal import ContextFTPL, Frozen
 from likewise.learning.schedules import schedule_from_spec
 from likewise.oracles import Oracle
@@ -58,11 +58,12 @@ ESTIMATES = pytest.mark.parametrize("estimate", ["lifted", "direct"])
 
 # Two segments of two bins each: four cells, and three thresholds for each segment.
 SCHEMA = FeatureSchema((Feature("score", low=0, high=2), Feature("home", "flag")))
-LENDER = Segments(SCHEMA, score="score", cuts=[1.0], by=["home"])
+# Priors are flat here, so that chances are written down quickly; test_priors.py has the others.
+LENDER = Segments(SCHEMA, score="score", cuts=[1.0], by=["home"]).with_prior("flat")
 CELLS = tuple(Person(f"p{c}", (float(c % 2), float(c // 2))) for c in range(4))
 
 # Nobody; whoever is of the first kind; whoever is of the second.
-POOL = Pool.from_table([[0, 0], [1, 0], [0, 1]])
+POOL = Pool.from_table([[0, 0], [1, 0], [0, 1]]).with_prior("flat")
 KINDS = (Person("a", (0.0, 1.0, 0.0)), Person("b", (0.0, 0.0, 1.0)))
 
 
@@ -171,7 +172,7 @@ class Trial:
         totals = np.zeros((2, len(self.people)))
         for seed in range(seeds):
             round_ = replace(self.state.open["now"], frozen=replace(self.frozen, seed=seed))
-            state = replace(self.state, open=MappingProxyType({"now": round_}))
+            state = replace(self.state, open=OpenRounds({"now": round_}))
             decided = decide(state, "now")
             state = fold(state, decided, Sealed("now", "p"))
             for flip in (0, 1):
@@ -267,7 +268,7 @@ def test_exponential_weights_publish_j_as_one_over_the_chance(hypotheses: Hypoth
     seen = set()
     for seed in range(40):
         round_ = replace(found.state.open["now"], frozen=replace(found.frozen, seed=seed))
-        state = replace(found.state, open=MappingProxyType({"now": round_}))
+        state = replace(found.state, open=OpenRounds({"now": round_}))
         for i, decision in enumerate(decide(state, "now").decisions):
             if decision.approved:
                 assert decision.inverse_chance == pytest.approx(ONE / chances[i], rel=1e-5)
@@ -315,7 +316,7 @@ def test_nobody_who_was_rejected_has_a_j(player: str) -> None:
     state = apply(start(player), Arrived("now", CELLS))
     for seed in range(20):
         round_ = replace(state.open["now"], frozen=replace(state.open["now"].policy, seed=seed))
-        for decision in decide(replace(state, open={"now": round_}), "now").decisions:
+        for decision in decide(replace(state, open=OpenRounds({"now": round_})), "now").decisions:
             assert (decision.inverse_chance is None) == (not decision.approved)
 
 
@@ -615,9 +616,9 @@ def test_noise_beyond_whole_numbers_is_the_same_noise_on_a_coarser_grid(
     """2^shift times the costs and the noise is the same policy, draw by draw."""
     player, points = ContextFTPL("reference"), LENDER.locate(SCHEMA.encoded([[0, 0], [1, 1]]))
     costs: IntArray = np.array([3, -5, 2, 4], dtype=np.int64) << 48 - shift
-    scale = 1.5 * 2.0**32 / copies
+    scale = np.array([1.5 * 2.0**32 / copies])
     small = Frozen(3, 9, costs, scale, copies)
-    large = Frozen(3, 9, costs << shift, math.ldexp(scale, shift), copies)
+    large = Frozen(3, 9, costs << shift, np.ldexp(scale, shift), copies)
     scores = [player.estimates(LENDER, f, points, 400, 0, cap=7) for f in (small, large)]
     assert scores[0] == scores[1]
     assert all(0.02 * ONE < score < 0.98 * ONE for score in scores[0].scores)

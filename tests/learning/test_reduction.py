@@ -29,7 +29,8 @@ FALSE_ALARM = 1e-6
 
 SCHEMA = FeatureSchema((Feature("score", low=0, high=3), Feature("home", "flag")))
 BINS = 3
-LENDER = Segments(SCHEMA, score="score", cuts=[1.0, 2.0], by=["home"])
+# With a flat prior, whose weights are written down quickly; test_priors.py has the others.
+LENDER = Segments(SCHEMA, score="score", cuts=[1.0, 2.0], by=["home"]).with_prior("flat")
 PLAYERS = pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])
 
 # Two members, told apart by one point: whoever has the features (0, 1) is approved by one of them.
@@ -55,7 +56,8 @@ def uneven(state: State, name: str) -> State:
 
 
 def start(player: str = "auto", **settings: Any) -> State:
-    given = {"k": 2, "alpha": 0.3, "eps": 0.3, "seed": 5, "player": player, **settings}
+    given = {"k": 2, "alpha": 0.3, "eps": 0.3, "seed": 5, "player": player,
+             "schedule": SelfTuned(kappa=0.15), **settings}  # fmt: skip
     return State.start(Learner(LENDER, **given))
 
 
@@ -95,11 +97,11 @@ def test_the_dual_players_step_counts_audits_and_not_rounds() -> None:
 
 def test_a_late_cost_enters_the_scale_when_it_is_charged() -> None:
     """Of two rounds that are open at once; what comes between two openings is one B."""
-    state = start(schedule=SelfTuned(eta=0.5, x=1.0))
+    state = start(schedule=SelfTuned(eta=0.5, x=1.0, counts_outstanding=False))
     state = uneven(uneven(state, "r1"), "r2")
     for name in ("r1", "r2"):
         state = apply(state, Labelled(name, "ann", 0))
-    assert state.tuning.squares == 0.0
+    assert state.tuning.squares.tolist() == [0.0]
     third = upcoming(state)
     assert third.scale == pytest.approx(math.sqrt(0.5**2 + (0.25 + 0.25) ** 2))
     assert upcoming(uneven(state, "r3")).scale == third.scale, "counted once"
@@ -220,9 +222,9 @@ def test_costs_lam_and_scale_are_what_the_definitions_say(
     learner = Learner(LENDER, 4, 0.3, 0.3, 1, schedule, player)
     if x is None:
         log_size, s = 2 * math.log(4), 6.0  # four thresholds for each of two segments; six cells
-        constants = {"exponential-weights": (0.25, log_size), "context-ftpl": (s, s / 2)}
-        stability, gain = constants[player]
-        x = learner.primal.share_of_best_x * math.sqrt(stability / gain)
+        shares = {"exponential-weights": (2.0, 0.25, log_size), "context-ftpl": (0.1, s, s / 2)}
+        share, stability, gain = shares[player]
+        x = share * math.sqrt(stability / gain)
     before_the_peak, largest, reports = 0, 0.0, 0
     for opening in random_game(learner, 300, all_pairs):
         state, referee = opening.state, opening.referee
@@ -449,7 +451,7 @@ def test_the_decision_is_no_draw_that_the_score_has_seen() -> None:
     ],
 )
 def test_the_number_of_draws_by_hand(k: int, r: float, delta: float, t: int, draws: int) -> None:
-    schedule = SelfTuned(r=r, delta=delta)
+    schedule = SelfTuned(kappa=0.15, r=r, delta=delta)
     assert schedule.draws(schedule.margins(0.3, 0.3, exact=False), k, t) == draws
 
 
@@ -461,7 +463,7 @@ def test_a_gap_is_estimated_within_r_and_within_kappa() -> None:
 
 
 def test_the_number_of_draws_grows_with_the_logarithm_of_the_round() -> None:
-    schedule = SelfTuned()
+    schedule = SelfTuned(kappa=0.15)
     audit = schedule.margins(0.3, 0.3, exact=False)
     draws = [schedule.draws(audit, 4, 10**n) for n in range(7)]
     steps = {later - sooner for sooner, later in pairwise(draws)}
@@ -469,7 +471,7 @@ def test_the_number_of_draws_grows_with_the_logarithm_of_the_round() -> None:
 
 
 def test_a_round_has_the_draws_of_its_own_number_and_of_the_largest_k() -> None:
-    learner = Learner(LENDER, 4, 0.3, 0.3, 1, SelfTuned(), "context-ftpl")
+    learner = Learner(LENDER, 4, 0.3, 0.3, 1, SelfTuned(kappa=0.15), "context-ftpl")
     state = State.start(learner)
     for t in range(1, 101):
         state = uneven(state, f"r{t}")

@@ -67,7 +67,7 @@ def test_a_schedule_can_be_written_as_json_and_read_back(schedule: Any) -> None:
         (lambda: Learner(POOL, 2, 0.3, 0.3, 1, SelfTuned(kappa=0.3)), r"kappa must be in \[0, eps"),
         (lambda: Learner(POOL, 2, 0.3, 0.3, 1, SelfTuned(kappa=-0.1)), "kappa must be in"),
         (
-            lambda: Learner(POOL, 2, 0.3, 0.3, 1, SelfTuned(r=0.15), "context-ftpl"),
+            lambda: Learner(POOL, 2, 0.3, 0.3, 1, SelfTuned(r=0.21), "context-ftpl"),
             r"r must be in \[0, eps − kappa\)",
         ),
         (

@@ -125,8 +125,17 @@ def test_the_file_as_it_was_written_is_read(state: State) -> None:
         (("closed",), ["x"], "closed must be at most 0"),
         (("closed",), [3], "closed"),
         (("tuning",), [0.0, 0], "tuning must be 3 values"),
-        (("tuning", 1), 0.5, r"tuning\[1\] must be an integer"),
-        (("tuning", 2), math.inf, r"tuning\[2\] must be a finite"),
+        (("tuning", 0), 0.5, r"tuning\[0\] must be a list"),
+        (("tuning", 0), [0.5, 0.5], r"tuning\[0\] must be 1 values"),
+        (("tuning", 1, 0), 0.5, r"tuning\[1\] must be an integer"),
+        (("tuning", 1, 0), 1 << 62, r"tuning\[1\] must be an integer in"),
+        (("tuning", 2, 0), math.inf, r"tuning\[2\]\[0\] must be a finite"),
+        (("account",), [0, 0], "account must be 3 values"),
+        (("account", 0), 0.5, r"account\[0\] must be an integer"),
+        (("account", 0), 10**400, r"account\[0\] must be an integer in"),
+        (("account", 1), -1, r"account\[1\] must be an integer"),
+        (("account", 2), -1.0, r"account\[2\] must be a finite number of at least 0"),
+        (("incurred",), [1], "incurred must be 0 values"),
         (("costs",), 9, "costs must be an integer in"),
         (("arrays", 0), "AAAA", r"arrays\[0\] must be 12 integers"),
         (("arrays", 0), "?", r"arrays\[0\] must be base64"),
@@ -143,7 +152,10 @@ def test_the_file_as_it_was_written_is_read(state: State) -> None:
         (("open", 0, "id"), "sealed", "every id and number once"),
         (("open", 0, "batches"), 3, r"open\[0\].*batches"),
         (("open", 0, "policy"), None, r"open\[0\].*policy must be kept"),
+        (("open", 0, "policy"), [0, [1.0]], r"open\[0\].*policy must be 3 values"),
         (("open", 0, "policy", 1), math.nan, r"open\[0\].*policy\[1\]"),
+        (("open", 0, "policy", 1, 0), math.nan, r"open\[0\].*policy\[1\]\[0\] must be a finite"),
+        (("open", 0, "policy", 2), [1], r"open\[0\].*policy\[2\] must be 0 values"),
         (("open", 0, "draws"), -1, r"open\[0\].*draws"),
         (("open", 0, "outcome"), "quiet", r"open\[0\].*outcome must be none before"),
         (("open", 0, "panel"), "x", r"open\[0\].*while people are undecided"),
@@ -152,6 +164,7 @@ def test_the_file_as_it_was_written_is_read(state: State) -> None:
         (("open", 2, "panel"), "", r"open\[2\].*panel must be text that is not empty"),
         (("open", 2, "decisions", 0, 2), -1, r"open\[2\].*a score must be an integer"),
         (("open", 2, "decisions", 0, 1), "yes", r"open\[2\].*approved must be True or False"),
+        (("open", 2, "decisions", 0, 4), [1], r"open\[2\].*experts must be none"),
         (("open", 2, "decisions", 0, 0), "zoe", r"open\[2\].*decisions must be on the people"),
         (("open", 2, "labels"), {"zoe": 1}, r"open\[2\].*no person 'zoe' to label"),
         (("open", 2, "labels"), {"ann": 2}, r"open\[2\].*labels"),
@@ -170,6 +183,11 @@ def test_the_file_as_it_was_written_is_read(state: State) -> None:
         (("learner", "schedule", "eta"), "much", "eta must be a number"),
         (("learner", "schedule", "colour"), 1, "colour is unknown"),
         (("learner", "player"), "nobody", "player must be one of"),
+        (("learner", "prior"), "sharp", "prior must be one of coarse-to-fine, flat"),
+        (("learner", "prior"), [0.5, 0.5], "prior must be one of coarse-to-fine, flat"),
+        (("learner", "dual"), {"dual": "cubic"}, "dual must be one of gradient"),
+        (("learner", "dual", "gamma"), 1.0, "gamma is unknown"),
+        (("learner", "scales"), "many", "scales must be one of shared, per-part"),
     ],
 )  # fmt: skip
 def test_a_wrong_field_is_named(
@@ -192,9 +210,14 @@ JUNK: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def test_no_junk_anywhere_ends_in_anything_but_a_refusal(state: State) -> None:
+MIXTURE = {"player": "nested-ftpl", "dual": "geometric"}
+
+
+@pytest.mark.parametrize("settings", [{}, {"feedback": "one-sided"}, MIXTURE],
+                         ids=["full", "one-sided", "a mixture"])  # fmt: skip
+def test_no_junk_anywhere_ends_in_anything_but_a_refusal(settings: dict[str, Any]) -> None:
     """Every value of the file replaced by junk: refused, or another state that can be saved."""
-    body = body_of(state)
+    body = body_of(some_state(make(**settings)))
     tried = 0
     for path in leaves(body):
         if not path:
@@ -209,16 +232,38 @@ def test_no_junk_anywhere_ends_in_anything_but_a_refusal(state: State) -> None:
     assert tried > 1000
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        (("incurred",), [0], "incurred must be 3 values"),
+        (("incurred", 0), 0.5, "incurred must be an integer"),
+        (("open", 0, "policy", 2), [], r"policy\[2\] must be 3 values"),
+        (("open", 2, "decisions", 0, 4), None, "experts must be 3 integers"),
+        (("open", 2, "decisions", 0, 4), [1, 2], "experts must be 3 integers"),
+        (("open", 2, "decisions", 0, 4, 1), (1 << 20) + 1, "experts must be 3 integers"),
+        (("open", 2, "decisions", 0, 4, 1), True, "experts must be 3 integers"),
+        (("learner", "dual", "theta"), -1.0, "dual theta must be a positive number"),
+        (("learner", "dual", "gamma"), "much", "dual gamma must be a number"),
+        (("learner", "dual", "colour"), 1, "colour is unknown"),
+        (("account", 2), 0.001, r"account\[2\] must be at least lam"),
+    ],
+)
+def test_a_wrong_field_of_a_mixture_is_named(path: tuple[Any, ...], value: Any, field: str) -> None:
+    body = body_of(some_state(make(**MIXTURE)))
+    with pytest.raises(StateFileError, match=rf"^(?s:.*){field}"):
+        parse_state(written(changed(body, path, value)))
+
+
 def test_content_that_is_no_state_at_all_is_refused() -> None:
     contents: tuple[Any, ...] = (None, 3, "", [], {}, [1], "x" * 9)
     for content in contents:
-        with pytest.raises(StateFileError, match="not a likewise-state/1 state"):
+        with pytest.raises(StateFileError, match="not a likewise-state/2 state"):
             parse_state(written(content))
     deep = b"[" * 100_000 + b"]" * 100_000
     twice = b'{"lam": 1, "lam": 2}'
     for raw in (deep, twice, b"\xff\xfe", b"{"):
         header = f"{VERSION} {len(raw)} {hashlib.sha256(raw).hexdigest()}\n".encode()
-        with pytest.raises(StateFileError, match="not a likewise-state/1 state"):
+        with pytest.raises(StateFileError, match="not a likewise-state/2 state"):
             parse_state(header + raw)
 
 
@@ -276,13 +321,30 @@ def test_a_setting_that_a_file_does_not_name_means_its_value_of_then(
 ) -> None:
     """Whatever the defaults become: the same file is the same learner."""
     body = body_of(state)
-    for name in ("audit_share", "open_limit", "estimate", "ignores_reports"):
+    for name in ("audit_share", "open_limit", "estimate", "ignores_reports", "scales", "dual"):
         del body["learner"][name]
-    del body["learner"]["schedule"]["late_by"]
+    del body["learner"]["prior"]
+    del body["learner"]["schedule"]["counts_outstanding"]
     before = parse_state(written(body)).learner.spec()
     defaults = Learner.__init__.__defaults__ or ()
-    monkeypatch.setattr(Learner.__init__, "__defaults__", (*defaults[:-2], 0.25, 7))
-    monkeypatch.setattr(SelfTuned.__init__, "__defaults__", (0.01, None, None, None, 0.5, 99))
-    assert make().audit_share == 0.25
-    assert parse_state(written(body)).learner.spec() == before
-    assert parse_state(written(body)).learner.spec()["schedule"]["late_by"] == 0
+    others = (0.25, 7, "per-part", "additive")
+    monkeypatch.setattr(Learner.__init__, "__defaults__", (*defaults[:-4], *others))
+    monkeypatch.setattr(SelfTuned.__init__, "__defaults__", (0.01, None, None, None, 0.5, True))
+    assert make(player="context-ftpl").audit_share == 0.25
+    then = parse_state(written(body)).learner.spec()
+    assert then == before
+    assert (then["prior"], then["scales"], then["dual"]) == ("flat", "shared", {"dual": "gradient"})
+    assert then["schedule"]["counts_outstanding"] is False
+
+
+def test_a_file_of_the_first_version_may_say_how_late_feedback_would_be(state: State) -> None:
+    """Its x had taken that into account; it counted nothing that was outstanding."""
+    body = body_of(state)
+    schedule = body["learner"]["schedule"]
+    del schedule["counts_outstanding"]
+    schedule["late_by"] = 50
+    read = parse_state(written(body)).learner.resolved_schedule.spec()
+    assert read["counts_outstanding"] is False
+    assert read["x"] == schedule["x"]
+    with pytest.raises(StateFileError, match="late_by must be an integer"):
+        parse_state(written(changed(body, ("learner", "schedule", "late_by"), "soon")))

@@ -1,15 +1,25 @@
-"""Context-FTPL's policy by integration, for classes with one or two separators."""
+"""Policies by integration, and the schedule's memory with a single scale.
+
+Context-FTPL's policy is an integral over its noise. For classes with one or two separators it is
+computed here; for every function on some points (a product of coins) it is known in closed form.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from likewise.fixed_point import FloatArray
+from likewise.fixed_point import ONE, FloatArray
+from likewise.learning.tuning import Tuning
 
 # The noise on the first point is cut into slices of equal probability.
 SLICES = 1000
 # What the integral may be off by, for a cost of 1.
 OFF = 3.0 / SLICES
+
+
+def laplace_cdf(v: FloatArray) -> FloatArray:
+    tail = 0.5 * np.exp(-np.abs(v))
+    return np.where(v < 0, tail, 1.0 - tail)
 
 
 def perturbed_leader(table: FloatArray, totals: FloatArray) -> FloatArray:
@@ -23,3 +33,18 @@ def perturbed_leader(table: FloatArray, totals: FloatArray) -> FloatArray:
     law = np.bincount(one.argmin(axis=0), chance, len(table))
     law += np.bincount(zero.argmin(axis=0), 1 - chance, len(table))
     return np.asarray(law / SLICES)
+
+
+def perturbed_coins(costs: FloatArray, scales: FloatArray | float) -> FloatArray:
+    """π(q) of Context-FTPL over all functions on some points: 1 iff cost + scale·z < 0."""
+    return laplace_cdf(-costs / scales)
+
+
+def opened(tuning: Tuning, largest: float, *, counts_outstanding: bool = False) -> Tuning:
+    """A round opens whose costs have at most this range."""
+    return tuning.opened(largest, largest * largest, counts_outstanding=counts_outstanding)
+
+
+def charged(tuning: Tuning, size: float, scale: int = 0) -> Tuning:
+    """Costs of this size come in, for one scale."""
+    return tuning.charged(np.array([[scale]]), np.array([round(size * ONE)]))

@@ -19,7 +19,9 @@ from likewise.fixed_point import ONE, FloatArray, IntArray, to_units
 from likewise.hypotheses import Pool
 from likewise.learning import Learner, SelfTuned, State, deploy, learn
 from likewise.learning.decisions import drawn_for_audit, upcoming
-from likewise.learning.dual import dual_step
+from likewise.learning.dual import GradientAscent
+
+DUAL = GradientAscent()
 
 
 def multipliers(reported: list[bool], beta: float, share: float) -> list[float]:
@@ -27,7 +29,7 @@ def multipliers(reported: list[bool], beta: float, share: float) -> list[float]:
     lams = [0.0]
     for n, report in enumerate(reported, start=1):
         mu = 1 / math.sqrt(n)
-        lams.append(dual_step(lams[-1], reported=report, beta=beta, mu=mu, share=share))
+        lams.append(DUAL.step(lams[-1], reported=report, beta=beta / share, mu=mu))
     return lams
 
 
@@ -140,7 +142,7 @@ def test_reports_over_the_share_are_what_a_full_audit_would_have_found_on_averag
                 audits += 1
                 paid += chance * report / share
                 mu = 1 / math.sqrt(audits)
-                lam = dual_step(lam, reported=report, beta=0.15, mu=mu, share=share)
+                lam = DUAL.step(lam, reported=report, beta=0.15 / share, mu=mu)
         roots += chance * math.sqrt(audits + 1)
         total += chance
     assert total == pytest.approx(1)

@@ -112,7 +112,7 @@ def test_exact_propensities_bound_the_square_of_an_estimate_without_a_cap(q: flo
 def test_deciding_and_resampling_are_independent_as_the_learner_draws_them() -> None:
     """The average of J·1[approved] over many batches is 1 − (1−q)^M, off by five errors at most."""
     hypotheses, player, cap, batches = Pool.from_table([[0], [1]]), ContextFTPL(), 4, 4000
-    frozen = Frozen(1, 5, np.array([0, ONE], dtype=np.int64), 1.0, 1)
+    frozen = Frozen(1, 5, np.array([0, ONE], dtype=np.int64), np.ones(1), 1)
     points = hypotheses.separating_points()
     q = 0.5 * math.exp(-1.0)  # approved iff the noise is below −1
     weighted = [
@@ -121,8 +121,11 @@ def test_deciding_and_resampling_are_independent_as_the_learner_draws_them() -> 
         * float(player.decide(hypotheses, frozen, points, batch)[0])
         for batch in range(batches)
     ]
-    error = math.sqrt((1 + 2.4 * cap) / batches)
-    assert abs(float(np.mean(weighted)) - (1 - (1 - q) ** cap)) <= 5 * error
+    wanted = 1 - (1 - q) ** cap
+    square = q * sum(j * j * p for j, p in enumerate(resampled(q, cap), start=1))
+    error = math.sqrt((square - wanted**2) / batches)
+    assert error < 0.03
+    assert abs(float(np.mean(weighted)) - wanted) <= 5 * error
 
 
 # ── Games, unfolded ─────────────────────────────────────────────────────────────────────────────

@@ -13,6 +13,7 @@ from likewise.fixed_point import to_units
 from likewise.game import Delay, Transcript, play
 from likewise.learning import Learner, SelfTuned
 from likewise.learning.bounds import bounds
+from likewise.learning.decisions import upcoming
 from likewise.worlds import Loans
 
 WORLD = Loans(4)
@@ -80,8 +81,11 @@ def test_a_delay_that_the_learner_cannot_wait_for_is_refused_before_the_game() -
         game(6, Delay(5), open_limit=5)
 
 
-def test_a_learner_that_is_told_of_the_delay_moves_more_slowly() -> None:
-    plain, told = (
-        Learner(WORLD.hypotheses(), 8, 0.3, 0.3, 9, SelfTuned(late_by=n)).default_x for n in (0, 48)
+def test_a_learner_that_waits_for_feedback_moves_more_slowly() -> None:
+    """It observes the delay: the same game has a larger scale than where nothing is counted."""
+    at_once, late, uncounted = (
+        upcoming(game(60, delay, schedule=SelfTuned(counts_outstanding=counts)).state).scale
+        for delay, counts in ((Delay(0), True), (Delay(48), True), (Delay(48), False))
     )
-    assert told == pytest.approx(2 * plain)
+    assert late > 3 * uncounted
+    assert late > 1.5 * at_once

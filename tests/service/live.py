@@ -9,9 +9,11 @@ from typing import Any
 import httpx
 import sqlalchemy as sa
 
-from likewise import Feature, FeatureSchema, Learner, Segments
+from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
 from likewise.service.auth.tokens import create_token
 from likewise.service.dockets.commands.rounds import Applicant, open_docket
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
@@ -29,7 +31,11 @@ SCHEMA = FeatureSchema(
         Feature("purpose", "category", levels=("car", "home")),
     )
 )
-LENDER = Segments(SCHEMA, score="score", cuts=range(400, 800, 100), by=["purpose"])
+# A flat prior tells people apart from the first round on, so that panels have pairs to judge.
+OUTSPOKEN = SelfTuned(eta=0.25, kappa=0.15, counts_outstanding=False)
+LENDER = Segments(SCHEMA, score="score", cuts=range(400, 800, 100), by=["purpose"]).with_prior(
+    "flat"
+)
 
 
 class Clock:
@@ -45,7 +51,7 @@ class Clock:
 def small_spec(members: tuple[str, ...] = ("ada", "bob"), **more: Any) -> DocketSpec:
     """A docket of a tiny class."""
     learner = {name: more.pop(name) for name in ("feedback", "audit_share", "k") if name in more}
-    made = Learner(LENDER, alpha=0.3, eps=0.3, seed=1, **{"k": 3, **learner})
+    made = Learner(LENDER, alpha=0.3, eps=0.3, seed=1, schedule=OUTSPOKEN, **{"k": 3, **learner})
     return DocketSpec.of("Small loans", made, members, **more)
 
 
@@ -69,7 +75,10 @@ def spec(**more: Any) -> DocketSpec:
         )
     )
     lender = Segments(schema, score="score", cuts=range(350, 800, 50), by=["purpose"])
-    learner = Learner(lender, k=4, alpha=0.3, eps=0.3, seed=7, **more.pop("learner", {}))
+    learner = Learner(
+        lender.with_prior("flat"), k=4, alpha=0.3, eps=0.3, seed=7, schedule=OUTSPOKEN,
+        **more.pop("learner", {}),
+    )  # fmt: skip
     members = more.pop("members", ("ann", "bob"))
     settings = {"rule": "any", "repeat_share": 0.0, **more}
     return DocketSpec.of("Small loans", learner, members, **settings)
@@ -85,6 +94,12 @@ def people(number: int = 1, count: int = 2) -> dict[str, dict[str, Any]]:
         }
         for place in range(count)
     }
+
+
+def shown_again(docket: Docket, member: str) -> list[Seat]:
+    """The rounds that a member is being shown again by now."""
+    opened = docket.seating.members[member].opened.values()
+    return [review.seat for review in opened if review.seat.again is not None]
 
 
 @dataclass

@@ -228,7 +228,8 @@ def _only_docket(names: tuple[str, ...]) -> str:
 def _plain(found: Any) -> dict[str, Any]:
     from dataclasses import asdict
 
-    counts = ("rounds", "decisions", "skipped", "draws", "audits", "ended", "payloads", "seed")
+    counts = ("rounds", "decisions", "skipped", "draws", "audits", "repeats", "ended",
+              "payloads", "seed")  # fmt: skip
     return {
         "docket": found.receipt.docket, "receipt": str(found.receipt), "holds": found.holds,
         **{name: getattr(found, name) for name in counts},

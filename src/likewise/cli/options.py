@@ -100,7 +100,7 @@ _LEARNER_OPTIONS = (
         "size]",
     ),
     click.option(
-        "--kappa", type=float, help="The panel is asked at alpha − kappa.  [default: eps/2]"
+        "--kappa", type=float, help="The panel is asked at alpha − kappa.  [default: 0.3·eps]"
     ),
     click.option(
         "--r", type=float, help="Accuracy of a gap estimated from draws.  [default: 0.4·eps]"

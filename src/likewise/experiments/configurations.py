@@ -9,7 +9,6 @@ from fractions import Fraction
 from typing import Any
 
 from likewise.experiments.learners import LEARNERS, Settings
-from likewise.game import parse_delay
 
 __all__ = ["Configuration", "fraction"]
 
@@ -76,5 +75,4 @@ class Configuration:
         return Settings(
             alpha, eps, eta=self.eta, noise_divisor=self.noise_divisor or 1.0,
             feedback=self.feedback, audit_share=self.audit_share,
-            late_by=parse_delay(self.delay).longest or 0,
         )  # fmt: skip

@@ -53,12 +53,11 @@ class Settings:
     estimate: str = "lifted"
     audit_share: float = 1.0
     open_limit: int = 10_000
-    late_by: int = 0
 
 
 Make = Callable[[Task, Settings], Learner]
 # The settings that only some learners have, by what they are made of.
-_SELF_TUNED = frozenset(("eta", "x", "kappa", "r", "late_by", "engine"))
+_SELF_TUNED = frozenset(("eta", "x", "kappa", "r", "engine"))
 _PAPER = frozenset(("b", "noise_divisor", "draws", "noise", "engine"))
 # The settings that any learner takes, whatever it is made of.
 _ANY = ("feedback", "estimate", "audit_share", "open_limit")
@@ -85,7 +84,7 @@ class NamedLearner:
 def _self_tuned(player: str) -> Make:
     def make(task: Task, s: Settings) -> Learner:
         eta = SelfTuned().eta if s.eta is None else s.eta
-        schedule = SelfTuned(eta, x=s.x, kappa=s.kappa, r=s.r, late_by=s.late_by)
+        schedule = SelfTuned(eta, x=s.x, kappa=s.kappa, r=s.r)
         return Learner(
             task.hypotheses, task.k, s.alpha, _eps(s), task.seed, schedule=schedule,
             player=player, engine=s.engine, feedback=s.feedback,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from likewise.auditing import Selection
@@ -46,9 +46,8 @@ class Simulation:
         world = Environment(self.world, self.world_settings).make(self.seed)
         hypotheses = hypotheses_of(world, self.hypotheses)
         delay = checked_delay(self.delay, self.rounds)
-        told = replace(self.settings, late_by=delay.longest or 0)
         task = Task(hypotheses, world.k, self.seed, self.rounds)
-        learner = make_learner(self.learner, task, told)
+        learner = make_learner(self.learner, task, self.settings)
         selection = selection_named(self.selection, self.seed)
         return Game(self, world, hypotheses, learner, selection, delay)
 

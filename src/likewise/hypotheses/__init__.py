@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from likewise.errors import HypothesisError, LikewiseError, shown
-from likewise.hypotheses.base import Bits, ExactWeights, HypothesisClass, Points
+from likewise.hypotheses.base import (
+    Bits,
+    ExactWeights,
+    GibbsPolicy,
+    HypothesisClass,
+    Nested,
+    Points,
+)
 from likewise.hypotheses.cells.segments import Segments
 from likewise.hypotheses.cells.staircases import Staircases
 from likewise.hypotheses.listed.base import Listed
@@ -26,9 +33,11 @@ __all__ = [
     "DecisionLists",
     "Disjunctions",
     "ExactWeights",
+    "GibbsPolicy",
     "HypothesisClass",
     "LinearByIntercepts",
     "Listed",
+    "Nested",
     "Parities",
     "Points",
     "Pool",

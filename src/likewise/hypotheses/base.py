@@ -9,22 +9,30 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from likewise.fixed_point import IntArray
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses.priors import COARSE_TO_FINE, Prior
 from likewise.portable_math import log
 from likewise.randomness import Stream
 from likewise.schema import FeatureSchema, People
 
-__all__ = ["Bits", "ExactWeights", "HypothesisClass", "Points"]
+__all__ = ["Bits", "ExactWeights", "GibbsPolicy", "HypothesisClass", "Nested", "Points"]
 
 Bits = npt.NDArray[np.uint8]
 # People as a class sees them: cells (k,), or the predictions of all its members (k, N).
 Points = npt.NDArray[Any]
+
+
+def _same(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return array
 
 
 class HypothesisClass(ABC):
@@ -44,6 +52,8 @@ class HypothesisClass(ABC):
     """
 
     schema: FeatureSchema
+    # Whether every point is one of Q: then noise is needed on few of them (Theorem A for cells).
+    cellular: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -73,6 +83,19 @@ class HypothesisClass(ABC):
     def locate(self, people: People) -> Points:
         """Turn people into points of this class: an array whose first axis is the people."""
 
+    @property
+    def parts(self) -> int:
+        """How many independent parts a hypothesis has; costs of one part say nothing of others."""
+        return 1
+
+    def part_of(self, points: Points) -> IntArray:
+        """The part that each point is in."""
+        return np.zeros(len(points), dtype=np.int64)
+
+    def nested(self) -> tuple[Nested, ...]:
+        """Coarser classes inside this one, and at last the class itself."""
+        return (Nested(self, _same, _same),)
+
     @abstractmethod
     def no_costs(self) -> IntArray:
         """The sum of no costs at all: zeros, of the shape that all sums of costs have."""
@@ -80,6 +103,10 @@ class HypothesisClass(ABC):
     @abstractmethod
     def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
         """The costs with one more on every point, as a new array; ``costs`` is read-only."""
+
+    @abstractmethod
+    def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
+        """Σ_j c_j·h(x_j) of some hypotheses: what each has cost by all that was charged."""
 
     @abstractmethod
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
@@ -107,22 +134,78 @@ class HypothesisClass(ABC):
         """Read the class from its JSON; exactly what :meth:`spec` wrote."""
 
 
-class ExactWeights(ABC):
-    """A class over which exponential weights can be computed exactly, for the exact player.
+class GibbsPolicy(ABC):
+    """π(h) ∝ prior(h)·exp(−cost(h)/temperature), as integer weights, ready to be asked.
 
-    π(h) ∝ exp(−cost(h)/temperature), as integer weights (see :mod:`likewise.hypotheses.weights`):
-    :meth:`approval` and :meth:`draw` must speak of exactly the same policy. Costs and temperature
-    are in units of 2^-20. A class inherits from this beside :class:`HypothesisClass`.
+    Both methods must speak of the same policy, up to the class's ``cut``; see
+    :mod:`likewise.hypotheses.weights`.
     """
 
     @abstractmethod
-    def approval(
-        self, costs: IntArray, temperature: float, points: Points
-    ) -> list[tuple[int, int]]:
+    def approval(self, points: Points) -> list[tuple[int, int]]:
         """π(x) of every point as a fraction of integers, (weight that approves, all weight)."""
 
     @abstractmethod
-    def draw(
-        self, costs: IntArray, temperature: float, points: Points, stream: Stream, draw: int
-    ) -> Bits:
+    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
         """The predictions of one h ~ π on the points."""
+
+
+class ExactWeights(ABC):
+    """A class over which exponential weights can be computed exactly, with a prior of its own.
+
+    A class inherits from this beside :class:`HypothesisClass`. Costs and temperature are in units
+    of 2^-20. Where the class has several :attr:`~HypothesisClass.parts` and a flat prior, there may
+    be a temperature for each of them.
+    """
+
+    prior: Prior = COARSE_TO_FINE
+
+    @abstractmethod
+    def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
+        """The policy for the costs so far."""
+
+    @property
+    @abstractmethod
+    def log_inverse_prior(self) -> float:
+        """max_h ln(1/prior(h)), or a little more; log|H| for a flat prior."""
+
+    @abstractmethod
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """ln(1/prior(h)) of some hypotheses, which is the price of learning each of them."""
+
+    @property
+    @abstractmethod
+    def cut(self) -> float:
+        """The most by which integer weights put a chance of approval off: what is lost of them."""
+
+    @abstractmethod
+    def checked_prior(self, prior: Any) -> Prior:
+        """A prior that fits this class; anything else is refused."""
+
+    def with_prior(self, prior: Any) -> Self:
+        """The same class with another prior: ``coarse-to-fine``, ``flat``, or probabilities.
+
+        Probabilities of single hypotheses are for classes that are listed: a list in the order of
+        their codes, or a mapping from what :meth:`~HypothesisClass.describe` says.
+        """
+        made = copy(self)
+        # Whatever was computed from the old prior goes with it.
+        for kind in type(self).__mro__:
+            for name, value in vars(kind).items():
+                if isinstance(value, cached_property):
+                    made.__dict__.pop(name, None)
+        made.prior = self.checked_prior(prior)
+        return made
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A class inside another one: coarser, so that its hypotheses are learnt sooner.
+
+    ``costs`` turns the sums of costs of the large class into those of the small one, ``points``
+    does so with points.
+    """
+
+    hypotheses: HypothesisClass
+    costs: Callable[[IntArray], IntArray]
+    points: Callable[[Points], Points]

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from likewise.fixed_point import BITS, FloatArray, IntArray
-from likewise.portable_math import exp_negative
+from likewise.portable_math import LN2, exp_negative, exp_of_negative, log_array
 
-__all__ = ["WEIGHT_BITS", "gibbs_weights", "pick", "score"]
+__all__ = ["WEIGHT_BITS", "gibbs_weights", "integer_weights", "pick", "score", "weight_of"]
 
 WEIGHT_BITS = 40
 
 
-def gibbs_weights(costs: IntArray, temperature: float) -> IntArray:
+def gibbs_weights(
+    costs: IntArray, temperature: float | FloatArray, log_inverse_prior: FloatArray | None = None
+) -> IntArray:
     """Exponential weights along the last axis: round(2^40·exp(−(c − min c)/temperature)).
+
+    With a prior, of p(h)·exp(−c/temperature), the largest of them being 2^40. Temperatures may be
+    one for every row.
 
     Weights are integers, so that their sums are the same in any order. What is lost is a
     weight of less than 2^-41 of the largest, which moves no probability by more than |H|·2^-41.
@@ -22,8 +29,35 @@ def gibbs_weights(costs: IntArray, temperature: float) -> IntArray:
     [1.0, 0.25]
     """
     excess = (costs - costs.min(axis=-1, keepdims=True)).astype(np.float64)
-    weights: FloatArray = np.ldexp(exp_negative(excess / temperature), WEIGHT_BITS)
-    return np.rint(weights).astype(np.int64)
+    far: FloatArray = excess / temperature
+    if log_inverse_prior is not None:
+        far = far + log_inverse_prior
+        far = far - far.min(axis=-1, keepdims=True)
+    return np.rint(np.ldexp(exp_negative(far), WEIGHT_BITS)).astype(np.int64)
+
+
+def integer_weights(terms: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Logarithms along the first axis as weights round(2^40·exp(term − max)), and ln Σ exp(term).
+
+    The sum is one of integers, so that it is the same in any order.
+
+    >>> weights, total = integer_weights(np.log([[1.0], [3.0]]))
+    >>> (weights / 2**40).round(6).tolist(), total.round(6).tolist()
+    ([[0.333333], [1.0]], [1.386294])
+    """
+    top = terms.max(axis=0)
+    weights = np.rint(np.ldexp(exp_negative(top - terms), WEIGHT_BITS)).astype(np.int64)
+    total = log_array(weights.sum(axis=0).astype(np.float64))
+    return weights, top + (total - WEIGHT_BITS * LN2)
+
+
+def weight_of(far: float) -> int:
+    """One weight, round(2^40·exp(−far)) for far ≥ 0.
+
+    >>> weight_of(0.0) == 2**40, weight_of(30.0)
+    (True, 0)
+    """
+    return round(math.ldexp(exp_of_negative(far), WEIGHT_BITS))
 
 
 def pick(weights: IntArray, number: int) -> int:

@@ -1,5 +1,6 @@
 """The learner: two players on a Lagrangian, as a fold over events."""
 
+from likewise.learning.certificate import Certificate, certificate
 from likewise.learning.decisions import decide, drawn_for_audit
 from likewise.learning.deploy import Deployment, deploy, learn
 from likewise.learning.fold import apply
@@ -11,6 +12,7 @@ from likewise.learning.state import State
 from likewise.learning.state_files import dump_state, load_state, parse_state, save_state
 
 __all__ = [
+    "Certificate",
     "Deployment",
     "Learner",
     "Margins",
@@ -21,6 +23,7 @@ __all__ = [
     "SelfTuned",
     "State",
     "apply",
+    "certificate",
     "decide",
     "deploy",
     "drawn_for_audit",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,24 +16,60 @@ from likewise.learning.event_checks import open_round
 from likewise.learning.learner import Learner
 from likewise.learning.primal import Frozen
 from likewise.learning.state import State
+from likewise.learning.tuning import Tuning
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 
-__all__ = ["decide", "drawn_for_audit", "located", "lottery", "upcoming"]
+__all__ = [
+    "decide",
+    "drawn_for_audit",
+    "frozen_policy",
+    "located",
+    "lottery",
+    "points_of",
+    "upcoming",
+]
 
 
-def located(state: State, people: tuple[Person, ...]) -> Points:
-    """People of a round as points of the learner's class."""
-    schema = state.learner.hypotheses.schema
-    x = np.array([p.features for p in people], dtype=np.float64).reshape(len(people), len(schema))
-    return state.learner.hypotheses.locate(People(tuple(p.id for p in people), x, schema))
+def located(learner: Learner, people: tuple[Person, ...]) -> Points:
+    """People of a round as points of the learner's class.
+
+    The last people who were looked up are remembered, since a round asks for its own several times
+    over: to decide, to charge labels and to charge a report.
+    """
+    known = learner.__dict__.get("_located")
+    if known is None or known[0] is not people:
+        schema = learner.hypotheses.schema
+        x = np.array([p.features for p in people], dtype=np.float64)
+        x = x.reshape(len(people), len(schema))
+        points = learner.hypotheses.locate(People(tuple(p.id for p in people), x, schema))
+        # A note on the learner, not a part of it: neither compared nor saved.
+        known = learner.__dict__["_located"] = (people, points)
+    found: Points = known[1]
+    return found
+
+
+def points_of(learner: Learner, people: tuple[Person, ...], some: Sequence[str]) -> Points:
+    """The points of some of a round's people, by their ids; one may be named more than once."""
+    known, wanted = learner.__dict__.get("_located"), set(some)
+    if (known is None or known[0] is not people) and 2 * len(wanted) < len(people):
+        # Feedback that comes late, on a few of many: the others need not be looked up.
+        people = tuple(p for p in people if p.id in wanted)
+    place = {p.id: i for i, p in enumerate(people)}
+    return located(learner, people)[[place[person] for person in some]]
 
 
 def upcoming(state: State) -> Frozen:
     """The policy that a round would have if it opened now."""
-    learner = state.learner
-    scale = state.scale(state.tuning.opened(state.largest_square))
-    return Frozen(state.opened + 1, learner.seed, state.costs, scale, learner.copies)
+    return frozen_policy(state, state.opening())
+
+
+def frozen_policy(state: State, tuning: Tuning) -> Frozen:
+    """π^t of a round that opens with a tuning: all costs so far, and the noise for them."""
+    learner, scales = state.learner, state.scales(tuning)
+    return Frozen(
+        state.opened + 1, learner.seed, state.costs, scales, learner.copies, state.incurred
+    )
 
 
 def decide(state: State, round_id: str) -> Decided:
@@ -46,7 +83,9 @@ def decide(state: State, round_id: str) -> Decided:
     if not people:
         raise EventRefused(f"Round {round_id!r}: everybody who arrived has been decided on.")
     learner, batch = state.learner, round_.batches - 1
-    points, frozen, one_sided = located(state, people), round_.policy, learner.pricing.one_sided
+    # The same tuple, where everybody arrived at once: then nobody is looked up twice.
+    points = located(learner, round_.people if len(people) == len(round_.people) else people)
+    frozen, one_sided = round_.policy, learner.pricing.one_sided
     cap = learner.resamples(round_.number)
     estimates = learner.primal.estimates(
         learner.hypotheses, frozen, points, round_.draws, batch, cap=cap
@@ -55,13 +94,13 @@ def decide(state: State, round_id: str) -> Decided:
     if isinstance(learner.pricing, Direct):
         # Its estimate has no bound where J has none, so J is capped even where it is exact.
         estimates = replace(estimates, inverses=[min(j, cap * ONE) for j in estimates.inverses])
+    experts: Sequence[tuple[int, ...] | None] = estimates.experts or [None] * len(people)
+    rows = zip(people, bits, estimates.scores, estimates.inverses, experts, strict=True)
     return Decided(
         round_id,
         tuple(
-            Decision(person.id, bool(bit), score, inverse if one_sided and bit else None)
-            for person, bit, score, inverse in zip(
-                people, bits, estimates.scores, estimates.inverses, strict=True
-            )
+            Decision(person.id, bool(bit), score, inverse if one_sided and bit else None, by)
+            for person, bit, score, inverse, by in rows
         ),
     )
 
@@ -72,8 +111,7 @@ def drawn_for_audit(state: State, round_id: str) -> bool:
     The lottery is held when the round opens, with random numbers of its own, so that neither the
     policy nor the people have anything to do with it, and anybody who knows the seed can check it.
     """
-    number = open_round(state, round_id).number
-    return lottery(state.learner, number)
+    return open_round(state, round_id).drawn
 
 
 def lottery(learner: Learner, number: int) -> bool:

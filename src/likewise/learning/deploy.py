@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import EventRefused, PeopleError, shown
-from likewise.events import Arrived, Audited, Closed, Labelled, Person, Sealed
+from likewise.events import Arrived, Audited, Closed, Person, Sealed
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.learning.decisions import decide
-from likewise.learning.fold import apply
+from likewise.learning.fold import apply, label
 from likewise.learning.state import State
 from likewise.schema import People
 from likewise.validation import instance
@@ -107,8 +107,7 @@ def learn(
                 f"them by id where some are not known."
             )
         labels = dict(zip(deployment.ids, labels, strict=True))
-    for person, label in labels.items():
-        state = apply(state, Labelled(name, person, label))
+    state = label(state, name, labels)
     return apply(state, Closed(name))
 
 

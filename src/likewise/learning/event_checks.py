@@ -128,6 +128,7 @@ def check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> N
             f"Person {decision.person!r}: approved must be True or False; got "
             f"{decision.approved!r}."
         )
+    _check_experts(decision, learner)
     if not (learner.pricing.one_sided and decision.approved):
         if inverse is not None:
             raise EventRefused(
@@ -142,6 +143,20 @@ def check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> N
         raise EventRefused(
             f"Person {decision.person!r} was approved, and labels are one-sided: the decision must "
             f"come with its inverse chance, an integer in [2^20, {largest}]; got {inverse!r}."
+        )
+
+
+def _check_experts(decision: Decision, learner: Learner) -> None:
+    """The scores of the player's experts, of as many as it has."""
+    count, given = learner.primal.experts(learner.hypotheses), decision.experts
+    plain = given is None if count == 0 else isinstance(given, tuple) and len(given) == count
+    if not plain or not all(
+        isinstance(s, int) and not isinstance(s, bool) and 0 <= s <= ONE for s in given or ()
+    ):
+        rule = f"{count} integers in [0, 2^20]" if count else "none"
+        raise EventRefused(
+            f"Person {decision.person!r}: the scores of the player's experts must be {rule}; got "
+            f"{shown(given)}. decide(…) has them."
         )
 
 

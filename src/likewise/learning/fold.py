@@ -8,12 +8,9 @@ holds is then unchanged. An event that says again what is already known changes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from functools import singledispatch
 from types import MappingProxyType
-
-import numpy as np
 
 from likewise.errors import EventRefused, shown
 from likewise.events import (
@@ -26,9 +23,8 @@ from likewise.events import (
     Overridden,
     Sealed,
 )
-from likewise.learning.costs import report_cost
-from likewise.learning.decisions import drawn_for_audit, located, upcoming
-from likewise.learning.dual import dual_step
+from likewise.learning.charging import charge_labels, charge_report, with_round, without_round
+from likewise.learning.decisions import frozen_policy, lottery
 from likewise.learning.event_checks import (
     check_decision,
     check_id,
@@ -40,10 +36,10 @@ from likewise.learning.event_checks import (
     open_round,
     same_person,
 )
-from likewise.learning.state import REMEMBERED, OpenRound, State
+from likewise.learning.state import REMEMBERED, OpenRound, State, changed
 from likewise.validation import instance
 
-__all__ = ["apply"]
+__all__ = ["apply", "label"]
 
 
 def apply(state: State, event: Event) -> State:
@@ -67,11 +63,6 @@ def apply(state: State, event: Event) -> State:
 @singledispatch
 def _apply(event: object, state: State) -> State:  # noqa: ARG001
     raise EventRefused(f"{shown(event)} is not an event.")
-
-
-def _with_round(state: State, round_: OpenRound, **changes: object) -> State:
-    open_rounds = MappingProxyType({**state.open, round_.id: round_})
-    return replace(state, open=open_rounds, **changes)  # type: ignore[arg-type]
 
 
 @_apply.register
@@ -102,7 +93,7 @@ def _arrived(event: Arrived, state: State) -> State:
             f"Apply their Decided event first."
         )
     people, batches = round_.people + checked_people(event, round_, state), round_.batches + 1
-    return _with_round(state, replace(round_, people=people, batches=batches))
+    return with_round(state, changed(round_, people=people, batches=batches))
 
 
 def _opened(state: State, round_id: str) -> State:
@@ -114,11 +105,13 @@ def _opened(state: State, round_id: str) -> State:
             f"open_limit. Close those of which nothing more will be heard; the oldest is "
             f"{next(iter(state.open))!r}."
         )
-    frozen = upcoming(state)
-    draws = state.learner.draws(frozen.number)
-    round_ = OpenRound(round_id, frozen.number, frozen, state.lam, draws)
-    tuning = state.tuning.opened(state.largest_square)
-    return _with_round(state, round_, tuning=tuning, opened=frozen.number)
+    tuning = state.opening()
+    frozen = frozen_policy(state, tuning)
+    learner, number = state.learner, frozen.number
+    round_ = OpenRound(
+        round_id, number, frozen, state.lam, learner.draws(number), drawn=lottery(learner, number)
+    )
+    return with_round(state, round_, tuning=tuning, opened=number)
 
 
 @_apply.register
@@ -139,8 +132,9 @@ def _decided(event: Decided, state: State) -> State:
     for decision in event.decisions:
         check_decision(decision, round_, state.learner)
     decisions = MappingProxyType({**round_.decisions, **{d.person: d for d in event.decisions}})
-    calls = state.calls + state.learner.primal.calls(round_.draws)
-    return _with_round(state, replace(round_, decisions=decisions), calls=calls)
+    learner = state.learner
+    calls = state.calls + learner.primal.calls(learner.hypotheses, round_.draws)
+    return with_round(state, changed(round_, decisions=decisions), calls=calls)
 
 
 @_apply.register
@@ -159,24 +153,10 @@ def _sealed(event: Sealed, state: State) -> State:
             f"Round {round_.id!r}: {len(round_.undecided)} people are undecided. Decide on them, "
             f"then seal."
         )
-    state = _with_round(state, replace(round_, panel=event.panel, frozen=None))
-    for decision in round_.decisions.values():
-        if decision.person not in round_.overrides:
-            amount = state.learner.pricing.sealed(decision)
-            state = _charge_person(state, round_, decision.person, amount)
-    return state
-
-
-def _charge_person(state: State, round_: OpenRound, person: str, amount: int) -> State:
-    """One person's part of the error, in units, on their point."""
-    if amount == 0:
-        return state
-    people = tuple(p for p in round_.people if p.id == person)
-    points = located(state, people)
-    costs = state.learner.hypotheses.charge(state.costs, points, np.array([amount]))
-    tuning, square = state.tuning, state.learner.label_square
-    tuning = tuning.charged(abs(amount)) if square is None else tuning.estimated(square)
-    return replace(state, costs=costs, tuning=tuning)
+    state = with_round(state, changed(round_, panel=event.panel, frozen=None))
+    counted = [d for d in round_.decisions.values() if d.person not in round_.overrides]
+    amounts = [state.learner.pricing.sealed(decision) for decision in counted]
+    return charge_labels(state, round_, [d.person for d in counted], amounts)
 
 
 @_apply.register
@@ -190,9 +170,9 @@ def _overridden(event: Overridden, state: State) -> State:
     if round_.panel is not None:
         # What was charged at sealing is taken back.
         amount = -state.learner.pricing.sealed(decision)
-        state = _charge_person(state, round_, event.person, amount)
+        state = charge_labels(state, round_, [event.person], [amount])
     overrides = MappingProxyType({**round_.overrides, event.person: event.approved})
-    return _with_round(state, replace(round_, overrides=overrides), overridden=state.overridden + 1)
+    return with_round(state, changed(round_, overrides=overrides), overridden=state.overridden + 1)
 
 
 @_apply.register
@@ -208,68 +188,70 @@ def _audited(event: Audited, state: State) -> State:
             f"Round {round_.id!r} has an audit on record, {_said(round_.outcome, round_.pairs)}, "
             f"which cannot become {_said(event.outcome, event.pairs)}."
         )
-    if event.outcome != "unaudited" and not drawn_for_audit(state, round_.id):
+    if event.outcome != "unaudited" and not round_.drawn:
         raise EventRefused(
             f"Round {round_.id!r} was not drawn for audit; the lottery draws a share of "
             f"{state.learner.audit_share:g}. An audit of other rounds would bias what is learned: "
             f"say Audited({round_.id!r}, 'unaudited'), or learn(…, report=None)."
         )
     check_pairs(event, round_, state.learner.sensitivity)
-    round_ = replace(round_, outcome=event.outcome, pairs=event.pairs)
+    round_ = changed(round_, outcome=event.outcome, pairs=event.pairs)
     if event.outcome == "unaudited" or state.learner.ignores_reports:
-        return _with_round(state, round_, reports=state.reports + (event.outcome == "report"))
-    return _charge_report(state, round_)
+        return with_round(state, round_, reports=state.reports + (event.outcome == "report"))
+    return _dual_step(with_round(state, round_), round_)
 
 
 def _said(outcome: str, pairs: Sequence[tuple[str, str]]) -> str:
     return f"{outcome!r} of {', '.join(map(str, pairs))}" if pairs else repr(outcome)
 
 
-def _charge_report(state: State, round_: OpenRound) -> State:
+def _dual_step(state: State, round_: OpenRound) -> State:
     """The report's cost, at the round's own lam, and the dual player's step.
 
     Where only a share of the rounds is audited, both weigh one over the share, and steps become
     smaller with audits rather than rounds.
     """
     learner, reported = state.learner, round_.outcome == "report"
-    costs, tuning = state.costs, state.tuning
     if reported:
-        amount = report_cost(round_.lam / learner.audit_share, len(round_.pairs))
-        named = {p.id: p for p in round_.people}
-        people = [named[person] for pair in round_.pairs for person in pair]
-        for start in range(0, len(people), 2):
-            points = located(state, tuple(people[start : start + 2]))
-            costs = learner.hypotheses.charge(costs, points, np.array([amount, -amount]))
-        tuning = tuning.charged(amount * len(people))
-    audits = state.audits + 1
-    mu = learner.schedule.mu(audits)
-    share, beta = learner.audit_share, learner.margins.beta
-    lam = dual_step(state.lam, reported=reported, beta=beta, mu=mu, share=share)
-    return _with_round(
-        state, round_, costs=costs, tuning=tuning, lam=lam, audits=audits,
-        reports=state.reports + reported,
-    )  # fmt: skip
+        state = charge_report(state, round_)
+    audits, reports = state.audits + 1, state.reports + reported
+    beta, mu = learner.margins.beta / learner.audit_share, learner.schedule.mu(audits)
+    lam = learner.multiplier.step(state.lam, reported=reported, beta=beta, mu=mu)
+    account = state.account
+    if account is not None and lam > account.largest_lam:
+        account = changed(account, largest_lam=lam)
+    return changed(state, lam=lam, audits=audits, reports=reports, account=account)
 
 
 @_apply.register
 def _labelled(event: Labelled, state: State) -> State:
-    round_ = open_round(state, event.round)
-    label = checked_label(event, round_)
-    if event.person in round_.labels:
-        if round_.labels[event.person] == label:
-            return state
-        raise EventRefused(
-            f"Round {round_.id!r}, person {event.person!r}: the label is recorded as "
-            f"{round_.labels[event.person]} and cannot become {label}."
-        )
-    one_sided = state.learner.pricing.one_sided
-    check_seen(event, round_, one_sided=one_sided)
-    labels = MappingProxyType({**round_.labels, event.person: label})
-    state = _with_round(state, replace(round_, labels=labels))
-    if one_sided and event.person in round_.overrides:
+    return label(state, event.round, {event.person: event.label})
+
+
+def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
+    """Labels of some people of a round, as if their events came one after the other."""
+    round_, learner = open_round(state, round_id), state.learner
+    one_sided = learner.pricing.one_sided
+    known, news = dict(round_.labels), []
+    for person, value in labels.items():
+        event = Labelled(round_id, person, value)
+        said = checked_label(event, round_)
+        if person in known:
+            if known[person] == said:
+                continue
+            raise EventRefused(
+                f"Round {round_.id!r}, person {person!r}: the label is recorded as "
+                f"{known[person]} and cannot become {said}."
+            )
+        check_seen(event, round_, one_sided=one_sided)
+        known[person] = said
+        if not (one_sided and person in round_.overrides):
+            news.append(person)
+    if len(known) == len(round_.labels):
         return state
-    amount = state.learner.pricing.labelled(round_.decisions[event.person], label)
-    return _charge_person(state, round_, event.person, amount)
+    state = with_round(state, changed(round_, labels=MappingProxyType(known)))
+    amounts = [learner.pricing.labelled(round_.decisions[p], known[p]) for p in news]
+    return charge_labels(state, round_, news, amounts)
 
 
 @_apply.register
@@ -282,8 +264,6 @@ def _closed(event: Closed, state: State) -> State:
             f"Round {round_.id!r} has no audit yet. If nobody audits it, say so: "
             f"Audited({round_.id!r}, 'unaudited')."
         )
-    rest = MappingProxyType({key: value for key, value in state.open.items() if key != round_.id})
-    awaited = round_.awaited(one_sided=state.learner.pricing.one_sided)
-    missing = state.missing + len(awaited)
+    missing = round_.awaiting_labels(one_sided=state.learner.pricing.one_sided)
     closed = (*state.closed, round_.id)[-REMEMBERED:]
-    return replace(state, open=rest, closed=closed, missing=missing)
+    return without_round(state, round_, closed=closed, missing=state.missing + missing)

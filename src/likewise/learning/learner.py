@@ -6,13 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from likewise.errors import ParameterError, shown
-from likewise.fixed_point import ONE, from_units, to_units
+from likewise.fixed_point import ONE, FloatArray, from_units, to_units
 from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec, class_to_spec
+from likewise.hypotheses.priors import FLAT
 from likewise.learning import primal
 from likewise.learning.costs import Lifted, Pricing, pricing_named
+from likewise.learning.dual import Dual, dual_from_spec
 from likewise.learning.margins import Margins
 from likewise.learning.schedules import (
     Paper,
@@ -38,9 +40,12 @@ _OF_THEN: Mapping[str, Any] = {
     "estimate": "lifted",
     "audit_share": 1.0,
     "open_limit": 10_000,
+    "scales": "shared",
+    "dual": {"dual": "gradient"},
+    "prior": FLAT,
 }
 # The same for the parameters of schedules, by the schedule's name.
-_SCHEDULES_OF_THEN: Mapping[str, Mapping[str, Any]] = {"self-tuned": {"late_by": 0}}
+_SCHEDULES_OF_THEN: Mapping[str, Mapping[str, Any]] = {"self-tuned": {"counts_outstanding": False}}
 
 # Below this many units rounding would change the weight of a label by more than 3 %.
 SMALLEST_LABEL_COST = 16
@@ -50,12 +55,14 @@ MOST_PEOPLE = 1 << 31
 SMALLEST_SHARE = 0.001
 
 
-def player_named(name: str, hypotheses: HypothesisClass, engine: str) -> primal.Player:
+def player_named(
+    name: str, hypotheses: HypothesisClass, engine: str, *, per_part: bool = False
+) -> primal.Player:
     """A primal player by name; ``auto`` is the exact one where the class allows it."""
     if isinstance(name, str) and name == "auto":
-        name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "context-ftpl"
+        name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "nested-ftpl"
     kind = PLAYERS[name]
-    player = kind.make(engine)
+    player = kind.make(engine, per_part=per_part)
     PLAYERS.check_name(player.name, kind)
     return player
 
@@ -73,13 +80,17 @@ class Learner:
     eps: the learner competes with policies that are fair at alpha − eps.
     seed: of everything random, an integer below 2^64.
     schedule: :class:`SelfTuned`, or :class:`Paper` for the paper's constants.
-    player: ``auto``, ``context-ftpl`` or ``exponential-weights``.
+    player: ``auto``, ``exponential-weights``, ``nested-ftpl`` or ``context-ftpl``.
     engine: who makes the draws of Context-FTPL; every engine makes the same ones.
     ignores_reports: the panel is ignored and only accuracy counts (a baseline).
     feedback: ``full``, or ``one-sided``: labels become known only of those who were approved.
     estimate: how unseen labels are made up for, ``lifted`` or ``direct``.
     audit_share: the probability with which a round is drawn for audit; reports weigh 1/share.
     open_limit: the most rounds that may wait for feedback at a time.
+    scales: ``shared``, or ``per-part``: a noise scale (temperature) for each part of a product
+        class. ``nested-ftpl`` always has one for each.
+    dual: how the price of a report moves: ``gradient`` (the paper's), ``additive``, ``geometric``,
+        or such a rule with its parameters, :class:`~likewise.learning.dual.Geometric` and others.
     """
 
     hypotheses: HypothesisClass
@@ -95,8 +106,12 @@ class Learner:
     estimate: str = "lifted"
     audit_share: float = 1.0
     open_limit: int = 10_000
+    scales: str = "shared"
+    dual: Dual | str = "gradient"
 
-    _PLAIN: ClassVar = ("ignores_reports", "feedback", "estimate", "audit_share", "open_limit")
+    _PLAIN: ClassVar = (
+        "ignores_reports", "feedback", "estimate", "audit_share", "open_limit", "scales"
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
         if not isinstance(self.hypotheses, HypothesisClass):
@@ -112,6 +127,12 @@ class Learner:
                 "Make one: SelfTuned() or Paper(T).",
             )
         choice("engine", self.engine, ENGINES, "They all agree.")
+        choice("scales", self.scales, ("shared", "per-part"), "shared is the default.")
+        if isinstance(self.dual, str):
+            object.__setattr__(self, "dual", dual_from_spec({"dual": self.dual}))
+        if not isinstance(self.dual, Dual):
+            remedy = "gradient, additive, geometric, or Geometric(…)."
+            raise ParameterError("dual", "must be a dual player", self.dual, remedy)
         why = "It is the most people in a round."
         plain = {
             "k": integer("k", self.k, 1, None, why),
@@ -127,6 +148,7 @@ class Learner:
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         self._check_schedule()
+        self._check_player()
 
     def _share(self) -> float:
         """On the grid, so that a round weighs one over exactly the chance that it is drawn with."""
@@ -163,10 +185,24 @@ class Learner:
         for name in ("alpha", "eps"):
             object.__setattr__(self, name, getattr(self.margins, name))
 
+    def _check_player(self) -> None:
+        """The player must fit the class: a prior too large to compute is refused before a round."""
+        for number in (self.primal.gain(self.hypotheses), *self.scale_factors.tolist()):
+            if not math.isfinite(number):
+                raise ParameterError(
+                    "player", "must have finite constants on this class", number, "Take another."
+                )
+
     @cached_property
     def primal(self) -> primal.Player:
         """The primal player."""
-        return player_named(self.player, self.hypotheses, self.engine)
+        per_part = self.scales == "per-part"
+        return player_named(self.player, self.hypotheses, self.engine, per_part=per_part)
+
+    @property
+    def multiplier(self) -> Dual:
+        """The dual player."""
+        return cast(Dual, self.dual)
 
     @cached_property
     def margins(self) -> Margins:
@@ -196,10 +232,23 @@ class Learner:
         return self.schedule.resamples(self.k, t) if self.pricing.one_sided else 1
 
     def draws(self, t: int) -> int:
-        """How many draws of h a batch of round t takes: R, or M if that is more."""
+        """How many draws of h a batch of round t takes: max(R, M), or R + M of each expert."""
         if self.primal.exact:
             return 0
-        return max(self.schedule.draws(self.margins, self.k, t), self.resamples(t))
+        experts, most = self.primal.experts(self.hypotheses), self.resamples(t)
+        # Every expert's scores are estimated, and all of them have to be good.
+        enough = self.schedule.draws(self.margins, self.k * max(1, experts), t)
+        # Those of a mixture must not know J, which has draws of its own.
+        return enough + most if experts else max(enough, most)
+
+    def label_bound(self, number: int) -> int:
+        """The most that one label of round ``number`` may cost, in units of 2^-20.
+
+        Where an estimate has no bound but its square has, the root of that square.
+        """
+        if self.label_square is None:
+            return self.pricing.largest(self.resamples(number))
+        return to_units(math.sqrt(self.label_square / self.k))
 
     @property
     def sensitivity(self) -> int:
@@ -216,9 +265,18 @@ class Learner:
         """The player's noise (temperature) in units of sqrt(S), unless the schedule has its own."""
         # One-sided labels with exact J have an S of their own, and a share of x to go with it.
         estimated = self.label_square is not None
-        x = self.primal.default_x(self.hypotheses, estimated=estimated)
-        late_by = self.schedule.late_by if isinstance(self.schedule, SelfTuned) else 0
-        return x if self.pricing.one_sided else x * math.sqrt(1.0 + late_by / 16.0)
+        return self.primal.default_x(self.hypotheses, estimated=estimated)
+
+    @cached_property
+    def scale_factors(self) -> FloatArray:
+        """The scales of the player, each in units of its sqrt(S)."""
+        return self.primal.scale_factors(self.hypotheses, self.x)
+
+    @property
+    def x(self) -> float:
+        """The noise (temperature) in units of sqrt(S): the schedule's, or the default."""
+        given = self.schedule.x if isinstance(self.schedule, SelfTuned) else None
+        return self.default_x if given is None else given
 
     @property
     def resolved_schedule(self) -> Schedule:
@@ -226,10 +284,9 @@ class Learner:
         schedule = self.schedule
         if not isinstance(schedule, SelfTuned):
             return schedule
-        x = self.default_x if schedule.x is None else schedule.x
         asked = schedule.margins(self.alpha, self.eps, exact=self.primal.exact)
         r = asked.r if schedule.r is None else schedule.r
-        return replace(schedule, x=x, kappa=asked.kappa, r=r)
+        return replace(schedule, x=self.x, kappa=asked.kappa, r=r)
 
     def spec(self) -> dict[str, Any]:
         """The settings as JSON, with all defaults filled in; refused where nobody could read them.
@@ -254,7 +311,14 @@ class Learner:
             "player": self.primal.name,
             "engine": self.engine,
             **{name: getattr(self, name) for name in self._PLAIN},
+            "dual": self.multiplier.spec(),
+            "prior": self._prior(),
         }
+
+    def _prior(self) -> str | list[float]:
+        """The prior of the class; one without exact weights has no use for any."""
+        prior = self.hypotheses.prior if isinstance(self.hypotheses, ExactWeights) else FLAT
+        return prior if isinstance(prior, str) else list(prior)
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Learner:
@@ -271,8 +335,10 @@ class Learner:
             stored["ignores_reports"] = not heeds
         plain = ("k", "alpha", "eps", "seed", "player", "engine")
         needed = ("algorithm", "hypotheses", "schema", "schedule", *plain)
-        given = {**_OF_THEN, **members("learner", stored, needed, cls._PLAIN)}
+        given = {**_OF_THEN, **members("learner", stored, needed, (*cls._PLAIN, "dual", "prior"))}
         hypotheses = class_from_spec(given["hypotheses"])
+        if isinstance(hypotheses, ExactWeights):
+            hypotheses = hypotheses.with_prior(given["prior"])
         if hypotheses.schema.digest != given["schema"]:
             raise ParameterError(
                 "schema", "must have the hash that was recorded", hypotheses.schema.digest,
@@ -281,6 +347,7 @@ class Learner:
         return cls(
             hypotheses=hypotheses,
             schedule=schedule_from_spec(_schedule_of_then(given["schedule"])),
+            dual=dual_from_spec(given["dual"]),
             **{name: given[name] for name in (*plain, *cls._PLAIN)},
         )
 

@@ -46,7 +46,7 @@ class Margins:
                 "kappa",
                 f"must be in [0, eps) = [0, {self.eps!r})",
                 self.kappa,
-                "The panel is asked at alpha − kappa; eps/2 is the default.",
+                "The panel is asked at alpha − kappa; 0.3·eps is the default.",
             )
         if not 0 <= self.r < self.beta:
             raise ParameterError(

@@ -2,53 +2,56 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 
 from likewise.errors import EventRefused, ParameterError
 from likewise.events import Decision, Person
-from likewise.fixed_point import IntArray, from_units, read_only
+from likewise.fixed_point import FloatArray, IntArray, from_units, read_only
 from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
+from likewise.learning.open_rounds import OpenRounds
 from likewise.learning.primal import Frozen
+from likewise.learning.schedules import SelfTuned
+from likewise.learning.tuning import Tuning
 from likewise.validation import instance
 
-__all__ = ["OpenRound", "State", "Tuning"]
+__all__ = ["Account", "OpenRound", "State", "changed"]
 
 # Ids of closed rounds that are remembered, so that a round opened twice by mistake is noticed. The
 # number is fixed, since a state must not grow with time; a ledger remembers all of them.
 REMEMBERED = 1024
 
 
-@dataclass(frozen=True)
-class Tuning:
-    """The memory of the self-tuned schedule: the squared ranges of the losses so far.
+T = TypeVar("T")
 
-    ``squares`` is Σ_{tau<t} B_tau², ``pending`` what was charged since the last round opened (in
-    units), and ``peak`` is max_{tau≤t} S_tau. Late costs enter when they are charged.
+
+def changed(value: T, **changes: object) -> T:
+    """A copy of a frozen value with some fields changed, unchecked: for values that the fold made.
+
+    ``dataclasses.replace`` runs the constructor, which costs more than the rest of an event.
+    """
+    made = object.__new__(type(value))
+    made.__dict__.update(value.__dict__)
+    made.__dict__.update(changes)
+    return made
+
+
+@dataclass(frozen=True)
+class Account:
+    """The run so far, in the numbers that its certificate needs.
+
+    ``paid`` is Σ_t f_t(π̃^t), what the deployed policies have cost, in units of 2^-40; ``reported``
+    the sum of lam_t over the reports, in units of 2^-20; ``largest_lam`` the largest lam.
     """
 
-    squares: float = 0.0
-    pending: int = 0
-    peak: float = 0.0
-
-    def charged(self, amount: int) -> Tuning:
-        """One more cost, of that absolute size in units."""
-        return replace(self, pending=self.pending + amount)
-
-    def estimated(self, square: float) -> Tuning:
-        """One more cost whose range has no bound, but whose square has."""
-        return replace(self, squares=self.squares + square)
-
-    def opened(self, largest_square: float) -> Tuning:
-        """A round opens; ``largest_square`` = (eta + 2·lam)² bounds its squared range."""
-        charged = from_units(self.pending)
-        squares = self.squares + charged * charged
-        return Tuning(squares, 0, max(self.peak, largest_square + squares))
+    paid: int = 0
+    reported: int = 0
+    largest_lam: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class OpenRound:
     """A round that is not closed yet.
 
     The policy that it was opened under is kept until it is sealed: nobody is decided on after that,
-    and rounds may wait long for their feedback.
+    and rounds may wait long for their feedback. ``drawn`` is what the audit lottery said.
     """
 
     id: str
@@ -72,6 +75,7 @@ class OpenRound:
     pairs: tuple[tuple[str, str], ...] = ()
     labels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     overrides: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
+    drawn: bool = True
 
     @property
     def policy(self) -> Frozen:
@@ -84,6 +88,12 @@ class OpenRound:
     def undecided(self) -> tuple[Person, ...]:
         """People who have arrived and have no decision yet."""
         return tuple(p for p in self.people if p.id not in self.decisions)
+
+    def awaiting_labels(self, *, one_sided: bool) -> int:
+        """How many labels may still come and count."""
+        if not one_sided:
+            return len(self.decisions) - len(self.labels)
+        return len(self.awaited(one_sided=True))
 
     def awaited(self, *, one_sided: bool) -> tuple[str, ...]:
         """People whose labels may still come and count; if labels are one-sided, the approved."""
@@ -103,6 +113,9 @@ class State:
     rounds, ``audits`` those that were audited, ``reports`` those in which a pair was reported,
     ``calls`` the calls of the oracle, ``missing`` the labels that never came, ``overridden`` the
     decisions that somebody changed.
+
+    ``account`` is what the certificate of the run rests on; None in a state that was begun before
+    it was kept. ``incurred`` is what each expert of the player has cost, in units of 2^-40.
     """
 
     learner: Learner
@@ -114,8 +127,10 @@ class State:
     calls: int = 0
     missing: int = 0
     overridden: int = 0
-    tuning: Tuning = field(default_factory=Tuning)
-    open: Mapping[str, OpenRound] = field(default_factory=lambda: MappingProxyType({}))
+    account: Account | None = field(default_factory=Account)
+    incurred: tuple[int, ...] = ()
+    tuning: Tuning = field(default_factory=lambda: Tuning.start(1))
+    open: OpenRounds = field(default_factory=OpenRounds)
     closed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -139,29 +154,45 @@ class State:
     def start(cls, learner: Learner) -> State:
         """The state before the first event."""
         instance("learner", learner, Learner, "Make one: Learner(…).")
-        return cls(learner, learner.hypotheses.no_costs())
+        hypotheses, player, lam = learner.hypotheses, learner.primal, learner.multiplier.initial
+        return cls(
+            learner,
+            hypotheses.no_costs(),
+            lam=lam,
+            account=Account(largest_lam=lam),
+            incurred=(0,) * player.experts(hypotheses),
+            tuning=Tuning.start(player.scales(hypotheses)),
+        )
 
-    @property
-    def largest_square(self) -> float:
-        """B̄² = (eta + 2·lam)², on the grid, which bounds the cost of a round that opens now.
+    def opening(self) -> Tuning:
+        """The tuning of a round that opens now.
 
-        With one-sided labels (eta·(2M−1) + 2·lam)², or 20·eta² + 4·lam² where J is exact.
+        B̄ = eta + 2·lam, on the grid, bounds the range of its costs. With one-sided labels it is
+        eta·(2M−1) + 2·lam; where J is exact, B̄² is 20·eta² + 4·lam².
         """
         learner = self.learner
-        reports, labels = 2 * report_cost(self.lam / learner.audit_share, 1), 0
+        reports = from_units(2 * report_cost(self.lam / learner.audit_share, 1))
+        labels = learner.k * from_units(learner.label_bound(self.opened + 1))
         if learner.label_square is None:
-            labels = learner.k * learner.pricing.largest(learner.resamples(self.opened + 1))
-        largest = from_units(labels + reports)
-        return learner.k * (learner.label_square or 0.0) + largest * largest
+            # One sum of integers, as it always was.
+            units = learner.k * learner.label_bound(self.opened + 1)
+            largest = from_units(units + 2 * report_cost(self.lam / learner.audit_share, 1))
+            square = largest * largest
+        else:
+            largest = labels + reports
+            square = learner.k * learner.label_square + reports * reports
+        counts = isinstance(learner.schedule, SelfTuned) and learner.schedule.counts_outstanding
+        return self.tuning.opened(largest, square, counts_outstanding=counts)
 
-    def scale(self, tuning: Tuning) -> float:
-        """The noise scale (temperature) of a round that opens now."""
+    def scales(self, tuning: Tuning) -> FloatArray:
+        """The noise scales (temperatures) of a round that opens now."""
         learner = self.learner
-        separators = learner.hypotheses.separators
-        scale = learner.schedule.scale(tuning.peak, learner.k, separators, learner.default_x)
-        if not math.isfinite(scale):
+        scales = learner.schedule.scales(
+            tuning.peak, learner.k, learner.hypotheses.separators, learner.scale_factors
+        )
+        if not np.isfinite(scales).all():
             raise ParameterError(
-                "The noise scale", "must be finite", scale,
+                "The noise scale", "must be finite", float(scales.max()),
                 "The costs are out of all proportion; take a smaller x.",
             )  # fmt: skip
-        return scale
+        return scales

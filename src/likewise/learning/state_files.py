@@ -1,6 +1,6 @@
 """States as files: JSON behind one line that names the version, the length and the hash.
 
-    likewise-state/1 <length of the JSON in bytes> <its SHA-256>
+    likewise-state/2 <length of the JSON in bytes> <its SHA-256>
     {"learner": {…}, "arrays": ["…"], …}
 
 Nothing in a file is ever executed. Arrays are little-endian int64 in base64, each written once
@@ -21,25 +21,28 @@ from likewise.errors import LikewiseError, StateFileError, shown
 from likewise.fixed_point import IntArray
 from likewise.learning.learner import Learner
 from likewise.learning.state import OpenRound, State
-from likewise.learning.state_reading import COUNTS, state_from_json
+from likewise.learning.state_reading import COUNTS, modern, state_from_json
 from likewise.validation import instance
 
 __all__ = ["VERSION", "dump_state", "load_state", "parse_state", "save_state"]
 
-VERSION = "likewise-state/1"
+VERSION = "likewise-state/2"
+# Everything that was ever written is read.
+READ = ("likewise-state/1", VERSION)
 
 
 class _Arrays:
     """Arrays by number, each kept once."""
 
     def __init__(self) -> None:
-        self.written: list[str] = []
+        self._numbers: dict[bytes, int] = {}
 
     def number(self, array: IntArray) -> int:
-        text = base64.b64encode(array.astype("<i8").tobytes()).decode("ascii")
-        if text not in self.written:
-            self.written.append(text)
-        return self.written.index(text)
+        return self._numbers.setdefault(array.astype("<i8").tobytes(), len(self._numbers))
+
+    @property
+    def written(self) -> list[str]:
+        return [base64.b64encode(content).decode("ascii") for content in self._numbers]
 
 
 def _round_to_json(round_: OpenRound, arrays: _Arrays) -> dict[str, Any]:
@@ -48,7 +51,11 @@ def _round_to_json(round_: OpenRound, arrays: _Arrays) -> dict[str, Any]:
         "number": round_.number,
         "policy": None
         if round_.frozen is None
-        else [arrays.number(round_.frozen.costs), round_.frozen.scale],
+        else [
+            arrays.number(round_.frozen.costs),
+            round_.frozen.scales.tolist(),
+            list(round_.frozen.incurred),
+        ],
         "lam": round_.lam,
         "draws": round_.draws,
         # A missing value is NaN, which JSON does not know.
@@ -57,7 +64,8 @@ def _round_to_json(round_: OpenRound, arrays: _Arrays) -> dict[str, Any]:
         ],
         "batches": round_.batches,
         "decisions": [
-            [d.person, d.approved, d.score, d.inverse_chance] for d in round_.decisions.values()
+            [d.person, d.approved, d.score, d.inverse_chance, d.experts and list(d.experts)]
+            for d in round_.decisions.values()
         ],
         "panel": round_.panel,
         "outcome": round_.outcome,
@@ -76,7 +84,15 @@ def dump_state(state: State) -> bytes:
         "costs": arrays.number(state.costs),
         "lam": state.lam,
         **{name: getattr(state, name) for name in COUNTS},
-        "tuning": [state.tuning.squares, state.tuning.pending, state.tuning.peak],
+        "account": None
+        if state.account is None
+        else [state.account.paid, state.account.reported, state.account.largest_lam],
+        "incurred": list(state.incurred),
+        "tuning": [
+            state.tuning.squares.tolist(),
+            state.tuning.pending.tolist(),
+            state.tuning.peak.tolist(),
+        ],
         "open": [_round_to_json(round_, arrays) for round_ in state.open.values()],
         "closed": list(state.closed),
         "arrays": arrays.written,
@@ -96,12 +112,13 @@ def parse_state(content: bytes, source: str = "state", *, learner: Learner | Non
         raise StateFileError(
             f"{source} must be bytes, the content of a file; got {shown(content)}."
         )
-    checked = _checked(content, source)
+    version, checked = _checked(content, source)
     try:
-        state = state_from_json(json.loads(checked, object_pairs_hook=_object))
+        body = json.loads(checked, object_pairs_hook=_object)
+        state = state_from_json(modern(body) if version != VERSION else body)
     except (LikewiseError, RecursionError, ValueError) as error:
         raise StateFileError(
-            f"{source}: the hash is right but the content is not a {VERSION} state: {error}"
+            f"{source}: the hash is right but the content is not a {version} state: {error}"
         ) from error
     if learner is not None:
         _check_learner(state, learner, source)
@@ -135,7 +152,7 @@ def _brief(value: Any) -> str:
     return "another" if isinstance(value, dict) else shown(value)
 
 
-def _checked(content: bytes, source: str) -> bytes:
+def _checked(content: bytes, source: str) -> tuple[str, bytes]:
     header, newline, body = content.partition(b"\n")
     words = header.decode("utf-8", errors="replace").split(" ")
     if not newline or len(words) != 3 or not words[0].startswith("likewise-state/"):
@@ -143,10 +160,10 @@ def _checked(content: bytes, source: str) -> bytes:
             f"{source} must begin with {VERSION!r}; it begins with {content[:24]!r}. It is not a "
             f"state file, or was cut short in its first line."
         )
-    if words[0] != VERSION:
+    if words[0] not in READ:
         raise StateFileError(
-            f"{source} has the version {words[0]!r}; this Likewise reads {VERSION!r}. Continue it "
-            f"with the Likewise that wrote it."
+            f"{source} has the version {words[0]!r}; this Likewise reads {' and '.join(READ)}. "
+            f"Continue it with the Likewise that wrote it."
         )
     if words[1] != str(len(body)):
         raise StateFileError(
@@ -158,7 +175,7 @@ def _checked(content: bytes, source: str) -> bytes:
             f"{source} does not have the hash that its first line names. It was changed after it "
             f"was written; restore it from a copy."
         )
-    return body
+    return words[0], body
 
 
 def save_state(state: State, path: str | os.PathLike[str]) -> None:

@@ -17,7 +17,9 @@ import numpy as np
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise.events import Audited, Decision, Labelled, Person
-from likewise.fixed_point import IntArray
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.learning.charging import outstanding, waits_for_audit
+from likewise.learning.decisions import lottery
 from likewise.learning.event_checks import (
     check_decision,
     check_id,
@@ -26,22 +28,45 @@ from likewise.learning.event_checks import (
     checked_label,
 )
 from likewise.learning.learner import Learner
+from likewise.learning.open_rounds import OpenRounds
 from likewise.learning.primal import Frozen
-from likewise.learning.state import REMEMBERED, OpenRound, State, Tuning
+from likewise.learning.state import REMEMBERED, Account, OpenRound, State
+from likewise.learning.tuning import Tuning
 from likewise.validation import flag, integer, items, members, real
 
-__all__ = ["COUNTS", "ROUND", "state_from_json"]
+__all__ = ["COUNTS", "ROUND", "modern", "state_from_json"]
 
 COUNTS = ("opened", "audits", "reports", "calls", "missing", "overridden")
-STATE = ("learner", "costs", "lam", *COUNTS, "tuning", "open", "closed", "arrays")
+ACCOUNT = ("account", "incurred")
+STATE = ("learner", "costs", "lam", *COUNTS, *ACCOUNT, "tuning", "open", "closed", "arrays")
 ROUND = (
     "id", "number", "policy", "lam", "draws", "people", "batches", "decisions", "panel", "outcome",
     "pairs", "labels", "overrides",
 )  # fmt: skip
 
 MOST_ROUNDS = 1 << 32  # they are numbered below that
+LARGEST_PENDING, LARGEST_ACCOUNT = 1 << 62, 1 << 100  # no run comes near them
 _WRITTEN = "Likewise writes no such value."
 V = TypeVar("V")
+
+
+def modern(body: Any) -> Any:
+    """The JSON of a likewise-state/1 in the form of today: one scale, and no account was kept.
+
+    What is not as it should be is left for :func:`state_from_json` to refuse by name.
+    """
+    given = members("state", body, [name for name in STATE if name not in ACCOUNT])
+    tuning = given["tuning"]
+    if isinstance(tuning, list):
+        given["tuning"] = [[number] for number in tuning]
+    for data in given["open"] if isinstance(given["open"], list) else ():
+        if isinstance(data, dict):
+            policy, decisions = data.get("policy"), data.get("decisions")
+            if isinstance(policy, list) and len(policy) == 2:
+                data["policy"] = [policy[0], [policy[1]], []]
+            if isinstance(decisions, list):
+                data["decisions"] = [[*d, None] if isinstance(d, list) else d for d in decisions]
+    return {**given, "account": None, "incurred": []}
 
 
 def state_from_json(body: Any) -> State:
@@ -56,22 +81,58 @@ def state_from_json(body: Any) -> State:
     closed = items("closed", given["closed"], _WRITTEN)
     for name in closed:
         check_id(name, "closed: a round's id")
-    squares, pending, peak = _several("tuning", given["tuning"], 3)
     state = State(
         learner=learner,
         costs=_numbered("costs", given["costs"], arrays),
         lam=_amount("lam", given["lam"]),
-        tuning=Tuning(
-            _amount("tuning[0]", squares),
-            integer("tuning[1]", pending, 0, None, _WRITTEN),
-            _amount("tuning[2]", peak),
-        ),
-        open=MappingProxyType({round_.id: round_ for round_ in rounds}),
+        account=None if given["account"] is None else _account(given["account"]),
+        incurred=_incurred("incurred", given["incurred"], learner),
+        tuning=_tuning(given["tuning"], rounds, learner),
+        open=OpenRounds({round_.id: round_ for round_ in rounds}),
         closed=tuple(closed),
         **{name: integer(name, given[name], 0, None, _WRITTEN) for name in COUNTS},
     )
     _check_counts(state, rounds)
     return state
+
+
+def _tuning(value: Any, rounds: Sequence[OpenRound], learner: Learner) -> Tuning:
+    """The squares of every scale; what is outstanding follows from the rounds that are open."""
+    scales = learner.primal.scales(learner.hypotheses)
+    squares, pending, peak = _several("tuning", value, 3)
+    charged = _several("tuning[1]", pending, scales)
+    return Tuning(
+        _amounts("tuning[0]", squares, scales),
+        np.array(
+            [integer("tuning[1]", p, 0, LARGEST_PENDING, _WRITTEN) for p in charged], dtype=np.int64
+        ),
+        _amounts("tuning[2]", peak, scales),
+        sum(outstanding(round_, learner) for round_ in rounds),
+        sum(waits_for_audit(round_, learner) for round_ in rounds),
+    )  # fmt: skip
+
+
+def _account(value: Any) -> Account:
+    paid, reported, largest = _several("account", value, 3)
+    return Account(
+        _signed("account[0]", paid),
+        integer("account[1]", reported, 0, LARGEST_ACCOUNT, _WRITTEN),
+        _amount("account[2]", largest),
+    )
+
+
+def _incurred(name: str, value: Any, learner: Learner) -> tuple[int, ...]:
+    count = learner.primal.experts(learner.hypotheses)
+    return tuple(_signed(name, cost) for cost in _several(name, value, count))
+
+
+def _signed(name: str, value: Any) -> int:
+    return integer(name, value, -LARGEST_ACCOUNT, LARGEST_ACCOUNT, _WRITTEN)
+
+
+def _amounts(name: str, value: Any, count: int) -> FloatArray:
+    listed = _several(name, value, count)
+    return np.array([_amount(f"{name}[{n}]", number) for n, number in enumerate(listed)])
 
 
 def _check_counts(state: State, rounds: Sequence[OpenRound]) -> None:
@@ -97,6 +158,9 @@ def _check_counts(state: State, rounds: Sequence[OpenRound]) -> None:
     if len(set(state.closed)) != len(state.closed) or len(state.closed) > min(ended, REMEMBERED):
         rule = f"must be at most {min(ended, REMEMBERED)} different rounds"
         raise _contradiction("closed", rule, len(state.closed))
+    if state.account is not None and state.account.largest_lam < state.lam:
+        rule = f"must be at least lam, which is {state.lam!r}"
+        raise _contradiction("account[2]", rule, state.account.largest_lam)
     if both := set(state.open) & set(state.closed):
         raise _contradiction("closed", "must not name a round that is open", sorted(both)[0])
 
@@ -124,12 +188,15 @@ def _plain_round(
     people = _people(given["people"], learner)
     frozen = None
     if given["policy"] is not None:
-        place, scale = _several("policy", given["policy"], 2)
+        place, listed, incurred = _several("policy", given["policy"], 3)
         costs = _numbered("policy[0]", place, arrays)
-        frozen = Frozen(number, learner.seed, costs, _amount("policy[1]", scale), learner.copies)
+        scales = _amounts("policy[1]", listed, learner.primal.scales(learner.hypotheses))
+        costly = _incurred("policy[2]", incurred, learner)
+        frozen = Frozen(number, learner.seed, costs, scales, learner.copies, costly)
     if given["panel"] is not None:
         check_id(given["panel"], "panel")
-    listed = [_several("decisions", d, 4) for d in items("decisions", given["decisions"], _WRITTEN)]
+    written = items("decisions", given["decisions"], _WRITTEN)
+    decided = [_several("decisions", decision, 5) for decision in written]
     return OpenRound(
         id=given["id"],
         number=number,
@@ -138,7 +205,7 @@ def _plain_round(
         draws=integer("draws", given["draws"], 0, None, _WRITTEN),
         people=people,
         batches=integer("batches", given["batches"], 1, len(people) + 1, _WRITTEN),
-        decisions=_decisions(listed, people),
+        decisions=_decisions(decided, people),
         panel=given["panel"],
         outcome=given["outcome"],
         pairs=tuple(
@@ -149,6 +216,7 @@ def _plain_round(
         ),
         labels=_by_person("labels", given["labels"], _label),
         overrides=_by_person("overrides", given["overrides"], _overriding),
+        drawn=lottery(learner, number),
     )
 
 
@@ -172,7 +240,12 @@ def _decisions(listed: Sequence[Sequence[Any]], people: Sequence[Person]) -> Map
         raise ParameterError(
             "decisions", "must be on the people, in their order", decided, _WRITTEN
         )
-    return MappingProxyType({d[0]: Decision(*d) for d in listed})
+    return MappingProxyType({d[0]: _decision(*d) for d in listed})
+
+
+def _decision(person: Any, approved: Any, score: Any, inverse: Any, experts: Any) -> Decision:
+    scores = tuple(experts) if isinstance(experts, list) else experts
+    return Decision(person, approved, score, inverse, scores)
 
 
 def _check_round(round_: OpenRound, learner: Learner) -> None:

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI, Security
 from fastapi.routing import APIRoute
 
+from likewise.errors import LikewiseError
 from likewise.service.anchoring.targets import targets_from
 from likewise.service.anchoring.worker import Anchoring
 from likewise.service.api.dependencies import BEARER, AppContext
@@ -19,7 +20,7 @@ from likewise.service.api.telemetry import Telemetry
 from likewise.service.auth.provider import provider_from
 from likewise.service.auth.rate_limits import Buckets
 from likewise.service.demo import Simulation, demonstrate
-from likewise.service.dockets.commands.retention import erase_expired
+from likewise.service.dockets.commands.retention import erase_expired, has_periods
 from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.store import Store
 from likewise.service.logging import log_as_json
@@ -34,7 +35,7 @@ PAGES = (sign_on, sign_in, console, dashboard)
 # Seconds between two looks at what has to be fixed outside, and tries of what failed.
 ANCHOR_LOOK = 15.0
 # Seconds between two looks at what has been kept for its time.
-RETENTION_LOOK = 600.0
+RETENTION_LOOK = 3600.0
 DESCRIPTION = (
     "Decisions about people under the eyes of a panel. Every error is "
     '`{"error": {"code", "message"}}`; every response that wrote carries a receipt.'
@@ -97,7 +98,15 @@ async def _retain(workers: Workers, stop: asyncio.Event) -> None:
         try:
             await asyncio.wait_for(stop.wait(), RETENTION_LOOK)
         except TimeoutError:
-            await workers.each("Retention", lambda w: erase_expired(w.docket))
+            names = await asyncio.to_thread(_with_periods, workers.store)
+            await workers.each("Retention", names, lambda w: erase_expired(w.docket))
+
+
+def _with_periods(store: Store) -> list[str]:
+    try:
+        return [name for name in store.dockets() if has_periods(store, name)]
+    except LikewiseError:  # the log says why; the next look may succeed
+        return []
 
 
 def from_environment() -> FastAPI:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 __all__ = [
     "Clock",
+    "LedgerClock",
     "compact",
     "due_after",
     "later",
@@ -18,6 +20,9 @@ __all__ = [
 ]
 
 Clock = Callable[[], str]
+LOG = logging.getLogger("likewise.service")
+# Machines may differ by so many seconds before somebody is told.
+TOLERANCE = 1.0
 
 
 def now() -> str:
@@ -86,3 +91,46 @@ def seconds_between(earlier: str, moment: str) -> float:
     90.0
     """
     return (parse(moment) - parse(earlier)).total_seconds()
+
+
+class LedgerClock:
+    """A clock that is never before a ledger's last record, and never stands still for long.
+
+    A machine whose clock was ahead leaves records of the future behind. Until the time has come
+    the ledger's time goes on at half speed, so that deadlines pass all the same; the log says so.
+
+    >>> moments = iter(["2026-03-01T12:00:00Z", "2026-03-01T12:00:10Z", "2026-03-01T14:00:00Z"])
+    >>> clock, ahead = LedgerClock(lambda: next(moments)), "2026-03-01T13:00:00.000000Z"
+    >>> [clock.after(ahead, "loans")[11:19] for _ in range(3)]
+    ['13:00:00', '13:00:05', '14:00:00']
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self._slow: tuple[str, str] | None = None  # the ledger's time, and the machine's
+
+    def seconds_ahead(self, at: str) -> float:
+        """How far a record's time is ahead of the machine's; 0 where it is not."""
+        return max(0.0, seconds_between(at, self.clock()) * -1) if at else 0.0
+
+    def after(self, at: str, docket: str) -> str:
+        """The time, at or after that of a docket's last record."""
+        moment = self.clock()
+        if moment >= at:
+            self._slow = None
+            return moment
+        if self._slow is None:
+            self._slow = (at, moment)
+            ahead = seconds_between(moment, at)
+            if ahead > TOLERANCE:
+                said = {"docket": docket, "seconds_ahead": round(ahead, 3)}
+                LOG.warning(
+                    "The ledger's last record is ahead of this machine's clock; its time goes on "
+                    "at half speed. Set the clocks of all machines.", extra={"said": said},
+                )  # fmt: skip
+        before, since = self._slow
+        passed_by = max(0.0, seconds_between(since, moment))
+        slow = max(at, later(before, passed_by / 2))
+        if moment < since:  # set back again: go on from where it was
+            self._slow = (slow, moment)
+        return slow

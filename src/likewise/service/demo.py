@@ -13,9 +13,9 @@ from likewise.schema import People
 from likewise.service.dockets.commands import feedback, members, reviews
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.round import Round
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.spec import DocketSpec
-from likewise.service.dockets.targets import Seat
+from likewise.service.dockets.views.round import Round
 from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.store import Store
 from likewise.worlds import Encounter, Loans

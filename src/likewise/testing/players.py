@@ -8,10 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from likewise.fixed_point import ONE, IntArray
+from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass, Points, Pool
 from likewise.learning import Learner, Player
 from likewise.learning.primal import Estimates, Frozen
+from likewise.learning.tuning import Tuning
 from likewise.oracles import ENGINES
 from likewise.randomness import Purpose
 from likewise.registry import PLAYERS
@@ -30,8 +31,9 @@ def check_player(
 
     Decisions are compared with scores at six standard deviations, and the regret of a sequence of
     costs that are set against the policy with the player's own constants: C·sqrt(max S), with
-    C = stability/x + gain·x. For a player that estimates its scores there is a margin of six
-    standard deviations more. A correct player is accused with a probability of less than 1e-6.
+    C = stability/x + gain·x, or what its :meth:`~likewise.learning.Player.terms` add up to. For a
+    player that estimates its scores there is a margin of six standard deviations more. A correct
+    player is accused with a probability of less than 1e-6.
     """
     require(isinstance(player, Player), player, "it is no Player.")
     called(player, "its name", PLAYERS.check_name, player.name, type(player))
@@ -74,8 +76,15 @@ class _Trial:
     def require(self, holds: object, sentence: str) -> None:
         require(holds, self.player, sentence)
 
-    def frozen(self, number: int, costs: IntArray, scale: float) -> Frozen:
-        return Frozen(number, self.seed, costs, scale, 1)
+    @cached_property
+    def experts(self) -> int:
+        return self.player.experts(self.hypotheses)
+
+    def frozen(self, number: int, costs: IntArray, incurred: tuple[int, ...] | None = None,
+               scales: FloatArray | None = None) -> Frozen:  # fmt: skip
+        scales = np.ones(self.player.scales(self.hypotheses)) if scales is None else scales
+        none = (0,) * self.experts
+        return Frozen(number, self.seed, costs, scales, 1, none if incurred is None else incurred)
 
     def estimates(self, frozen: Frozen, points: Points, batch: int = 0, cap: int = 1) -> Estimates:
         given = (self.hypotheses, frozen, points, DRAWS, batch, Purpose.ELICIT)
@@ -98,12 +107,28 @@ class _Trial:
                 fits = math.isfinite(value) and value >= 0
                 self.require(fits, f"{name} must be a number of at least 0; got {value}.")
             self.require(math.isfinite(x) and x > 0, f"default_x must be above 0; got {x}.")
-        calls = self.player.calls(5)
+            for term in self.player.terms(self.hypotheses, x, estimated=estimated):
+                constant = term.constant()
+                self.require(
+                    math.isfinite(constant) and term.burst() >= 0,
+                    f"terms must have finite constants; got {term}.",
+                )
+        factors = self.player.scale_factors(self.hypotheses, x)
+        right = factors.shape == (self.player.scales(self.hypotheses),) and (factors > 0).all()
+        self.require(right, f"scale_factors must be above 0, one a scale; got {factors}.")
+        places = self.player.places(self.hypotheses, self.points)
+        right = (
+            places.ndim == 2
+            and len(places) == len(self.points)
+            and (((places >= 0) & (places < len(factors))).all())
+        )
+        self.require(right, "places must name scales, a row for every point.")
+        calls = self.player.calls(self.hypotheses, 5)
         self.require(isinstance(calls, int) and calls >= 0, f"calls must be a count; got {calls}.")
 
     def policy(self) -> None:
         """Scores are chances, the same ones again, whoever else is asked about."""
-        frozen = self.frozen(3, self.costs, 1.0)
+        frozen = self.frozen(3, self.costs)
         found = self.estimates(frozen, self.points, cap=5)
         for name, low, values in (("scores", 0, found.scores), ("inverses", ONE, found.inverses)):
             plain = len(values) == len(self.points) and all(
@@ -111,12 +136,16 @@ class _Trial:
             )
             self.require(plain, f"{name} must be integers of at least {low}, one a point.")
         self.require(max(found.scores) <= ONE, "scores must be at most 2^20, which is 1.")
+        kept = [len(row) for row in found.experts or ()]
+        right = kept == ([self.experts] * len(self.points) if self.experts else [])
+        self.require(right, f"there must be scores of {self.experts} experts; got {kept}.")
         if not self.player.exact:
             self.require(max(found.inverses) <= 5 * ONE, "J must be at most the cap.")
         again = self.estimates(frozen, self.points, cap=5)
         self.require(found == again, "asked again, the same scores must come out.")
         turned = self.estimates(frozen, self.points[::-1], cap=5)
-        same = turned.scores[::-1] == found.scores and turned.inverses[::-1] == found.inverses
+        same = (turned.scores[::-1], turned.inverses[::-1]) == (found.scores, found.inverses)
+        same = same and (turned.experts or [])[::-1] == (found.experts or [])
         self.require(same, "points in another order must have the same scores.")
         if self.player.exact:
             other = self.estimates(frozen, self.points, batch=4)
@@ -124,7 +153,7 @@ class _Trial:
 
     def decisions(self) -> None:
         """Decisions are draws from the policy, one for each batch, and can be taken again."""
-        frozen = self.frozen(4, self.costs, 1.0)
+        frozen = self.frozen(4, self.costs)
 
         def decide(batch: int) -> IntArray:
             bits = self.player.decide(self.hypotheses, frozen, self.points, batch)
@@ -143,27 +172,35 @@ class _Trial:
         self.require((off <= spread).all(), "decisions do not have the chances that scores say.")
 
     def regret(self) -> None:
-        """Σ f_t(π^t) − min_h Σ f_t(h) ≤ C·sqrt(max S), for costs set against the policy."""
+        """Σ f_t(π^t) − min_h Σ f_t(h) ≤ C·sqrt(Σ B²) + burst·B, for costs set against it."""
         h, player, size = self.hypotheses, self.player, 1 << 18
         x = player.default_x(h)
-        constant = player.stability(h) / x + player.gain(h) * x
-        costs, played, squares, peak = h.no_costs(), 0.0, 0.0, 0.0
+        terms = player.terms(h, x)
+        costs, played, incurred = h.no_costs(), 0.0, [0] * self.experts
+        tuning = Tuning.start(player.scales(h))
         everything = np.zeros(len(h.codes()), dtype=np.int64)
         largest = 3 * size / ONE
         for t in range(1, ROUNDS + 1):
             points = self.points[self.rng.integers(0, len(self.points), 3)]
-            peak = max(peak, largest * largest + squares)
-            frozen = self.frozen(t, costs, x * math.sqrt(peak))
-            scores = np.array(self.estimates(frozen, points).scores, dtype=np.int64)
+            tuning = tuning.opened(largest, largest * largest, counts_outstanding=False)
+            scales = player.scale_factors(h, x) * np.sqrt(tuning.peak)
+            found = self.estimates(self.frozen(t, costs, tuple(incurred), scales), points)
+            scores = np.array(found.scores, dtype=np.int64)
             # What the policy likes becomes dear, and what it does not like becomes cheap.
             amounts = np.where(scores > ONE // 2, size, -size).astype(np.int64)
             amounts = np.where(self.rng.random(3) < 0.2, -amounts, amounts)
             played += float((amounts / ONE * (scores / ONE)).sum())
+            for own, amount in zip(found.experts or (), amounts.tolist(), strict=False):
+                incurred = [
+                    paid + amount * score for paid, score in zip(incurred, own, strict=True)
+                ]
             everything += h.predict(h.codes(), points).astype(np.int64) @ amounts
             costs = h.charge(costs, points, amounts)
-            squares += largest * largest
-        margin = 6.0 * math.sqrt(squares / (4.0 * DRAWS)) if not player.exact else 1e-3
-        regret, bound = played - float(everything.min()) / ONE, constant * math.sqrt(peak)
+            tuning = tuning.charged(player.places(h, points), amounts)
+        squares = ROUNDS * largest * largest
+        margin = 6.0 * math.sqrt(squares / DRAWS) if not player.exact else 1e-3
+        regret = played - float(everything.min()) / ONE
+        bound = sum(t.constant() * math.sqrt(squares) + t.burst() * largest for t in terms)
         self.require(
             regret <= bound + margin,
             f"its regret is {regret:.3g}, and its own constants allow {bound:.3g}.",

@@ -90,7 +90,10 @@ class LoanSettings(World):
         if kind == "pool":
             return _pool(self.seed)
         raise ParameterError(
-            "hypotheses", f"must be one of {', '.join(self.classes)}", kind, "Check the spelling."
+            "hypotheses",
+            f"must be one of {', '.join(self.classes)}",
+            kind,
+            "Another class that is registered comes as the JSON of its spec(), in a file.",
         )
 
     def round_of(self, t: int, x: FloatArray, labels: IntArray) -> Encounter:

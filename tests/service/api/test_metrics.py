@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.service.live import Clock, some_people
+from tests.service.live import Clock, shown_again, some_people
 
 from likewise.auditing import Pair
 from likewise.service.api.metrics import measured
@@ -14,7 +14,7 @@ from likewise.service.clock import later
 from likewise.service.dockets.commands import feedback, reviews
 from likewise.service.dockets.commands.rounds import open_round
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.targets import Seat
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.worker import Worker
 from likewise.service.settings import Settings
 
@@ -36,13 +36,6 @@ def reviewed(docket: Docket, round_id: str, **pairs: list[Pair]) -> None:
         for pair in listed:
             reviews.object_to(docket, Seat(round_id, member), pair)
         reviews.finish(docket, Seat(round_id, member))
-
-
-def shown_again(docket: Docket, round_id: str, member: str, pairs: list[Pair]) -> None:
-    seat = Seat(round_id, member, again=docket.clock())
-    for pair in pairs:
-        reviews.object_to(docket, seat, pair)
-    reviews.finish(docket, seat)
 
 
 def test_running_counts_are_those_of_the_rounds(begin: Begin) -> None:
@@ -86,27 +79,33 @@ def test_ages_grow_without_a_record(begin: Begin, clock: Clock) -> None:
 
 
 def test_consistency_is_pooled_by_pairs(begin: Begin) -> None:
-    """Of n pairs all but one are judged alike, of one pair none: n − 1 of n + 1, not the mean."""
-    docket = begin(k=5, rule="any", members=("ada", "bob"))
-    many, few = _round_of(docket, 5), _round_of(docket, 2)
-    count = len(many[1])
-    assert (count > 2, len(few[1])) == (True, 1)
-    reviewed(docket, many[0], ada=[many[1][0]], bob=[])
-    reviewed(docket, few[0], ada=[], bob=[few[1][0]])
-    shown_again(docket, many[0], "ada", [])
-    shown_again(docket, few[0], "bob", [])
+    """Every pair counts the same, whatever round it is of: not the mean over rounds."""
+    docket = begin(k=5, rule="any", repeat_share=0.5)
+    expected = {name: [0, 0, 0] for name in ("ada", "bob")}
+    for number in range(30):
+        round_, _ = open_round(docket, some_people(f"y{number}-", 2 + 3 * (number % 2)))
+        pairs = [Pair(over, under) for over, under, _ in round_.reportable()]
+        reviewed(docket, round_.id, ada=pairs[:1], bob=[])
+        for member in ("ada", "bob"):
+            for seat in shown_again(docket, member):
+                round_ = docket.projection.round(seat.round)
+                pairs = [Pair(over, under) for over, under, _ in round_.reportable()]
+                again, first = set(pairs[1:2]), set(round_.objections.get(member, {}))
+                for pair in again:
+                    reviews.object_to(docket, seat, pair)
+                reviews.finish(docket, seat)
+                same = len(pairs) - len(first ^ again)
+                mine = (1, len(pairs), same)
+                expected[member] = [a + b for a, b in zip(expected[member], mine, strict=True)]
     found = metrics(docket)
     assert found.consistency is not None
     assert found.members is not None
-    assert [m.consistency for m in found.members] == [(count - 1) / count, 0.0]
-    again = found.consistency
-    assert (again.repeats, again.pairs, again.same) == (2, count + 1, count - 1)
-    assert again.share == (count - 1) / (count + 1)
-
-
-def _round_of(docket: Docket, people: int) -> tuple[str, list[Pair]]:
-    round_, _ = open_round(docket, some_people(f"y{people}-", people))
-    return round_.id, [Pair(over, under) for over, under, _ in round_.reportable()]
+    shares = [expected[name][2] / expected[name][1] for name in ("ada", "bob")]
+    assert [m.consistency for m in found.members] == shares
+    again_, total = found.consistency, [sum(some) for some in zip(*expected.values(), strict=True)]
+    assert total[0] > 4
+    assert [again_.repeats, again_.pairs, again_.same] == total
+    assert again_.share == total[2] / total[1]
 
 
 def test_how_the_panel_works_is_not_for_everybody(begin: Begin) -> None:

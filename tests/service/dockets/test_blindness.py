@@ -16,7 +16,7 @@ from likewise.service.dockets.commands import reviews
 from likewise.service.dockets.commands.erasure import erase
 from likewise.service.dockets.commands.rounds import Applicant, open_round
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.targets import Seat
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.bodies import Reviewed
 from likewise.service.ledger.records import Head, Record

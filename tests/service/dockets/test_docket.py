@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.service.live import shown_again
 
 from likewise.errors import LikewiseError
 from likewise.service.clock import later
@@ -17,7 +18,7 @@ from likewise.service.dockets.commands import rounds as people
 from likewise.service.dockets.commands.erasure import erase, reveal_seed
 from likewise.service.dockets.commands.rounds import Applicant, add_people, open_round, seal
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.targets import Seat
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
 from likewise.service.verification.replay import replay_store
@@ -287,16 +288,20 @@ def test_a_shadow_docket_is_audited_like_any_other(begin: Begin, applicants: Peo
 
 
 def test_a_round_that_is_shown_again_changes_nothing(begin: Begin, applicants: People) -> None:
-    docket = begin()
-    open_round(docket, applicants())
-    for member in ("ada", "bob"):
-        reviews.finish(docket, Seat("r1", member))
-    before = docket.state
-    again = Seat("r1", "ada", again=docket.clock())
-    reviews.object_to(docket, again, _first_pair(docket, "r1"))
+    docket = begin(repeat_share=0.5)
+    for number in range(20):
+        round_, _ = open_round(docket, applicants(f"x{number}-"))
+        for member in ("ada", "bob"):
+            reviews.finish(docket, Seat(round_.id, member))
+        if shown_again(docket, "ada"):
+            break
+    before, [again] = docket.state, shown_again(docket, "ada")
+    reviews.object_to(docket, again, _first_pair(docket, again.round))
     reviews.finish(docket, again)
     assert docket.state == before
-    assert len(docket.projection.repeats) == 1
+    assert docket.projection.round(again.round).repeats["ada"].done
+    with pytest.raises(ServiceError, match="closed"):
+        reviews.finish(docket, Seat(round_.id, "ada", again=docket.clock()))
     _everything_agrees(docket)
 
 

@@ -18,7 +18,7 @@ from likewise.service.dockets.commands.erasure import erase
 from likewise.service.dockets.commands.feedback import label
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews import Review, ReviewBoard
+from likewise.service.dockets.reviews.board import Review, ReviewBoard
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.store import Store

@@ -14,7 +14,7 @@ from likewise.service.auth.tokens import create_token, revoke_token
 from likewise.service.dockets.commands.reviews import finish, object_to
 from likewise.service.dockets.commands.rounds import open_docket, open_round
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.targets import Seat
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.ledger.actors import acting
 from likewise.service.ledger.records import Head, Record
 from likewise.service.ledger.store import Store

@@ -22,7 +22,7 @@ from likewise.service.dockets.commands.reviews import finish, object_to, withdra
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.learner import chances
-from likewise.service.dockets.targets import Seat
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.payloads import features_of
 from likewise.service.ledger.signing.signatures import PrivateKey

@@ -24,7 +24,7 @@ from likewise.service.dockets.commands.retention import (
 from likewise.service.dockets.commands.reviews import finish, object_to
 from likewise.service.dockets.commands.rounds import open_round
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.targets import Seat
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.errors import ServiceError
 from likewise.service.verification.evidence import evidence_of
 from likewise.service.verification.replay import replay_evidence, replay_store

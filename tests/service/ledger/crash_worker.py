@@ -21,8 +21,8 @@ from likewise.errors import LikewiseError
 from likewise.service.dockets.commands import feedback, reviews
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
 from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.spec import DocketSpec
-from likewise.service.dockets.targets import Seat
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.store import Store

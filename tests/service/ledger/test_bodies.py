@@ -97,6 +97,12 @@ def test_what_is_read_is_written_again(kind: str) -> None:
     assert type(read) is KINDS[kind]
 
 
+def test_the_scores_of_experts_are_kept_where_a_player_has_some() -> None:
+    decision = {**STORED["decided"]["decisions"][0], "experts": [1048576, 7]}
+    body = {"round": "r1", "decisions": [decision]}
+    assert write_body(read_body(record("decided", body))) == ("decided", body)
+
+
 def test_every_body_of_then_is_read_and_written_again() -> None:
     rows = re.findall(
         r"""^INSERT INTO "events" VALUES\('[^']*',\d+,'[^']*','([^']*)','(.*?)','[0-9a-f]{32}',""",

@@ -17,7 +17,7 @@ from likewise.service.dockets.commands import reviews
 from likewise.service.dockets.commands.erasure import reveal_seed
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.targets import Seat
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.ledger.store import Store
 
 Run = Callable[..., Result]

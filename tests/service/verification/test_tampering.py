@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.service.live import OUTSPOKEN
 
 from likewise.errors import LikewiseError
 from likewise.service.dockets.commands import feedback, reviews
@@ -19,8 +20,8 @@ from likewise.service.dockets.commands import members as membership
 from likewise.service.dockets.commands.erasure import erase
 from likewise.service.dockets.commands.rounds import open_docket, open_round
 from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.spec import DocketSpec
-from likewise.service.dockets.targets import Seat
 from likewise.service.ledger.records import Head, Receipt, Record
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import Evidence, evidence_of
@@ -36,10 +37,11 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from likewise.service.dockets.commands.rounds import Applicant
 
     schema = FeatureSchema((Feature("score", "integer", 300, 850), Feature("debt", high=100)))
-    lender = Segments(schema, score="score", cuts=range(400, 800, 100))
+    lender = Segments(schema, score="score", cuts=range(400, 800, 100)).with_prior("flat")
     learner = Learner(
-        lender, k=3, alpha=0.3, eps=0.3, seed=1, feedback="one-sided", audit_share=0.8
-    )
+        lender, k=3, alpha=0.3, eps=0.3, seed=1, schedule=OUTSPOKEN, feedback="one-sided",
+        audit_share=0.8,
+    )  # fmt: skip
     folder = tmp_path_factory.mktemp("tampering")
     store = Store.open(f"sqlite:///{folder / 'ledger.db'}")
     spec = DocketSpec.of("Loans", learner, ("ada", "bob"), rule="any", deadline=9.0)

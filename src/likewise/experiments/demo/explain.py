@@ -12,7 +12,6 @@ from likewise.fixed_point import ONE, from_units, to_units
 from likewise.game import Moment
 from likewise.learning import Learner
 from likewise.learning.costs import report_cost
-from likewise.learning.dual import dual_step
 
 __all__ = ["Case", "Part", "case_of", "explain", "points"]
 
@@ -174,9 +173,10 @@ def _pivot(moment: Moment, case: Case, alpha: int) -> tuple[str, ...]:
 def _learner(moment: Moment, case: Case, learner: Learner) -> tuple[str, ...]:
     if learner.ignores_reports:
         return ("Nothing: this learner does not listen to the panel.",)
-    audit, schedule = learner.margins, learner.schedule
-    mu = schedule.mu(moment.t)
-    after = dual_step(moment.lam, reported=case.reported, beta=audit.beta, mu=mu)
+    margins, schedule = learner.margins, learner.schedule
+    after = learner.multiplier.step(
+        moment.lam, reported=case.reported, beta=margins.beta, mu=schedule.mu(moment.t)
+    )
     move = "rose" if after > moment.lam else "fell" if after < moment.lam else "stayed"
     if not case.reported:
         return (

@@ -20,8 +20,11 @@ __all__ = ["GAMES", "Demo", "FrontierPoint", "Shown", "run_demo"]
 
 SHOWN = ("accuracy-only", "constant", "untaught", "paper", "self-tuned", "exact")
 # The knob of our two players; that of the one that draws less often, since its games take longer.
-FRONTIER_ETAS = {"self-tuned": (1.0, 0.25, 0.0625), "exact": (1.0, 0.5, 0.25, 0.125, 0.0625)}
 DEFAULT_ETA = SelfTuned().eta
+FRONTIER_ETAS = {
+    "self-tuned": (1.0, 0.0625, DEFAULT_ETA),
+    "exact": (1.0, 0.25, 0.125, 0.0625, DEFAULT_ETA),
+}
 
 
 def _shown_as(name: str) -> Configuration:

@@ -1,26 +1,108 @@
-"""Common parts of classes over cells: one cost a cell, people in groups, and numbers in bands."""
+"""Classes over a finite domain of cells: one cost a cell, and a rule for every group of people."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
 from functools import cached_property
-from itertools import product
+from typing import Any
 
 import numpy as np
 
-from likewise.errors import ParameterError
-from likewise.fixed_point import IntArray
-from likewise.hypotheses.base import ExactWeights, HypothesisClass, Points
-from likewise.schema import FeatureSchema, People
-from likewise.validation import instance, items, reals, text
+from likewise.errors import HypothesisError
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses.base import ExactWeights, GibbsPolicy, HypothesisClass, Points
+from likewise.hypotheses.cells.coarse_to_fine import CoarseToFine, NodeRules
+from likewise.hypotheses.cells.context_tree import ContextTree
+from likewise.hypotheses.cells.groups import Groups
+from likewise.hypotheses.priors import FLAT, Prior, named_prior
+from likewise.hypotheses.weights import WEIGHT_BITS, integer_weights
+from likewise.portable_math import LN2
 
-__all__ = ["Groups", "OverCells", "bands", "grouping"]
+__all__ = ["OverCells"]
+
+# Nodes times cells of a context tree; each of them takes a few numbers of memory and time.
+LARGEST_TREE = 1 << 22
 
 
 class OverCells(HypothesisClass, ExactWeights):
-    """A class over a finite domain of cells: a point is a cell, and every cell separates."""
+    """A class over a finite domain of cells: a point is a cell, and every cell separates.
+
+    Groups of people are its parts: a hypothesis has a rule for each of them. A point is
+    group·cells + cell.
+    """
+
+    groups: Groups
+    cellular = True
+
+    @property
+    @abstractmethod
+    def rules(self) -> NodeRules:
+        """The rules that may hold for one group."""
+
+    @property
+    def parts(self) -> int:
+        """The groups."""
+        return self.groups.count
+
+    def part_of(self, points: Points) -> IntArray:
+        """The group that each point is in."""
+        return np.asarray(points // self.rules.cells)
+
+    @cached_property
+    def tree(self) -> ContextTree:
+        """The context tree over the groups, for the prior from coarse to fine."""
+        tree = ContextTree(tuple(len(levels) for levels in self.groups.levels if len(levels) > 1))
+        if tree.nodes * self.rules.cells > LARGEST_TREE:
+            raise HypothesisError(
+                f"{type(self).__name__}: the prior from coarse to fine has {tree.nodes} nodes of "
+                f"{self.rules.cells} cells here, and may have {LARGEST_TREE} in all. Leave a "
+                f"feature out of `by`, or take the flat prior: with_prior('flat')."
+            )
+        return tree
+
+    @property
+    def cut(self) -> float:
+        """2^-40 for every weight: those of one group, or of all nodes with their cells."""
+        weights = self.rules.cells + 2
+        if self.prior != FLAT:
+            weights = self.tree.nodes * (weights + len(self.tree.levels))
+        return weights / (1 << WEIGHT_BITS)
+
+    def checked_prior(self, prior: Any) -> Prior:
+        """By name: hypotheses of such a class are too many to be named."""
+        return named_prior(type(self).__name__, prior)
+
+    @property
+    def log_inverse_prior(self) -> float:
+        """log|H|, or from coarse to fine that of a rule of its own for every group."""
+        if self.prior == FLAT:
+            return self.log_size
+        return LN2 + self.tree.log_inverse_prior(self.rules.log_count)
+
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """log|H| for each, or by a walk over the tree."""
+        if self.prior == FLAT:
+            return np.full(len(codes), self.log_size)
+        found = np.empty(len(codes))
+        for place, code in enumerate(codes):
+            own = code.reshape(self.groups.count, -1)
+            _, numbers = np.unique(own, axis=0, return_inverse=True)
+            likely = self.tree.log_prior(numbers.reshape(-1), -self.rules.log_inverse_priors(own))
+            said = self.predict(code[None, :], self.separating_points())
+            alike = said.all() or not said.any()
+            terms = np.array([[likely - LN2], [-2.0 * LN2 if alike else -np.inf]])
+            found[place] = -integer_weights(terms)[1][0]
+        return found
+
+    def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
+        """Weights that factorise over the groups, or a tree over them."""
+        if self.prior == FLAT:
+            return self.flat(costs, temperature)
+        return CoarseToFine(self.tree, self.rules, costs, float(temperature))
+
+    @abstractmethod
+    def flat(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
+        """The policy with a flat prior; a temperature for all groups, or one for each."""
 
     def separating_points(self) -> Points:
         """Every cell, in order."""
@@ -36,90 +118,7 @@ class OverCells(HypothesisClass, ExactWeights):
         np.add.at(charged, points, amounts)
         return charged
 
-
-def grouping(owner: str, by: str | Sequence[str]) -> tuple[str, ...]:
-    """The features that people are grouped by; one may be given by its name alone.
-
-    >>> grouping("Segments", "purpose")
-    ('purpose',)
-    """
-    listed = [by] if isinstance(by, str) else items(f"{owner}.by", by, "List features.")
-    return tuple(text(f"{owner}.by", name, "Name a feature.") for name in listed)
-
-
-@dataclass(frozen=True)
-class Groups:
-    """All combinations of levels of the features ``by``; ``owner`` is named in errors.
-
-    >>> from likewise.schema import Feature
-    >>> schema = FeatureSchema((Feature("car", "flag"), Feature("home", "flag")))
-    >>> groups = Groups(schema, ("car", "home"), "Segments")
-    >>> groups.count, groups.of(schema.people([[1, 0]])).tolist(), groups.names[2]
-    (4, [2], ('yes', 'no'))
-    """
-
-    schema: FeatureSchema
-    by: tuple[str, ...]
-    owner: str
-
-    def __post_init__(self) -> None:
-        remedy = "Make one: FeatureSchema((Feature(…), …))."
-        instance(f"{self.owner}.schema", self.schema, FeatureSchema, remedy)
-        if len(set(self.by)) != len(self.by):
-            raise ParameterError(
-                f"{self.owner}.by", "must not name a feature twice", self.by, "Drop one."
-            )
-        for name in self.by:
-            feature = self.schema[name]
-            if feature.missing is not None or feature.kind not in ("category", "flag"):
-                raise ParameterError(
-                    f"{self.owner}.by",
-                    "must name categories or flags that are never missing",
-                    name,
-                    "Give 'missing' a level of its own, or bands to a number.",
-                )
-
-    @cached_property
-    def levels(self) -> tuple[tuple[str, ...], ...]:
-        """The levels of every feature."""
-        return tuple(self.schema[name].levels or ("no", "yes") for name in self.by)
-
-    @cached_property
-    def count(self) -> int:
-        """How many groups there are."""
-        return math.prod(len(levels) for levels in self.levels)
-
-    @property
-    def names(self) -> list[tuple[str, ...]]:
-        """The levels that make each group, in order."""
-        return list(product(*self.levels))
-
-    def of(self, people: People) -> IntArray:
-        """Everybody's group."""
-        group = np.zeros(len(people), dtype=np.int64)
-        for name, levels in zip(self.by, self.levels, strict=True):
-            group = group * len(levels) + people.column(name).astype(np.int64)
-        return group
-
-
-def bands(
-    schema: FeatureSchema, name: str, cuts: Sequence[float], parameters: tuple[str, str]
-) -> tuple[float, ...]:
-    """The cuts that divide a number into bands; ``parameters`` are what errors call the two.
-
-    >>> from likewise.schema import Feature
-    >>> bands(FeatureSchema((Feature("score"),)), "score", [1, 2], ("score", "cuts"))
-    (1.0, 2.0)
-    """
-    feature = schema[name]
-    if feature.missing is not None or feature.kind == "category":
-        raise ParameterError(
-            parameters[0],
-            "must be a number that is never missing",
-            name,
-            "Fill missing values before they come here, or put a category into by.",
-        )
-    found = reals(parameters[1], cuts, "List them.")
-    if not np.isfinite(found).all() or sorted(set(found)) != list(found):
-        raise ParameterError(parameters[1], "must increase and be finite", found, "Sort them.")
-    return found
+    def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
+        """Add up the cells that each approves."""
+        approved = self.predict(codes, self.separating_points()) != 0
+        return np.asarray(np.where(approved, costs, 0).sum(axis=1))

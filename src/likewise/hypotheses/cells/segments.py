@@ -7,15 +7,18 @@ separate over the segments, so nothing here ever lists them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from likewise.errors import HypothesisError
-from likewise.fixed_point import IntArray
-from likewise.hypotheses.base import Bits, Points
-from likewise.hypotheses.cells.base import Groups, OverCells, bands, grouping
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses.base import Bits, GibbsPolicy, Nested, Points
+from likewise.hypotheses.cells.base import OverCells
+from likewise.hypotheses.cells.coarse_to_fine import NodeRules, Thresholds, threshold_costs
+from likewise.hypotheses.cells.groups import Groups, bands, coarser_groups, grouping
 from likewise.hypotheses.weights import gibbs_weights, pick
 from likewise.randomness import Stream
 from likewise.schema import FeatureSchema, People
@@ -81,16 +84,10 @@ class Segments(OverCells):
             np.array(self.cuts), people.column(self.score), side="right"
         )
 
-    def threshold_costs(self, cells: IntArray) -> IntArray:
-        """Costs of the thresholds 0 … B from those of the bins (last axis): Σ_{b ≥ j} c_b."""
-        costs = np.zeros((*cells.shape[:-1], self.bins + 1), dtype=np.int64)
-        costs[..., :-1] = np.cumsum(cells[..., ::-1], axis=-1)[..., ::-1]
-        return costs
-
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
         """The lowest threshold of least cost in every segment, shape (draws, segments)."""
         cells = (costs + noise).reshape(len(noise), self.segments, self.bins)
-        return np.asarray(np.argmin(self.threshold_costs(cells), axis=-1), dtype=np.int64)
+        return np.asarray(np.argmin(threshold_costs(cells), axis=-1), dtype=np.int64)
 
     def predict(self, codes: IntArray, points: Points) -> Bits:
         """Compare each bin with the threshold of its segment."""
@@ -119,32 +116,24 @@ class Segments(OverCells):
             lines.append(f"{' · '.join(names) or 'all'}: {says}")
         return "; ".join(lines)
 
-    def _weights(
-        self, costs: IntArray, temperature: float, points: Points
-    ) -> tuple[IntArray, IntArray, IntArray]:
-        """The segments that the points are in, the place of each among them, and their weights."""
-        segments, place = np.unique(points // self.bins, return_inverse=True)
-        cells = costs.reshape(self.segments, self.bins)[segments]
-        return segments, place, gibbs_weights(self.threshold_costs(cells), temperature)
+    @cached_property
+    def rules(self) -> NodeRules:
+        """One threshold."""
+        return Thresholds(self.bins)
 
-    def approval(
-        self, costs: IntArray, temperature: float, points: Points
-    ) -> list[tuple[int, int]]:
+    def flat(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
         """Exponential weights factorise: only the person's own segment matters."""
-        _, place, weights = self._weights(costs, temperature, points)
-        summed = np.cumsum(weights, axis=1)
-        bins = points % self.bins
-        return [(int(summed[g, b]), int(summed[g, -1])) for g, b in zip(place, bins, strict=True)]
+        return _FlatSegments(costs.reshape(self.segments, self.bins), temperature)
 
-    def draw(
-        self, costs: IntArray, temperature: float, points: Points, stream: Stream, draw: int
-    ) -> Bits:
-        """Pick a threshold by weight in every segment that is asked for."""
-        segments, place, weights = self._weights(costs, temperature, points)
-        totals = [int(total) for total in weights.sum(axis=1)]
-        numbers = stream.numbers_below(totals, draw, segments)
-        thresholds = np.array([pick(w, n) for w, n in zip(weights, numbers, strict=True)])
-        return (points % self.bins >= thresholds[place]).astype(np.uint8)
+    def nested(self) -> tuple[Nested, ...]:
+        """Segments by fewer of the features, the fewest first."""
+        return tuple(
+            Nested(
+                Segments(self.schema, score=self.score, cuts=self.cuts, by=fewer.by),
+                fewer.costs, fewer.points,
+            )
+            for fewer in coarser_groups(self.groups, self.bins)
+        )  # fmt: skip
 
     def spec(self) -> dict[str, Any]:
         """The score, its cuts, and the features that make the segments."""
@@ -162,3 +151,33 @@ class Segments(OverCells):
         given = members("segments", spec, ("class", "schema", "score", "cuts", "by"))
         schema = FeatureSchema.from_spec(given["schema"])
         return cls(schema, score=given["score"], cuts=given["cuts"], by=given["by"])
+
+
+class _FlatSegments(GibbsPolicy):
+    """A flat prior, and a temperature for all segments or one for each."""
+
+    def __init__(self, cells: IntArray, temperature: float | FloatArray) -> None:
+        self.cells = cells
+        self.temperature = np.broadcast_to(temperature, len(cells))
+
+    def _weights(self, points: Points) -> tuple[IntArray, IntArray, IntArray]:
+        """The segments that the points are in, the place of each among them, and their weights."""
+        segments, place = np.unique(points // self.cells.shape[1], return_inverse=True)
+        costs = threshold_costs(self.cells[segments])
+        return segments, place, gibbs_weights(costs, self.temperature[segments][:, None])
+
+    def approval(self, points: Points) -> list[tuple[int, int]]:
+        """The thresholds up to the person's bin."""
+        _, place, weights = self._weights(points)
+        summed = np.cumsum(weights, axis=1)
+        bins = points % self.cells.shape[1]
+        return [(int(summed[g, b]), int(summed[g, -1])) for g, b in zip(place, bins, strict=True)]
+
+    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
+        """Pick a threshold by weight in every segment that is asked for."""
+        segments, place, weights = self._weights(points)
+        totals = [int(total) for total in weights.sum(axis=1)]
+        numbers = stream.numbers_below(totals, draw, segments)
+        thresholds = np.array([pick(w, n) for w, n in zip(weights, numbers, strict=True)])
+        said = points % self.cells.shape[1] >= thresholds[place]
+        return np.asarray(said, dtype=np.uint8)

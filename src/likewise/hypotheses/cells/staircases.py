@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import combinations_with_replacement, groupby, product
 from typing import Any
 
 import numpy as np
 
 from likewise.errors import HypothesisError, ParameterError
-from likewise.fixed_point import IntArray
-from likewise.hypotheses.base import Bits, Points
-from likewise.hypotheses.cells.base import Groups, OverCells, bands, grouping
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses.base import Bits, GibbsPolicy, Nested, Points
+from likewise.hypotheses.cells.base import OverCells
+from likewise.hypotheses.cells.coarse_to_fine import NodeRules
+from likewise.hypotheses.cells.groups import Groups, bands, coarser_groups, grouping
 from likewise.hypotheses.cells.segments import LONGEST_LIST
-from likewise.hypotheses.cells.stairs import CERTAIN, approvals_of, costs_of_rows, walk_of
-from likewise.hypotheses.weights import WEIGHT_BITS
-from likewise.randomness import Stream
+from likewise.hypotheses.cells.staircase_rules import StaircaseRules
+from likewise.hypotheses.cells.stairs import FlatStaircases, costs_of_rows
 from likewise.schema import FeatureSchema, People
 from likewise.validation import members
 
@@ -171,42 +173,28 @@ class Staircases(OverCells):
             return f" where {low} ≤ {self.first} < {high}"
         return f" where {self.first} ≥ {low}" if start else f" where {self.first} < {high}"
 
-    def _walk(self, costs: IntArray, temperature: float, grid: int) -> list[list[int]]:
-        cells = costs.reshape(self.grids, self.rows, self.columns)[grid]
-        return walk_of(cells, temperature)
+    @cached_property
+    def rules(self) -> NodeRules:
+        """One staircase, on this grid or a coarser one."""
+        return StaircaseRules(self.rows, self.columns)
 
-    def approval(
-        self, costs: IntArray, temperature: float, points: Points
-    ) -> list[tuple[int, int]]:
-        """The chance that the walk passes below the cell, exactly; only the own grid matters."""
-        grids, rows = points // self.cells, points // self.columns % self.rows
-        columns = points % self.columns
-        tables = {}
-        for grid in np.unique(grids).tolist():
-            there = grids == grid
-            tables[grid] = approvals_of(
-                self._walk(costs, temperature, grid),
-                int(rows[there].max()) + 1,
-                int(columns[there].min()),
+    def flat(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
+        """A walk along the stair of every grid; only the person's own matters."""
+        cells = costs.reshape(self.grids, self.rows, self.columns)
+        return FlatStaircases(cells, temperature)
+
+    def nested(self) -> tuple[Nested, ...]:
+        """Staircases by fewer of the features, the fewest first."""
+        return tuple(
+            Nested(
+                Staircases(
+                    self.schema, first=self.first, first_cuts=self.first_cuts, second=self.second,
+                    second_cuts=self.second_cuts, by=fewer.by,
+                ),
+                fewer.costs, fewer.points,
             )
-        places = zip(grids.tolist(), rows.tolist(), columns.tolist(), strict=True)
-        return [(tables[g][a][b], 1 << WEIGHT_BITS * (a + self.columns - b)) for g, a, b in places]
-
-    def draw(
-        self, costs: IntArray, temperature: float, points: Points, stream: Stream, draw: int
-    ) -> Bits:
-        """Walk in every grid that is asked for: exactly the policy of which approval speaks."""
-        steps = self.rows + self.columns
-        codes = np.zeros((1, self.grids * self.rows), dtype=np.int64)
-        for grid in np.unique(points // self.cells).tolist():
-            walk = self._walk(costs, temperature, grid)
-            numbers = stream.numbers_below([CERTAIN] * steps, draw, grid * steps + np.arange(steps))
-            m = self.columns
-            for a in range(self.rows):
-                while numbers[a + self.columns - m] >= walk[a][m]:
-                    m -= 1
-                codes[0, grid * self.rows + a] = m
-        return np.asarray(self.predict(codes, points)[0])
+            for fewer in coarser_groups(self.groups, self.cells)
+        )  # fmt: skip
 
     def spec(self) -> dict[str, Any]:
         """The two features, their cuts, and the features that make the grids."""

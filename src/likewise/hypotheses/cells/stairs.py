@@ -6,11 +6,13 @@ import math
 
 import numpy as np
 
-from likewise.fixed_point import IntArray
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses.base import Bits, GibbsPolicy, Points
 from likewise.hypotheses.weights import WEIGHT_BITS
 from likewise.portable_math import exp_negative
+from likewise.randomness import Stream
 
-__all__ = ["CERTAIN", "approvals_of", "costs_of_rows", "walk_of"]
+__all__ = ["CERTAIN", "FlatStaircases", "approvals_of", "costs_of_rows", "walk_of"]
 
 CERTAIN = 1 << WEIGHT_BITS
 
@@ -99,3 +101,45 @@ def approvals_of(walk: list[list[int]], rows: int, first: int) -> list[list[int]
             approved[m - 1] = (approved[m - 1] << WEIGHT_BITS) + onward
         table.append(approved.copy())
     return table
+
+
+class FlatStaircases(GibbsPolicy):
+    """A flat prior over the staircases of some grids, (grids, A, B).
+
+    There is a temperature for all grids, or one for each.
+    """
+
+    def __init__(self, cells: IntArray, temperature: float | FloatArray) -> None:
+        self.cells, (self.grids, self.rows, self.columns) = cells, cells.shape
+        self.temperature = np.broadcast_to(temperature, self.grids)
+
+    def _walk(self, grid: int) -> list[list[int]]:
+        return walk_of(self.cells[grid], float(self.temperature[grid]))
+
+    def approval(self, points: Points) -> list[tuple[int, int]]:
+        """The chance that the walk passes below the cell, exactly; only the own grid matters."""
+        grids, rows = points // (self.rows * self.columns), points // self.columns % self.rows
+        columns = points % self.columns
+        tables = {}
+        for grid in np.unique(grids).tolist():
+            there = grids == grid
+            tables[grid] = approvals_of(
+                self._walk(grid), int(rows[there].max()) + 1, int(columns[there].min())
+            )
+        places = zip(grids.tolist(), rows.tolist(), columns.tolist(), strict=True)
+        return [(tables[g][a][b], 1 << WEIGHT_BITS * (a + self.columns - b)) for g, a, b in places]
+
+    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
+        """Walk in every grid that is asked for: exactly the policy of which approval speaks."""
+        steps = self.rows + self.columns
+        thresholds = np.zeros(self.grids * self.rows, dtype=np.int64)
+        for grid in np.unique(points // (self.rows * self.columns)).tolist():
+            walk = self._walk(grid)
+            numbers = stream.numbers_below([CERTAIN] * steps, draw, grid * steps + np.arange(steps))
+            m = self.columns
+            for a in range(self.rows):
+                while numbers[a + self.columns - m] >= walk[a][m]:
+                    m -= 1
+                thresholds[grid * self.rows + a] = m
+        said = points % self.columns >= thresholds[points // self.columns]
+        return np.asarray(said, dtype=np.uint8)

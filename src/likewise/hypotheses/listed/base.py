@@ -7,14 +7,18 @@ weights. Up to a few hundred thousand hypotheses this is as good as any cleverne
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from likewise.errors import HypothesisError
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.hypotheses.base import Bits, ExactWeights, HypothesisClass, Points
+from likewise.hypotheses.base import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
+from likewise.hypotheses.priors import FLAT, Prior, graded, listed_prior
 from likewise.hypotheses.separating import greedy_separating_set
 from likewise.hypotheses.weights import WEIGHT_BITS, gibbs_weights, pick
+from likewise.portable_math import log_array
 from likewise.randomness import Stream
 from likewise.schema import FeatureSchema, People
 from likewise.validation import instance
@@ -160,6 +164,10 @@ class Listed(HypothesisClass, ExactWeights):
             charged += bits * amount
         return charged
 
+    def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
+        """Look up the costs."""
+        return np.asarray(costs[codes[:, 0]])
+
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
         """The first hypothesis of least cost, shape (draws, 1)."""
         totals: IntArray = costs + noise @ self._on_set.T.astype(np.int64)
@@ -173,18 +181,69 @@ class Listed(HypothesisClass, ExactWeights):
         """The places in the list."""
         return np.arange(self.size)[:, None]
 
-    def approval(
-        self, costs: IntArray, temperature: float, points: Points
-    ) -> list[tuple[int, int]]:
-        """Sum the weights of the hypotheses that approve."""
-        weights = gibbs_weights(costs, temperature)
-        total = int(weights.sum())
-        return [(int(weights[bits != 0].sum()), total) for bits in points]
+    def grades(self) -> IntArray:
+        """How fine each hypothesis is, for the prior from coarse to fine; here all are alike.
 
-    def draw(
-        self, costs: IntArray, temperature: float, points: Points, stream: Stream, draw: int
-    ) -> Bits:
+        Hypotheses of one grade share what is the grade's; the constants have their own half.
+        """
+        return np.zeros(self.size, dtype=np.int64)
+
+    @cached_property
+    def _log_inverse(self) -> FloatArray | None:
+        """ln(1/prior(h)) of every hypothesis; None for a flat prior, which needs no numbers."""
+        if self.prior == FLAT:
+            return None
+        if isinstance(self.prior, str):
+            constant = self._on_set.all(axis=1) | ~self._on_set.any(axis=1)
+            return graded(constant, self._checked_grades())
+        return -log_array(np.array(self.prior))
+
+    def _checked_grades(self) -> IntArray:
+        grades = np.asarray(self.grades())
+        if grades.shape != (self.size,) or grades.dtype.kind not in "iu":
+            raise HypothesisError(
+                f"{type(self).__name__}.grades must be an integer for each of the {self.size} "
+                f"hypotheses; got {grades.dtype} of shape {grades.shape}."
+            )
+        return grades
+
+    @property
+    def log_inverse_prior(self) -> float:
+        """That of the least likely hypothesis."""
+        inverse = self._log_inverse
+        return self.log_size if inverse is None else float(inverse.max())
+
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """By their places in the list."""
+        inverse = self._log_inverse
+        if inverse is None:
+            return np.full(len(codes), self.log_size)
+        return np.asarray(inverse[codes[:, 0]])
+
+    @property
+    def cut(self) -> float:
+        """|H|·2^-41: a weight is off by half of one, and the largest is 2^40."""
+        return self.size / (2 << WEIGHT_BITS)
+
+    def checked_prior(self, prior: Any) -> Prior:
+        """By name, or a probability for every hypothesis."""
+        names = () if isinstance(prior, str) else [self.describe(code) for code in self.codes()]
+        return listed_prior(type(self).__name__, prior, names)
+
+    def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
+        """A weight for every hypothesis."""
+        return _ListedPolicy(gibbs_weights(costs, float(temperature), self._log_inverse))
+
+
+class _ListedPolicy(GibbsPolicy):
+    def __init__(self, weights: IntArray) -> None:
+        self.weights, self.total = weights, int(weights.sum())
+
+    def approval(self, points: Points) -> list[tuple[int, int]]:
+        """Sum the weights of the hypotheses that approve."""
+        return [(int(self.weights[bits != 0].sum()), self.total) for bits in points]
+
+    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
         """Pick one hypothesis by weight."""
-        weights = gibbs_weights(costs, temperature)
-        member = pick(weights, stream.below(int(weights.sum()), draw))
+        member = pick(self.weights, stream.below(self.total, draw))
         return np.asarray(points[:, member], dtype=np.uint8)

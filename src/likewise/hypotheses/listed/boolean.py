@@ -100,6 +100,14 @@ class _Subsets(OverFlags):
         """Add the constant that is not the empty set's."""
         bits[:, self._subsets] = 1 - self._of_none
 
+    def grades(self) -> IntArray:
+        """The number of columns."""
+        sets = np.arange(self.size) % self._subsets
+        grades = np.zeros(self.size, dtype=np.int64)
+        for i in range(len(self.columns)):
+            grades += sets >> i & 1
+        return grades
+
     def _names(self, code: IntArray) -> list[str]:
         return [name for i, name in enumerate(self.columns) if int(code[0]) >> i & 1]
 

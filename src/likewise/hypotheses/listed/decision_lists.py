@@ -116,6 +116,10 @@ class DecisionLists(OverFlags):
             bits[:, here] = np.where(fires, verdict, bits[:, self._rest[here]])
         return bits
 
+    def grades(self) -> IntArray:
+        """The length of the shortest list."""
+        return np.repeat(np.arange(len(self._ends)), np.diff(self._ends, prepend=0))
+
     def rules(self, code: IntArray) -> tuple[list[tuple[str, int]], int]:
         """The shortest list for a hypothesis: its columns with their verdicts, and what is left."""
         place = int(code[0])

@@ -106,6 +106,15 @@ class LinearByIntercepts(Listed):
             bits[:, self._half :] -= bits[:, : self._half]
         return bits
 
+    def grades(self) -> IntArray:
+        """The number of columns that the inequality looks at."""
+        place = np.arange(self.size) % self._half
+        grades = np.zeros(self.size, dtype=np.int64)
+        for _ in self.columns:
+            place, digit = np.divmod(place, len(self.intercepts) + 1)
+            grades += digit > 0
+        return grades
+
     def predictions(self, people: People) -> Bits:
         """The predictions of all hypotheses, shape (k, N)."""
         return self._evaluate(np.stack([people.column(name) for name in self.columns], axis=1))

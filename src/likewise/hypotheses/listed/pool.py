@@ -123,6 +123,10 @@ class Pool(Listed):
                 f"missing scores before they come here."
             )
 
+    def grades(self) -> IntArray:
+        """Columns are alike, however many cuts each has."""
+        return self._columns
+
     def _is_constant(self, cut: Cut) -> bool:
         """Test whether the cut is the same for everybody the schema admits."""
         low, high = self.schema[cut.column].limits

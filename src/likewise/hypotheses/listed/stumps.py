@@ -158,6 +158,11 @@ class Stumps(Listed):
         bits[:, half:] = 1 - bits[:, :half]
         return bits
 
+    def grades(self) -> IntArray:
+        """Columns are alike, however many cuts each has."""
+        half = np.r_[0, self._place + 1]
+        return np.concatenate([half, half])
+
     def predictions(self, people: People) -> Bits:
         """The predictions of all hypotheses, shape (k, N)."""
         return self._evaluate(np.stack([people.column(name) for name in self.columns], axis=1))

@@ -8,34 +8,47 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.fixed_point import IntArray, read_only
+from likewise.errors import ParameterError
+from likewise.fixed_point import FloatArray, IntArray, read_only
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.randomness import Purpose
 
-__all__ = ["Estimates", "Frozen", "Player"]
+__all__ = ["Estimates", "Frozen", "Player", "Term"]
 
 
 @dataclass(frozen=True, eq=False)
 class Frozen:
-    """All that a round's policy π^t is a function of, frozen when the round opens."""
+    """All that a round's policy π^t is a function of, frozen when the round opens.
+
+    ``scales`` are the player's noise scales (temperatures), most often one. ``incurred`` is what
+    each of its experts has cost so far, in units of 2^-40, for a player that has some.
+    """
 
     number: int
     seed: int
     costs: IntArray
-    scale: float
+    scales: FloatArray
     copies: int
+    incurred: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "costs", read_only(self.costs))
+        object.__setattr__(self, "scales", read_only(np.atleast_1d(np.asarray(self.scales))))
+
+    @property
+    def scale(self) -> float:
+        """The scale of a player with one; the first of several."""
+        return float(self.scales[0])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Frozen):
             return NotImplemented
-        mine = (self.number, self.seed, self.scale, self.copies)
-        theirs = (other.number, other.seed, other.scale, other.copies)
-        return mine == theirs and np.array_equal(self.costs, other.costs)
+        mine = (self.number, self.seed, self.copies, self.incurred)
+        theirs = (other.number, other.seed, other.copies, other.incurred)
+        arrays = ((self.costs, other.costs), (self.scales, other.scales))
+        return mine == theirs and all(np.array_equal(a, b) for a, b in arrays)
 
-    __hash__ = None  # type: ignore[assignment] # it holds an array
+    __hash__ = None  # type: ignore[assignment] # it holds arrays
 
 
 @dataclass(frozen=True)
@@ -44,11 +57,45 @@ class Estimates:
 
     ``scores`` are π̃^t(x); ``inverses`` are J(x), one over the chance of approval. With draws, J is
     the number of the first one that approves, at most M (geometric resampling), so that
-    E[J·1[approved]] = 1 − (1 − π^t(x))^M; a player that knows π^t knows J = 1/π^t(x).
+    E[J·1[approved]] = 1 − (1 − π^t(x))^M; a player that knows π^t knows J = 1/π^t(x). ``experts``
+    are the scores of each of its experts, for a player that has some.
     """
 
     scores: list[int]
     inverses: list[int]
+    experts: list[tuple[int, ...]] | None = None
+
+
+@dataclass(frozen=True)
+class Term:
+    """A part of a player's regret bound, with a scale of x·sqrt(max S) for each of ``parts``.
+
+    The regret of one part is at most (stability/x + gain·x)·sqrt(max S), with its own S. All of
+    them together have at most C·sqrt(Σ B̄²) + burst·max B̄, with C = sqrt(parts)·(stability/x +
+    gain·x), and burst = parts·gain·x if there are several (Theorem A for products). Feedback that
+    is late makes the stability's share ``slow`` times as large, and the gain's ``wide`` times;
+    ``late`` is the weight of what is late beside a round's own cost, 1 for noise and 2 for weights.
+
+    >>> Term(stability=1.0, gain=4.0, x=0.5).constant(), Term(1.0, 1.0, 1.0, parts=4).constant()
+    (4.0, 4.0)
+    >>> Term(1.0, 4.0, 0.5).burst(), Term(1.0, 1.0, 1.0, parts=4).burst()
+    (0.0, 4.0)
+    """
+
+    stability: float
+    gain: float
+    x: float
+    parts: int = 1
+    late: int = 1
+
+    def constant(self, slow: float = 1.0, wide: float = 1.0) -> float:
+        """C."""
+        one = slow * self.stability / self.x + wide * self.gain * self.x
+        return math.sqrt(self.parts) * one
+
+    def burst(self, wide: float = 1.0) -> float:
+        """The price of a round's full bound, which every part has in its S when a round opens."""
+        return self.parts * self.gain * self.x * wide if self.parts > 1 else 0.0
 
 
 class Player(ABC):
@@ -56,27 +103,35 @@ class Player(ABC):
 
     Its regret against the costs is at most C·sqrt(max S) with C = stability/x + gain·x, where x is
     the noise (or temperature) in units of sqrt(S). The two constants are its own; bounds are
-    computed from them.
+    computed from them. A player with several scales says in :meth:`terms` what they add up to.
 
     A subclass is registered under its ``name`` (:data:`likewise.registry.PLAYERS`), and remembers
     nothing: a round's policy is a function of ``frozen`` alone, and its draws of the purpose and
     the batch too (:class:`~likewise.randomness.Stream`), so that a decision can be taken again.
     ``exact`` says that :meth:`estimates` is the policy itself, without draws.
-    ``share_of_best_x`` times the bound's best x is its default x; ``share_estimated`` is the same
-    for exact players with one-sided labels. ``likewise.testing.check_player`` checks all of that,
-    the regret included.
+    ``likewise.testing.check_player`` checks all of that, the regret included.
+
+    A player with several scales says how many in :meth:`scales`, and in :meth:`places` which of
+    them a cost on a point counts for: each has an S of its own. A player that is a mixture of
+    experts says how many in :meth:`experts`; their scores are kept with every decision, and what
+    they have cost by them is ``frozen.incurred``.
     """
 
     name: str
     exact: bool
-    # Less noise than the bound's best learns faster; chosen by `likewise tune`, see docs. The
-    # second is for players that know J: their estimates have squares that are bounded, not ranges.
-    share_of_best_x: float
-    share_estimated: float
 
     @classmethod
-    def make(cls, engine: str) -> Player:  # noqa: ARG003
-        """A player by its name alone; ``engine`` is for those who make draws."""
+    def make(cls, engine: str, *, per_part: bool = False) -> Player:  # noqa: ARG003
+        """A player by its name alone.
+
+        ``engine`` is for those who make draws; ``per_part`` asks for a scale for each part of a
+        product class.
+        """
+        if per_part:
+            raise ParameterError(
+                "scales", f"must be shared for the player {cls.name}", "per-part",
+                "context-ftpl and exponential-weights can have one for every part.",
+            )  # fmt: skip
         return cls()
 
     @abstractmethod
@@ -86,6 +141,17 @@ class Player(ABC):
     @abstractmethod
     def gain(self, hypotheses: HypothesisClass) -> float:
         """The price of randomising the policy: the bound's factor of x."""
+
+    def terms(
+        self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
+    ) -> tuple[Term, ...]:
+        """The parts of its regret bound, which add up."""
+        stability = self.stability(hypotheses, estimated=estimated)
+        return (Term(stability, self.gain(hypotheses), x, late=2 if self.exact else 1),)
+
+    @abstractmethod
+    def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
+        """The x that was found to work well; ``estimated`` where J is exact and has no bound."""
 
     @abstractmethod
     def estimates(
@@ -120,16 +186,27 @@ class Player(ABC):
         """The predictions of one more draw h ~ π^t on the points."""
 
     @abstractmethod
-    def calls(self, draws: int) -> int:
+    def calls(self, hypotheses: HypothesisClass, draws: int) -> int:
         """How many oracle calls a batch takes."""
+
+    def scales(self, hypotheses: HypothesisClass) -> int:  # noqa: ARG002
+        """How many scales it has."""
+        return 1
+
+    def places(self, hypotheses: HypothesisClass, points: Points) -> IntArray:  # noqa: ARG002
+        """The scales that a cost on each point counts for, shape (points, some)."""
+        return np.zeros((len(points), 1), dtype=np.int64)
+
+    def experts(self, hypotheses: HypothesisClass) -> int:  # noqa: ARG002
+        """How many experts it has whose costs are kept; 0 for a player that is none of others."""
+        return 0
+
+    def scale_factors(self, hypotheses: HypothesisClass, x: float) -> FloatArray:
+        """Each scale in units of its sqrt(S), where the schedule or the default says x."""
+        return np.full(self.scales(hypotheses), x)
 
     def best_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """The x that makes C smallest: sqrt(stability/gain); 1 where there is nothing to choose."""
         gain = self.gain(hypotheses)
         stability = self.stability(hypotheses, estimated=estimated)
         return math.sqrt(stability / gain) if gain > 0 else 1.0
-
-    def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
-        """The x that was found to work well: a fixed share of the bound's best."""
-        share = self.share_estimated if estimated else self.share_of_best_x
-        return share * self.best_x(hypotheses, estimated=estimated)

@@ -11,47 +11,76 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.fixed_point import ONE
+from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.hypotheses.weights import score
-from likewise.learning.primal.base import Estimates, Frozen, Player
-from likewise.oracles import ENGINES, Oracle
-from likewise.randomness import Noise, Purpose, Stream
+from likewise.learning.primal.base import Estimates, Frozen, Player, Term
+from likewise.learning.primal.draws import Perturbed, first_approvals
+from likewise.oracles import ENGINES
+from likewise.randomness import Purpose, Stream
 from likewise.validation import choice
 
 __all__ = ["ContextFTPL"]
 
-# Only the paper's own constants ask for more noise than that.
-LARGEST_SCALE_BITS = 33
+# Less noise than the bound's best learns faster; see docs/defaults.md. Every part of a class of
+# cells has noise of its own in units of its own sqrt(S), and then one number serves all sizes.
+SHARE, X_PER_PART = 0.1, 0.3
 
 
 @dataclass(frozen=True)
 class ContextFTPL(Player):
     """h = argmin_h Σ_tau f_tau(h) + Σ_q noise_q·h(q), for classes that only an oracle can search.
 
-    Regret (Theorem A): Σ s·B_t²/(2·sigma_t) + A·sigma_T, hence stability s and gain A.
+    Regret (Theorem A): Σ s·B_t²/(2·sigma_t) + A·sigma_T, hence stability s and gain A. For cells,
+    where every point is one of Q, the stability is 1 (Theorem A for cells). With ``per_part`` each
+    part of a product class has a noise scale of its own (Theorem A for products).
     """
 
     engine: str = "compiled"
+    per_part: bool = False
     name = "context-ftpl"
     exact = False
-    share_of_best_x = 0.1
 
     def __post_init__(self) -> None:
         choice("engine", self.engine, ENGINES, "They all agree.")
 
     @classmethod
-    def make(cls, engine: str) -> ContextFTPL:
+    def make(cls, engine: str, *, per_part: bool = False) -> ContextFTPL:
         """With the engine that makes its draws."""
-        return cls(engine)
+        return cls(engine, per_part)
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
-        """s, the size of the separating set."""
-        return float(hypotheses.separators)
+        """s, the size of the separating set; 1 where every point is one of it."""
+        return 1.0 if hypotheses.cellular else float(hypotheses.separators)
 
     def gain(self, hypotheses: HypothesisClass) -> float:
         """A = E max_h Σ_q z_q·h(q)."""
         return hypotheses.noise_gain
+
+    def terms(
+        self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
+    ) -> tuple[Term, ...]:
+        """One scale, or one for every part, of which each has its share of the noise."""
+        parts = self.scales(hypotheses)
+        stability = self.stability(hypotheses, estimated=estimated)
+        return (Term(stability, self.gain(hypotheses) / parts, x, parts),)
+
+    def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
+        """A share of sqrt(s/A), the best x where nothing is known of the class but its Q."""
+        if self.per_part and hypotheses.cellular:
+            return X_PER_PART
+        gain = hypotheses.noise_gain
+        return SHARE * math.sqrt(hypotheses.separators / gain) if gain > 0 else SHARE
+
+    def scales(self, hypotheses: HypothesisClass) -> int:
+        """One, or one for every part."""
+        return hypotheses.parts if self.per_part else 1
+
+    def places(self, hypotheses: HypothesisClass, points: Points) -> IntArray:
+        """The part that each point is in."""
+        if not self.per_part:
+            return super().places(hypotheses, points)
+        return hypotheses.part_of(points)[:, None]
 
     def estimates(
         self,
@@ -65,39 +94,24 @@ class ContextFTPL(Player):
         cap: int = 1,
     ) -> Estimates:
         """The share of draws that approve, and which is the first; every batch has its own."""
-        approved = self._approvals(hypotheses, frozen, points, purpose, batch * draws, draws)
+        stream = Stream(frozen.seed, purpose, frozen.number)
+        approved = self._law(hypotheses, frozen).approvals(
+            points, stream, first_draw=batch * draws, draws=draws
+        )
         counts = approved.sum(axis=0, dtype=np.int64)
-        # A row of approvals at the cap: J = cap where no draw before it approves.
-        tried = approved[:cap].astype(bool)
-        tried[-1] = True
-        first = tried.argmax(axis=0) + 1
-        return Estimates([score(int(n), draws) for n in counts], [int(j) * ONE for j in first])
+        return Estimates([score(int(n), draws) for n in counts], first_approvals(approved[:cap]))
 
     def decide(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
     ) -> Bits:
         """One extra draw, which none of the scores has seen."""
-        decided = self._approvals(hypotheses, frozen, points, Purpose.DECIDE, batch, 1)
-        return np.asarray(decided[0])
+        stream = Stream(frozen.seed, Purpose.DECIDE, frozen.number)
+        law = self._law(hypotheses, frozen)
+        return np.asarray(law.approvals(points, stream, first_draw=batch, draws=1)[0])
 
-    def calls(self, draws: int) -> int:
+    def calls(self, hypotheses: HypothesisClass, draws: int) -> int:  # noqa: ARG002
         """The draws for the scores, and the one that decides."""
         return draws + 1
 
-    def _approvals(
-        self,
-        hypotheses: HypothesisClass,
-        frozen: Frozen,
-        points: Points,
-        purpose: Purpose,
-        first_draw: int,
-        draws: int,
-    ) -> Bits:
-        # Beside noise this large the last bits of a cost do not matter, and integers have to
-        # stay below 2^63: so both are put on a coarser grid.
-        shift = max(0, math.frexp(frozen.scale * frozen.copies)[1] - LARGEST_SCALE_BITS)
-        stream = Stream(frozen.seed, purpose, frozen.number)
-        noise = Noise(stream, math.ldexp(frozen.scale, -shift), frozen.copies)
-        oracle = Oracle(hypotheses, self.engine)
-        costs = frozen.costs >> shift
-        return oracle.approvals(costs, noise, points, draws=draws, first_draw=first_draw)
+    def _law(self, hypotheses: HypothesisClass, frozen: Frozen) -> Perturbed:
+        return Perturbed(hypotheses, frozen.costs, frozen.scales, frozen.copies, self.engine)

@@ -1,14 +1,16 @@
-"""Exponential weights: π^t(h) ∝ exp(−cost(h)/temperature), computed exactly, no draws needed."""
+"""Exponential weights: π^t(h) ∝ prior(h)·exp(−cost(h)/temperature), exactly, without draws."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from likewise.errors import HypothesisError
-from likewise.fixed_point import ONE
-from likewise.hypotheses import Bits, ExactWeights, HypothesisClass, Points
+from likewise.errors import HypothesisError, ParameterError
+from likewise.fixed_point import ONE, IntArray
+from likewise.hypotheses import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
+from likewise.hypotheses.priors import FLAT
 from likewise.hypotheses.weights import score
-from likewise.learning.primal.base import Estimates, Frozen, Player
+from likewise.learning.primal.base import Estimates, Frozen, Player, Term
 from likewise.randomness import Purpose, Stream
 
 __all__ = ["ExponentialWeights"]
@@ -17,27 +19,72 @@ __all__ = ["ExponentialWeights"]
 # rounds, and J is cut off there.
 LARGEST_INVERSE = ONE << 20
 
+# Chosen on the choosing worlds, see docs/defaults.md: with a prior from coarse to fine one number
+# serves classes of any size. The second is for labels that are one-sided, whose S is another.
+X, X_ESTIMATED = 0.25, 0.125
+# With a flat prior, shares of the bound's best x.
+SHARE, SHARE_ESTIMATED = 2.0, 0.7
+
 
 @dataclass(frozen=True)
 class ExponentialWeights(Player):
-    """For classes that can be listed, or whose weights factorise (a threshold for each segment).
+    """For classes that can be listed, or whose weights factorise (a rule for each segment).
 
-    Regret (Hedge with a rate that never rises): Σ B_t²/(8·tau_t) + tau_T·log|H| for temperatures
-    tau_t = x·sqrt(max S), hence stability 1/4 and gain log|H|.
+    Regret to h (Hedge with a rate that never rises): Σ B_t²/(8·tau_t) + tau_T·ln(1/prior(h)) for
+    temperatures tau_t = x·sqrt(max S), hence stability 1/4 and gain max_h ln(1/prior(h)).
+
+    With ``per_part`` every part of a product class has a temperature of its own; the prior has to
+    be flat, since any other one couples the parts.
     """
 
+    per_part: bool = False
     name = "exponential-weights"
     exact = True
-    share_of_best_x = 2.0
-    share_estimated = 0.7
+
+    @classmethod
+    def make(cls, engine: str, *, per_part: bool = False) -> ExponentialWeights:  # noqa: ARG003
+        """No draws are made, so no engine is needed."""
+        return cls(per_part)
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """1/4, since Σ B_t²/sqrt(S_t) ≤ 2·sqrt(S_T); 1/2 for estimated costs (Theorem C')."""
         return 0.5 if estimated else 0.25
 
     def gain(self, hypotheses: HypothesisClass) -> float:
-        """log|H|."""
-        return hypotheses.log_size
+        """max_h ln(1/prior(h))."""
+        return self._class(hypotheses).log_inverse_prior
+
+    def terms(
+        self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
+    ) -> tuple[Term, ...]:
+        """One temperature, or one for every part, of which each has its share of log|H|."""
+        parts = self.scales(hypotheses)
+        stability = self.stability(hypotheses, estimated=estimated)
+        return (Term(stability, self.gain(hypotheses) / parts, x, parts, late=2),)
+
+    def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
+        """One number from coarse to fine; with a flat prior, a share of the bound's best."""
+        if self._class(hypotheses).prior != FLAT:
+            return X_ESTIMATED if estimated else X
+        share = SHARE_ESTIMATED if estimated else SHARE
+        # The best x of a part is that of its own share of the gain.
+        root = math.sqrt(self.scales(hypotheses))
+        return share * root * self.best_x(hypotheses, estimated=estimated)
+
+    def scales(self, hypotheses: HypothesisClass) -> int:
+        """One, or one for every part."""
+        if self.per_part and self._class(hypotheses).prior != FLAT:
+            raise ParameterError(
+                "scales", "must be shared where the prior is not flat", "per-part",
+                "Such a prior couples the parts; take with_prior('flat').",
+            )  # fmt: skip
+        return hypotheses.parts if self.per_part else 1
+
+    def places(self, hypotheses: HypothesisClass, points: Points) -> IntArray:
+        """The part that each point is in."""
+        if not self.per_part:
+            return super().places(hypotheses, points)
+        return hypotheses.part_of(points)[:, None]
 
     def estimates(
         self,
@@ -51,7 +98,7 @@ class ExponentialWeights(Player):
         cap: int = 1,  # noqa: ARG002
     ) -> Estimates:
         """π^t itself and one over it, rounded to units; no draws, and nothing to cap."""
-        weights = self._class(hypotheses).approval(frozen.costs, frozen.scale * ONE, points)
+        weights = self._policy(hypotheses, frozen).approval(points)
         return Estimates(
             [score(weight, total) for weight, total in weights],
             [_inverse(weight, total) for weight, total in weights],
@@ -62,19 +109,30 @@ class ExponentialWeights(Player):
     ) -> Bits:
         """One draw h ~ π^t."""
         stream = Stream(frozen.seed, Purpose.DECIDE, frozen.number)
-        exact = self._class(hypotheses)
-        return exact.draw(frozen.costs, frozen.scale * ONE, points, stream, batch)
+        return self._policy(hypotheses, frozen).draw(points, stream, batch)
 
-    def calls(self, draws: int) -> int:  # noqa: ARG002
+    def calls(self, hypotheses: HypothesisClass, draws: int) -> int:  # noqa: ARG002
         """None."""
         return 0
+
+    def _policy(self, hypotheses: HypothesisClass, frozen: Frozen) -> GibbsPolicy:
+        """The weights of a round, which are the same for its scores and its decisions."""
+        known = frozen.__dict__.get("_policy")
+        if known is None or known[0] is not hypotheses:
+            exact = self._class(hypotheses)
+            temperature = frozen.scales * ONE if self.per_part else frozen.scale * ONE
+            known = (hypotheses, exact.weigh(frozen.costs, temperature))
+            # A note on the frozen value, not a part of it: neither compared nor saved.
+            frozen.__dict__["_policy"] = known
+        policy: GibbsPolicy = known[1]
+        return policy
 
     @staticmethod
     def _class(hypotheses: HypothesisClass) -> ExactWeights:
         if not isinstance(hypotheses, ExactWeights):
             raise HypothesisError(
-                f"{type(hypotheses).__name__} has no exact weights. Use ContextFTPL, which only "
-                f"needs its oracle."
+                f"{type(hypotheses).__name__} has no exact weights. Use nested-ftpl or "
+                f"context-ftpl, which only need its oracle."
             )
         return hypotheses
 

@@ -8,7 +8,10 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
+
 from likewise.errors import ParameterError
+from likewise.fixed_point import FloatArray
 from likewise.learning.margins import Margins
 from likewise.validation import members, real
 
@@ -88,8 +91,13 @@ class Schedule(ABC):
         """M, the most draws by which a chance of approval is estimated in round t."""
 
     @abstractmethod
-    def scale(self, peak: float, k: int, separators: int, default_x: float) -> float:
+    def scale(self, peak: float, k: int, separators: int, x: float) -> float:
         """The noise scale sigma_t (or the temperature); ``peak`` is max_tau S_tau."""
+
+    def scales(self, peaks: FloatArray, k: int, separators: int, xs: FloatArray) -> FloatArray:
+        """The scales of a player with several."""
+        pairs = zip(peaks.tolist(), xs.tolist(), strict=True)
+        return np.array([self.scale(peak, k, separators, x) for peak, x in pairs])
 
     @abstractmethod
     def spec(self) -> dict[str, Any]:

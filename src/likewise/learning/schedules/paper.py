@@ -104,7 +104,7 @@ class Paper(Schedule):
         """Nothing has to be estimated."""
         return 1
 
-    def scale(self, peak: float, k: int, separators: int, default_x: float) -> float:  # noqa: ARG002
+    def scale(self, peak: float, k: int, separators: int, x: float) -> float:  # noqa: ARG002
         """1/omega = 32·k·s/mu."""
         return 32.0 * k * separators / self.mu(1) / self.noise_divisor
 
@@ -145,7 +145,7 @@ class PaperOneSided(Paper):
         """M = ceil(16k/(mu·e))."""
         return math.ceil(16.0 * k / (self.mu(1) * math.e))
 
-    def scale(self, peak: float, k: int, separators: int, default_x: float) -> float:  # noqa: ARG002
+    def scale(self, peak: float, k: int, separators: int, x: float) -> float:  # noqa: ARG002
         """1/omega = 512·s·k⁴/(mu²·e)."""
         mu = self.mu(1)
         constants = float(self.omega_constant * separators * k * k * k * k)

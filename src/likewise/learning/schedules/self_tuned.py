@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import Any, Literal
 
+import numpy as np
+
 from likewise.errors import ParameterError
+from likewise.fixed_point import FloatArray
 from likewise.learning.margins import Margins
 from likewise.learning.schedules.base import (
     Schedule,
@@ -16,7 +20,7 @@ from likewise.learning.schedules.base import (
     probability,
 )
 from likewise.portable_math import log
-from likewise.validation import integer, optional_real
+from likewise.validation import flag, integer, optional_real
 
 __all__ = ["SelfTuned"]
 
@@ -24,7 +28,6 @@ __all__ = ["SelfTuned"]
 LARGEST_ETA = 64
 # Less than this is no noise at all, and divisions by it would not be numbers.
 SMALLEST_X = 1e-100
-LATEST = 10**9
 
 
 @dataclass(frozen=True)
@@ -32,28 +35,29 @@ class SelfTuned(Schedule):
     """No horizon: mu_t = t^{-1/2}, sigma_t = x·sqrt(max_tau S_tau), R_t from r alone.
 
     S_t = (eta + 2·lam_t)² + Σ_{tau<t} B_tau², where B_tau is the sum of round tau's absolute costs.
-    With one-sided labels, M_t = ceil(t^{1/3}), and (2·M_t − 1)·eta in place of eta.
+    With one-sided labels, M_t = ceil(t^{1/3}), and (2·M_t − 1)·eta in place of eta. Where feedback
+    is late, what open rounds may still cost is counted too, and the more rounds wait for their
+    audit the more slowly the policy moves: it observes how late feedback is, and need not be told.
 
     Parameters
     ----------
-    eta: weight of the error against fairness. *The* knob: smaller means fewer violations and
-        reports, and more errors.
-    x: noise (temperature) in units of sqrt(S); without one, the player's default, which is a
-        share of the value that makes its regret bound smallest.
-    kappa: the panel is asked at alpha − kappa; eps/2 unless given.
+    eta: weight of the error against fairness: smaller means fewer violations and reports, and
+        more errors.
+    x: noise (temperature) in units of sqrt(S); without one, the player's default.
+    kappa: the panel is asked at alpha − kappa; 0.3·eps unless given. The knob for the auditors'
+        time: smaller means fewer reports, and more violations that none announced.
     r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws, as long
         as it is at most kappa, and enters the bound.
     delta: probability that some estimate is worse than that, ever.
-    late_by: how many rounds late feedback is expected to be. With full information the default x
-        is then sqrt(1 + late_by/16) times as large: a policy that moves slowly waits for news.
+    counts_outstanding: S counts what is outstanding; without it, only what has come.
     """
 
-    eta: float = 0.25
+    eta: float = 1 / 32
     x: float | None = None
     kappa: float | None = None
     r: float | None = None
     delta: float = 0.05
-    late_by: int = 0
+    counts_outstanding: bool = True
     feedback = ("full", "one-sided")
 
     def __post_init__(self) -> None:
@@ -61,8 +65,8 @@ class SelfTuned(Schedule):
         plain: dict[str, Any] = {
             "eta": positive("eta", self.eta, why),
             "delta": probability("delta", self.delta),
-            "late_by": integer("late_by", self.late_by, 0, LATEST, "0 means: all comes at once."),
-            "kappa": optional_real("kappa", self.kappa, "Leave it out for eps/2."),
+            "counts_outstanding": flag("counts_outstanding", self.counts_outstanding, "Say which."),
+            "kappa": optional_real("kappa", self.kappa, "Leave it out for 0.3·eps."),
             "r": optional_real("r", self.r, "Leave it out for 0.4·eps."),
         }
         if plain["eta"] > LARGEST_ETA:
@@ -82,8 +86,8 @@ class SelfTuned(Schedule):
         return "per-point"
 
     def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:
-        """kappa = eps/2 and r = 0.4·eps (0.8·beta where that is less) unless given."""
-        kappa = eps / 2 if self.kappa is None else self.kappa
+        """kappa = 0.3·eps and r = 0.4·eps (0.8·beta where that is less) unless given."""
+        kappa = 0.3 * eps if self.kappa is None else self.kappa
         asked = min(0.4 * eps, 0.8 * (eps - kappa)) if self.r is None else self.r
         margins = Margins(alpha, eps, kappa, asked)
         if exact:
@@ -122,9 +126,26 @@ class SelfTuned(Schedule):
         """
         return next(m for m in count(1) if m * m * m >= t)
 
-    def scale(self, peak: float, k: int, separators: int, default_x: float) -> float:  # noqa: ARG002
+    def scale(self, peak: float, k: int, separators: int, x: float) -> float:  # noqa: ARG002
         """x·sqrt(max S)."""
-        return (default_x if self.x is None else self.x) * math.sqrt(peak)
+        return x * math.sqrt(peak)
+
+    def scales(self, peaks: FloatArray, k: int, separators: int, xs: FloatArray) -> FloatArray:  # noqa: ARG002
+        """x·sqrt(max S), all at once."""
+        return xs * np.sqrt(peaks)
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> SelfTuned:
+        """Read the schedule from its JSON; what is left out has its default.
+
+        Until November 2026 it was told how late feedback would be (``late_by``), which its x had
+        taken into account when it was written, and did not count what was outstanding.
+        """
+        given = dict(spec)
+        if "late_by" in given:
+            integer("late_by", given.pop("late_by"), 0, None, "It counts rounds.")
+            given.setdefault("counts_outstanding", False)
+        return super().from_spec(given)
 
     def spec(self) -> dict[str, Any]:
         """The parameters, by name."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from likewise.errors import LikewiseError
 from likewise.service.anchoring.targets import AnchorTarget, Fixed
@@ -34,6 +34,7 @@ class Anchoring:
 
     targets: Sequence[AnchorTarget]
     minutes: float
+    _quiet: dict[tuple[str, str], int] = field(default_factory=dict, repr=False, compare=False)
 
     def due(self, governance: Governance, target: AnchorTarget, at: str) -> bool:
         """Tell if a docket has grown since it was fixed there, and it is time.
@@ -68,6 +69,10 @@ class Anchoring:
 
     async def _look(self, workers: Workers, name: str, target: AnchorTarget) -> None:
         try:
+            # A docket that has not grown since the last look is not opened for this.
+            head = await asyncio.to_thread(workers.store.head, name)
+            if self._quiet.get((name, target.name)) == head.seq:
+                return
             receipt = await workers.run(name, lambda w: self._asked(w.docket, target))
             if receipt is None:
                 return
@@ -82,8 +87,13 @@ class Anchoring:
             LOG.exception("An anchor failed; it is tried again.", extra={"said": {"docket": name}})
 
     def _asked(self, docket: Docket, target: AnchorTarget) -> Receipt | None:
-        due = self.due(docket.projection.governance, target, now())
-        return docket.receipt() if due else None
+        governance = docket.projection.governance
+        if self.due(governance, target, now()):
+            return docket.receipt()
+        known = governance.anchors.get(target.name, AnchorState())
+        if governance.busy <= known.seq:
+            self._quiet[docket.name, target.name] = docket.projection.head.seq
+        return None
 
 
 def anchor(docket: Docket, target: AnchorTarget) -> Fixed:

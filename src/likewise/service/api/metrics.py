@@ -5,19 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import accumulate
 
-import numpy as np
-
-from likewise.auditing import (
-    Consistency,
-    MemberObjections,
-    Objections,
-    agreement,
-    as_rule,
-    consistency,
-    decisive,
-)
+from likewise.auditing import Consistency
 from likewise.fixed_point import from_units
 from likewise.service.api.review_responses import (
     AgreementResponse,
@@ -30,13 +19,14 @@ from likewise.service.api.review_responses import (
 from likewise.service.api.serializers import receipt_response
 from likewise.service.clock import seconds_between
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.projection import Projection
-from likewise.service.dockets.round import Round
+from likewise.service.dockets.views.figures import RoundFigures
+from likewise.service.dockets.views.projection import Projection
+from likewise.service.dockets.views.series import Curves
+from likewise.service.dockets.views.tallies import WINDOW, summed
 from likewise.service.dockets.worker import Worker
 
 __all__ = ["measured", "thinned"]
 
-WINDOW = 1000
 POINTS = 400
 LARGEST = 10
 
@@ -58,7 +48,7 @@ def measured(worker: Worker, *, with_panel: bool) -> MetricsResponse:
     They are counted when the ledger has grown. What becomes older by itself is told anew.
     """
     docket = worker.docket
-    found, moment = worker.kept("metrics", lambda: _counted(docket)), docket.clock()
+    found, moment = worker.kept("metrics", lambda: _counted(docket)), docket.moment()
     opened = [round_.opened for round_ in docket.projection.open_rounds()]
     oldest = seconds_between(min(opened), moment) if opened else None
     found = replace(found, at=moment, oldest_open_seconds=oldest)
@@ -69,9 +59,9 @@ def measured(worker: Worker, *, with_panel: bool) -> MetricsResponse:
 
 def _counted(docket: Docket) -> MetricsResponse:
     projection, state = docket.projection, docket.state
-    counts, rounds = projection.counts, list(projection.history())
-    labels, recent = counts["labels"], rounds[-WINDOW:]
-    again = _consistency(projection)
+    counts, labels = projection.counts, projection.counts["labels"]
+    recent = projection.tallies.latest(projection.opened)
+    again = projection.tallies.consistency
     opened = projection.open_rounds()
     return MetricsResponse(
         docket=docket.name,
@@ -94,54 +84,20 @@ def _counted(docket: Docket) -> MetricsResponse:
         sensitivity=from_units(projection.settings.sensitivity),
         window=WINDOW,
         largest_gaps=_largest(recent),
-        agreement=_agreement(recent),
-        consistency=_pooled(one for some in again.values() for one in some),
+        agreement=AgreementResponse(**vars(summed(recent).agreement)),
+        consistency=_pooled(again.values()),
         members=_members(projection, recent, again),
-        series=_series(docket, rounds),
+        series=_series(projection.curves),
         recorded=projection.at,
         receipt=receipt_response(docket.receipt()),
     )
 
 
-def _largest(rounds: Iterable[Round]) -> list[Gap]:
+def _largest(rounds: Iterable[RoundFigures]) -> list[Gap]:
     """The largest gap of each of the rounds in which they were largest."""
-    worst = sorted(rounds, key=lambda r: (-r.largest_gap, -r.number))[:LARGEST]
-    tops = [(round_.id, pairs[0]) for round_ in worst if (pairs := round_.reportable())]
-    return [Gap(name, over, under, from_units(gap)) for name, (over, under, gap) in tops]
-
-
-def _shown(round_: Round) -> list[tuple[str, str]]:
-    return [(over, under) for over, under, _ in round_.reportable()]
-
-
-def _agreement(rounds: Iterable[Round]) -> AgreementResponse:
-    """Among the members who had to name all of their pairs: whoever has a veto may stop at one."""
-    judged = []
-    for round_ in rounds:
-        if round_.outcome in ("report", "quiet"):
-            spoken = round_.spoken()
-            veto = _veto(round_.rule, tuple(spoken.members))
-            rest = {m: said for m, said in spoken.members.items() if m not in veto}
-            if len(rest) > 1:
-                judged.append((Objections(spoken.people, rest), _shown(round_)))
-    return AgreementResponse(**vars(agreement(judged)))
-
-
-def _veto(rule: str, members: tuple[str, ...]) -> set[str]:
-    alone = as_rule(rule).fires(np.eye(len(members), dtype=np.bool_), members)
-    return {member for member, fires in zip(members, alone.tolist(), strict=True) if fires}
-
-
-def _consistency(projection: Projection) -> dict[str, list[Consistency]]:
-    """Every round that a member has judged twice."""
-    again: dict[str, list[Consistency]] = {}
-    for (member, name), repeat in projection.repeats.items():
-        if repeat.done:
-            round_ = projection.round(name)
-            first = MemberObjections(pairs=round_.objections.get(member, {}))
-            now = MemberObjections(pairs=repeat.said)
-            again.setdefault(member, []).append(consistency(first, now, _shown(round_)))
-    return again
+    gaps = [(one.gap, one) for one in rounds if one.gap is not None]
+    worst = sorted(gaps, key=lambda found: (-found[0][2], -found[1].number))[:LARGEST]
+    return [Gap(one.id, over, under, from_units(gap)) for (over, under, gap), one in worst]
 
 
 def _pooled(several: Iterable[Consistency]) -> ConsistencyResponse:
@@ -151,18 +107,17 @@ def _pooled(several: Iterable[Consistency]) -> ConsistencyResponse:
 
 
 def _members(
-    projection: Projection, rounds: Sequence[Round], again: dict[str, list[Consistency]]
+    projection: Projection, rounds: Sequence[RoundFigures], again: dict[str, Consistency]
 ) -> list[MemberMetrics]:
     seats: Counter[tuple[str, str]] = Counter()
     objections: Counter[str] = Counter()
     decided: Counter[str] = Counter()
-    for round_ in rounds:
-        seats.update(round_.seats.items())
-        objections.update({m: len(said) for m, said in round_.objections.items()})
-        for pair in round_.pairs:
-            decided.update(decisive(round_.rule, round_.spoken(), pair))
+    for one in rounds:
+        seats.update(one.seats.items())
+        objections.update(one.objections)
+        decided.update(one.decisive)
     names = dict.fromkeys([*projection.members, *(member for member, _ in seats), *again])
-    pooled = {name: _pooled(again.get(name, [])) for name in names}
+    pooled = {name: _pooled([again.get(name, Consistency())]) for name in names}
     return [
         MemberMetrics(
             member=name,
@@ -179,23 +134,14 @@ def _members(
     ]
 
 
-def _series(docket: Docket, rounds: Sequence[Round]) -> Series:
-    reports = list(accumulate(round_.outcome == "report" for round_ in rounds))
-    labels = list(accumulate(len(round_.labels) for round_ in rounds))
-    missed = list(accumulate(_missed(round_) for round_ in rounds))
-    places = thinned(len(rounds), POINTS)
+def _series(curves: Curves) -> Series:
+    points = list(curves.points())
+    chosen = [points[place] for place in thinned(len(points), POINTS)]
     return Series(
-        number=[rounds[i].number for i in places],
-        opened=[rounds[i].opened for i in places],
-        reports=[int(reports[i]) for i in places],
-        error=[missed[i] / labels[i] if labels[i] else None for i in places],
-        largest_gap=[from_units(rounds[i].largest_gap) for i in places],
-        lam=[docket.lams.get(rounds[i].id, 0.0) for i in places],
-    )
-
-
-def _missed(round_: Round) -> int:
-    """Decisions that the known labels contradict."""
-    return sum(
-        round_.decisions[person].approved != bool(label) for person, label in round_.labels.items()
+        number=[one.number for one in chosen],
+        opened=[one.opened for one in chosen],
+        reports=[one.reports for one in chosen],
+        error=[one.missed / one.labels if one.labels else None for one in chosen],
+        largest_gap=[from_units(one.gap) for one in chosen],
+        lam=[one.lam for one in chosen],
     )

@@ -91,6 +91,7 @@ class DocketBody(Body):
     repeat_share: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)] = (
         DocketSpec.repeat_share
     )
+    repeat_window: Annotated[int, Field(ge=1, le=10**6)] | None = DocketSpec.repeat_window
 
 
 class PersonBody(Body):

@@ -16,7 +16,7 @@ from likewise.service.api.review_responses import (
 )
 from likewise.service.api.serializers import reason_words, receipt_response
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews import Review, ReviewBoard
+from likewise.service.dockets.reviews.board import Review, ReviewBoard
 from likewise.service.ledger.payloads import features_of
 
 __all__ = ["review_list", "review_response"]
@@ -26,11 +26,9 @@ def review_list(
     board: ReviewBoard, member: str, statuses: tuple[str, ...], limit: int
 ) -> ReviewList:
     """A member's reviews of some statuses, the oldest first; if they have ended, the latest."""
-    found = [review for review in board.of(member) if review.status in statuses]
-    if "asked" not in statuses and "waiting" not in statuses:
-        found.reverse()
+    found = board.listed(member, statuses, limit)
     receipt = receipt_response(board.docket.receipt())
-    return ReviewList([_summary(review) for review in found[:limit]], receipt)
+    return ReviewList([_summary(review) for review in found], receipt)
 
 
 def _summary(review: Review) -> ReviewSummary:

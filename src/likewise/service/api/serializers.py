@@ -23,8 +23,8 @@ from likewise.service.api.responses import (
 )
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.learner import awaited
-from likewise.service.dockets.round import Round
 from likewise.service.dockets.spec import OF_THEN
+from likewise.service.dockets.views.round import Round
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.store import Store

@@ -2,35 +2,38 @@
 
 Every command takes the docket's turn in the database, catches up with what other processes wrote,
 checks itself against the projection and the fold, adds its records, and gives back a receipt. A
-command that is refused leaves no trace.
+command that is refused leaves no trace. Commands of a group share one transaction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from likewise.errors import LikewiseError
-from likewise.service.clock import Clock, now
-from likewise.service.dockets.learner import (
-    State,
-    advance,
-    digests_needed,
-    start,
-    surrogates_in,
-)
+from likewise.service.clock import Clock, LedgerClock, now
+from likewise.service.dockets.learner import State, advance, digests_needed, start, surrogates_in
 from likewise.service.dockets.locks import FairLock
-from likewise.service.dockets.projection import Projection
+from likewise.service.dockets.reviews.lottery import ReviewKey
+from likewise.service.dockets.reviews.seating import Seating
+from likewise.service.dockets.snapshots import EVERY, restore, write_snapshot
 from likewise.service.dockets.unit_of_work import UnitOfWork
+from likewise.service.dockets.views.projection import Projection
+from likewise.service.dockets.views.stored import StoredArchive
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.bodies import Body, PeopleArrived, read_body
+from likewise.service.ledger.bodies import Body, RoundSealed, read_body
+from likewise.service.ledger.listings import is_listed
 from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import LedgerBroken, Receipt, chained
+from likewise.service.ledger.records import Head, LedgerBroken, Receipt, Record, chained
 from likewise.service.ledger.store import Store
-from likewise.service.ledger.transaction import LedgerView
+from likewise.service.ledger.transaction import Stage, Transaction
+from likewise.service.ledger.view import LedgerView
 from likewise.service.settings import REASON_LIMIT
 
 __all__ = ["Docket"]
+
+# So many records are read at once.
+PAGE = 2000
 
 
 class Docket:
@@ -39,22 +42,30 @@ class Docket:
     def __init__(
         self, store: Store, name: str, clock: Clock = now, reason_limit: int = REASON_LIMIT
     ) -> None:
-        self.store, self.name, self.clock, self.reason_limit = store, name, clock, reason_limit
+        self.store, self.name, self.reason_limit = store, name, reason_limit
+        self._clock = LedgerClock(clock)
         self._turn = FairLock()
-        self._forget()
+        self._view: LedgerView | None = None
+        self._transaction: Transaction | None = None
+        self._group: ExitStack | None = None
         with store.view(name) as view:
             secret = view.secret()
         if secret is None:
             raise ServiceError("no-docket", 404, f"There is no docket {name!r}.")
         self.seed, self.salt = secret
+        store.keys.public()  # there has to be one before anything is written
+        self.archive = StoredArchive(self.looking, lambda: self.projection.settings.sensitivity)
+        self._forget()
         self.refresh()
 
     def _forget(self) -> None:
-        """Begin anew: the next look reads the ledger from its first record."""
-        self.projection = Projection(self.name)
+        """Begin anew: the next look starts from a snapshot, or from the first record."""
+        self.archive.forget()
+        self.projection = Projection(self.name, self.archive)
+        self.seating = Seating(ReviewKey(self.seed, self.salt), self.projection)
         self._state: State | None = None
-        # The multiplier that each round was opened with; the state forgets closed rounds.
-        self.lams: dict[str, float] = {}
+        self._snapshot = 0
+        self._committed = Head()
 
     @property
     def state(self) -> State:
@@ -63,10 +74,34 @@ class Docket:
             self._state = start(self.projection.settings, self.seed)
         return self._state
 
+    @property
+    def clock(self) -> Clock:
+        """The clock of the machine."""
+        return self._clock.clock
+
+    @clock.setter
+    def clock(self, clock: Clock) -> None:
+        self._clock = LedgerClock(clock)
+
+    def moment(self) -> str:
+        """The time, which is never before the ledger's last record."""
+        return self._clock.after(self.projection.at, self.name)
+
+    @property
+    def seconds_ahead(self) -> float:
+        """How far the ledger's time is before the machine's; 0 where all is well."""
+        return self._clock.seconds_ahead(self.projection.at)
+
     def refresh(self) -> Projection:
         """Catch up with what others wrote, without taking the writer's turn."""
-        with self._turn, self.store.view(self.name) as view:
-            self._catch_up(view)
+        with self._turn:
+            if self._transaction is None:
+                with self.looking() as view:
+                    fresh = not self.projection.head.seq and not is_listed(view)
+                    if not fresh:
+                        self._catch_up(view)
+                if fresh:
+                    self._list()
             return self.projection
 
     def receipt(self) -> Receipt:
@@ -75,33 +110,123 @@ class Docket:
 
     def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
         """Personal content, as far as it has not been erased."""
-        with self.store.view(self.name) as view:
+        with self.looking() as view:
             return view.payloads([digest for digest in digests if digest is not None])
+
+    @contextmanager
+    def looking(self) -> Iterator[LedgerView]:
+        """The docket's rows: within the transaction that is under way, or at this moment."""
+        if self._view is not None:
+            yield self._view
+            return
+        with self.store.view(self.name) as view, self._through(view):
+            yield view
+
+    @contextmanager
+    def _through(self, view: LedgerView) -> Iterator[None]:
+        before, self._view = self._view, view
+        try:
+            yield
+        finally:
+            self._view = before
+
+    # ── Writing ──────────────────────────────────────────────────────────────────────────────────
 
     @contextmanager
     def unit_of_work(self) -> Iterator[UnitOfWork]:
         """The docket's turn: what the block adds is recorded as a whole, or not."""
-        with self._turn:
-            public = self.store.keys.public()
-            with self.store.transaction(self.name) as transaction:
-                self._catch_up(transaction)
-                work = UnitOfWork(transaction, self.projection, self.state, self.clock(), public)
-                yield work
-            # Committed: only now does memory follow.
+        with self._turn, ExitStack() as alone:
+            if self._transaction is None:
+                (self._group or alone).enter_context(self._writing())
+            transaction = self._transaction
+            assert transaction is not None  # noqa: S101 - it has just begun
+            stage, public = Stage(transaction), self.store.keys.public()
+            work = UnitOfWork(stage, self.projection, self.state, self.moment(), public)
+            yield work
+            self._accept(transaction, work)
+
+    @contextmanager
+    def group(self) -> Iterator[None]:
+        """Units of work within the block share one transaction, which ends with it.
+
+        Nobody may be told of them before that.
+        """
+        with self._turn, ExitStack() as stack:
+            self._group = stack
             try:
-                for record, body in work.added:
-                    self.projection.take(record, body)
-                    self._note(body, work.state)
-                self._state = work.state
-            except BaseException:
+                yield
+            finally:
+                self._group = None
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A transaction; if it does not commit, memory forgets what it has taken in since."""
+        try:
+            with self.store.transaction(self.name) as transaction, self._through(transaction):
+                self._catch_up(transaction)
+                self._transaction = transaction
+                yield
+                if self.projection.head.seq - self._snapshot >= EVERY:
+                    write_snapshot(transaction, self.projection, self.seating, self.state)
+                    self._snapshot = self.projection.head.seq
+            self._committed = self.projection.head
+        except BaseException:
+            if self.projection.head != self._committed:
                 self._forget()
-                raise
+            raise
+        finally:
+            self._transaction = None
+
+    def _accept(self, transaction: Transaction, work: UnitOfWork) -> None:
+        """All of a command's records, now that none of them can be refused any more."""
+        transaction.accept(work.stage)
+        try:
+            with self.archive.recording(transaction):
+                for record, body in work.added:
+                    self._take(record, body, work.state)
+                    if isinstance(body, RoundSealed) and body.due is not None and body.members:
+                        transaction.look_at(body.due)
+        except LikewiseError as error:
+            # Not a refusal: half of it is in memory. The transaction must not commit.
+            raise RuntimeError(f"A command of {self.name!r} cannot be taken in.") from error
+        self._state = work.state
+        if work.stage.drops_snapshots:
+            self._snapshot = 0
+
+    def _take(self, record: Record, body: Body, state: State) -> None:
+        round_id = getattr(body, "round", None)
+        opened = state.open.get(round_id) if round_id is not None else None
+        round_ = self.projection.take(record, body, state.lam if opened is None else opened.lam)
+        self.seating.take(record, body, round_)
+
+    def settle_due(self) -> None:
+        """Say when somebody has to look at the docket's panels next."""
+        with self.unit_of_work():
+            assert self._transaction is not None  # noqa: S101 - it has just begun
+            dues = [r.due for r in self.projection.open_rounds() if r.outcome is None and r.due]
+            self._transaction.set_due(min(dues, default=None))
+
+    # ── Reading ──────────────────────────────────────────────────────────────────────────────────
+
+    def _list(self) -> None:
+        """List what has ended in a docket of before there were lists: all of it is read once."""
+        with self.store.transaction(self.name) as transaction, self._through(transaction):
+            if not is_listed(transaction):
+                transaction.begin_listing()
+                with self.archive.recording(transaction):
+                    self._catch_up(transaction)
+                for round_ in self.projection.open_rounds():
+                    if round_.outcome is None and round_.due is not None:
+                        transaction.look_at(round_.due)
+                write_snapshot(transaction, self.projection, self.seating, self.state)
 
     def _catch_up(self, view: LedgerView) -> None:
         """Take in what the database has more than memory; it must continue what is known."""
         if view.head == self.projection.head:
             return
         try:
+            if not self.projection.head.seq:
+                self._start(view)
             self._read(view)
         except BaseException:
             # Half a record is worse than none.
@@ -114,28 +239,43 @@ class Docket:
                 f"not have so any more. If a backup was restored, what was acknowledged since is "
                 f"lost.",
             )  # fmt: skip
+        self._committed = self.projection.head
+
+    def _start(self, view: LedgerView) -> None:
+        """Begin from a snapshot, if there is one that fits."""
+        self._state = restore(view, self.projection, self.seating)
+        if self._state is None:
+            self._forget()
+        self._snapshot = self.projection.head.seq
 
     def _read(self, view: LedgerView) -> None:
-        known = self.projection.head
-        records = list(chained(self.name, view.records(known.seq), known))
-        bodies = [read_body(record) for record in records]
-        surrogates = surrogates_in(bodies)
-        found = view.payloads(digests_needed(bodies, surrogates))
-        for digest, payload in found.items():
-            if payload.digest != digest:
-                why = f"the payload {digest[:12]}… beside the ledger was changed."
-                raise LedgerBroken(self.name, records[0].seq, why)
-        contents = {digest: payload.content for digest, payload in found.items()}
-        for record, body in zip(records, bodies, strict=True):
-            self.projection.take(record, body)
-            try:
-                self._state = advance(self.state, body, contents, surrogates)
-            except LikewiseError as error:
-                why = f"the learner refuses it ({error})."
-                raise LedgerBroken(self.name, record.seq, why) from error
-            self._note(body, self._state)
+        erased = view.records_of_kind("erased", self.projection.head.seq)
+        surrogates = surrogates_in(read_body(record) for record in erased)
+        while records := list(self._page(view)):
+            bodies = [read_body(record) for record in records]
+            found = view.payloads(digests_needed(bodies, surrogates))
+            for digest, payload in found.items():
+                if payload.digest != digest:
+                    why = f"the payload {digest[:12]}… beside the ledger was changed."
+                    raise LedgerBroken(self.name, records[0].seq, why)
+            contents = {digest: payload.content for digest, payload in found.items()}
+            for record, body in zip(records, bodies, strict=True):
+                try:
+                    # The state begins with the settings that the first record holds.
+                    before = self.state if self.projection.spec is not None else None
+                    if before is not None:
+                        self._state = advance(before, body, contents, surrogates)
+                except LikewiseError as error:
+                    why = f"the learner refuses it ({error})."
+                    raise LedgerBroken(self.name, record.seq, why) from error
+                self._taken(record, body)
 
-    def _note(self, body: Body, state: State) -> None:
-        """Remember the multiplier that a round was opened with."""
-        if isinstance(body, PeopleArrived) and body.round in state.open:
-            self.lams.setdefault(body.round, state.open[body.round].lam)
+    def _taken(self, record: Record, body: Body) -> None:
+        if self._state is None:
+            self.projection.take(record, body)
+        else:
+            self._take(record, body, self._state)
+
+    def _page(self, view: LedgerView) -> Iterator[Record]:
+        known = self.projection.head
+        return chained(self.name, view.records(known.seq, limit=PAGE), known)

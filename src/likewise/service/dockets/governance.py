@@ -57,6 +57,16 @@ class Governance:
     holds: dict[str, dict[str, Any]] = field(default_factory=dict)
     busy: int = 0
 
+    def to_json(self) -> dict[str, Any]:
+        """All of it by name."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Governance:
+        """Read it back."""
+        anchors = {name: AnchorState(**state) for name, state in data["anchors"].items()}
+        return cls(**{**data, "anchors": anchors})
+
     def take(self, record: Record, body: object) -> None:
         """Take in a record of any kind; those that concern none of this leave no trace."""
         if not isinstance(body, (Anchored, AnchorFailed)):

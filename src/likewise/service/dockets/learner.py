@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from likewise.auditing.panel import panel_name
 from likewise.errors import LikewiseError
@@ -12,6 +11,7 @@ from likewise.events import Arrived, Decided, Event, Person, Sealed
 from likewise.learning import Learner, State, apply, decide, drawn_for_audit
 from likewise.learning.decisions import located, lottery
 from likewise.learning.learner import ALGORITHM
+from likewise.learning.state_files import dump_state, parse_state
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.ledger.bodies import (
     Audited,
@@ -37,7 +37,9 @@ __all__ = [
     "decisions",
     "digests_needed",
     "drawn",
+    "dumped",
     "lottery",
+    "parsed",
     "start",
     "surrogates_in",
 ]
@@ -62,6 +64,16 @@ def advance(
     return state if event is None else apply(state, event)
 
 
+def dumped(state: State) -> str:
+    """A state as text."""
+    return dump_state(state).decode()
+
+
+def parsed(text: str) -> State:
+    """The state that a text holds."""
+    return parse_state(text.encode(), "a snapshot")
+
+
 def decisions(state: State, round_id: str) -> Decided:
     """The decisions on the batch that arrived last."""
     return decide(state, round_id)
@@ -74,7 +86,7 @@ def chances(state: State, round_id: str, rows: Sequence[tuple[float, ...]]) -> l
     """
     round_, learner = state.open[round_id], state.learner
     people = tuple(Person(f"row {number}", row) for number, row in enumerate(rows))
-    points, batch = located(state, people), round_.batches - 1
+    points, batch = located(learner, people), round_.batches - 1
     return learner.primal.scores(learner.hypotheses, round_.policy, points, round_.draws, batch)
 
 
@@ -119,7 +131,7 @@ def _forgetting(state: State, body: Erased, contents: Contents) -> State:
     plain = Person(body.person, features_of(contents[body.digest]))
     people = tuple(plain if person.id == body.person else person for person in round_.people)
     changed = replace(round_, people=people)
-    return replace(state, open=MappingProxyType({**state.open, body.round: changed}))
+    return replace(state, open=state.open.having(changed))
 
 
 def surrogates_in(bodies: Iterable[Body]) -> dict[tuple[str, str], str | None]:

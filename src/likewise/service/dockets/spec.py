@@ -24,6 +24,7 @@ __all__ = ["DocketSpec", "checked_docket_name", "checked_panel", "commitment"]
 # the default becomes. Whoever adds a setting adds here the value that means "as before".
 OF_THEN: dict[str, Any] = {
     "rule": "majority", "quorum": 1, "deadline": None, "shadow": False, "repeat_share": 0.05,
+    "repeat_window": None,
 }  # fmt: skip
 # Whatever a hand-written file makes a constructor stumble over, short of our own sentences.
 _STUMBLES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -71,7 +72,8 @@ class DocketSpec:
     round for its audit to count when the ``deadline`` (in seconds after sealing) passes; without a
     deadline a panel waits for all of its members. In ``shadow`` the docket scores and is audited,
     but its decisions are not used. ``repeat_share`` is how often an auditor is shown an earlier
-    round again, without being told. Pairs whose scores differ by more than ``sensitivity`` (in
+    round again, without being told, out of the last ``repeat_window`` that they judged (None: of
+    all). Pairs whose scores differ by more than ``sensitivity`` (in
     units of 2^-20, the learner's) can be reported.
     """
 
@@ -83,6 +85,7 @@ class DocketSpec:
     deadline: float | None = None
     shadow: bool = False
     repeat_share: float = 0.05
+    repeat_window: int | None = 200
     sensitivity: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -99,6 +102,9 @@ class DocketSpec:
         share = real("repeat_share", self.repeat_share, "0.05 is the default.")
         if not 0 <= share <= 0.5:
             raise ParameterError("repeat_share", "must be in [0, 1/2]", share, "0 means never.")
+        if self.repeat_window is not None:
+            window = integer("repeat_window", self.repeat_window, 1, None, "200 is the default.")
+            object.__setattr__(self, "repeat_window", window)
         if "seed" in self.learner:
             raise ParameterError("learner", "must not name its seed", "seed", "It stays secret.")
         made = self.make_learner(0)

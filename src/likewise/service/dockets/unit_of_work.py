@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from likewise.service.dockets.governance import prefaces
 from likewise.service.dockets.learner import Contents, State, advance, awaited
-from likewise.service.dockets.projection import Projection
+from likewise.service.dockets.views.projection import Projection
 from likewise.service.ledger.actors import current_actor
 from likewise.service.ledger.bodies import Body, Closed, write_body
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Record
 from likewise.service.ledger.signing.signatures import PublicKey
-from likewise.service.ledger.transaction import Transaction
+from likewise.service.ledger.transaction import Stage
 
 __all__ = ["UnitOfWork"]
 
 
 class UnitOfWork:
-    """One command at work: its records go to the database, and to memory once it has committed.
+    """One command at work: its records go to the database together with those of others.
 
     ``projection`` is as it was when the command began; ``state`` follows the records. All of them
     have the same time, ``at``, and the same actor. ``public`` is the key that signs receipts.
     """
 
     def __init__(
-        self, transaction: Transaction, projection: Projection, state: State, at: str,
+        self, stage: Stage, projection: Projection, state: State, at: str,
         public: PublicKey | None = None,
     ) -> None:  # fmt: skip
-        self.transaction, self.projection, self.state = transaction, projection, state
+        self.stage, self.projection, self.state = stage, projection, state
         self.actor, self.public = current_actor(), public
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
         self.at, self.clock = max(at, projection.at), at
@@ -47,12 +47,12 @@ class UnitOfWork:
 
     def _append(self, body: Body) -> None:
         kind, plain = write_body(body)
-        self.added.append((self.transaction.append(kind, plain, self.at, self.actor.id), body))
+        self.added.append((self.stage.append(kind, plain, self.at, self.actor.id), body))
 
     def keep(self, payload: Payload) -> str:
         """Keep something personal beside the ledger; its digest is for a record."""
         self._contents = {**self._contents, payload.digest: payload.content}
-        return self.transaction.keep(payload)
+        return self.stage.keep(payload)
 
     def close_if_done(self, round_id: str) -> None:
         """A round of which nothing more can be heard is closed."""

@@ -225,4 +225,7 @@ def write_body(body: Body) -> tuple[str, dict[str, Any]]:
     plain: dict[str, Any] = _ADAPTERS[kind].dump_python(body, mode="json")
     if plain.get("key") == "":
         del plain["key"]  # a docket of before receipts were signed
+    for decision in plain.get("decisions", ()):
+        if decision["experts"] is None:  # as ever, for players that are no mixture
+            del decision["experts"]
     return kind, plain

@@ -11,6 +11,7 @@ import math
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from likewise.service.ledger.records import canonical
@@ -30,10 +31,15 @@ class Payload:
         """With a new salt."""
         return cls(secrets.token_bytes(16), content)
 
-    @property
+    @cached_property
+    def text(self) -> str:
+        """The content as it is hashed and stored."""
+        return canonical(self.content).decode()
+
+    @cached_property
     def digest(self) -> str:
         """The hash that the ledger holds of it."""
-        return hashlib.sha256(self.salt + canonical(self.content)).hexdigest()
+        return hashlib.sha256(self.salt + self.text.encode()).hexdigest()
 
 
 def person_payload(features: Sequence[float]) -> Payload:

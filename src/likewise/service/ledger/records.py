@@ -17,7 +17,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -148,9 +148,12 @@ class Record:
         cls, docket: str, head: Head, at: str, kind: str, body: Mapping[str, Any], actor: str = ""
     ) -> Record:
         """The record that comes after a head."""
-        plain, nonce = json.loads(canonical(body)), secrets.token_hex(16)
-        made = cls(docket, head.seq + 1, at, kind, plain, nonce, head.hash, "", actor)
-        return replace(made, hash=made.content_hash)
+        text, nonce = canonical(body).decode(), secrets.token_hex(16)
+        made = cls(docket, head.seq + 1, at, kind, json.loads(text), nonce, head.hash, "", actor)
+        # Written once: the text is what the body reads as, and the hash is that of the text.
+        made.__dict__["body_text"] = text
+        made.__dict__["hash"] = made.content_hash
+        return made
 
     @property
     def head(self) -> Head:

@@ -6,13 +6,20 @@ import sqlalchemy as sa
 
 __all__ = [
     "REVISION",
+    "contacts",
+    "dockets",
     "events",
     "keys",
+    "marks",
     "metadata",
     "payloads",
     "requests",
+    "reviews",
+    "rounds",
+    "seats",
     "secrets",
     "sessions",
+    "snapshots",
     "tokens",
 ]
 
@@ -23,12 +30,12 @@ metadata = sa.MetaData()
 
 
 def _table(
-    name: str, key: tuple[str, ...], texts: tuple[str, ...], *others: sa.Column[object]
+    name: str, key: tuple[str, ...], texts: tuple[str, ...], *others: sa.schema.SchemaItem
 ) -> sa.Table:
     """A table whose columns are text, but for some."""
     keys = [sa.Column(column, sa.Text, primary_key=True) for column in key]
     plain = [sa.Column(column, sa.Text, nullable=False) for column in texts]
-    return sa.Table(name, metadata, *keys, *others, *plain)
+    return sa.Table(name, metadata, *keys, *plain, *others)
 
 
 # The ledgers. Bodies are canonical JSON as text, so that what was hashed is what is stored.
@@ -72,5 +79,41 @@ keys = _table(
     sa.Column("retired", sa.Text),
     sa.Column("compromised", sa.Text),
 )  # fmt: skip
+# Further seats of whoever signed in: the tokens that they added to a session.
+seats = _table("seats", ("hash", "token"), ())
+
+# ── Found by an index, instead of being held in memory; all of it follows from the ledgers ──────
+
+# One row a docket whose rounds and reviews are listed here; ``due`` is when to look at its panels.
+dockets = _table("dockets", ("docket",), (), sa.Column("due", sa.Text))
+
+# Rounds that have closed, by number. Ids of rounds and members are JSON strings here: whatever
+# they hold, both databases can keep that.
+rounds = _table(
+    "rounds", ("docket",), ("id",),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+)  # fmt: skip
+
+# Reviews that have ended, by the member's own count; ``judged`` counts the rounds they reviewed.
+reviews = _table(
+    "reviews", ("docket", "id"), ("member", "round", "status", "ended"),
+    sa.Column("number", sa.BigInteger, nullable=False),
+    sa.Column("again", sa.Text),
+    sa.Column("judged", sa.BigInteger),
+    sa.Index("reviews_status", "docket", "member", "status", "number"),
+    sa.Index("reviews_judged", "docket", "member", "judged"),
+)  # fmt: skip
+
+# States to start from; features of people in open rounds are among them.
+snapshots = _table(
+    "snapshots", ("docket",), ("hash",),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)  # fmt: skip
+
+# ── Beside the ledgers: what a member has looked at, and how they want to be told ────────────────
+
+marks = _table("marks", ("docket", "review", "pair"), ("mark", "at"))
+contacts = _table("contacts", ("docket", "member"), ("email",), sa.Column("told", sa.Text))
 # Kept for the Likewise before the migrations: it finds there that it must not open the store.
 meta = _table("meta", ("key",), ("value",))

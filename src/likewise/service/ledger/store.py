@@ -18,10 +18,11 @@ from likewise.service.errors import ServiceError, StoreError
 from likewise.service.ledger.database import advisory_lock, engines, keep_private, translated
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, Record
-from likewise.service.ledger.schema import REVISION, events
+from likewise.service.ledger.schema import REVISION, dockets, secrets
 from likewise.service.ledger.signing.keys import Keyring
-from likewise.service.ledger.transaction import LedgerView, Transaction
+from likewise.service.ledger.transaction import Transaction
 from likewise.service.ledger.upgrades import check_revision, found_revision, migrate
+from likewise.service.ledger.view import LedgerView
 
 __all__ = ["Store"]
 
@@ -145,8 +146,16 @@ class Store:
 
     def dockets_of(self, connection: sa.Connection) -> tuple[str, ...]:
         """The names of all dockets, as a transaction sees them."""
-        rows = connection.execute(sa.select(events.c.docket).where(events.c.seq == 1))
-        return tuple(sorted(row.docket for row in rows))
+        return tuple(connection.execute(_DOCKETS).scalars())
+
+    def due(self, moment: str) -> tuple[str, ...]:
+        """The dockets whose panels have to be looked at by then, and those not listed yet."""
+        with self.reading() as connection:
+            listed = sa.select(dockets.c.docket).where(dockets.c.docket == secrets.c.docket)
+            late = sa.select(dockets.c.docket).where(dockets.c.due <= moment)
+            new = sa.select(secrets.c.docket).where(~listed.exists())
+            rows = connection.execute(late.union_all(new))
+            return tuple(sorted(row.docket for row in rows))
 
     def head(self, docket: str) -> Head:
         """The docket's last record."""
@@ -191,3 +200,11 @@ class Store:
                 "What was erased is gone from the tables, but readers hold on to the database's "
                 "journal. Erase again in a while, to empty that too.",
             )  # fmt: skip
+
+
+# From name to name along the table's key, so that the length of the ledgers does not matter.
+_DOCKETS = sa.text(
+    "WITH RECURSIVE named(docket) AS (SELECT min(docket) FROM events UNION ALL "
+    "SELECT (SELECT min(docket) FROM events WHERE docket > named.docket) FROM named "
+    "WHERE docket IS NOT NULL) SELECT docket FROM named WHERE docket IS NOT NULL"
+)

@@ -1,117 +1,216 @@
-"""One docket's rows: a view of them, and a transaction that adds to them."""
+"""A docket's writer: what is added becomes visible together, or not at all.
+
+Several commands may share a transaction. Each gathers what it writes in a :class:`Stage` of its
+own, which the transaction accepts as a whole or never sees; the database is told in as few words
+as possible, when the transaction ends or somebody has to look.
+"""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from likewise.errors import LikewiseError
+from likewise.service.ledger.listings import Snapshot
 from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import Head, LedgerBroken, Record, canonical
-from likewise.service.ledger.schema import events, payloads, requests, secrets
-
-__all__ = ["LedgerView", "Transaction", "read_row"]
-
-_INSERT_EVENTS, _INSERT_PAYLOADS = events.insert(), payloads.insert()
-_HEAD = (
-    sa.select(events.c.seq, events.c.hash)
-    .where(events.c.docket == sa.bindparam("docket"))
-    .order_by(events.c.seq.desc())
-    .limit(1)
+from likewise.service.ledger.records import Head, Record
+from likewise.service.ledger.schema import (
+    dockets,
+    events,
+    payloads,
+    requests,
+    reviews,
+    rounds,
+    secrets,
+    snapshots,
 )
-# So many digests are asked for at once.
-_PORTION = 500
+from likewise.service.ledger.view import LedgerView, portions
+
+__all__ = ["Stage", "Transaction"]
+
+Row = Mapping[str, Any]
 
 
-class LedgerView:
-    """A docket's records, payloads and secret, at one moment."""
+class Gathered:
+    """Writes that have been gathered: records, payloads, requests, and what is to be removed."""
 
-    def __init__(self, connection: sa.Connection, docket: str) -> None:
-        self.connection, self.docket = connection, docket
+    docket: str
+    head: Head
 
-    @cached_property
-    def head(self) -> Head:
-        """The docket's last record."""
-        row = self.connection.execute(_HEAD, {"docket": self.docket}).first()
-        return Head() if row is None else Head(row.seq, row.hash)
-
-    def rows(self, after: int = 0, until: int | None = None) -> Iterable[sa.Row[Any]]:
-        """The rows of records with numbers above one and up to another."""
-        query = sa.select(events).where(events.c.docket == self.docket, events.c.seq > after)
-        if until is not None:
-            query = query.where(events.c.seq <= until)
-        return self.connection.execute(query.order_by(events.c.seq))
-
-    def records(self, after: int = 0, until: int | None = None) -> list[Record]:
-        """The same as records; their bodies have to be written exactly as records are."""
-        return [read_row(self.docket, row) for row in self.rows(after, until)]
-
-    def payloads(self, digests: Iterable[str] | None = None) -> dict[str, Payload]:
-        """Payloads by digest, those that have not been erased; without digests, all of them."""
-        query = sa.select(payloads).where(payloads.c.docket == self.docket)
-        if digests is None:
-            return {row.digest: _payload(row) for row in self.connection.execute(query)}
-        wanted, found = list(digests), dict[str, Payload]()
-        for start in range(0, len(wanted), _PORTION):
-            some = query.where(payloads.c.digest.in_(wanted[start : start + _PORTION]))
-            found.update({row.digest: _payload(row) for row in self.connection.execute(some)})
-        return found
-
-    def secret(self) -> tuple[int, bytes] | None:
-        """The docket's seed and the salt of its commitment."""
-        query = sa.select(secrets).where(secrets.c.docket == self.docket)
-        row = self.connection.execute(query).first()
-        return None if row is None else (int(row.seed), bytes(row.salt))
-
-    def request(self, key: str) -> tuple[str, str] | None:
-        """The fingerprint and the round of an earlier request with that key."""
-        mine = (requests.c.docket == self.docket) & (requests.c.key == key)
-        row = self.connection.execute(sa.select(requests).where(mine)).first()
-        return None if row is None else (row.fingerprint, row.round)
-
-
-class Transaction(LedgerView):
-    """A docket's only writer: all that is added here becomes visible together, or not at all."""
-
-    def __init__(self, connection: sa.Connection, docket: str) -> None:
-        super().__init__(connection, docket)
-        self._records: list[Record] = []
-        self._payloads: list[dict[str, Any]] = []
+    def __init__(self) -> None:
+        self.added: list[Record] = []
+        self.kept: dict[str, Payload] = {}
+        self.erased: list[str] = []
+        self.asked: dict[str, tuple[str, str]] = {}
+        self.forgotten: list[str] = []
+        self.drops_snapshots = False
 
     def append(self, kind: str, body: Mapping[str, Any], at: str, actor: str = "") -> Record:
         """One more record."""
         record = Record.following(self.docket, self.head, at, kind, body, actor)
-        self._records.append(record)
+        self.added.append(record)
         self.head = record.head
         return record
 
-    def flush(self) -> None:
-        """Give to the database what has been gathered, in as few words as possible."""
-        rows = [{**r.to_json(), "body": r.body_text, "actor": r.actor} for r in self._records]
-        for statement, some in ((_INSERT_EVENTS, rows), (_INSERT_PAYLOADS, self._payloads)):
-            if some:
-                # One row alone takes one round trip; several take a pipeline.
-                self.connection.execute(statement, some if len(some) > 1 else some[0])
-        self._records, self._payloads = [], []
-
     def keep(self, payload: Payload) -> str:
         """Keep something personal beside the ledger; its digest is for the ledger."""
-        digest = payload.digest
-        self._payloads.append({
-            "docket": self.docket, "digest": digest, "salt": payload.salt,
-            "content": canonical(payload.content).decode(),
-        })  # fmt: skip
-        return digest
+        self.kept[payload.digest] = payload
+        return payload.digest
 
     def erase(self, digest: str) -> None:
         """Remove salt and content for good."""
+        if self.kept.pop(digest, None) is None:
+            self.erased.append(digest)
+
+    def keep_request(self, key: str, fingerprint: str, round_id: str) -> None:
+        """Remember a request, so that it can be repeated safely."""
+        self.asked[key] = (fingerprint, round_id)
+
+    def forget_fingerprints(self, round_id: str) -> None:
+        """Requests of a round keep their key, but nothing that depends on who arrived."""
+        self.asked = {
+            key: ("", name) if name == round_id else (fingerprint, name)
+            for key, (fingerprint, name) in self.asked.items()
+        }
+        self.forgotten.append(round_id)
+
+    def drop_snapshots(self) -> None:
+        """Remove all states to start from: somebody in them is to be erased."""
+        self.drops_snapshots = True
+
+
+class Transaction(Gathered, LedgerView):
+    """A docket's only writer, until it ends."""
+
+    head: Head
+
+    def __init__(self, connection: sa.Connection, docket: str) -> None:
+        LedgerView.__init__(self, connection, docket)
+        Gathered.__init__(self)
+        self._rounds: list[Row] = []
+        self._reviews: list[Row] = []
+        self._due: str | None = None
+
+    def accept(self, stage: Stage) -> None:
+        """All that a command has written, once nothing in it can be refused any more."""
+        self.added += stage.added
+        self.kept.update(stage.kept)
+        for digest in stage.erased:
+            self.erase(digest)
+        self.asked.update(stage.asked)
+        for round_id in stage.forgotten:
+            self.forget_fingerprints(round_id)
+        self.drops_snapshots |= stage.drops_snapshots
+        self.head = stage.head
+
+    # ── What is found by an index ────────────────────────────────────────────────────────────────
+
+    def list_round(self, row: Row) -> None:
+        """A round that has closed."""
+        self._rounds.append(row)
+
+    def list_review(self, row: Row) -> None:
+        """A review that has ended."""
+        self._reviews.append(row)
+
+    def look_at(self, due: str) -> None:
+        """Somebody has to look at the docket's panels by then."""
+        self._due = due if self._due is None else min(due, self._due)
+
+    def begin_listing(self) -> None:
+        """From now on rounds and reviews of the docket are listed as they end."""
+        self.connection.execute(dockets.insert().values(docket=self.docket, due=None))
+
+    def set_due(self, due: str | None) -> None:
+        """The next time at which somebody has to look, whatever was said before."""
+        mine = dockets.c.docket == self.docket
+        self.connection.execute(dockets.update().where(mine).values(due=due))
+
+    def keep_snapshot(self, snapshot: Snapshot) -> None:
+        """A state to start from; the one before it is kept too, older ones go."""
         self.flush()
-        mine = (payloads.c.docket == self.docket) & (payloads.c.digest == digest)
-        self.connection.execute(payloads.delete().where(mine))
+        mine = snapshots.c.docket == self.docket
+        newest = sa.select(sa.func.max(snapshots.c.seq)).where(mine).scalar_subquery()
+        self.connection.execute(snapshots.delete().where(mine, snapshots.c.seq < newest))
+        self.connection.execute(
+            snapshots.insert().values(
+                docket=self.docket, seq=snapshot.seq, hash=snapshot.hash, content=snapshot.content
+            )
+        )
+
+    # ── To the database ──────────────────────────────────────────────────────────────────────────
+
+    def flush(self) -> None:
+        """Give to the database what has been gathered, in as few words as possible."""
+        mine = {"docket": self.docket}
+        self._insert(payloads, [
+            {**mine, "digest": digest, "salt": payload.salt, "content": payload.text}
+            for digest, payload in self.kept.items()
+        ])  # fmt: skip
+        self._remove(self.erased)
+        for round_id in self.forgotten:
+            same = (requests.c.docket == self.docket) & (requests.c.round == round_id)
+            self.connection.execute(requests.update().where(same).values(fingerprint=""))
+        self._insert(requests, [
+            {**mine, "key": key, "fingerprint": fingerprint, "round": round_id}
+            for key, (fingerprint, round_id) in self.asked.items()
+        ])  # fmt: skip
+        self._insert(
+            events, [{**r.to_json(), "body": r.body_text, "actor": r.actor} for r in self.added]
+        )
+        self._insert(rounds, [{**mine, **row} for row in self._rounds])
+        self._insert(reviews, [{**mine, **row} for row in self._reviews])
+        self._tell_due()
+        if self.drops_snapshots:
+            self.connection.execute(snapshots.delete().where(snapshots.c.docket == self.docket))
+        Gathered.__init__(self)
+        self._rounds, self._reviews, self._due = [], [], None
+
+    def _insert(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
+        if rows:
+            # One row alone takes one round trip; several take a pipeline.
+            self.connection.execute(_INSERTS[table.name], rows if len(rows) > 1 else rows[0])
+
+    def _remove(self, digests: Iterable[str]) -> None:
+        for some in portions(digests):
+            mine = (payloads.c.docket == self.docket) & payloads.c.digest.in_(some)
+            self.connection.execute(payloads.delete().where(mine))
+
+    def _tell_due(self) -> None:
+        """An earlier date takes the place of a later one; a later one changes nothing."""
+        if self._due is not None:
+            due, row = _DUE[self.connection.dialect.name], {"docket": self.docket, "due": self._due}
+            self.connection.execute(due, row)
+
+    # ── Now and then ─────────────────────────────────────────────────────────────────────────────
+
+    def payloads(self, digests: Iterable[str] | None = None) -> dict[str, Payload]:
+        """Payloads by digest, also those that are about to be written."""
+        if digests is None:
+            self.flush()
+            return super().payloads()
+        wanted = dict.fromkeys(digests)
+        found = super().payloads([digest for digest in wanted if digest not in self.kept])
+        gone = set(self.erased)
+        return {
+            **{digest: one for digest, one in found.items() if digest not in gone},
+            **{digest: self.kept[digest] for digest in wanted if digest in self.kept},
+        }
+
+    def request(self, key: str) -> tuple[str, str] | None:
+        """The fingerprint and the round of an earlier request with that key."""
+        known = self.asked.get(key) or super().request(key)
+        return ("", known[1]) if known is not None and known[1] in self.forgotten else known
+
+    def records(
+        self, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[Record]:
+        """Records, also those that are about to be written."""
+        self.flush()
+        return super().records(after, until, limit)
 
     def keep_secret(self, seed: int, salt: bytes) -> None:
         """The docket's seed, which its first record only commits to."""
@@ -119,37 +218,40 @@ class Transaction(LedgerView):
             secrets.insert().values(docket=self.docket, seed=str(seed), salt=salt)
         )
 
-    def keep_request(self, key: str, fingerprint: str, round_id: str) -> None:
-        """Remember a request, so that it can be repeated safely."""
-        row = {"docket": self.docket, "key": key, "fingerprint": fingerprint, "round": round_id}
-        self.connection.execute(requests.insert().values(row))
 
-    def forget_fingerprints(self, round_id: str) -> None:
-        """Requests of a round keep their key, but nothing that depends on who arrived."""
-        mine = (requests.c.docket == self.docket) & (requests.c.round == round_id)
-        self.connection.execute(requests.update().where(mine).values(fingerprint=""))
+class Stage(Gathered):
+    """What one command writes: the transaction gets all of it, or nothing."""
 
+    def __init__(self, transaction: Transaction) -> None:
+        super().__init__()
+        self.transaction = transaction
+        self.docket, self.head = transaction.docket, transaction.head
 
-def read_row(docket: str, row: Any) -> Record:
-    """A row as a record, once every byte of it is what would have been written."""
-    try:
-        body = json.loads(row.body)
-        texts = (row.nonce, row.prev, row.hash, row.actor)
-        record = Record(row.docket, row.seq, row.at, row.kind, body, *texts)
-        exact = isinstance(body, dict) and record.body_text == row.body
-        "".join((row.docket, row.at, row.kind, *texts)).encode()
-    except (ValueError, TypeError, RecursionError, LikewiseError) as error:
-        raise LedgerBroken(docket, row.seq, f"it cannot be read ({error}).") from error
-    if not exact:
-        raise LedgerBroken(docket, row.seq, "its body is not written as bodies are.")
-    return record
+    def payloads(self, digests: Iterable[str]) -> dict[str, Payload]:
+        """Payloads by digest, as the command will leave them."""
+        wanted = list(digests)
+        found = {**self.transaction.payloads(wanted), **self.kept}
+        return {digest: found[digest] for digest in wanted if digest in found}
+
+    def request(self, key: str) -> tuple[str, str] | None:
+        """The fingerprint and the round of an earlier request with that key."""
+        return self.asked.get(key) or self.transaction.request(key)
 
 
-def _payload(row: Any) -> Payload:
-    """A payload; one that cannot be read becomes one that does not have its digest."""
-    try:
-        content = json.loads(row.content)
-        canonical(content)
-        return Payload(bytes(row.salt), content)
-    except (ValueError, TypeError, RecursionError, LikewiseError):
-        return Payload(b"", {"unreadable": ascii(row.content)})
+_INSERTS = {t.name: t.insert() for t in (events, payloads, requests, rounds, reviews)}
+
+
+def _earlier_due(insert: Any) -> sa.Executable:
+    """The earlier of two dates stays; None is none."""
+    statement = insert(dockets)
+    earlier = dockets.c.due.is_(None) | (dockets.c.due > statement.excluded.due)
+    made: sa.Executable = statement.on_conflict_do_update(
+        index_elements=["docket"], set_={"due": statement.excluded.due}, where=earlier
+    )
+    return made
+
+
+_DUE = {
+    "sqlite": _earlier_due(sqlite_insert),
+    "postgresql": _earlier_due(postgresql_insert),
+}

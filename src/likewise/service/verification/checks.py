@@ -9,9 +9,9 @@ from likewise.auditing import Pair
 from likewise.events import Decision
 from likewise.service.clock import due_after, passed
 from likewise.service.dockets.learner import ALGORITHM, Contents, Learner, Surrogates, lottery
-from likewise.service.dockets.projection import Projection
-from likewise.service.dockets.round import Round
 from likewise.service.dockets.spec import checked_panel, commitment
+from likewise.service.dockets.views.projection import Projection
+from likewise.service.dockets.views.round import Round
 from likewise.service.ledger import bodies
 from likewise.service.ledger import evidence_bodies as bodies_of_keeping
 from likewise.service.ledger.payloads import Payload

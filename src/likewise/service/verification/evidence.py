@@ -11,7 +11,7 @@ from likewise.service.errors import ServiceError, StoreError
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import GENESIS, Head, LedgerBroken, Record
 from likewise.service.ledger.store import Store
-from likewise.service.ledger.transaction import read_row
+from likewise.service.ledger.view import read_row
 from likewise.service.verification.findings import Difference
 
 __all__ = ["Evidence", "evidence_of", "walked"]

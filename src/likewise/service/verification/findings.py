@@ -35,7 +35,8 @@ class Replayed:
     """The result of a replay. It holds if nothing differs; ``unproved`` says what was not shown.
 
     ``decisions`` were recomputed, ``skipped`` could not be; ``draws`` are those of the lottery,
-    ``audits`` the outcomes that follow from objections and rule, ``ended`` the audits that the
+    ``audits`` the outcomes that follow from objections and rule, ``repeats`` the records about
+    rounds that the lottery of hidden repeats has shown again, ``ended`` the audits that the
     operator ended before the panel was done. ``erased`` are (round, person) whose features are
     those of a surrogate now, ``wholly`` those of whom nothing is left. ``kept`` and ``unkept`` are
     sentences about the ledger's keeping: keys, actors, members' signatures and anchors.
@@ -51,6 +52,7 @@ class Replayed:
     erased: list[tuple[str, str]] = field(default_factory=list)
     wholly: list[tuple[str, str]] = field(default_factory=list)
     audits: int = 0
+    repeats: int = 0
     ended: int = 0
     payloads: int = 0
     state: State | None = None
@@ -77,6 +79,11 @@ class Replayed:
         if self.seed in ("held", "revealed"):
             found.append("The seed is the one that was committed to before the first round.")
             found.append(f"{self.draws:,} draws of the audit lottery are those of the seed.")
+        if self.repeats:
+            found.append(
+                f"{self.repeats:,} records are about rounds that were shown again, each by the "
+                f"lottery of hidden repeats."
+            )
         if self.decisions:
             found.append(f"{self.decisions:,} decisions, with their scores, were taken again.")
         return found + self.kept

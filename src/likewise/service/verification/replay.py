@@ -11,13 +11,18 @@ from collections.abc import Mapping, Sequence
 
 from likewise.errors import LikewiseError
 from likewise.service.dockets.learner import State, advance, decisions, start, surrogates_in
-from likewise.service.dockets.projection import Projection
+from likewise.service.dockets.reviews.lottery import ReviewKey
+from likewise.service.dockets.reviews.seating import Seating
+from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.spec import commitment
+from likewise.service.dockets.views.projection import Projection
+from likewise.service.dockets.views.round import Round
 from likewise.service.ledger.bodies import (
     Body,
     Decided,
     DocketOpened,
     PeopleArrived,
+    Repeated,
     SeedRevealed,
     read_body,
 )
@@ -68,6 +73,8 @@ class _Replay:
         payloads = evidence.payloads or {}
         self.contents = {digest: payload.content for digest, payload in payloads.items()}
         self.state: State | None = None
+        self.seating: Seating | None = None
+        self._repeated: tuple[int, str, Body] | None = None
         self.checks = Checks(self.projection, self.found, evidence.payloads, self.surrogates)
         self.reviews = ReviewChecks(self.projection, evidence.secret or self._revealed())
 
@@ -111,14 +118,41 @@ class _Replay:
             self.checks.check(record, body)
             if isinstance(body, Decided):
                 self._decide_again(record, body)
-            self.projection.take(record, body)
+            self._draw_again(record, body)
+            round_ = self.projection.take(record, body)
         except _BROKEN as error:
             self._differs(record, "order", f"{record.kind!r} cannot stand here ({error})")
             return
+        self._seat(record, body, round_)
         if isinstance(body, DocketOpened):
             self._start(record)
         elif not isinstance(body, Decided):
             self._fold(record, body)
+
+    def _draw_again(self, record: Record, body: Body) -> None:
+        """Whoever judged a round again was shown it by the lottery of hidden repeats."""
+        if self.seating is None or not isinstance(body, Repeated):
+            return
+        # Who is done writes as many records as the first time, of which the first may end it.
+        same = self._repeated == (record.seq - 1, record.at, body)
+        drawn = same or self.seating.drawn(Seat(body.round, body.member, again=record.at))
+        self._repeated = (record.seq, record.at, body)
+        if drawn:
+            self.found.repeats += 1
+        else:
+            who = f"{body.member!r} judged round {body.round} again"
+            self.checks.differ(record, "lottery", who, "a round that the lottery shows again")
+
+    def _seat(self, record: Record, body: Body, round_: Round | None) -> None:
+        """Reviews that are asked for and end; after a fault nobody can say any more which."""
+        if self.seating is None:
+            return
+        try:
+            self.seating.take(record, body, round_)
+        except _BROKEN as error:
+            self.seating = None
+            if self.found.holds:
+                self._differs(record, "lottery", f"Reviews cannot be followed ({error})")
 
     def _start(self, record: Record) -> None:
         """The learner at its beginning, if the seed is known and the one committed to."""
@@ -133,6 +167,7 @@ class _Replay:
         else:
             state = start(self.projection.settings, secret[0])
             self.checks.learner = state.learner
+            self.seating = Seating(ReviewKey(*secret), self.projection)
             self.state = state if self.evidence.payloads is not None else None
 
     def _revealed(self) -> tuple[int, bytes] | None:

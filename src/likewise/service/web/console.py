@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from likewise.service.api.review_serializers import review_list, review_response
 from likewise.service.dockets.commands.reviews import finish, object_to, reopen, withdraw
+from likewise.service.dockets.reviews.board import ENDED
 from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
 from likewise.service.web.dependencies import Auditor, PageRoute
@@ -83,11 +84,7 @@ async def history(
     """The member's past reviews, the latest first, and what became of their objections."""
 
     def values(worker: Worker) -> dict[str, Any]:
-        past = [
-            review
-            for review in reversed(worker.board.of(request.reader))
-            if review.ended and (before is None or review.number < before)
-        ]
+        past = worker.board.listed(request.reader, ENDED, LATEST + 1, before)
         return {
             "reviews": [review_response(worker.docket, review) for review in past[:LATEST]],
             "older": past[LATEST - 1].number if len(past) > LATEST else None,

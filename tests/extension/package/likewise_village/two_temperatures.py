@@ -21,21 +21,26 @@ class TwoTemperatures(Player):
     """π = (π_tau + π_2tau)/2, where π_tau are exponential weights at the temperature tau.
 
     A loss is linear, so its regret is the mean of theirs: at most
-    Σ B²/(8·tau)·(1 + 1/2)/2 + tau·log|H|·(1 + 2)/2. Hence stability 3/16 and gain 3/2·log|H|.
+    Σ B²/(8·tau)·(1 + 1/2)/2 + tau·ln(1/prior)·(1 + 2)/2. Hence stability 3/16, and as gain 3/2
+    times that of one temperature.
     """
 
     name = "two-temperatures"
     exact = True
-    share_of_best_x = 2.0
-    share_estimated = 0.7
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """3/16, and 3/8 for estimated costs."""
         return 0.375 if estimated else 0.1875
 
     def gain(self, hypotheses: HypothesisClass) -> float:
-        """3/2·log|H|."""
-        return 1.5 * hypotheses.log_size
+        """3/2·max_h ln(1/prior(h))."""
+        assert isinstance(hypotheses, ExactWeights)
+        return 1.5 * hypotheses.log_inverse_prior
+
+    def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
+        """A share of the bound's best."""
+        share = 0.35 if estimated else 0.5
+        return share * self.best_x(hypotheses, estimated=estimated)
 
     def estimates(
         self,
@@ -51,7 +56,7 @@ class TwoTemperatures(Player):
         """The mean of two fractions, as a fraction."""
         assert isinstance(hypotheses, ExactWeights)
         cold, warm = (
-            hypotheses.approval(frozen.costs, factor * frozen.scale * ONE, points)
+            hypotheses.weigh(frozen.costs, factor * frozen.scale * ONE).approval(points)
             for factor in (1.0, 2.0)
         )
         both = [
@@ -72,8 +77,8 @@ class TwoTemperatures(Player):
         stream = Stream(frozen.seed, Purpose.DECIDE, frozen.number)
         factor = 1.0 + stream.below(2, 2 * batch)
         temperature = factor * frozen.scale * ONE
-        return hypotheses.draw(frozen.costs, temperature, points, stream, 2 * batch + 1)
+        return hypotheses.weigh(frozen.costs, temperature).draw(points, stream, 2 * batch + 1)
 
-    def calls(self, draws: int) -> int:
+    def calls(self, hypotheses: HypothesisClass, draws: int) -> int:
         """None."""
         return 0

@@ -16,7 +16,7 @@ from likewise.service.auth.rate_limits import check_features, check_many
 from likewise.service.dockets.commands.feedback import close, label, override
 from likewise.service.dockets.commands.rounds import Applicant, add_people, open_round, seal
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.round import Round
+from likewise.service.dockets.views.round import Round
 from likewise.service.errors import ServiceError
 
 __all__ = ["router"]

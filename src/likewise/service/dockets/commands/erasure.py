@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from likewise.auditing import Pair
 from likewise.features import Feature
 from likewise.fixed_point import FloatArray
 from likewise.hypotheses import HypothesisClass
@@ -41,19 +42,20 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
             )  # fmt: skip
         digest = round_.people[person]
         if person not in round_.erased and digest is not None:
-            content = work.transaction.payloads([digest])[digest].content
+            content = work.stage.payloads([digest])[digest].content
             plain = surrogate(work.state.learner.hypotheses, features_of(content))
             work.add(Erased(round_id, person, work.keep(person_payload(plain))))
-            work.transaction.erase(digest)
-            work.transaction.forget_fingerprints(round_id)
+            work.stage.erase(digest)
+            work.stage.forget_fingerprints(round_id)
+            work.stage.drop_snapshots()
         # Reasons may have been given since; erasing again removes those.
-        again = [r.said for (_, name), r in work.projection.repeats.items() if name == round_id]
-        said = [*round_.reasons.items(), *((d, p) for r in again for p, d in r.items())]
+        again = [(d, p) for repeat in round_.repeats.values() for p, d in repeat.said.items()]
+        said: list[tuple[str | None, Pair]] = [*round_.reasons.items(), *again]
         for reason, pair in said:
             if reason is not None and person in pair:
-                work.transaction.erase(reason)
+                work.stage.erase(reason)
         if person in round_.explanations:
-            work.transaction.erase(round_.explanations[person])
+            work.stage.erase(round_.explanations[person])
     docket.store.scrub_soon()
     return docket.receipt()
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import secrets
 from dataclasses import dataclass
-
-import sqlalchemy as sa
 
 from likewise.errors import ParameterError
 from likewise.service.clock import later
@@ -21,9 +18,9 @@ from likewise.service.ledger.evidence_bodies import (
     RetentionSet,
 )
 from likewise.service.ledger.records import Receipt
-from likewise.service.ledger.schema import events
+from likewise.service.ledger.store import Store
 
-__all__ = ["Expired", "erase_expired", "lift_hold", "place_hold", "set_retention"]
+__all__ = ["Expired", "erase_expired", "has_periods", "lift_hold", "place_hold", "set_retention"]
 
 DAY = 86_400.0
 # So many days are the longest; a hundred years.
@@ -100,12 +97,16 @@ def erase_expired(docket: Docket, limit: int = 100) -> Expired:
 
 def _closed_by(docket: Docket, moment: str) -> list[str]:
     """Rounds that had closed by then, the oldest first."""
-    query = sa.select(events.c.body).where(
-        events.c.docket == docket.name, events.c.kind == "closed", events.c.at <= moment
-    )
-    with docket.store.reading() as connection:
-        rows = connection.execute(query.order_by(events.c.seq))
-        return [str(json.loads(row.body)["round"]) for row in rows]
+    with docket.store.view(docket.name) as view:
+        closed = view.records_of_kind("closed")
+    return [str(record.body["round"]) for record in closed if record.at <= moment]
+
+
+def has_periods(store: Store, docket: str) -> bool:
+    """Tell if anything of a docket is to be erased by time; nothing is opened for that."""
+    with store.view(docket) as view:
+        found = view.records_of_kind("retention-set")
+    return bool(found) and found[-1].body != {"features": None, "reasons": None}
 
 
 def _erase_people(docket: Docket, round_id: str, done: Expired, limit: int) -> None:
@@ -125,14 +126,14 @@ def _erase_reasons(docket: Docket, round_id: str, done: Expired) -> None:
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
         digests = [*round_.reasons, *round_.explanations.values()]
-        there = work.transaction.payloads(digests)
+        there = work.stage.payloads(digests)
         if not there:
             return
         if work.projection.governance.held(round_id) is not None:
             done.held += 1
             return
         for digest in there:
-            work.transaction.erase(digest)
+            work.stage.erase(digest)
         work.add(ReasonsErased(round_id))
         done.reasons += 1
     docket.store.scrub_soon()

@@ -8,10 +8,10 @@ from likewise.auditing import Pair
 from likewise.service.clock import passed
 from likewise.service.dockets.commands.signing import SignedAct, sign_act
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.projection import Projection
-from likewise.service.dockets.round import Round
-from likewise.service.dockets.targets import ReviewTarget, Seat
+from likewise.service.dockets.reviews.targets import ReviewTarget, Seat
 from likewise.service.dockets.unit_of_work import UnitOfWork
+from likewise.service.dockets.views.projection import Projection
+from likewise.service.dockets.views.round import Round
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.bodies import Absent
 from likewise.service.ledger.payloads import Payload
@@ -29,7 +29,7 @@ def object_to(
 ) -> Receipt:
     """A member objects to a pair; the direction follows from the scores."""
     with docket.unit_of_work() as work:
-        target, asked = _open(work, seat), Pair.of(pair)
+        target, asked = _open(docket, work, seat), Pair.of(pair)
         _check_pair(target.round, asked)
         if asked in target.said and not reason and target.said[asked] is None:
             return docket.receipt()
@@ -46,7 +46,7 @@ def withdraw(
 ) -> Receipt:
     """A member takes an objection back, before the panel closes."""
     with docket.unit_of_work() as work:
-        target, asked = _open(work, seat), Pair.of(pair)
+        target, asked = _open(docket, work, seat), Pair.of(pair)
         if asked in target.said:
             sign_act(work, seat.member, signed, "withdraw")
             _drop_reason(work, target.said[asked])
@@ -57,7 +57,7 @@ def withdraw(
 def finish(docket: Docket, seat: Seat, signed: SignedAct | None = None) -> Receipt:
     """A member is done with a round; the last one closes the panel."""
     with docket.unit_of_work() as work:
-        target = _open(work, seat)
+        target = _open(docket, work, seat)
         if not target.done:
             sign_act(work, seat.member, signed, "done")
             for body in target.finishing():
@@ -69,7 +69,7 @@ def finish(docket: Docket, seat: Seat, signed: SignedAct | None = None) -> Recei
 def reopen(docket: Docket, seat: Seat, signed: SignedAct | None = None) -> Receipt:
     """A member takes a review back, before the panel closes."""
     with docket.unit_of_work() as work:
-        target = _open(work, seat)
+        target = _open(docket, work, seat)
         if target.done:
             sign_act(work, seat.member, signed, "reopen")
             work.add(target.reopening())
@@ -78,7 +78,7 @@ def reopen(docket: Docket, seat: Seat, signed: SignedAct | None = None) -> Recei
 
 def close_late_panels(docket: Docket) -> Receipt | None:
     """Close the panels whose deadline has passed; None where there was none."""
-    if not _late(docket.refresh(), docket.clock()):
+    if not _late(docket.refresh(), docket.moment()):
         return None
     with docket.unit_of_work() as work:
         for round_ in _late(work.projection, work.at):
@@ -96,7 +96,7 @@ def _late(projection: Projection, at: str) -> list[Round]:
     return [r for r in projection.open_rounds() if r.outcome is None and passed(r.due, at)]
 
 
-def _open(work: UnitOfWork, seat: Seat) -> ReviewTarget:
+def _open(docket: Docket, work: UnitOfWork, seat: Seat) -> ReviewTarget:
     """The review that a seat is about, as long as something can be said there."""
     target = seat.target(work.projection)
     if passed(target.due, work.at):
@@ -105,7 +105,10 @@ def _open(work: UnitOfWork, seat: Seat) -> ReviewTarget:
             "The time for this round is over and the panel has closed; nothing can be added or "
             "taken back.",
         )  # fmt: skip
-    if target.ended(work.at) is not None:
+    first = seat.again is None
+    if (first and target.round.outcome is not None) or (
+        not first and not docket.seating.drawn(seat)
+    ):
         raise ServiceError(
             "panel-closed", 409,
             "The panel has closed; nothing can be added or taken back. See what became of it.",
@@ -142,4 +145,4 @@ def _reason(reason: str | None, limit: int, signed: SignedAct | None) -> Payload
 def _drop_reason(work: UnitOfWork, digest: str | None) -> None:
     """Remove a reason that no objection has any more: nobody would find it to erase it later."""
     if digest is not None:
-        work.transaction.erase(digest)
+        work.stage.erase(digest)

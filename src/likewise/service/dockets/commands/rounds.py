@@ -11,9 +11,9 @@ from typing import Any
 from likewise.service.clock import due_after, now
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.learner import ALGORITHM, decisions, drawn
-from likewise.service.dockets.round import Round
 from likewise.service.dockets.spec import DocketSpec, checked_docket_name, commitment
 from likewise.service.dockets.unit_of_work import UnitOfWork
+from likewise.service.dockets.views.round import Round
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.actors import current_actor
 from likewise.service.ledger.bodies import (
@@ -41,6 +41,7 @@ def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = No
         if transaction.head.seq:
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
         transaction.keep_secret(chosen, salt)
+        transaction.begin_listing()
         sealed = commitment(chosen, salt)
         opened = DocketOpened(spec.to_json(), sealed, ALGORITHM, FORMAT, public.text)
         for body in (opened, *tokens_for(transaction.connection, name)):
@@ -74,13 +75,13 @@ def open_round(
         known = _known(work, request)
         if known is not None:
             return known, docket.receipt()
-        name = _free_name(work) if round_id is None else round_id
+        name = work.projection.free_name() if round_id is None else round_id
         if work.projection.find(name) is not None:
             raise ServiceError(
                 "round-exists", 409, f"There is a round {name!r} already; use another id."
             )
         if request is not None:
-            work.transaction.keep_request(*request, name)
+            work.stage.keep_request(*request, name)
         _arrive(work, name, people)
         if seal:
             _seal(work, name)
@@ -103,7 +104,7 @@ def add_people(
                 f"Round {round_id!r} is sealed; nobody can join it. Let them arrive in a new one.",
             )  # fmt: skip
         if request is not None:
-            work.transaction.keep_request(*request, round_id)
+            work.stage.keep_request(*request, round_id)
         _arrive(work, round_id, people)
     return docket.projection.round(round_id), docket.receipt()
 
@@ -132,7 +133,7 @@ def _request(
 
 def _known(work: UnitOfWork, request: tuple[str, str] | None) -> Round | None:
     """The round that a request made, if it came before."""
-    known = None if request is None else work.transaction.request(request[0])
+    known = None if request is None else work.stage.request(request[0])
     if request is None or known is None:
         return None
     key, (fingerprint, round_id) = request[0], known
@@ -149,14 +150,6 @@ def _known(work: UnitOfWork, request: tuple[str, str] | None) -> Round | None:
             f"every request.",
         )  # fmt: skip
     return work.projection.round(round_id)
-
-
-def _free_name(work: UnitOfWork) -> str:
-    """r1, r2, …; a number that a client has used by itself is passed over."""
-    number = work.projection.counts["rounds"] + 1
-    while work.projection.find(f"r{number}") is not None:
-        number += 1
-    return f"r{number}"
 
 
 def _arrive(work: UnitOfWork, round_id: str, people: Sequence[Applicant]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from likewise.service.dockets.projection import Projection
-from likewise.service.dockets.review_names import alias_names, review_key, review_name
+from likewise.service.dockets.reviews.lottery import ReviewKey
+from likewise.service.dockets.reviews.targets import Seat
+from likewise.service.dockets.views.projection import Projection
 from likewise.service.ledger import bodies
 from likewise.service.ledger.evidence_bodies import Signed
 from likewise.service.ledger.records import Record
@@ -21,7 +22,7 @@ class ReviewChecks:
 
     def __init__(self, projection: Projection, secret: tuple[int, bytes] | None) -> None:
         self.projection = projection
-        self.key = None if secret is None else review_key(*secret)
+        self.key = None if secret is None else ReviewKey(*secret)
         self._signed: Signed | None = None
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
@@ -30,14 +31,15 @@ class ReviewChecks:
         if self.key is None or signed is None or not isinstance(body, _SAID):
             return
         round_ = self.projection.find(body.round)
-        again = isinstance(body, bodies.Repeated)
-        review = review_name(self.key, body.member, body.round, again=again)
+        again = record.at if isinstance(body, bodies.Repeated) else None
+        review = self.key.review_id(Seat(body.round, body.member, again))
         if round_ is None or signed.review != review:
             yield Difference(
                 record.seq, "signature", f"It is about round {body.round!r}.", "the signed review."
             )
             return
-        names = alias_names(self.key, review, round_.decisions)
+        order = self.key.shuffled(review, round_.decisions)
+        names = {person: f"p{place}" for place, person in enumerate(order, start=1)}
         meant = None if signed.pair is None else frozenset(signed.pair)
         fits = _repeated_fits if isinstance(body, bodies.Repeated) else _fits
         if not fits(body, signed, meant, names):

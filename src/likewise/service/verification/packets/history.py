@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from likewise.errors import LikewiseError
 from likewise.service.dockets.learner import State, advance, start, surrogates_in
-from likewise.service.dockets.projection import Projection
-from likewise.service.dockets.round import Round
+from likewise.service.dockets.views.projection import Projection
+from likewise.service.dockets.views.round import Round
 from likewise.service.errors import ServiceError
 from likewise.service.ledger import bodies
 from likewise.service.ledger.payloads import Payload

@@ -8,7 +8,7 @@ from __future__ import annotations
 from alembic import op
 
 revision = "5"
-down_revision = "2"
+down_revision = "3"
 
 
 def upgrade() -> None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from likewise.auditing import Pair
 from likewise.events import Audited
 from likewise.service.clock import due_after, passed
-from likewise.service.dockets.projection import Projection
-from likewise.service.dockets.round import Repeat, Round
+from likewise.service.dockets.views.projection import Projection
+from likewise.service.dockets.views.round import Repeat, Round
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.bodies import (
     Body,
@@ -72,10 +72,6 @@ class ReviewTarget(ABC):
         self.projection, self.round, self.member = projection, round_, member
         self.asked, self.due = asked, due
 
-    @abstractmethod
-    def closed(self) -> str | None:
-        """The time at which the panel ended it before it was due, if it has."""
-
     @property
     @abstractmethod
     def outcome(self) -> Audited:
@@ -97,16 +93,14 @@ class ReviewTarget(ABC):
     def reopening(self) -> Body:
         """The record of a member who is not done after all."""
 
-    def ended(self, at: str) -> str | None:
-        """The time after which nothing could be said any more; None if it has not come."""
-        due = self.due if passed(self.due, at) else None
-        return min((end for end in (self.closed(), due) if end is not None), default=None)
-
     def status(self, at: str) -> str:
-        """``asked``, ``waiting`` (for the others), ``closed``, or ``missed``."""
-        if self.ended(at) is None:
-            return "waiting" if self.done else "asked"
-        return "closed" if self.done else "missed"
+        """``asked``, ``waiting`` (for the others), ``closed``, or ``missed``.
+
+        Of a review whose end is not recorded: the time may be over all the same.
+        """
+        if passed(self.due, at):
+            return "closed" if self.done else "missed"
+        return "waiting" if self.done else "asked"
 
 
 class FirstReview(ReviewTarget):
@@ -116,10 +110,6 @@ class FirstReview(ReviewTarget):
         super().__init__(projection, round_, member, round_.sealed or round_.opened, round_.due)
         self.said = round_.objections.get(member, {})
         self.done = round_.seats[member] == "reviewed"
-
-    def closed(self) -> str | None:
-        """The end of the audit."""
-        return self.round.audited or self.round.closed
 
     @property
     def outcome(self) -> Audited:
@@ -155,25 +145,9 @@ class RepeatedReview(ReviewTarget):
     def __init__(self, projection: Projection, round_: Round, member: str, asked: str) -> None:
         due = due_after(asked, projection.settings.deadline)
         super().__init__(projection, round_, member, asked, due)
-        self.repeat = projection.repeats.get((member, round_.id), Repeat())
+        self.repeat = round_.repeats.get(member, Repeat())
         self.said, self.done = self.repeat.said, self.repeat.done
         self.records = round_.finished.get(member, 1)
-
-    def closed(self) -> str | None:
-        """As if the panel had closed.
-
-        For somebody who was the last of the panel then it closes at once, and otherwise with the
-        next audit that ends after they are done. Nobody can judge people whose features are gone.
-        """
-        if not self.done:
-            gone = min(self.round.erased.values(), default=None)
-            return None if gone is None else max(gone, self.asked)
-        if self.records > 1:
-            return self.repeat.at
-        audits = self.projection.audits
-        if len(audits) == self.repeat.audits:
-            return None
-        return self.projection.round(audits[self.repeat.audits]).audited
 
     @property
     def outcome(self) -> Audited:

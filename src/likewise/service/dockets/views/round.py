@@ -23,14 +23,28 @@ def reportable(one: Decision, other: Decision, sensitivity: int) -> bool:
 
 
 @dataclass(frozen=True)
+class Repeat:
+    """A second review of a round by a member: what they said this time.
+
+    ``said`` holds the digest of each reason, if there is one; until it is ``done`` the member may
+    still change their mind.
+    """
+
+    said: Mapping[Pair, str | None] = field(default_factory=dict)
+    done: bool = False
+    at: str = ""
+
+
+@dataclass(frozen=True)
 class Round:
     """All that the ledger says about one round, at one moment: a later record makes another value.
 
     ``seats`` says of every member that they are still ``asked``, have ``reviewed``, or were
     ``absent``; ``objections`` holds the digest of each reason, if there is one; ``reasons`` has
     all that were ever given, also for objections that were taken back. ``finished`` says how many
-    records a member wrote by being done: the last one ends the audit too. ``explanations`` are
-    the digests of the reasons of overrides. ``erased`` says when.
+    records a member wrote by being done: the last one ends the audit too; ``finishing`` is the
+    last record of such a member, (number, time, member). ``repeats`` are second reviews by member.
+    ``explanations`` are the digests of the reasons of overrides. ``erased`` says when.
     """
 
     id: str
@@ -47,6 +61,7 @@ class Round:
     objections: Mapping[str, Mapping[Pair, str | None]] = field(default_factory=dict)
     reasons: Mapping[str, Pair] = field(default_factory=dict)
     finished: Mapping[str, int] = field(default_factory=dict)
+    finishing: tuple[int, str, str] = (0, "", "")
     outcome: Outcome | None = None
     pairs: tuple[tuple[str, str], ...] = ()
     audited: str | None = None
@@ -54,12 +69,15 @@ class Round:
     overrides: Mapping[str, bool] = field(default_factory=dict)
     explanations: Mapping[str, str] = field(default_factory=dict)
     erased: Mapping[str, str] = field(default_factory=dict)
+    repeats: Mapping[str, Repeat] = field(default_factory=dict)
     closed: str | None = None
 
     def changed(self, **changes: Any) -> Round:
         """The same round with other values; every record passes here, so nothing is checked."""
         other = object.__new__(Round)
         other.__dict__.update(self.__dict__, **changes)
+        if "decisions" in changes:
+            other.__dict__.pop("_reportable", None)
         return other
 
     @property
@@ -73,6 +91,13 @@ class Round:
 
     def reportable(self) -> list[tuple[str, str, int]]:
         """The pairs that could be reported at all, (over, under, gap), the largest gap first."""
+        # Asked for at every look at a round, and the same as long as the decisions are.
+        known: list[tuple[str, str, int]] | None = self.__dict__.get("_reportable")
+        if known is None:
+            known = self.__dict__["_reportable"] = self._ranked()
+        return known
+
+    def _ranked(self) -> list[tuple[str, str, int]]:
         ranked = sorted(self.decisions.values(), key=lambda d: (-d.score, d.person))
         found = [
             (over.person, under.person, over.score - under.score)
@@ -122,17 +147,3 @@ class Round:
         scores = [decision.score for decision in self.decisions.values()]
         pairs = report(self.rule, self.spoken(seats), scores).pairs
         return Audited(self.id, "report" if pairs else "quiet", pairs)
-
-
-@dataclass(frozen=True)
-class Repeat:
-    """An earlier round that a member was shown again, and what they said this time.
-
-    ``said`` holds the digest of each reason, if there is one; until it is ``done`` the member may
-    still change their mind. ``audits`` is how many audits the docket had ended by then.
-    """
-
-    said: Mapping[Pair, str | None] = field(default_factory=dict)
-    done: bool = False
-    audits: int = 0
-    at: str = ""

@@ -1,0 +1,101 @@
+"""Reports where only constants are fair, for every dual player: how they grow with the horizon.
+
+Two people come in every round, of two kinds that the panel finds alike; one repays and the other
+does not. So the accurate policy is always reported, and only the constants are fair. That is the
+world in which the present multiplier meets its bound of T^{3/4}.
+
+    python benchmarks/multipliers.py --rounds 1000 --rounds 10000 --rounds 100000
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+import click
+import numpy as np
+
+from likewise import Learner, Pool
+from likewise.learning import State, deploy, learn
+from likewise.learning.bounds import theorem_e_geometric
+from likewise.learning.dual import Additive, Dual, Geometric, GradientAscent
+from likewise.learning.schedules import SelfTuned
+
+ETA = 0.25
+
+
+def learner_with(dual: Dual | None, rounds: int) -> Learner:
+    """The learner of the toy: three policies, a flat prior, eta = 1/4; None: Theorem E's own."""
+    pool = Pool.from_table([[0, 0], [1, 1], [0, 1]]).with_prior("flat")
+    plain = Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1, schedule=SelfTuned(eta=ETA, kappa=0.15))
+    chosen = theorem_e_geometric(plain, rounds) if dual is None else dual
+    return Learner(
+        pool, k=2, alpha=0.3, eps=0.3, seed=1,
+        schedule=SelfTuned(eta=ETA, kappa=0.15), dual=chosen,
+    )  # fmt: skip
+
+
+def reports_at(learner: Learner, horizons: Sequence[int]) -> list[int]:
+    """The number of reports after each of the horizons, in increasing order.
+
+    >>> reports_at(learner_with(GradientAscent(), 100), [10, 100])
+    [7, 42]
+    """
+    state, counts = State.start(learner), []
+    threshold = round((learner.alpha - learner.margins.kappa) * 2**20)
+    pair = learner.hypotheses.schema.people([[0, 1, 0], [0, 1, 1]])
+    for t in range(1, max(horizons) + 1):
+        state, deployment = deploy(state, pair)
+        low, high = deployment.scores.tolist()
+        report = [(deployment.ids[1], deployment.ids[0])] if high - low > threshold else []
+        state = learn(state, deployment, labels=[0, 1], report=report)
+        if t in horizons:
+            counts.append(state.reports)
+    return counts
+
+
+def growth(horizons: Sequence[int], counts: Sequence[int]) -> dict[str, float]:
+    """The fitted exponent of T, and reports for every factor e of T from the last two horizons."""
+    exponent = np.polyfit(np.log(horizons), np.log(counts), 1)[0]
+    per_log = (counts[-1] - counts[-2]) / math.log(horizons[-1] / horizons[-2])
+    return {"exponent": float(exponent), "per_log": float(per_log)}
+
+
+def measured(horizons: Sequence[int]) -> Mapping[str, Mapping[str, object]]:
+    """Every dual player's reports and their growth."""
+    found = {}
+    for name, dual in {
+        "gradient": GradientAscent(),
+        "additive": Additive(gamma=0.25 * ETA),
+        "geometric": Geometric(gamma=0.1 * ETA, theta=0.02),
+        "geometric, as proved": None,
+    }.items():
+        learner = learner_with(dual, max(horizons))
+        counts = reports_at(learner, horizons)
+        found[name] = {"dual": learner.multiplier.spec(), "reports": counts} | growth(
+            horizons, counts
+        )
+    return found
+
+
+@click.command()
+@click.option("--rounds", multiple=True, type=int, default=(1000, 10_000, 100_000))
+@click.option(
+    "--json", "path", type=click.Path(allow_dash=True), help="Write the numbers here too."
+)
+def main(rounds: Sequence[int], path: str | None) -> None:
+    """Print the reports of every dual player where only constants are fair."""
+    horizons = sorted(rounds)
+    found = measured(horizons)
+    print(f"{'dual':<20} " + " ".join(f"{t:>9,}" for t in horizons) + "  exponent  per ln T")
+    for name, row in found.items():
+        counts = " ".join(f"{n:>9,}" for n in row["reports"])  # type: ignore[attr-defined]
+        print(f"{name:<20} {counts}  {row['exponent']:>8.2f}  {row['per_log']:>8.1f}")
+    if path:
+        with click.open_file(path, "w") as file:
+            json.dump({"rounds": horizons, "duals": found}, file, indent=2)
+
+
+if __name__ == "__main__":
+    main()

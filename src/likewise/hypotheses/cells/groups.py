@@ -1,0 +1,153 @@
+"""Groups of people by the levels of some features, and numbers in bands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+
+import numpy as np
+
+from likewise.errors import ParameterError
+from likewise.fixed_point import IntArray
+from likewise.schema import FeatureSchema, People
+from likewise.validation import instance, items, reals, text
+
+__all__ = ["CoarserGroups", "Groups", "bands", "coarser_groups", "grouping"]
+
+# Classes that are played side by side; each takes its own draws.
+MOST_NESTED = 16
+
+
+def grouping(owner: str, by: str | Sequence[str]) -> tuple[str, ...]:
+    """The features that people are grouped by; one may be given by its name alone.
+
+    >>> grouping("Segments", "purpose")
+    ('purpose',)
+    """
+    listed = [by] if isinstance(by, str) else items(f"{owner}.by", by, "List features.")
+    return tuple(text(f"{owner}.by", name, "Name a feature.") for name in listed)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """All combinations of levels of the features ``by``; ``owner`` is named in errors.
+
+    >>> from likewise.schema import Feature
+    >>> schema = FeatureSchema((Feature("car", "flag"), Feature("home", "flag")))
+    >>> groups = Groups(schema, ("car", "home"), "Segments")
+    >>> groups.count, groups.of(schema.people([[1, 0]])).tolist(), groups.names[2]
+    (4, [2], ('yes', 'no'))
+    """
+
+    schema: FeatureSchema
+    by: tuple[str, ...]
+    owner: str
+
+    def __post_init__(self) -> None:
+        remedy = "Make one: FeatureSchema((Feature(…), …))."
+        instance(f"{self.owner}.schema", self.schema, FeatureSchema, remedy)
+        if len(set(self.by)) != len(self.by):
+            raise ParameterError(
+                f"{self.owner}.by", "must not name a feature twice", self.by, "Drop one."
+            )
+        for name in self.by:
+            feature = self.schema[name]
+            if feature.missing is not None or feature.kind not in ("category", "flag"):
+                raise ParameterError(
+                    f"{self.owner}.by",
+                    "must name categories or flags that are never missing",
+                    name,
+                    "Give 'missing' a level of its own, or bands to a number.",
+                )
+
+    @cached_property
+    def levels(self) -> tuple[tuple[str, ...], ...]:
+        """The levels of every feature."""
+        return tuple(self.schema[name].levels or ("no", "yes") for name in self.by)
+
+    @cached_property
+    def count(self) -> int:
+        """How many groups there are."""
+        return math.prod(len(levels) for levels in self.levels)
+
+    @property
+    def names(self) -> list[tuple[str, ...]]:
+        """The levels that make each group, in order."""
+        return list(product(*self.levels))
+
+    def of(self, people: People) -> IntArray:
+        """Everybody's group."""
+        group = np.zeros(len(people), dtype=np.int64)
+        for name, levels in zip(self.by, self.levels, strict=True):
+            group = group * len(levels) + people.column(name).astype(np.int64)
+        return group
+
+
+def bands(
+    schema: FeatureSchema, name: str, cuts: Sequence[float], parameters: tuple[str, str]
+) -> tuple[float, ...]:
+    """The cuts that divide a number into bands; ``parameters`` are what errors call the two.
+
+    >>> from likewise.schema import Feature
+    >>> bands(FeatureSchema((Feature("score"),)), "score", [1, 2], ("score", "cuts"))
+    (1.0, 2.0)
+    """
+    feature = schema[name]
+    if feature.missing is not None or feature.kind == "category":
+        raise ParameterError(
+            parameters[0],
+            "must be a number that is never missing",
+            name,
+            "Fill missing values before they come here, or put a category into by.",
+        )
+    found = reals(parameters[1], cuts, "List them.")
+    if not np.isfinite(found).all() or sorted(set(found)) != list(found):
+        raise ParameterError(parameters[1], "must increase and be finite", found, "Sort them.")
+    return found
+
+
+@dataclass(frozen=True)
+class CoarserGroups:
+    """Groups by some of the features only: what was told apart by the others is added up."""
+
+    groups: Groups
+    keep: tuple[int, ...]
+    cells: int
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The features that are left."""
+        return tuple(self.groups.by[f] for f in self.keep)
+
+    @cached_property
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(len(levels) for levels in self.groups.levels)
+
+    def costs(self, costs: IntArray) -> IntArray:
+        """Costs of cells, summed over the features that are left out."""
+        gone = tuple(f for f in range(len(self._shape)) if f not in self.keep)
+        return np.asarray(costs.reshape(*self._shape, self.cells).sum(axis=gone).reshape(-1))
+
+    def points(self, points: IntArray) -> IntArray:
+        """The coarser group of each point, with its own cell."""
+        places = np.unravel_index(points // self.cells, self._shape) if self._shape else ()
+        group = np.zeros(len(points), dtype=np.int64)
+        for f in self.keep:
+            group = group * self._shape[f] + places[f]
+        return group * self.cells + points % self.cells
+
+
+def coarser_groups(groups: Groups, cells: int) -> tuple[CoarserGroups, ...]:
+    """Groups by every subset of the features, or by the first ones where that would be too many.
+
+    The fewest features come first, and all of them last. Features with one level tell nobody apart.
+    """
+    told = [f for f, levels in enumerate(groups.levels) if len(levels) > 1]
+    kept = [subset for n in range(len(told)) for subset in combinations(told, n)]
+    if len(kept) >= MOST_NESTED:
+        kept = [tuple(told[:n]) for n in range(min(len(told), MOST_NESTED - 1))]
+    everything = tuple(range(len(groups.levels)))
+    return tuple(CoarserGroups(groups, keep, cells) for keep in (*kept, everything))

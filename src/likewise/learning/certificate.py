@@ -1,0 +1,154 @@
+"""The certificate of a run: a bound on its regret from what happened, whatever the world was.
+
+A bound made before a run has to allow for the worst world. Afterwards the run knows what it paid.
+Let F_T be the sum of all costs that were charged and lam_t the price of each report. Every report
+has cost the published policies beta·lam_t more than it has cost any fair policy, so
+
+    regret  ≤  (k/eta)·[Σ_t f_t(π̃^t) − min_h F_T(h) − beta·Σ_reports lam_t],
+
+with one call of the oracle for the minimum (the theorem on certificates in ``docs/theory.md``). It
+needs no constant of the player, nor that feedback be in time: it holds for any player, multiplier
+and schedule. The other form needs no oracle but the player's own C, and the largest lam:
+
+    regret  ≤  (k/eta)·(C·eta·sqrt(T) + 2·C·lam^ + C²·lam^/m).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import LikewiseError, ParameterError
+from likewise.fixed_point import BITS, ONE
+from likewise.hypotheses import ExactWeights
+from likewise.learning.bounds.base import LONGEST, UNIT, asked_beta, charged_eta, proven_margin
+from likewise.learning.bounds.players import Lateness
+from likewise.learning.bounds.theorems import IN_EXPECTATION, Theorems, label_terms
+from likewise.learning.costs import Lifted
+from likewise.learning.schedules import SelfTuned
+from likewise.learning.state import Account, State
+from likewise.validation import instance, integer, real
+
+__all__ = ["Certificate", "certificate"]
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The regret that a run can have had at most, to the best fair policy on its own rounds.
+
+    ``regret`` is the sharp form, and ``holds`` says in which sense; ``from_largest_lam`` the other
+    one, None where no C is proved. Regret is that of the labels that came in.
+    """
+
+    rounds: int
+    k: int
+    regret: float
+    holds: str
+    from_largest_lam: float | None
+    reports: int
+
+    @property
+    def informative(self) -> bool:
+        """Test whether it is below what any learner has."""
+        return self.regret < self.k * self.rounds
+
+    def to_json(self) -> dict[str, Any]:
+        """The certificate with the trivial bound beside it."""
+        return {
+            "regret": self.regret,
+            "holds": self.holds,
+            "from_largest_lam": self.from_largest_lam,
+            "reports": self.reports,
+            "trivial_regret": self.k * self.rounds,
+            "informative": self.informative,
+        }
+
+
+def certificate(state: State, *, delay: int | None = None, confidence: float = 0.95) -> Certificate:
+    """The certificate of the run that led to a state.
+
+    ``delay`` is the most rounds that feedback was late by, which a state does not know: without it
+    there is no ``from_largest_lam``, which holds as the bounds do. ``confidence`` is the
+    probability with which the sharp form holds for a player that makes draws.
+
+    >>> from likewise import Learner, Pool
+    >>> from likewise.learning import deploy, learn
+    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    >>> state = State.start(Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1))
+    >>> for _ in range(200):
+    ...     state, deployment = deploy(state, pool.schema.people([[0, 0, 1], [0, 1, 1]]))
+    ...     state = learn(state, deployment, labels=[0, 1])
+    >>> found = certificate(state, delay=0)
+    >>> found.holds, found.regret < found.from_largest_lam < 2 * 200
+    ('surely', True)
+    """
+    instance("state", state, State, "State.start(learner) makes one.")
+    confidence = real("confidence", confidence, "0.95 is the default.")
+    if not 0 < confidence < 1:
+        raise ParameterError("confidence", "must be in (0, 1)", confidence, "Try 0.95.")
+    if delay is not None:
+        delay = integer("delay", delay, 0, LONGEST, "It counts rounds.")
+    if state.account is None:
+        raise LikewiseError(
+            "This state was begun before accounts were kept, so nothing certifies its run. "
+            "Certificates are for runs that begin with this version."
+        )
+    learner = state.learner
+    found = learner.k / charged_eta(learner) * _left(state, state.account)
+    more, holds = _estimated(state, 1.0 - confidence)
+    other = None if delay is None else _from_largest_lam(state, state.account, delay)
+    return Certificate(state.opened, learner.k, found + more, holds, other, state.reports)
+
+
+def _left(state: State, account: Account) -> float:
+    """Σ f_t(π̃^t) − min_h F_T(h) − beta·Σ lam_t; the first two exactly, in units of 2^-40."""
+    hypotheses = state.learner.hypotheses
+    silence = np.zeros((1, hypotheses.separators), dtype=np.int64)
+    best = hypotheses.minimise(state.costs, silence)
+    least = int(hypotheses.totals(state.costs, best)[0])
+    paid = (account.paid - (least << BITS)) / float(ONE * ONE)
+    return paid - asked_beta(state.learner) * (account.reported / ONE)
+
+
+def _estimated(state: State, failing: float) -> tuple[float, str]:
+    """How far published scores and estimated labels may be off, and what then holds."""
+    learner, rounds = state.learner, state.opened
+    k, eta = learner.k, charged_eta(learner)
+    draws = min(learner.draws(1), learner.draws(max(1, rounds)))
+    if learner.primal.experts(
+        learner.hypotheses
+    ):  # J has draws of its own, of which one is left out
+        draws -= learner.resamples(max(1, rounds))
+    if learner.pricing.one_sided:
+        if not (isinstance(learner.pricing, Lifted) and isinstance(learner.schedule, SelfTuned)):
+            return 0.0, "as an estimate only: labels that nobody saw are made up for"
+        if not draws:
+            return k / eta * (2.0 * eta + k) * UNIT * rounds, IN_EXPECTATION
+        bias = 2.0 / math.e * label_terms(rounds)[1] + 2.0 * rounds / draws
+        return k * bias, IN_EXPECTATION
+    if draws:
+        off = math.sqrt(math.log(1.0 / failing) * rounds / (2.0 * draws))
+        return k * (off + UNIT * rounds), f"with probability {1 - failing:g}"
+    hypotheses = learner.hypotheses
+    cut = hypotheses.cut if isinstance(hypotheses, ExactWeights) else 0.0
+    return k * (UNIT + cut) * rounds, "surely"
+
+
+def _from_largest_lam(state: State, account: Account, delay: int) -> float | None:
+    """The other form, with full information; late feedback needs a lam that never decreases."""
+    learner, schedule = state.learner, state.learner.schedule
+    steady = learner.multiplier.never_decreases
+    m = proven_margin(learner)
+    if learner.pricing.one_sided or m <= 0 or (delay and not steady) or not state.opened:
+        return None
+    if not isinstance(schedule, SelfTuned):
+        return None
+    late = Lateness(delay, delay + 1, counted=schedule.counts_outstanding, steady=steady)
+    theorem = Theorems(learner, schedule, state.opened, late)
+    c, burst = theorem.price.constant, theorem.price.burst
+    lam = account.largest_lam / learner.audit_share
+    w = theorem.labels() + theorem.price.prices + lam * (2.0 * c + c * c / m + 2.0 * burst)
+    return learner.k / charged_eta(learner) * w

@@ -1,0 +1,136 @@
+"""Charging: signed costs on people's points, and everything that keeps account of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from likewise.events import Decision
+from likewise.fixed_point import IntArray
+from likewise.learning.costs import report_cost
+from likewise.learning.decisions import points_of
+from likewise.learning.learner import Learner
+from likewise.learning.state import Account, OpenRound, State, changed
+from likewise.learning.tuning import Tuning
+
+__all__ = [
+    "charge_labels",
+    "charge_report",
+    "outstanding",
+    "waits_for_audit",
+    "with_round",
+    "without_round",
+]
+
+
+def outstanding(round_: OpenRound, learner: Learner) -> int:
+    """A bound on what a round may still cost, in units of 2^-20.
+
+    Until it is sealed a round is counted at its full bound, k labels and a report: those who may
+    still arrive too.
+    """
+    labels = learner.k
+    if round_.panel is not None:
+        labels = round_.awaiting_labels(one_sided=learner.pricing.one_sided)
+    bound = labels * learner.label_bound(round_.number)
+    if waits_for_audit(round_, learner):
+        bound += 2 * report_cost(round_.lam / learner.audit_share, 1)
+    return bound
+
+
+def waits_for_audit(round_: OpenRound, learner: Learner) -> bool:
+    """Test whether a panel will say something about the round that the learner listens to."""
+    return round_.drawn and round_.outcome is None and not learner.ignores_reports
+
+
+def with_round(
+    state: State, round_: OpenRound, tuning: Tuning | None = None, **changes: object
+) -> State:
+    """The state with a round added or changed, and what is outstanding with it.
+
+    ``tuning`` replaces the state's own.
+    """
+    learner, before = state.learner, state.open.get(round_.id)
+    more, waits = outstanding(round_, learner), int(waits_for_audit(round_, learner))
+    if before is not None:
+        more -= outstanding(before, learner)
+        waits -= int(waits_for_audit(before, learner))
+    tuning = (state.tuning if tuning is None else tuning).awaiting(more, waits)
+    return changed(state, open=state.open.having(round_), tuning=tuning, **changes)
+
+
+def without_round(state: State, round_: OpenRound, **changes: object) -> State:
+    """The state without a round; nothing of it is outstanding any more."""
+    learner = state.learner
+    less, waits = outstanding(round_, learner), int(waits_for_audit(round_, learner))
+    tuning = state.tuning.awaiting(-less, -waits)
+    return changed(state, open=state.open.without(round_.id), tuning=tuning, **changes)
+
+
+def charge_labels(
+    state: State, round_: OpenRound, people: Sequence[str], amounts: Sequence[int]
+) -> State:
+    """Parts of the error, in units: one cost on each person's point."""
+    charged = [(p, a) for p, a in zip(people, amounts, strict=True) if a]
+    if not charged:
+        return state
+    return _charge(state, round_, [p for p, _ in charged], [a for _, a in charged], report=False)
+
+
+def charge_report(state: State, round_: OpenRound) -> State:
+    """The report's cost, at the round's own lam; one over the share of rounds that is audited.
+
+    Several pairs are averaged: each costs its favoured person as much as it takes off the other.
+    """
+    amount = report_cost(round_.lam / state.learner.audit_share, len(round_.pairs))
+    people = [person for pair in round_.pairs for person in pair]
+    state = _charge(state, round_, people, [amount, -amount] * len(round_.pairs), report=True)
+    if state.account is None:
+        return state
+    reported = state.account.reported + amount * len(round_.pairs)
+    return changed(state, account=changed(state.account, reported=reported))
+
+
+def _charge(
+    state: State, round_: OpenRound, people: Sequence[str], amounts: Sequence[int], *, report: bool
+) -> State:
+    learner = state.learner
+    points = points_of(learner, round_.people, people)
+    sizes: IntArray = np.array(amounts, dtype=np.int64)
+    costs = learner.hypotheses.charge(state.costs, points, sizes)
+    costs.flags.writeable = False
+    places = learner.primal.places(learner.hypotheses, points)
+    square = None if report else learner.label_square
+    if square is None:
+        tuning = state.tuning.charged(places, sizes)
+    else:
+        tuning = state.tuning.estimated(places, square)
+    decisions = [round_.decisions[person] for person in people]
+    return changed(
+        state, costs=costs, tuning=tuning, account=_paid(state.account, decisions, amounts),
+        incurred=_incurred(state.incurred, decisions, amounts),
+    )  # fmt: skip
+
+
+def _paid(
+    account: Account | None, decisions: Sequence[Decision], amounts: Sequence[int]
+) -> Account | None:
+    """Σ c·π̃(x), which is what the deployed policy has cost by these."""
+    if account is None:
+        return None
+    more = sum(a * d.score for a, d in zip(amounts, decisions, strict=True))
+    return changed(account, paid=account.paid + more)
+
+
+def _incurred(
+    incurred: tuple[int, ...], decisions: Sequence[Decision], amounts: Sequence[int]
+) -> tuple[int, ...]:
+    """The same for every expert, by its own scores."""
+    if not incurred:
+        return ()
+    sums = list(incurred)
+    for amount, decision in zip(amounts, decisions, strict=True):
+        for place, score in enumerate(decision.experts or ()):
+            sums[place] += amount * score
+    return tuple(sums)

@@ -1,0 +1,55 @@
+"""The lottery of hidden repeats, and ids that say nothing: keyed hashes of the docket's secret."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable
+
+from likewise.service.dockets.reviews.targets import Seat
+
+__all__ = ["BETWEEN", "ReviewKey"]
+
+# A round is shown again only after the member has judged this many others in between.
+BETWEEN = 3
+
+
+class ReviewKey:
+    """The key of a docket's reviews: whoever knows the seed and its salt can draw again.
+
+    >>> key = ReviewKey(7, b"salt")
+    >>> key.review_id(Seat("r1", "ann")) == key.review_id(Seat("r1", "ann"))
+    True
+    >>> key.review_id(Seat("r1", "ann")) == key.review_id(Seat("r1", "ann", again="later"))
+    False
+    """
+
+    def __init__(self, seed: int, salt: bytes) -> None:
+        self._key = hmac.digest(salt, f"reviews:{seed}".encode(), "sha256")
+
+    def review_id(self, seat: Seat) -> str:
+        """The id of a review; a round that is shown again has another one."""
+        again = str(seat.again is not None)
+        return self._draw("review", seat.member, seat.round, again)[:32]
+
+    def shuffled(self, review_id: str, people: Iterable[str]) -> list[str]:
+        """The people of a review in an order of its own."""
+        return sorted(people, key=lambda person: self._draw("person", review_id, person))
+
+    def repeats(self, member: str, count: int, share: float) -> bool:
+        """Tell if a round is shown again, after a member has judged so many."""
+        drawn = int(self._draw("repeat", member, str(count))[:13], 16) / 16**13
+        return drawn < share
+
+    def ranked(self, member: str, count: int, rounds: Iterable[str]) -> list[str]:
+        """Rounds in the order in which the lottery would show them again."""
+        number = str(count)
+        return sorted(rounds, key=lambda name: self._draw("which", member, number, name))
+
+    def _draw(self, *parts: str) -> str:
+        return hmac.digest(self._key, _joined(parts), "sha256").hex()
+
+
+def _joined(parts: Iterable[str]) -> bytes:
+    """Parts that cannot be mistaken for others: each is preceded by its length."""
+    encoded = [part.encode() for part in parts]
+    return b"".join(len(part).to_bytes(4, "big") + part for part in encoded)

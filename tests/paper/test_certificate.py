@@ -1,0 +1,265 @@
+"""The certificate of a run in docs/theory.md: a bound on its regret from what it paid.
+
+    regret  ≤  (k/eta)·[Σ_t f_t(π̃^t) − min_h F_T(h) − beta·Σ_reports lam_t]
+
+surely, for any player, multiplier and order of feedback; with beta for beta − r, since it is the
+published policy that was audited.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.paper.games import EXACT, INTEGRABLE, Played, Setting, hostile_game
+
+from likewise.errors import LikewiseError, ParameterError
+from likewise.events import Audited, Labelled
+from likewise.fixed_point import ONE
+from likewise.hypotheses import Pool
+from likewise.learning import (
+    Learner,
+    SelfTuned,
+    State,
+    apply,
+    certificate,
+    deploy,
+    dump_state,
+    learn,
+    parse_state,
+)
+from likewise.learning.certificate import Certificate
+from likewise.learning.dual import Additive, Geometric
+from likewise.learning.state import changed
+
+WHO: dict[str, tuple[Setting, dict[str, Any]]] = {
+    "weights": (EXACT["pool"], {}),
+    "weights on segments": (EXACT["segments"], {}),
+    "noise": (INTEGRABLE["all on two"], {"player": "context-ftpl"}),
+    "coins": (INTEGRABLE["coins"], {"player": "context-ftpl", "scales": "per-part"}),
+    "mixture": (INTEGRABLE["coins"], {"player": "nested-ftpl"}),
+    "strict": (EXACT["nobody or some"], {}),
+    "strict, additive": (EXACT["nobody or some"], {"dual": Additive(0.05)}),
+    "additive": (EXACT["pool"], {"dual": Additive(0.05)}),
+    "geometric": (EXACT["segments"], {"dual": Geometric(0.05, 0.1)}),
+}
+
+
+def learner_of(setting: Setting, eta: float = 0.25, eps: float = 0.3, **given: Any) -> Learner:
+    schedule = SelfTuned(eta=eta, x=0.2, delta=1e-6)
+    return Learner(setting.hypotheses, 3, 0.3, eps, 1, **{"schedule": schedule, **given})
+
+
+def by_hand(played: Played) -> float:
+    """The bracket, from the record of the game alone."""
+    unit, beta = played.label_weight, played.learner.margins.beta
+    hypotheses = played.learner.hypotheses
+    codes, paid = hypotheses.codes(), 0.0
+    totals = np.zeros(len(codes))
+    for faced, scores, pair, lam in zip(
+        played.faced, played.scores, played.reports, played.lams, strict=True
+    ):
+        costs = unit * (1.0 - 2.0 * faced.labels)
+        if pair is not None:
+            costs[pair[0]] += lam
+            costs[pair[1]] -= lam
+        paid += float(costs @ scores) / ONE
+        totals += hypotheses.predict(codes, faced.points) @ costs
+    return paid - float(totals.min()) - beta * played.reported
+
+
+@pytest.mark.parametrize("against", ["the policy", "fairness"])
+@pytest.mark.parametrize(("eta", "eps"), [(1.0, 0.3), (0.25, 0.1)])
+@pytest.mark.parametrize("who", WHO)
+def test_a_certificate_is_what_its_formula_says_and_no_run_has_more_regret(
+    who: str, eta: float, eps: float, against: str
+) -> None:
+    setting, given = WHO[who]
+    learner = learner_of(setting, eta, eps, **given)
+    played = hostile_game(learner, setting, against)
+    found = certificate(played.state, delay=0, confidence=1 - 1e-6)
+    bracket = 3 / (3 * played.label_weight) * by_hand(played)
+    estimated = 0.0
+    if not learner.primal.exact:
+        assert found.holds == "with probability 0.999999"
+        draws = learner.draws(1)
+        estimated = 3 * math.sqrt(math.log(1e6) * 150 / (2 * draws))
+    else:
+        assert found.holds == "surely"
+    assert found.regret == pytest.approx(bracket + estimated, abs=0.02)
+    regret = played.errors - played.best().error
+    assert regret <= found.regret
+    assert (found.rounds, found.k) == (150, 3)
+    assert found.reports == sum(pair is not None for pair in played.reports)
+    assert found.from_largest_lam is not None
+    assert regret <= found.from_largest_lam
+
+
+def test_with_beta_turned_or_left_out_it_would_be_another_number() -> None:
+    """The parts are of the size of the whole, so that none can go missing unnoticed."""
+    setting = Setting(EXACT["nobody or some"].hypotheses.with_prior("flat"), [[0, 1], [0, 0]])  # type: ignore[attr-defined]
+    learner = learner_of(setting, schedule=SelfTuned(eta=1.0, x=0.2))
+    played = hostile_game(learner, setting, "fairness")
+    reported = played.reported * learner.margins.beta
+    assert reported > 10.0
+    bracket = by_hand(played)
+    assert abs(bracket + reported) < reported < 2 * abs(bracket)
+    assert certificate(played.state).regret == pytest.approx(3 * bracket, abs=0.02)
+    # the best fair policy is beaten by far, and the certificate says so
+    assert played.errors - played.best().error < 3 * bracket < -20.0
+
+
+def test_it_is_exact_where_nobody_objects() -> None:
+    """No reports, and the best fair policy is a hypothesis: the certificate is the regret."""
+    pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    state = State.start(Learner(pool, 2, 1.0, 0.5, 1, SelfTuned(eta=0.5, x=0.3)))
+    rng, errors, best = np.random.default_rng(1), 0.0, np.zeros(3)
+    table = np.array([[0, 0], [0, 1], [1, 1]])
+    for _ in range(300):
+        state, deployment = deploy(state, pool.schema.people([[0, 0, 1], [0, 1, 1]]))
+        labels = (rng.random(2) < [0.3, 0.8]).astype(np.int64)
+        errors += float(np.abs(deployment.probabilities - labels).sum())
+        best += np.abs(table - labels).sum(axis=1)
+        state = learn(state, deployment, labels=labels)
+    found = certificate(state)
+    assert found.regret == pytest.approx(errors - float(best.min()), abs=2 * 300 * 2**-18)
+    assert found.informative
+
+
+def test_feedback_may_come_in_any_order_and_any_late() -> None:
+    """The same rounds at once, and with all feedback after the last of them: both are certified."""
+    setting = EXACT["pool"]
+    learner = learner_of(setting, eta=1.0)
+    state, rng = State.start(learner), np.random.default_rng(3)
+    events: list[Any] = []
+    errors, totals = 0.0, np.zeros(4)
+    table = np.array(setting.kinds).T
+    for _ in range(60):
+        kinds = rng.integers(0, 3, 3)
+        people = setting.hypotheses.schema.encoded(np.array(setting.kinds, float)[kinds])
+        state, deployment = deploy(state, people)
+        labels = rng.integers(0, 2, 3)
+        errors += float(np.abs(deployment.probabilities - labels).sum())
+        totals += np.abs(table[:, kinds] - labels).sum(axis=1)
+        scores = deployment.scores
+        over, under = int(scores.argmax()), int(scores.argmin())
+        pair = ((people.ids[over], people.ids[under]),)
+        wide = int(scores[over] - scores[under]) > learner.sensitivity
+        events.append(
+            Audited(deployment.round, "report" if wide else "quiet", pair if wide else ())
+        )
+        events += [
+            Labelled(deployment.round, person, int(label))
+            for person, label in zip(people.ids, labels, strict=True)
+        ]
+        if rng.random() < 0.3:
+            for i in rng.permutation(len(events)):
+                state = apply(state, events[i])
+            events = []
+    for event in events:
+        state = apply(state, event)
+    found = certificate(state, delay=None)
+    assert found.from_largest_lam is None
+    # Nobody but the constants is fair if every gap is reported.
+    assert errors - min(totals[0], totals[3]) <= found.regret
+
+
+@pytest.mark.parametrize("share", [1.0, 0.5])
+def test_a_share_of_the_rounds_is_enough(share: float) -> None:
+    setting = EXACT["pool"]
+    learner = learner_of(setting, eta=1.0, audit_share=share)
+    state, errors, totals = State.start(learner), 0.0, np.zeros(4)
+    for t in range(200):
+        kinds = np.array([t % 3, (t + 1) % 3, t % 2])
+        people = setting.hypotheses.schema.encoded(np.array(setting.kinds, float)[kinds])
+        state, deployment = deploy(state, people)
+        labels = (kinds == 2).astype(np.int64)
+        errors += float(np.abs(deployment.probabilities - labels).sum())
+        totals += np.abs(np.array(setting.kinds).T[:, kinds] - labels).sum(axis=1)
+        scores = deployment.scores
+        over, under = int(scores.argmax()), int(scores.argmin())
+        wide = int(scores[over] - scores[under]) > learner.sensitivity
+        drawn = state.open[deployment.round].drawn
+        pairs = [(people.ids[over], people.ids[under])] if wide else []
+        state = learn(state, deployment, labels=labels, report=pairs if drawn else None)
+    found = certificate(state)
+    assert errors - min(totals[0], totals[3]) <= found.regret
+    assert state.account is not None
+    assert state.account.reported > 0
+
+
+def test_one_sided_labels_are_certified_on_average() -> None:
+    """Over 60 seeds the mean certificate is above the mean regret; single ones are not always."""
+    pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    regrets, certified = [], []
+    for seed in range(60):
+        learner = Learner(pool, 2, 1.0, 0.5, seed, SelfTuned(eta=0.5, x=0.3), feedback="one-sided")
+        state, errors = State.start(learner), 0.0
+        best = np.zeros(3)
+        for t in range(40):
+            state, deployment = deploy(state, pool.schema.people([[0, 0, 1], [0, 1, 1]]))
+            labels = np.array([t % 3 == 0, t % 4 > 0], dtype=np.int64)
+            errors += float(np.abs(deployment.probabilities - labels).sum())
+            best += np.abs(np.array([[0, 0], [0, 1], [1, 1]]) - labels).sum(axis=1)
+            seen = {
+                person: int(label)
+                for person, label, yes in zip(
+                    deployment.ids, labels, deployment.approved, strict=True
+                )
+                if yes
+            }
+            state = learn(state, deployment, labels=seen)
+        found = certificate(state)
+        assert found.holds == "in expectation, against an oblivious adversary"
+        assert found.from_largest_lam is None
+        regrets.append(errors - float(best.min()))
+        certified.append(found.regret)
+    assert np.mean(certified) >= np.mean(regrets)
+    direct = Learner(pool, 2, 1.0, 0.5, 1, feedback="one-sided", estimate="direct")
+    assert certificate(State.start(direct)).holds.startswith("as an estimate only")
+
+
+def test_the_largest_lam_is_enough_for_the_other_form_by_hand() -> None:
+    """k = 2, eta = 0.5, |H| = 3 with half of the prior on two constants, x = 0.5.
+
+    C = 0.5 + 0.5·ln 4 = 1.1931472; m = 0.35 (kappa = 0.15, eps = 0.5); T = 2, lam^ = 0.35.
+    (k/eta)·(C·eta·sqrt(2) + 2·C·lam^ + C²·lam^/m)
+      = 4·(0.8436825 + 0.8352030 + 1.4236002) = 12.409943
+    """
+    pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    schedule = SelfTuned(eta=0.5, x=0.5, kappa=0.15)
+    state = State.start(Learner(pool, 2, 0.5, 0.5, 1, schedule))
+    for t in range(2):
+        state, deployment = deploy(state, pool.schema.people([[0, 0, 1], [0, 1, 1]]))
+        state = learn(state, deployment, labels=[0, 1], report=None if t else ())
+    assert state.account is not None
+    state = changed(state, account=changed(state.account, largest_lam=0.35))
+    found = certificate(state, delay=0).from_largest_lam
+    assert found == pytest.approx(12.409943, rel=1e-4)
+
+
+def test_a_saved_run_has_the_same_certificate() -> None:
+    setting, given = WHO["mixture"]
+    played = hostile_game(learner_of(setting, **given), setting, "the policy", rounds=20)
+    assert certificate(parse_state(dump_state(played.state))) == certificate(played.state)
+
+
+def test_a_run_without_an_account_and_junk_are_refused() -> None:
+    learner = learner_of(EXACT["pool"])
+    old = changed(State.start(learner), account=None)
+    with pytest.raises(LikewiseError, match="begun before accounts were kept"):
+        certificate(old)
+    with pytest.raises(ParameterError, match="state must be of the class State"):
+        certificate("state")  # type: ignore[arg-type]
+    for confidence in (0.0, 1.0, math.nan, "much"):
+        with pytest.raises(ParameterError, match="confidence must be"):
+            certificate(State.start(learner), confidence=confidence)  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="delay must be an integer"):
+        certificate(State.start(learner), delay=-1)
+    first = certificate(State.start(learner))
+    assert (first.regret, first.from_largest_lam) == (0.0, None)
+    assert not first.informative
+    assert isinstance(first, Certificate)
+    assert first.to_json()["trivial_regret"] == 0

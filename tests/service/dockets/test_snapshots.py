@@ -1,0 +1,196 @@
+"""Snapshots: a start from one is a start from the first record; they are a cache, no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.service.live import Clock, shown_again, some_people
+
+from likewise.service.clock import later
+from likewise.service.dockets import docket as docket_module
+from likewise.service.dockets.commands import feedback, reviews
+from likewise.service.dockets.commands.erasure import erase
+from likewise.service.dockets.commands.rounds import open_round
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.reviews.board import ReviewBoard
+from likewise.service.dockets.reviews.targets import Seat
+from likewise.service.dockets.snapshots import content_of
+from likewise.service.ledger.schema import dockets, snapshots
+from likewise.service.ledger.schema import reviews as listed_reviews
+from likewise.service.ledger.schema import rounds as listed_rounds
+from likewise.service.ledger.store import Store
+from likewise.service.verification.replay import replay_store
+
+Begin = Callable[..., Docket]
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A snapshot after every 20 records."""
+    monkeypatch.setattr(docket_module, "EVERY", 20)
+
+
+def play(docket: Docket, clock: Clock, first: int, last: int) -> None:
+    """Rounds of every fate: reported, quiet, late, unaudited, erased, shown again, still open."""
+    for number in range(first, last):
+        clock.at = later(clock.at, 10)
+        round_, _ = open_round(docket, some_people(f"x{number}-"))
+        pair = round_.reportable()[0][:2]
+        if number % 7 == 3:
+            clock.at = later(clock.at, 70)
+            reviews.close_late_panels(docket)
+        elif round_.seats and number % 5:
+            if number % 2:
+                reviews.object_to(docket, Seat(round_.id, "ada"), pair, "alike")
+            for member in round_.seats:
+                reviews.finish(docket, Seat(round_.id, member))
+        for seat in shown_again(docket, "ada") if "ada" in docket.seating.members else []:
+            if number % 3:
+                reviews.finish(docket, seat)
+        if number % 4:
+            feedback.label(docket, [(round_.id, person, number % 2) for person in round_.people])
+        if number == 12:
+            erase(docket, round_.id, next(iter(round_.people)))
+
+
+def everything(docket: Docket) -> dict[str, Any]:
+    """All that a docket knows, as a snapshot and its members' reviews would tell it."""
+    board = ReviewBoard(docket)
+    return {
+        **content_of(docket.projection, docket.seating, docket.state),
+        "reviews": {m: [(r.id, r.number, r.status, r.ended) for r in board.of(m)]
+                    for m in ("ada", "bob")},
+        "rounds": list(docket.projection.history()),
+    }  # fmt: skip
+
+
+def _forget_snapshots(store: Store) -> None:
+    with store.changing() as connection:
+        connection.execute(snapshots.delete())
+
+
+def _kept(store: Store) -> list[int]:
+    with store.reading() as connection:
+        return list(connection.execute(sa.select(snapshots.c.seq)).scalars())
+
+
+def test_a_start_from_a_snapshot_is_a_start_from_the_first_record(
+    begin: Begin, store: Store, clock: Clock
+) -> None:
+    docket = begin(rule="any", deadline=60, repeat_share=0.4, audit_share=0.8)
+    watching = Docket(store, "loans", clock)
+    play(docket, clock, 0, 20)
+    assert 0 < len(_kept(store)) <= 2
+    resumed = Docket(store, "loans", clock)
+    assert resumed._snapshot > 0
+    play(resumed, clock, 20, 40)
+    watching.refresh()
+    docket.refresh()
+    known = everything(resumed)
+    assert everything(docket) == known
+    assert everything(watching) == known
+    _forget_snapshots(store)
+    whole = Docket(store, "loans", clock)
+    assert whole._snapshot == 0
+    assert everything(whole) == known
+    assert any(review[3] for review in known["reviews"]["ada"])
+    assert replay_store(store, "loans").holds
+    assert replay_store(store, "loans").repeats > 0
+
+
+def test_a_docket_of_before_is_listed_when_it_is_opened(
+    begin: Begin, store: Store, clock: Clock
+) -> None:
+    """Tables that are found by an index follow from the ledger alone."""
+    docket = begin(rule="any", deadline=60, repeat_share=0.4)
+    play(docket, clock, 0, 25)
+    known = everything(docket)
+    tables = (dockets, listed_reviews, listed_rounds)
+
+    def rows() -> list[Any]:
+        with store.reading() as connection:
+            return [sorted(map(tuple, connection.execute(sa.select(t)))) for t in tables[1:]]
+
+    before = rows()
+    with store.changing() as connection:
+        for table in (*tables, snapshots):
+            connection.execute(table.delete())
+    assert everything(Docket(store, "loans", clock)) == known
+    assert rows() == before
+
+
+@pytest.mark.parametrize("harm", ["cut", "other", "another record"])
+def test_a_snapshot_that_does_not_fit_is_passed_over(
+    begin: Begin, store: Store, clock: Clock, harm: str
+) -> None:
+    docket = begin(rule="any", repeat_share=0.4)
+    play(docket, clock, 0, 12)
+    known = everything(docket)
+    harms: dict[str, dict[str, Any]] = {
+        "cut": {"content": b"x"}, "other": {"content": b"{}"}, "another record": {"hash": "0" * 64},
+    }  # fmt: skip
+    with store.changing() as connection:
+        connection.execute(snapshots.update().values(**harms[harm]))
+    fresh = Docket(store, "loans", clock)
+    assert (fresh._snapshot, everything(fresh) == known) == (0, True)
+
+
+def test_whoever_is_erased_is_erased_from_snapshots(
+    begin: Begin, store: Store, clock: Clock
+) -> None:
+    import zlib
+
+    docket = begin(rule="any")
+    for number in range(12):
+        open_round(docket, some_people(f"x{number}-"))
+
+    def held() -> int:
+        with store.reading() as connection:
+            found = connection.execute(sa.select(snapshots.c.content)).scalars().all()
+        assert found
+        return sum(zlib.decompress(content).count(b"[790.0,37.0,") for content in found)
+
+    assert held() > 0
+    erase(docket, "r2", "x1-0")
+    assert held() == 11, "all but the one who was erased"
+    assert Docket(store, "loans", clock).state == docket.state
+
+
+def test_refused_commands_of_a_group_leave_no_trace(begin: Begin, store: Store) -> None:
+    """Those that share a transaction commit together; one that is refused is not among them."""
+    from likewise.errors import LikewiseError
+
+    docket = begin()
+    head = store.head("loans")
+    with docket.group():
+        open_round(docket, some_people("a"))
+        with pytest.raises(LikewiseError):
+            open_round(docket, some_people("b"), round_id="r1")
+        open_round(docket, some_people("c"))
+        other = Store.open(store.url.render_as_string(hide_password=False))
+        assert other.head("loans") == head, "nothing can be seen before the end"
+        other.close()
+    assert [r.id for r in docket.projection.open_rounds()] == ["r1", "r2"]
+    assert store.head("loans") == docket.projection.head
+    assert replay_store(store, "loans").holds
+
+
+def test_a_group_that_fails_is_forgotten(begin: Begin, store: Store) -> None:
+    docket = begin()
+    open_round(docket, some_people("a"))
+    head = store.head("loans")
+
+    def fail() -> None:
+        with docket.group():
+            open_round(docket, some_people("b"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert docket.refresh().head == head == store.head("loans")
+    assert [r.id for r in docket.projection.open_rounds()] == ["r1"]
+    open_round(docket, some_people("c"))
+    assert replay_store(store, "loans").holds
