@@ -31,6 +31,7 @@ from likewise.service.api.responses import (
     RoundResponse,
     TokenList,
     TokenResponse,
+    Written,
 )
 from likewise.service.api.review_responses import MetricsResponse, ReviewResponse, ReviewSummary
 from likewise.service.api.review_responses import ReviewList as _ReviewList
@@ -186,23 +187,27 @@ class Client(Transport):
         """Object to a pair."""
         signature = self._signature(docket, review_id, "object", pair, reason)
         body = {"pair": list(pair), "reason": reason, **signature}
-        return self._write("POST", _at(docket, "reviews", review_id, "objections"), body)
+        return self._act(_at(docket, "reviews", review_id, "objections"), body)
 
     def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> ReceiptResponse:
         """Take an objection back."""
         path = _at(docket, "reviews", review_id, "withdrawals")
         signature = self._signature(docket, review_id, "withdraw", pair)
-        return self._write("POST", path, {"pair": list(pair), **signature})
+        return self._act(path, {"pair": list(pair), **signature})
 
     def done(self, docket: str, review_id: str) -> ReceiptResponse:
         """You have looked at all pairs."""
         signature = self._signature(docket, review_id, "done")
-        return self._write("POST", _at(docket, "reviews", review_id, "done"), signature)
+        return self._act(_at(docket, "reviews", review_id, "done"), signature)
 
     def reopen(self, docket: str, review_id: str) -> ReceiptResponse:
         """You want to look again."""
         signature = self._signature(docket, review_id, "reopen")
-        return self._write("POST", _at(docket, "reviews", review_id, "reopen"), signature)
+        return self._act(_at(docket, "reviews", review_id, "reopen"), signature)
+
+    def _act(self, path: str, body: Mapping[str, Any]) -> ReceiptResponse:
+        """What a member does is done once, however often it is sent."""
+        return self._send(Written, "POST", path, body, key=uuid.uuid4().hex).receipt
 
     def sign_with(
         self, docket: str, key: PrivateKey, before: PrivateKey | None = None

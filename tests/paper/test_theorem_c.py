@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.paper.games import log_inverse
 from tests.paper.referee import OFF, perturbed_leader
 
 from likewise.events import Arrived, Audited, Closed, Decided, Decision, Labelled, Person, Sealed
@@ -185,10 +186,12 @@ class Game:
 
     def law(self, frozen: Frozen) -> FloatArray:
         totals = frozen.costs / ONE / frozen.scale
+        assert isinstance(self.learner.hypotheses, Pool)
         if self.exact:
+            hypotheses = self.learner.hypotheses
+            totals = totals + hypotheses.log_inverse_priors(hypotheses.codes())
             weights = np.exp(totals.min() - totals)
             return np.asarray(weights / weights.sum())
-        assert isinstance(self.learner.hypotheses, Pool)
         separators = self.learner.hypotheses.separating_points().T.astype(float)
         return perturbed_leader(separators, totals)
 
@@ -269,7 +272,7 @@ class Game:
     def finish(self, state: State, chance: float, squares: float, lams: float) -> None:
         frozen, hypotheses = upcoming(state), self.learner.hypotheses
         peak, eta = (frozen.scale / self.learner.schedule.x) ** 2, 2 * self.unit  # type: ignore[attr-defined]
-        gain = hypotheses.log_size if self.exact else hypotheses.separators / 2  # A ≤ s/2
+        gain = log_inverse(self.learner) if self.exact else hypotheses.separators / 2  # A ≤ s/2
         self.bound += chance * gain * frozen.scale
         self.chance += chance
         rounds, cap = len(self.labels), self.learner.resamples(len(self.labels))
@@ -340,6 +343,6 @@ def test_theorem_c_prime_holds_in_expectation_for_exponential_weights(
     assert game.chance == pytest.approx(1, abs=1e-9)
     assert game.checked > 1
     assert game.regret.max() <= game.bound + 1e-3  # J and the scores are integers of 2^-20
-    # the corollary: C·E sqrt(max S) with C = 1/(2x) + x·log|H|
-    big_c = 1 / (2 * x) + x * math.log(len(table))
+    # the corollary: C·E sqrt(max S) with C = 1/(2x) + x·max ln(1/prior)
+    big_c = 1 / (2 * x) + x * log_inverse(game.learner)
     assert game.bound <= big_c * game.root_peak + 1e-9

@@ -26,6 +26,8 @@ def test_names_and_defaults_stay() -> None:
         "database": "sqlite:///likewise.db", "body_limit": 1_000_000, "people_limit": 200,
         "labels_limit": 5_000, "feature_limit": 200, "reason_limit": REASON_LIMIT, "rate": 50.0,
         "burst": 100, "anonymous_rate": 5.0, "anonymous_burst": 30, "waiting_limit": 200,
+        "connection_limit": 1_000, "header_seconds": 10.0, "body_seconds": 60.0,
+        "trusted_proxies": "",
         "tick_seconds": 1.0, "session_seconds": 43_200.0, "public_url": "", "anchors": "",
         "anchor_minutes": 60.0, "oidc_issuer": "", "oidc_client_id": "", "oidc_client_secret": "",
         "oidc_role_claim": "likewise_role", "oidc_name_claim": "preferred_username",

@@ -34,7 +34,7 @@ class MemberAgreement:
 
 @dataclass(frozen=True)
 class AgreementCounts:
-    """What :func:`likewise.auditing.agreement` needs of some rounds, as sums.
+    """Sums over some rounds, from which :func:`likewise.auditing.agreement` follows.
 
     ``units`` pairs were shown; of those that at least two members judged, ``judgements`` has how
     many judgements there were by the number m of members, ``apart`` is Σ 2·n_u1·n_u0 by m, and

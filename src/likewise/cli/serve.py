@@ -87,10 +87,9 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
     LIKEWISE_RATE and the other settings of likewise.service.settings. There is no encryption here:
     put a proxy with TLS before it, if others are to reach it.
     """
-    need_service("fastapi", "uvicorn", "prometheus_client", *needed_for(database))
-    import uvicorn
-
+    need_service("fastapi", "uvicorn", "httptools", "prometheus_client", *needed_for(database))
     from likewise.service.logging import log_as_json
+    from likewise.service.server import serve as serve_at
     from likewise.service.settings import Settings
 
     settings = Settings(database=database, demo=demo)
@@ -100,16 +99,7 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
     # Other processes learn of the settings in this way.
     os.environ.update(settings.to_environment())
     with _counting_together(workers):
-        uvicorn.run(
-            "likewise.service.app:from_environment",
-            factory=True,
-            host=host,
-            port=port,
-            workers=workers,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-        )
+        serve_at(settings, host, port, workers)
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from likewise.service.ledger.store import Store
 from likewise.service.logging import log_as_json
 from likewise.service.settings import Settings
 from likewise.service.web import console, dashboard, sign_in, sign_on
+from likewise.service.web.error_pages import ErrorPages
 from likewise.service.web.rendering import StaticPages
 
 __all__ = ["create_app", "from_environment"]
@@ -82,6 +83,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.context = AppContext(store, settings, workers, telemetry, page_limits, provider)
     install_handlers(app)
     app.add_middleware(AccessMiddleware, store=store, settings=settings, telemetry=telemetry)
+    app.add_middleware(ErrorPages)  # outermost: what the middleware refuses is a page as well
     app.include_router(health.router)
     app.include_router(evidence.published)
     for module in ROUTERS:

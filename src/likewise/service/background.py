@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ import uvicorn
 
 from likewise.service.app import create_app
 from likewise.service.errors import StoreError
+from likewise.service.server import configured, guarded, listening
 from likewise.service.settings import Settings
 
 __all__ = ["running"]
@@ -22,11 +22,10 @@ PATIENCE = 60.0
 @contextmanager
 def running(settings: Settings) -> Iterator[str]:
     """The address of a server on loopback, which ends with the block."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
+    with listening("127.0.0.1", 0) as listener:
         config = uvicorn.Config(
-            create_app(settings), log_config=None, access_log=False, ws="none", lifespan="on",
-            timeout_graceful_shutdown=5,
+            create_app(settings), lifespan="on", timeout_graceful_shutdown=5,
+            http=guarded(settings), **configured(settings),  # type: ignore[arg-type] # by name
         )  # fmt: skip
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)

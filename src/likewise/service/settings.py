@@ -61,6 +61,16 @@ class Settings(BaseSettings):
     anonymous_burst: PositiveInt = Field(
         30, description="requests without a known token that may come at once"
     )
+    connection_limit: PositiveInt = Field(
+        1_000, description="connections of a process; fewer, if it may open fewer files"
+    )
+    header_seconds: PositiveFloat = Field(
+        10.0, description="how long the head of a request may take"
+    )
+    body_seconds: PositiveFloat = Field(60.0, description="how long its body may take")
+    trusted_proxies: str = Field(
+        "", description="addresses of proxies whose X-Forwarded-For is believed, with commas"
+    )
     waiting_limit: PositiveInt = Field(200, description="requests that may wait for one docket")
     tick_seconds: PositiveFloat = Field(1.0, description="how often deadlines are looked after")
     session_seconds: PositiveFloat = Field(

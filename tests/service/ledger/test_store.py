@@ -174,7 +174,7 @@ def test_a_lost_commit_does_not_lead_memory_astray(begin: Begin, applicants: Any
     with pytest.raises(ServiceError, match="not known"):
         open_round(docket, applicants("a"), key="one")
     sa.event.remove(engine, "commit", lose)
-    assert docket.projection.head == before
+    assert docket.refresh().head == before
     round_, receipt = open_round(docket, applicants("a"), key="one")
     assert round_.id == "r1"
     assert receipt.head == docket.store.head("loans")

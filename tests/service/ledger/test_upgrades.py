@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,8 +54,12 @@ def test_the_migrations_make_the_tables_of_the_schema(store: Store) -> None:
     from alembic.autogenerate import compare_metadata
     from alembic.runtime.migration import MigrationContext
 
-    with store.reading() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+    with store.reading() as connection, warnings.catch_warnings():
+        # Indexes on expressions are beyond what can be compared; others use them or are slow.
+        warnings.simplefilter("ignore", sa.exc.SAWarning)
+        found = compare_metadata(MigrationContext.configure(connection), metadata)
+        ours = ("events_round", "rounds_id")
+        assert [one for one in found if getattr(one[1], "name", "") not in ours] == []
         assert upgrades.found_revision(connection, "") == REVISION
 
 
@@ -144,3 +149,18 @@ def test_what_is_no_store_is_not_upgraded(sqlite_url: str, tmp_path: Path) -> No
     assert not list(tmp_path.iterdir())
     (tmp_path / "ledger.db").touch()
     assert "holds no store" in upgrade(sqlite_url).output
+
+
+def test_a_rounds_records_are_found_by_the_index(store: Store) -> None:
+    """On both databases the question of a view is the expression that the index has."""
+    from likewise.service.ledger.view import LedgerView
+
+    with store.reading() as connection:
+        dialect = connection.dialect.name
+        if dialect == "postgresql":
+            connection.exec_driver_sql("SET LOCAL enable_seqscan = off")
+        query = LedgerView(connection, "loans").round_query(["r1"], 9)
+        text = str(query.compile(connection, compile_kwargs={"literal_binds": True}))
+        asked = "EXPLAIN QUERY PLAN " if dialect == "sqlite" else "EXPLAIN "
+        plan = " ".join(str(row) for row in connection.exec_driver_sql(asked + text))
+    assert "events_round" in plan, plan

@@ -29,6 +29,7 @@ from likewise.service.api.review_responses import (
     ReviewSummary,
     Series,
 )
+from likewise.service.dockets.reviews.marks import unseen
 from likewise.service.web.rendering import PageContext, render
 
 HOSTILE = (
@@ -172,8 +173,15 @@ class Samples:
         values = {"metrics": self.metrics(number), "rounds": self.rounds(), **changes}
         return render("dashboard/dashboard.html", page, docket=self.docket(), **values)
 
-    def shown(self, review: ReviewResponse, position: int = 1) -> str:
-        return render("console/review.html", self.page, review=review, position=position)
+    def shown(
+        self, review: ReviewResponse, position: int = 1, marks: dict[str, str] | None = None
+    ) -> str:
+        known = marks or {}
+        names = [(f"{pair.over}.{pair.under}", pair.objected) for pair in review.pairs]
+        return render(
+            "console/review.html", self.page, review=review, position=position, marks=known,
+            unseen=unseen(names, known),
+        )  # fmt: skip
 
     def pages(self) -> dict[str, str]:
         """Every page there is, rendered."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 import pytest
 
-from likewise.service.api.review_responses import ReviewResponse
+from likewise.service.api.review_responses import FeatureDifference, ReviewResponse
 from likewise.service.web.rendering import render
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def test_shape(name: str, kind: str, samples: Samples, hostile: Samples) -> None
     labelled = {label["for"] for label in seen.of("label")}
     for tag, attrs in seen.tags:
         assert not [a for a in attrs if a.startswith(("on", "hx-on")) or a == "style"]
-        if tag == "script":
+        if tag == "script" and attrs.get("type") != "application/json":
             assert (attrs.get("src") or "").startswith("/static/")
         if (
             tag in {"input", "textarea", "select"}
@@ -148,14 +149,19 @@ def test_the_pair_in_focus(samples: Samples) -> None:
 
 def test_differences_are_said_in_words(samples: Samples) -> None:
     page = samples.shown(samples.review(), 7)
-    rows = re.findall(r'<tr class="(differs|same)">(.*?)</tr>', page, re.DOTALL)
+    rows = re.findall(r'<tr class="(differs|same)"[^>]*>(.*?)</tr>', page, re.DOTALL)
     assert [mark for mark, _ in rows] == ["same", "differs", "same", "differs", "differs"]
     assert all(mark in Seen(row).text for mark, row in rows)
+    pair = replace(
+        samples.review().pairs[6], differences=[FeatureDifference("f1", "3 % apart", 0.03)]
+    )
+    page = samples.shown(samples.review(pairs=[pair]), 1)
+    assert "3 % apart" in Seen(page).text, "how far, not only that there is a difference"
 
 
 def test_nothing_is_said_about_somebody_who_was_erased(samples: Samples) -> None:
     page = samples.shown(samples.erased())
-    rows = re.findall(r'<tr class="unknown">(.*?)</tr>', page, re.DOTALL)
+    rows = re.findall(r'<tr class="unknown"[^>]*>(.*?)</tr>', page, re.DOTALL)
     assert len(rows) == 5
     assert all("erased" in row for row in rows)
     assert "712" not in page
@@ -165,8 +171,8 @@ def test_what_can_be_done_follows_the_status(samples: Samples) -> None:
     def ends(review: ReviewResponse) -> list[str]:
         return re.findall(rf'action="/console/rounds/{KEY}/(\w+)"', samples.shown(review))
 
-    assert ends(samples.review()) == ["flag", "done"]
-    assert ends(samples.review({0: "why"})) == ["flag", "unflag", "done"]
+    assert ends(samples.review()) == ["flag", "marks", "unflag", "done"]
+    assert 'id="unflag-form"' in samples.shown(samples.review({0: "why"}))
     assert ends(samples.flagged(status="waiting")) == ["reopen"]
     for closed in samples.past():
         assert ends(closed) == []

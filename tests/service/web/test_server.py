@@ -125,6 +125,49 @@ def test_a_form_from_another_site_is_refused(shared: Live) -> None:
         assert browser.get("/console/").status_code == 200, "nobody was signed out"
 
 
+@pytest.mark.parametrize("origin", ["null", "", "file://", "https://"])
+def test_a_form_from_nowhere_is_refused(shared: Live, origin: str) -> None:
+    """Without a public address too: a page that hides where it is must not act for anybody."""
+    with browse(shared, "auditor") as browser:
+        form = {"csrf": field(browser.get("/console/").text)}
+        response = browser.post("/console/sign-out", data=form, headers={"Origin": origin})
+        assert response.status_code == 403
+
+
+def test_errors_in_a_browser_are_pages(shared: Live) -> None:
+    accept = {"Accept": "text/html,application/xhtml+xml"}
+    for path in ("/nowhere", "/metrics", "/static/none.js"):
+        response = shared.http.get(path, headers=accept)
+        assert response.headers["content-type"].startswith("text/html"), path
+        assert "<h1" in response.text
+    assert shared.http.get("/nowhere").json()["error"]["code"] == "not-found"
+    said = shared.http.get("/v1/dockets", headers=accept)
+    assert said.json()["error"]["code"] == "unauthorised", "the API stays as it is"
+
+
+def test_a_request_of_the_page_that_comes_twice_is_done_once(live: Live) -> None:
+    """Also if the first comes late, after what was said since."""
+    live.client("client").open_round("loans", people(1, 3))
+    with browse(live, "auditor") as browser:
+        found = re.search(r"/console/rounds/([0-9a-f]{32})", browser.get("/console/").text)
+        assert found is not None
+        where, page = found[0], browser.get(found[0]).text
+        pair = re.search(r'name="pair" value="([^"]+)"', page)
+        assert pair is not None
+        form = {"csrf": field(page), "pair": pair[1], "reason": "alike"}
+        accept = {"Accept": "application/json"}
+        for act, key in (("flag", "a"), ("flag", "a"), ("unflag", "b"), ("flag", "a")):
+            said = browser.post(f"{where}/{act}", data={**form, "key": key * 32}, headers=accept)
+            assert said.json()["saved"] is True
+        kinds = [record.kind for record in live.client("operator").ledger("loans")]
+        assert (kinds.count("objected"), kinds.count("withdrawn")) == (1, 1)
+        refused = browser.post(f"{where}/flag", data={**form, "pair": "p1"}, headers=accept)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "no-pair")
+    with browse(live) as nobody:
+        out = nobody.post(f"{where}/flag", data=form, headers=accept)
+        assert (out.status_code, out.json()["error"]["code"]) == (401, "signed-out")
+
+
 def test_a_sign_in_form_of_another_browser_is_refused(shared: Live) -> None:
     with (
         httpx.Client(base_url=shared.address, timeout=PATIENCE) as one,
@@ -141,11 +184,11 @@ def test_cookies_are_hidden_from_scripts_and_other_sites(shared: Live) -> None:
         form = {"csrf": field(page.text), "token": shared.tokens["auditor"]}
         response = browser.post("/console/sign-in", data=form)
         plain = response.headers.get_list("set-cookie")
-        secure = browser.get("/console/sign-in", headers={"X-Forwarded-Proto": "https"})
+        said = browser.get("/console/sign-in", headers={"X-Forwarded-Proto": "https"})
+        assert "Secure" not in said.headers["set-cookie"], "no proxy is named, so none is believed"
     for cookie in (*page.headers.get_list("set-cookie"), plain[0]):
         assert "HttpOnly" in cookie
         assert "SameSite=strict" in cookie
-    assert "Secure" in secure.headers["set-cookie"]
 
 
 def test_behind_a_proxy_with_tls_cookies_are_encrypted_and_forms_are_taken(start: Start) -> None:
@@ -189,9 +232,12 @@ def test_a_review_without_javascript(live: Live) -> None:
         assert "similar &lt;b&gt;debts&lt;/b&gt;" in browser.get(where).text
         assert browser.post(f"{where}/unflag", data=form).status_code == 303
         assert browser.post(f"{where}/flag", data={**form, "reason": "similar"}).status_code == 303
-        assert browser.post(f"{where}/done", data={"csrf": csrf}).status_code == 303
+        unseen = browser.post(f"{where}/done", data={"csrf": csrf})
+        assert (unseen.status_code, "not looked at" in unseen.text) == (422, True)
+        meant = {"csrf": csrf, "meant": "yes"}
+        assert browser.post(f"{where}/done", data=meant).status_code == 303
         assert browser.post(f"{where}/reopen", data={"csrf": csrf}).status_code == 303
-        assert browser.post(f"{where}/done", data={"csrf": csrf}).status_code == 303
+        assert browser.post(f"{where}/done", data=meant).status_code == 303
         assert bank.round("loans", opened.id).outcome is None
         review = bob.reviews("loans")[0]
         bob.done("loans", review.id)

@@ -8,6 +8,7 @@ import secrets
 import time
 from typing import Any
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likewise.errors import LikewiseError
@@ -20,7 +21,7 @@ from likewise.service.api.errors import (
 )
 from likewise.service.api.telemetry import Telemetry
 from likewise.service.auth.rate_limits import Buckets, too_large
-from likewise.service.auth.tokens import Identity, recognise
+from likewise.service.auth.tokens import Identity, KnownTokens
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
@@ -39,6 +40,7 @@ HEADERS = {
 OPEN = ("/v1/openapi.json",)
 # Open to anybody, and they ask the database.
 ASKING = ("/readyz", "/.well-known/likewise-keys.json")
+GONE = 499  # whoever asked has gone before the request was complete
 GUARDED = ("/v1/", "/metrics")
 
 
@@ -53,6 +55,7 @@ class AccessMiddleware:
         self, app: ASGIApp, *, store: Store, settings: Settings, telemetry: Telemetry
     ) -> None:
         self.app, self.store, self.settings, self.telemetry = app, store, settings, telemetry
+        self.known = KnownTokens.of(store)
         self.callers = Buckets(settings.rate, settings.burst)
         self.anonymous = Buckets(settings.anonymous_rate, settings.anonymous_burst)
 
@@ -84,6 +87,8 @@ class AccessMiddleware:
             await self.app(scope, self._bounded(scope, receive), respond)
         except LikewiseError as error:
             await error_response(error)(scope, receive, respond)
+        except ClientDisconnect:
+            status = GONE  # nobody is left to tell
         except UNAVAILABLE as error:
             await unavailable(error)(scope, receive, respond)
         except Exception:
@@ -107,7 +112,9 @@ class AccessMiddleware:
         scheme, _, token = _header(scope, b"authorization").partition(" ")
         caller = None
         if scheme.lower() == "bearer":
-            caller = await asyncio.to_thread(recognise, self.store, token.strip())
+            caller = self.known.get(token.strip())
+            if caller is None:
+                caller = await asyncio.to_thread(self.known.recognise, token.strip())
         if caller is None:
             self.anonymous.take(address)
             raise ServiceError(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import field
+
 from likewise.service.api.responses import ReceiptResponse, Response
 
 __all__ = [
     "AgreementResponse",
     "ConsistencyResponse",
     "Fact",
+    "FeatureDifference",
     "Gap",
     "MemberMetrics",
     "MetricsResponse",
@@ -66,6 +69,17 @@ class ReviewPerson(Response):
     erased: bool
 
 
+class FeatureDifference(Response):
+    """How far two people differ in one feature, in words.
+
+    ``share`` is the difference as a share of the feature's range, where it has one.
+    """
+
+    name: str
+    words: str
+    share: float | None
+
+
 class ReviewPair(Response):
     """A pair that can be reported: the favoured person first, and the features that differ."""
 
@@ -74,6 +88,7 @@ class ReviewPair(Response):
     gap: float
     differing: list[str]
     objected: bool
+    differences: list[FeatureDifference] = field(default_factory=list)
 
 
 class MyObjection(Response):

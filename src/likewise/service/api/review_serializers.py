@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+
 from likewise.auditing import Pair, decisive
+from likewise.features import Feature
 from likewise.fixed_point import from_units
 from likewise.service.api.review_responses import (
     Fact,
+    FeatureDifference,
     MyObjection,
     ReportedPair,
     ReviewList,
@@ -48,7 +53,9 @@ def _summary(review: Review) -> ReviewSummary:
 def review_response(docket: Docket, review: Review) -> ReviewResponse:
     """A round as the member sees it: no labels, nothing of others before the panel closes."""
     round_, names, mine = review.round, review.aliases, review.target.said
-    facts = _facts(docket, review)
+    values = _values(docket, review)
+    facts = _facts(docket, values)
+    visible = _visible(docket)
     found = docket.payloads(mine.values())
     return ReviewResponse(
         id=review.id,
@@ -71,6 +78,12 @@ def review_response(docket: Docket, review: Review) -> ReviewResponse:
                 names[over], names[under], from_units(gap),
                 [f for f, fact in facts[over].items() if facts[under].get(f, fact) != fact],
                 Pair(over, under) in mine,
+                [
+                    _apart(feature, values[over][place], values[under][place])
+                    for place, feature in visible
+                    if values[over] and values[under]
+                    and facts[over][feature.name] != facts[under][feature.name]
+                ],
             )
             for over, under, gap in round_.reportable()
         ],
@@ -85,20 +98,47 @@ def review_response(docket: Docket, review: Review) -> ReviewResponse:
     )  # fmt: skip
 
 
-def _facts(docket: Docket, review: Review) -> dict[str, dict[str, Fact]]:
-    """Everybody's visible features in words; of those who were erased nothing."""
-    round_, schema = review.round, docket.state.learner.hypotheses.schema
+def _values(docket: Docket, review: Review) -> dict[str, tuple[float, ...]]:
+    """Everybody's features; of those who were erased nothing."""
+    round_ = review.round
     found = docket.payloads(round_.people.values())
-    facts: dict[str, dict[str, Fact]] = {}
+    values: dict[str, tuple[float, ...]] = {}
     for person, digest in round_.people.items():
         payload = None if digest is None or person in round_.erased else found.get(digest)
-        values = () if payload is None else features_of(payload.content)
-        facts[person] = {
-            feature.name: Fact(feature.name, feature.title, feature.say(value))
-            for feature, value in zip(schema.features, values, strict=payload is not None)
-            if feature.visible
+        values[person] = () if payload is None else features_of(payload.content)
+    return values
+
+
+def _visible(docket: Docket) -> list[tuple[int, Feature]]:
+    features = docket.schema.features
+    return [(place, feature) for place, feature in enumerate(features) if feature.visible]
+
+
+def _facts(docket: Docket, values: Mapping[str, tuple[float, ...]]) -> dict[str, dict[str, Fact]]:
+    """Everybody's visible features in words."""
+    visible = _visible(docket)
+    return {
+        person: {
+            feature.name: Fact(feature.name, feature.title, feature.say(mine[place]))
+            for place, feature in visible
+            if mine
         }
-    return facts
+        for person, mine in values.items()
+    }
+
+
+def _apart(feature: Feature, one: float, other: float) -> FeatureDifference:
+    """How large a difference is: 579 against 581 is not 579 against 200."""
+    amount = abs(one - other)
+    if feature.kind in ("category", "flag") or math.isnan(amount):
+        return FeatureDifference(feature.name, "differs", None)
+    low, high = feature.limits
+    share = amount / (high - low) if math.isfinite(high - low) else None
+    words = f"{feature.say(amount)} apart"
+    if share is not None:
+        part = "under 1" if share < 0.01 else f"{100 * share:.0f}"
+        words += f", {part}\u202f% of the range"
+    return FeatureDifference(feature.name, words, share)
 
 
 def _reported(review: Review) -> list[ReportedPair]:

@@ -6,8 +6,10 @@ import hashlib
 import hmac
 import re
 import secrets
+import time
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
+from weakref import WeakKeyDictionary, proxy
 
 import sqlalchemy as sa
 
@@ -25,6 +27,7 @@ from likewise.service.ledger.store import Store
 __all__ = [
     "ROLES",
     "Identity",
+    "KnownTokens",
     "Role",
     "add_token",
     "create_token",
@@ -138,6 +141,47 @@ def recognise(store: Store, token: str) -> Identity | None:
     return _identity(row)
 
 
+class KnownTokens:
+    """Tokens that were recognised a moment ago, so that not every request asks the database.
+
+    What this process revokes is forgotten at once; what another one revokes opens things for
+    ``SECONDS`` more. Hashes are kept, never tokens.
+    """
+
+    SECONDS = 1.0
+    MOST = 10_000
+    _of_stores: ClassVar[WeakKeyDictionary[Store, KnownTokens]] = WeakKeyDictionary()
+
+    def __init__(self, store: Store) -> None:
+        self.store = proxy(store)
+        self._known: dict[str, tuple[float, Identity]] = {}
+
+    @classmethod
+    def of(cls, store: Store) -> KnownTokens:
+        """Those of a store; all who use it share them."""
+        if store not in cls._of_stores:
+            cls._of_stores[store] = cls(store)
+        return cls._of_stores[store]
+
+    def get(self, token: str) -> Identity | None:
+        """The owner of a token that was recognised a moment ago."""
+        found = self._known.get(_hash(token)) if _TOKEN.match(token) else None
+        return found[1] if found is not None and found[0] > time.monotonic() else None
+
+    def recognise(self, token: str) -> Identity | None:
+        """The owner of a token, asked of the database."""
+        found = recognise(self.store, token)
+        if found is not None:
+            if len(self._known) >= self.MOST:
+                self._known.clear()
+            self._known[_hash(token)] = (time.monotonic() + self.SECONDS, found)
+        return found
+
+    def forget(self) -> None:
+        """Ask the database again from now on."""
+        self._known.clear()
+
+
 def list_tokens(store: Store) -> list[Identity]:
     """All identities, the oldest first, with those that were revoked."""
     with store.reading() as connection:
@@ -147,6 +191,13 @@ def list_tokens(store: Store) -> list[Identity]:
 
 def revoke_token(store: Store, token_id: str) -> Identity:
     """From now on the token opens nothing, nor do the sessions that it began."""
+    try:
+        return _revoke(store, token_id)
+    finally:
+        KnownTokens.of(store).forget()
+
+
+def _revoke(store: Store, token_id: str) -> Identity:
     with store.changing() as connection:
         found = connection.execute(sa.select(tokens).where(tokens.c.id == token_id)).first()
         if found is None:

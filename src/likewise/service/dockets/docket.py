@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from likewise.errors import LikewiseError
+from likewise.schema import FeatureSchema
 from likewise.service.clock import Clock, LedgerClock, now
 from likewise.service.dockets.learner import State, advance, digests_needed, start, surrogates_in
 from likewise.service.dockets.locks import FairLock
@@ -73,6 +74,11 @@ class Docket:
         if self._state is None:
             self._state = start(self.projection.settings, self.seed)
         return self._state
+
+    @property
+    def schema(self) -> FeatureSchema:
+        """The features of people in this docket."""
+        return self.state.learner.hypotheses.schema
 
     @property
     def clock(self) -> Clock:
@@ -158,6 +164,11 @@ class Docket:
             finally:
                 self._group = None
 
+    @property
+    def grouped(self) -> bool:
+        """Tell if units of work wait for the end of a group."""
+        return self._group is not None
+
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """A transaction; if it does not commit, memory forgets what it has taken in since."""
@@ -166,7 +177,7 @@ class Docket:
                 self._catch_up(transaction)
                 self._transaction = transaction
                 yield
-                if self.projection.head.seq - self._snapshot >= EVERY:
+                if self.projection.head.seq - self._snapshot >= self._interval():
                     write_snapshot(transaction, self.projection, self.seating, self.state)
                     self._snapshot = self.projection.head.seq
             self._committed = self.projection.head
@@ -176,6 +187,10 @@ class Docket:
             raise
         finally:
             self._transaction = None
+
+    def _interval(self) -> int:
+        """So many records between two snapshots; more, where much is open and has to be written."""
+        return max(EVERY, 2 * len(self.projection.opened))
 
     def _accept(self, transaction: Transaction, work: UnitOfWork) -> None:
         """All of a command's records, now that none of them can be refused any more."""

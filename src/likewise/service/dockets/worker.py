@@ -86,6 +86,11 @@ class Worker:
         return self._board
 
     @property
+    def loading(self) -> bool:
+        """Tell if somebody waits while the docket is being opened."""
+        return self._docket is None and self.waiting > 0
+
+    @property
     def behind(self) -> bool:
         """Tell if the docket is open and its time is ahead of the machine's."""
         return self._docket is not None and self._docket.seconds_ahead > 0
@@ -191,6 +196,10 @@ class Workers:
     async def dockets(self) -> tuple[str, ...]:
         """The names of all dockets."""
         return await asyncio.to_thread(self.store.dockets)
+
+    def loading(self) -> list[str]:
+        """The dockets that somebody waits for and that are not open yet."""
+        return sorted(name for name, worker in self._workers.items() if worker.loading)
 
     async def tick(self, seconds: float, stop: asyncio.Event) -> None:
         """Close panels whose deadline has passed, again and again until told to stop.

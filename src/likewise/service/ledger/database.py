@@ -18,6 +18,8 @@ __all__ = ["advisory_lock", "engines", "keep_private", "translated"]
 # Seconds that a writer waits for its turn; and, fewer, that one which fell silent may hold it.
 PATIENCE = 60
 SILENCE = 30
+# PostgreSQL's words for a server that takes no writes: read-only, or one that is being recovered.
+READ_ONLY = ("25006", "57P03", "53100")
 LOG = logging.getLogger("likewise.service")
 
 
@@ -74,7 +76,8 @@ def _out_of_reach(error: Exception) -> bool:
     """Tell a database that fails from one that refuses what was asked of it."""
     lost = isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated
     kinds = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
-    return lost or isinstance(error, kinds)
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    return lost or isinstance(error, kinds) or state in READ_ONLY
 
 
 def _first_line(error: Exception) -> str:

@@ -124,6 +124,16 @@ class Store:
         with translated(self.where), self._writers.begin() as connection:
             yield connection
 
+    def try_writing(self) -> None:
+        """Write something and take it back: a database may respond and yet take nothing."""
+        with (
+            translated(self.where),
+            self._writers.connect() as connection,
+            connection.begin() as attempt,
+        ):
+            connection.execute(_ATTEMPT)
+            attempt.rollback()
+
     @contextmanager
     def view(self, docket: str) -> Iterator[LedgerView]:
         """A docket's rows as they are at one moment."""
@@ -202,6 +212,7 @@ class Store:
             )  # fmt: skip
 
 
+_ATTEMPT = sa.text("INSERT INTO meta (key, value) VALUES ('writable', 'yes')")
 # From name to name along the table's key, so that the length of the ledgers does not matter.
 _DOCKETS = sa.text(
     "WITH RECURSIVE named(docket) AS (SELECT min(docket) FROM events UNION ALL "

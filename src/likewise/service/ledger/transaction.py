@@ -122,6 +122,8 @@ class Transaction(Gathered, LedgerView):
 
     def begin_listing(self) -> None:
         """From now on rounds and reviews of the docket are listed as they end."""
+        for table in (dockets, rounds, reviews, snapshots):
+            self.connection.execute(table.delete().where(table.c.docket == self.docket))
         self.connection.execute(dockets.insert().values(docket=self.docket, due=None))
 
     def set_due(self, due: str | None) -> None:
@@ -220,7 +222,7 @@ class Transaction(Gathered, LedgerView):
 
 
 class Stage(Gathered):
-    """What one command writes: the transaction gets all of it, or nothing."""
+    """The writes of one command: the transaction gets all of it, or nothing."""
 
     def __init__(self, transaction: Transaction) -> None:
         super().__init__()

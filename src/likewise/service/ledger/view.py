@@ -86,18 +86,21 @@ class LedgerView:
     def records_of(self, rounds: Iterable[str], until: int) -> dict[str, list[Record]]:
         """The records of some rounds up to a number, by round, found by the index."""
         self.flush()
-        name, key = _ROUND[self.connection.dialect.name], self.indexed
         found: dict[str, list[Record]] = {}
-        for some in portions(map(json_text, rounds)):
-            query = sa.select(events).where(
-                events.c.docket == self.docket,
-                name.in_([key(one) for one in some]),
-                events.c.seq <= until,
-            )
-            for row in self.connection.execute(query.order_by(events.c.seq)):
+        for some in portions(rounds):
+            for row in self.connection.execute(self.round_query(some, until)):
                 record = read_row(self.docket, row)
                 found.setdefault(str(record.body.get("round")), []).append(record)
         return found
+
+    def round_query(self, rounds: Iterable[str], until: int) -> sa.Select[Any]:
+        """The question for the records of some rounds, in the words of the index."""
+        name = _ROUND[self.connection.dialect.name]
+        keys = [self.indexed(json_text(one)) for one in rounds]
+        query = sa.select(events).where(
+            events.c.docket == self.docket, name.in_(keys), events.c.seq <= until
+        )
+        return query.order_by(events.c.seq)
 
     def indexed(self, text: str | sa.ColumnElement[str]) -> Any:
         """Text as an index has it: PostgreSQL can index its hash only, where it is long."""

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response
 
+from likewise.service.api.review_responses import ReviewPair, ReviewResponse
 from likewise.service.api.review_serializers import review_list, review_response
 from likewise.service.dockets.commands.reviews import finish, object_to, reopen, withdraw
-from likewise.service.dockets.reviews.board import ENDED
+from likewise.service.dockets.reviews.board import ENDED, Review
+from likewise.service.dockets.reviews.marks import keep_marks, parse_marks, read_marks, unseen
 from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
-from likewise.service.web.dependencies import Auditor, PageRoute
+from likewise.service.web.dependencies import Auditor, PageRequest, PageRoute, wants_json
+from likewise.service.web.rendering import PageContext, html, render
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/console", route_class=PageRoute, include_in_schema=False)
 
 LISTED, LATEST = 500, 50
+_KEY = re.compile(r"[0-9a-f]{32}\Z")
 
 Key = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
 
@@ -40,41 +47,96 @@ async def review_page(
 ) -> Response:
     """One round, with one pair in focus; a place out of range means the nearest one."""
 
-    def values(worker: Worker) -> dict[str, Any]:
-        review = review_response(worker.docket, worker.board.one(request.reader, key))
-        return {"review": review, "position": min(max(pair, 1), max(len(review.pairs), 1))}
+    def found(worker: Worker) -> tuple[ReviewResponse, PageContext]:
+        docket = worker.docket
+        review = review_response(docket, worker.board.one(request.reader, key))
+        page = request.page(docket.projection.settings.title, str(docket.receipt()))
+        return review, page
 
-    return await request.show("console/review.html", values)
+    review, page = await request.run(found)
+    position = min(max(pair, 1), max(len(review.pairs), 1))
+    marks = await asyncio.to_thread(_look, request, review, position)
+    values = {"position": position, "marks": marks, "unseen": _unseen(review, marks)}
+    return html(render("console/review.html", page, review=review, **values))
+
+
+def _look(request: PageRequest, review: ReviewResponse, position: int) -> dict[str, str]:
+    """The marks of a review, with that of the pair which is shown now."""
+    store, docket = request.app.store, request.docket
+    marks = read_marks(store, docket, review.id)
+    if review.status == "asked" and review.pairs:
+        shown = _name(review.pairs[position - 1])
+        if shown not in marks:
+            marks[shown] = "seen"
+            keep_marks(store, docket, review.id, {shown: "seen"})
+    return marks
+
+
+def _name(pair: ReviewPair) -> str:
+    return f"{pair.over}.{pair.under}"
+
+
+def _unseen(review: ReviewResponse, marks: Mapping[str, str]) -> int:
+    return unseen([(_name(pair), pair.objected) for pair in review.pairs], marks)
+
+
+Act = Literal["flag", "unflag", "marks", "done", "reopen"]
 
 
 @router.post("/rounds/{key}/{act}")
-async def act_on_review(
-    request: Auditor, key: Key, act: Literal["flag", "unflag", "done", "reopen"]
-) -> Response:
-    """Flag a pair, take a flag back, be done, or not yet."""
+async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
+    """Flag a pair, take a flag back, say what was looked at, be done, or not yet."""
     form = await request.form()
 
-    def task(worker: Worker) -> None:
-        review, docket = worker.board.one(request.reader, key), worker.docket
-        if act == "done":
-            finish(docket, review.seat)
-        elif act == "reopen":
-            reopen(docket, review.seat)
-        else:
-            pair, reason = form.get("pair", "").split("."), form.get("reason", "").strip()
-            if len(pair) != 2:
-                raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
-            if act == "flag":
-                object_to(docket, review.seat, review.people(pair), reason or None)
-            else:
-                withdraw(docket, review.seat, review.people(pair))
+    def task(worker: Worker) -> str:
+        review = worker.board.one(request.reader, key)
+        if act != "marks":
+            _act(worker, review, act, form)
+        return str(worker.docket.receipt())
 
-    await request.run(task)
+    receipt = await request.run(task)
+    if act == "marks":  # not in the docket's thread: a transaction may be under way there
+        marks = parse_marks(form.get("marks", ""))
+        await asyncio.to_thread(keep_marks, request.app.store, request.docket, key, marks)
+    if wants_json(request.request):
+        return JSONResponse({"saved": True, "receipt": receipt})
     if act == "done":
         return request.go("/")
     place = form.get("place", "1")
     focus = f"?pair={int(place) if place.isdecimal() else 1}#pair" if act != "reopen" else ""
     return request.go(f"/rounds/{key}{focus}")
+
+
+def _act(worker: Worker, review: Review, act: Act, form: Mapping[str, str]) -> None:
+    docket, key = worker.docket, _checked_key(form.get("key"))
+    if act == "done":
+        if not form.get("meant"):
+            shown = review_response(docket, review)
+            left = _unseen(shown, read_marks(worker.store, worker.name, review.id))
+            if left and review.status == "asked":
+                raise ServiceError(
+                    "not-seen", 422,
+                    f"You have not looked at {left} of {len(shown.pairs)} pairs. Go back and look "
+                    f"at them, or tick that you mean it.",
+                )  # fmt: skip
+        finish(docket, review.seat, key=key)
+    elif act == "reopen":
+        reopen(docket, review.seat, key=key)
+    else:
+        pair, reason = form.get("pair", "").split("."), form.get("reason", "").strip()
+        if len(pair) != 2:
+            raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
+        if act == "flag":
+            object_to(docket, review.seat, review.people(pair), reason or None, key=key)
+        else:
+            withdraw(docket, review.seat, review.people(pair), key=key)
+
+
+def _checked_key(key: str | None) -> str | None:
+    """The key by which a request that is sent again is recognised."""
+    if key is not None and not _KEY.match(key):
+        raise ServiceError("bad-key", 422, "This form has a key that is none. Load the page again.")
+    return key
 
 
 @router.get("/history")

@@ -16,17 +16,19 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from likewise.errors import LikewiseError
 from likewise.service.api.dependencies import AppContext
+from likewise.service.api.errors import problem
 from likewise.service.auth.sign_ins import Session, check_csrf, find_session
 from likewise.service.auth.tokens import Role
 from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.actors import done_by
+from likewise.service.web.error_pages import error_page
 from likewise.service.web.rendering import PageContext, html, render
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
     "fresh_form",
     "same_site",
     "session_cookie",
+    "wants_json",
 ]
 
 T = TypeVar("T")
@@ -117,13 +120,14 @@ class PageRequest:
 
 
 def same_site(request: Request) -> None:
-    """Refuse a form that another site sent; browsers say where a form comes from."""
+    """Refuse a form that another site sent; browsers say where a form comes from.
+
+    An origin without a host, such as ``null``, is that of a page which hides where it is.
+    """
     public = urlsplit(context_of(request).settings.public_url).netloc
     origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc not in (
-        request.headers.get("host", ""),
-        public,
-    ):
+    ours = {name for name in (request.headers.get("host", ""), public) if name}
+    if origin is not None and urlsplit(origin).netloc not in ours:
         raise ServiceError("wrong-form", 403, "This form was sent from another site. Open ours.")
 
 
@@ -162,7 +166,7 @@ Supervisor = Annotated[
 
 
 class PageRoute(APIRoute):
-    """A route whose refusals are pages."""
+    """A route whose refusals are pages; the page's own script gets them as JSON."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler, with refusals said on a page."""
@@ -172,9 +176,11 @@ class PageRoute(APIRoute):
             try:
                 return await handle(request)
             except SignedOut:
+                if wants_json(request):
+                    return problem("signed-out", 401, "You are signed out. Sign in again.")
                 return RedirectResponse("/console/sign-in", 303)
             except ServiceError as error:
-                return _refusal(request, error.status, error.sentence)
+                return _refusal(request, error.status, error.sentence, error.code)
             except RequestValidationError:
                 return _refusal(request, 422, "This page was asked for in a way it does not know.")
             except HTTPException as error:
@@ -185,20 +191,19 @@ class PageRoute(APIRoute):
         return handled
 
 
-TITLES = {401: "Sign in", 403: "Not for you", 404: "Not found", 409: "Too late", 429: "Too fast"}
+def wants_json(request: Request) -> bool:
+    """Tell if the page's script asks, and not a browser that shows the response."""
+    return request.headers.get("accept", "") == "application/json"
 
 
-def _refusal(request: Request, status: int, sentence: str) -> HTMLResponse:
+def _refusal(request: Request, status: int, sentence: str, code: str = "refused") -> Response:
     """A page that says what went wrong and what to do."""
-    base = "/dashboard" if request.url.path.startswith("/dashboard") else "/console"
-    way_out, label = f"{base}/", "Back to the beginning"
-    if status == 403:
-        way_out, label = "/console/sign-in", "Sign in with another token"
-    text = render(
-        "problem.html", PageContext(base), status=status, sentence=sentence, way_out=way_out,
-        title=TITLES.get(status, "That did not work"), label=label,
-    )  # fmt: skip
-    return html(text, status)
+    if wants_json(request):
+        response = problem(code, status, sentence)
+        if status in (429, 503):
+            response.headers["Retry-After"] = "1"
+        return response
+    return html(error_page(request.url.path, status, sentence), status)
 
 
 def fresh_form(request: Request) -> str:

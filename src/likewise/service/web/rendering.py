@@ -17,6 +17,7 @@ from starlette.types import Scope
 from likewise.service.api.metrics import thinned
 from likewise.service.clock import now
 from likewise.service.web import formatting
+from likewise.service.web.review_data import how_far, review_data
 
 __all__ = ["POLICY", "PageContext", "StaticPages", "html", "render"]
 
@@ -69,7 +70,7 @@ def environment() -> Environment:
     )
     made.filters.update({name: getattr(formatting, name) for name in formatting.FILTERS})
     made.globals.update({name: getattr(formatting, name) for name in formatting.FUNCTIONS})
-    made.filters["thinned"] = thinned
+    made.filters.update(thinned=thinned, how_far=how_far, review_data=review_data)
     made.globals.update(htmx_config=HTMX, static="/static")
     return made
 

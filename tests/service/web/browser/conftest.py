@@ -41,6 +41,7 @@ class Stage:
     samples: Samples
     pages: dict[str, str]
     flags: dict[str, str] = field(default_factory=dict)
+    marks: dict[str, str] = field(default_factory=dict)
     status: str = "asked"
     refuse: str = ""
     posts: list[tuple[str, dict[str, str]]] = field(default_factory=list)
@@ -49,6 +50,7 @@ class Stage:
     def reset(self) -> None:
         """Forget everything."""
         self.flags.clear()
+        self.marks.clear()
         self.posts.clear()
         self.status = "asked"
         self.refuse = ""
@@ -57,7 +59,7 @@ class Stage:
         """The round as it stands."""
         pairs = [f"{pair.over}.{pair.under}" for pair in self.samples.review().pairs]
         flags = {pairs.index(key): reason for key, reason in self.flags.items()}
-        return self.samples.shown(self.samples.review(flags, status=self.status), place)
+        return self.samples.shown(self.samples.review(flags, status=self.status), place, self.marks)
 
     def get(self, path: str, query: dict[str, str]) -> tuple[int, str, bytes]:
         """Status, kind and content of a page or file."""
@@ -87,12 +89,16 @@ class Stage:
             return self.refuse if self.refuse.startswith("/") else ""
         if verb == "flag":
             self.flags[form["pair"]] = form["reason"]
+        elif verb == "marks":
+            for word in form["marks"].split():
+                pair, _, mark = word.partition("=")
+                self.marks[pair] = mark
         elif verb == "unflag":
             self.flags.pop(form["pair"], None)
         elif verb in {"done", "reopen"}:
             self.status = "waiting" if verb == "done" else "asked"
             return "/console/" if verb == "done" else path.removesuffix("/reopen")
-        return f"{path.rsplit('/', 1)[0]}?pair={form['place']}#pair"
+        return f"{path.rsplit('/', 1)[0]}?pair={form.get('place', '1')}#pair"
 
 
 def handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
@@ -116,7 +122,13 @@ def handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"])).decode()
             form = {k: v[-1] for k, v in parse_qs(body, keep_blank_values=True).items()}
-            if target := stage.post(self.path, form):
+            target = stage.post(self.path, form)
+            if self.headers["Accept"] == "application/json":
+                refused = 401 if stage.refuse.startswith("/") else 409 if stage.refuse else 200
+                said = {"error": {"message": "Nothing was changed."}} if refused != 200 else {}
+                kind = {"Content-Type": "application/json"}
+                self.response(refused, kind, json.dumps(said).encode())
+            elif target:
                 self.response(303, {"Location": target})
             else:
                 kind = {"Content-Type": "text/html; charset=utf-8"}

@@ -129,6 +129,8 @@ def test_a_person_reviews_rounds_and_the_dashboard_moves(
     page.keyboard.press("Control+Enter")
     seen(page, "1 flagged")
     page.keyboard.press("Escape")
+    while "looked at every pair" not in page.locator("#unseen-count").inner_text():
+        page.keyboard.press("j")
     page.keyboard.press("d")
     page.keyboard.press("Enter")
     page.wait_for_url("**/console/")
@@ -148,7 +150,8 @@ def test_a_person_reviews_rounds_and_the_dashboard_moves(
     page.reload()
     page.click("a[href^='/console/rounds/'] >> nth=0")
     page.wait_for_selector("#keys:not([hidden])")
-    page.click("form[action$='/done'] button")
+    page.click("#done")
+    page.get_by_role("button", name="I mean it").click()
     page.wait_for_url("**/console/")
     bob.done("loans", bob.reviews("loans")[0].id)
     assert bank.round("loans", second.id).outcome == "quiet"

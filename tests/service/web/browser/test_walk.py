@@ -76,6 +76,7 @@ def test_by_keyboard_alone(page: Page, stage: Stage, wrong: list[str]) -> None:
     page.wait_for_function("() => document.activeElement.id === 'pair-heading'")
     page.keyboard.press("j")
     assert focused(page) == "finish"
+    assert "looked at every pair" in page.locator("#finish").inner_text()
     assert page.evaluate("window.same"), "the page was never left"
     page.keyboard.press("d")
     assert focused(page) == "done"
@@ -83,7 +84,10 @@ def test_by_keyboard_alone(page: Page, stage: Stage, wrong: list[str]) -> None:
     page.wait_for_url("**/console/")
     assert stage.status == "waiting"
     assert {form["csrf"] for _, form in stage.posts} == {"c5rf"}
-    assert [verb for verb, _ in stage.posts] == ["flag", "unflag", "flag", "done"]
+    verbs = [verb for verb, _ in stage.posts if verb != "marks"]
+    assert verbs == ["flag", "unflag", "flag", "done"]
+    assert len({form["key"] for _, form in stage.posts}) == len(stage.posts)
+    assert len(stage.marks) >= 6
     assert wrong == []
 
 
@@ -107,15 +111,22 @@ def test_keys_with_modifiers_belong_to_others(page: Page) -> None:
     arrive(page, 1, 0)
 
 
-def test_an_unsaved_reason_is_not_lost_silently(page: Page) -> None:
+def test_a_reason_that_was_not_saved_is_kept(page: Page, stage: Stage) -> None:
+    """Across pairs, a reload, and the end of a sign-in: it is there until it is saved."""
     page.locator("#reason").fill("the same debts")
     page.locator("#next").click()
-    page.wait_for_selector("#alarm:not([hidden])")
-    assert "not saved yet" in page.locator("#alarm").inner_text()
-    arrive(page, 1, 0)
-    page.locator("#next").click()
     arrive(page, 2, 0)
-    assert page.locator("#alarm").is_hidden()
+    assert page.locator("#reason").input_value() == ""
+    page.reload()
+    page.wait_for_selector("#keys:not([hidden])")
+    page.keyboard.press("k")
+    arrive(page, 1, 0)
+    assert page.locator("#reason").input_value() == "the same debts"
+    page.keyboard.press("f")
+    page.wait_for_selector("#saving[data-state=saved]")
+    assert stage.flags == {"p1.p7": "the same debts"}
+    kept = page.evaluate("Object.keys(localStorage)")
+    assert not [name for name in kept if "draft" in name or "queue" in name]
 
 
 def test_a_refusal_is_said(page: Page, stage: Stage) -> None:
@@ -126,17 +137,71 @@ def test_a_refusal_is_said(page: Page, stage: Stage) -> None:
     arrive(page, 1, 0)
 
 
-def test_a_session_that_has_ended_leads_to_the_sign_in_page(page: Page, stage: Stage) -> None:
+def test_what_was_said_survives_the_end_of_a_sign_in(page: Page, stage: Stage) -> None:
     stage.refuse = "/page/sign-in"
     page.keyboard.press("f")
-    page.wait_for_url("**/page/sign-in")
-
-
-def test_a_server_that_is_gone_is_said(page: Page) -> None:
-    page.context.set_offline(True)
+    page.keyboard.press("j")
     page.keyboard.press("f")
     page.wait_for_selector("#alarm:not([hidden])")
+    assert "Sign in again" in page.locator("#alarm").inner_text()
+    assert page.locator("#saving").inner_text() == "Not saved: sign in again"
+    page.on("dialog", lambda dialog: dialog.accept())  # the browser asks before it leaves
+    page.goto(f"{stage.url}/page/sign-in")
+    stage.refuse = ""
+    page.goto(stage.url + ROUND)
+    page.wait_for_selector("#keys:not([hidden])")
+    page.wait_for_selector("#saving[data-state=saved]")
+    assert stage.flags == {"p1.p7": "", "p1.p3": ""}
+
+
+def test_a_server_that_is_gone_is_said_and_tried_again(page: Page, stage: Stage) -> None:
+    page.context.set_offline(True)
+    page.keyboard.press("f")
+    page.wait_for_selector("#saving[data-state=again]")
+    page.wait_for_selector("#alarm:not([hidden])")
     assert "cannot be reached" in page.locator("#alarm").inner_text()
+    page.keyboard.press("j")
+    page.keyboard.press("f")
+    page.context.set_offline(False)
+    page.wait_for_selector("#saving[data-state=saved]")
+    assert stage.flags == {"p1.p7": "", "p1.p3": ""}
+    assert page.locator("#alarm").is_hidden()
+
+
+def test_nothing_to_report_is_asked_about_while_pairs_were_not_seen(
+    page: Page, stage: Stage
+) -> None:
+    page.locator("#done").click()
+    page.wait_for_selector("#alarm:not([hidden])")
+    assert "not looked at 6 of 7 pairs" in page.locator("#alarm").inner_text()
+    assert stage.status == "asked"
+    page.get_by_role("button", name="I mean it").click()
+    page.wait_for_url("**/console/")
+    assert stage.status == "waiting"
+
+
+def test_fine_is_said_outright_and_can_be_taken_back(page: Page, stage: Stage) -> None:
+    page.keyboard.press("g")
+    page.wait_for_selector("#fine-tag:not([hidden])")
+    page.wait_for_selector("#saving[data-state=saved]")
+    assert stage.marks["p1.p7"] == "fine"
+    assert page.locator(".rail a").first.locator(".rail-mark").inner_text() == "fine"
+    page.get_by_role("button", name="Fine").click()
+    page.wait_for_selector("#saving[data-state=saved]")
+    assert stage.marks["p1.p7"] == "seen"
+    assert stage.flags == {}
+
+
+def test_the_pair_and_its_buttons_are_in_the_first_window(browser: Browser, stage: Stage) -> None:
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto(stage.url + ROUND)
+    page.wait_for_selector("#keys:not([hidden])")
+    for name in ("#pair-heading", ".row-chance", "#flag", "#fine", "#next", "#previous", "#saving"):
+        box = page.locator(name).first.bounding_box()
+        assert box is not None
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 900, name
+    page.close()
 
 
 def test_back_shows_the_pair_before(page: Page) -> None:
@@ -162,6 +227,7 @@ def test_everything_works_without_javascript(browser: Browser, stage: Stage) -> 
     assert stage.flags == {"p1.p5": "like twins"}
     page.get_by_role("button", name="Unflag").click()
     assert "Pair 3 of 7, 0 flagged" in page.locator("#pair").inner_text()
+    page.get_by_label("I mean it").check()
     page.get_by_role("button", name="Nothing to report").click()
     assert page.url.endswith("/console/")
     page.goto(stage.url + ROUND)

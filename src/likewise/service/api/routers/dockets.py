@@ -89,7 +89,9 @@ async def set_rule(body: RuleBody, at: Governing) -> Written:
 @router.post("/{docket}/erasures")
 async def erase_person(body: ErasureBody, at: Governing) -> Written:
     """Remove somebody's features, and the reasons that are about them."""
-    return written(await at.run(lambda w: erase(w.docket, body.round, body.person)))
+    receipt = await at.run(lambda w: erase(w.docket, body.round, body.person))
+    await asyncio.to_thread(at.app.store.scrub_soon)
+    return written(receipt)
 
 
 @router.post("/{docket}/seed")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import sqlalchemy as sa
 from fastapi import APIRouter, Security
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -14,7 +13,6 @@ from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.responses import HealthResponse
 from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.store import Store
 
 __all__ = ["router"]
 
@@ -29,14 +27,13 @@ async def healthz() -> HealthResponse:
 
 @router.get("/readyz", responses={s: DOCUMENTED[s] for s in (429, 503)})
 async def readyz(app: App) -> HealthResponse:
-    """The database responds too."""
-    await asyncio.to_thread(_ask, app.store)
+    """The database can be written to, and no docket is being loaded."""
+    if loading := app.workers.loading():
+        raise ServiceError(
+            "loading", 503, f"Dockets are being loaded: {', '.join(loading)}. Ask again in a while."
+        )
+    await asyncio.to_thread(app.store.try_writing)
     return HealthResponse("ready")
-
-
-def _ask(store: Store) -> None:
-    with store.reading() as connection:
-        connection.execute(sa.text("SELECT 1"))
 
 
 @router.get(

@@ -9,7 +9,13 @@ from fastapi import APIRouter, Query
 
 from likewise.service.api.dependencies import Auditing
 from likewise.service.api.errors import DOCUMENTED
-from likewise.service.api.requests import ActBody, ObjectionBody, ReviewId, WithdrawalBody
+from likewise.service.api.requests import (
+    ActBody,
+    IdempotencyKey,
+    ObjectionBody,
+    ReviewId,
+    WithdrawalBody,
+)
 from likewise.service.api.responses import Written
 from likewise.service.api.review_responses import ReviewList, ReviewResponse
 from likewise.service.api.review_serializers import review_list, review_response
@@ -43,45 +49,57 @@ async def get_review(review_id: ReviewId, at: Auditing) -> ReviewResponse:
 
 
 @router.post("/{review_id}/objections")
-async def object_to_pair(review_id: ReviewId, body: ObjectionBody, at: Auditing) -> Written:
+async def object_to_pair(
+    review_id: ReviewId, body: ObjectionBody, at: Auditing, key: IdempotencyKey = None
+) -> Written:
     """Object to a pair, or say another reason."""
 
     def task(worker: Worker) -> Written:
         review = worker.board.one(at.caller.name, review_id)
         pair = review.people(body.pair)
         act = _signed(body, review_id, "object", body.pair)
-        return written(object_to(worker.docket, review.seat, pair, body.reason, act))
+        return written(object_to(worker.docket, review.seat, pair, body.reason, act, key=key))
 
     return await at.run(task)
 
 
 @router.post("/{review_id}/withdrawals")
-async def withdraw_objection(review_id: ReviewId, body: WithdrawalBody, at: Auditing) -> Written:
+async def withdraw_objection(
+    review_id: ReviewId, body: WithdrawalBody, at: Auditing, key: IdempotencyKey = None
+) -> Written:
     """Take an objection back, before the panel closes."""
 
     def task(worker: Worker) -> Written:
         review = worker.board.one(at.caller.name, review_id)
         act = _signed(body, review_id, "withdraw", body.pair)
-        return written(withdraw(worker.docket, review.seat, review.people(body.pair), act))
+        return written(withdraw(worker.docket, review.seat, review.people(body.pair), act, key=key))
 
     return await at.run(task)
 
 
 @router.post("/{review_id}/done")
-async def finish_review(review_id: ReviewId, at: Auditing, body: ActBody | None = None) -> Written:
+async def finish_review(
+    review_id: ReviewId, at: Auditing, body: ActBody | None = None, key: IdempotencyKey = None
+) -> Written:
     """You have looked at all pairs; the last of the panel to say so closes it."""
     act = _signed(body, review_id, "done")
     return await at.run(
-        lambda w: written(finish(w.docket, w.board.one(at.caller.name, review_id).seat, act))
+        lambda w: written(
+            finish(w.docket, w.board.one(at.caller.name, review_id).seat, act, key=key)
+        )
     )
 
 
 @router.post("/{review_id}/reopen")
-async def reopen_review(review_id: ReviewId, at: Auditing, body: ActBody | None = None) -> Written:
+async def reopen_review(
+    review_id: ReviewId, at: Auditing, body: ActBody | None = None, key: IdempotencyKey = None
+) -> Written:
     """You want to look again, before the panel closes."""
     act = _signed(body, review_id, "reopen")
     return await at.run(
-        lambda w: written(reopen(w.docket, w.board.one(at.caller.name, review_id).seat, act))
+        lambda w: written(
+            reopen(w.docket, w.board.one(at.caller.name, review_id).seat, act, key=key)
+        )
     )
 
 

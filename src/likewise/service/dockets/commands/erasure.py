@@ -56,7 +56,8 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
                 work.stage.erase(reason)
         if person in round_.explanations:
             work.stage.erase(round_.explanations[person])
-    docket.store.scrub_soon()
+    if not docket.grouped:  # otherwise whoever ends the group does it: nothing is committed yet
+        docket.store.scrub_soon()
     return docket.receipt()
 
 

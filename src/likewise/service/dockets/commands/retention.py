@@ -136,4 +136,5 @@ def _erase_reasons(docket: Docket, round_id: str, done: Expired) -> None:
             work.stage.erase(digest)
         work.add(ReasonsErased(round_id))
         done.reasons += 1
-    docket.store.scrub_soon()
+    if not docket.grouped:  # otherwise whoever ends the group does it
+        docket.store.scrub_soon()

@@ -26,9 +26,17 @@ def object_to(
     pair: Iterable[str],
     reason: str | None = None,
     signed: SignedAct | None = None,
+    *,
+    key: str | None = None,
 ) -> Receipt:
-    """A member objects to a pair; the direction follows from the scores."""
+    """A member objects to a pair; the direction follows from the scores.
+
+    Here as below, what is sent again with the same ``key`` is done once, and ``signed`` is the
+    member's own signature, if they sign.
+    """
     with docket.unit_of_work() as work:
+        if _known(work, seat, key):
+            return docket.receipt()
         target, asked = _open(docket, work, seat), Pair.of(pair)
         _check_pair(target.round, asked)
         if asked in target.said and not reason and target.said[asked] is None:
@@ -42,10 +50,17 @@ def object_to(
 
 
 def withdraw(
-    docket: Docket, seat: Seat, pair: Iterable[str], signed: SignedAct | None = None
+    docket: Docket,
+    seat: Seat,
+    pair: Iterable[str],
+    signed: SignedAct | None = None,
+    *,
+    key: str | None = None,
 ) -> Receipt:
     """A member takes an objection back, before the panel closes."""
     with docket.unit_of_work() as work:
+        if _known(work, seat, key):
+            return docket.receipt()
         target, asked = _open(docket, work, seat), Pair.of(pair)
         if asked in target.said:
             sign_act(work, seat.member, signed, "withdraw")
@@ -54,9 +69,13 @@ def withdraw(
     return docket.receipt()
 
 
-def finish(docket: Docket, seat: Seat, signed: SignedAct | None = None) -> Receipt:
+def finish(
+    docket: Docket, seat: Seat, signed: SignedAct | None = None, *, key: str | None = None
+) -> Receipt:
     """A member is done with a round; the last one closes the panel."""
     with docket.unit_of_work() as work:
+        if _known(work, seat, key):
+            return docket.receipt()
         target = _open(docket, work, seat)
         if not target.done:
             sign_act(work, seat.member, signed, "done")
@@ -66,9 +85,13 @@ def finish(docket: Docket, seat: Seat, signed: SignedAct | None = None) -> Recei
     return docket.receipt()
 
 
-def reopen(docket: Docket, seat: Seat, signed: SignedAct | None = None) -> Receipt:
+def reopen(
+    docket: Docket, seat: Seat, signed: SignedAct | None = None, *, key: str | None = None
+) -> Receipt:
     """A member takes a review back, before the panel closes."""
     with docket.unit_of_work() as work:
+        if _known(work, seat, key):
+            return docket.receipt()
         target = _open(docket, work, seat)
         if target.done:
             sign_act(work, seat.member, signed, "reopen")
@@ -89,6 +112,17 @@ def close_late_panels(docket: Docket) -> Receipt | None:
             work.add(round_.conclusion(work.projection.settings.quorum, seats))
             work.close_if_done(round_.id)
     return docket.receipt()
+
+
+def _known(work: UnitOfWork, seat: Seat, key: str | None) -> bool:
+    """Tell if a request came before; one that did not is remembered from now on."""
+    if key is None:
+        return False
+    named = f"{seat.member}:{key}"
+    if work.stage.request(named) is not None:
+        return True
+    work.stage.keep_request(named, "said", seat.round)
+    return False
 
 
 def _late(projection: Projection, at: str) -> list[Round]:

@@ -76,7 +76,8 @@ def open_round(
         if known is not None:
             return known, docket.receipt()
         name = work.projection.free_name() if round_id is None else round_id
-        if work.projection.find(name) is not None:
+        # A name of our own is free; those that clients choose are looked up.
+        if round_id is not None and work.projection.find(name) is not None:
             raise ServiceError(
                 "round-exists", 409, f"There is a round {name!r} already; use another id."
             )

@@ -7,11 +7,12 @@ Neither the id nor the order of the people, nor any time, tells them from the ot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.reviews.lottery import ReviewKey
 from likewise.service.dockets.reviews.seating import Member, OpenReview
 from likewise.service.dockets.reviews.targets import ReviewTarget, Seat
 from likewise.service.dockets.views.round import Round
@@ -39,12 +40,13 @@ class Review:
     seat: Seat
     status: str = field(compare=False)
     ended: str | None = field(compare=False)
-    people_in_order: Sequence[str] = field(repr=False, compare=False)
+    key: ReviewKey = field(repr=False, compare=False)
 
     @cached_property
     def aliases(self) -> dict[str, str]:
         """A name for everybody in the round that holds for this review only."""
-        return {person: f"p{place}" for place, person in enumerate(self.people_in_order, start=1)}
+        shuffled = self.key.shuffled(self.id, self.round.decisions)
+        return {person: f"p{place}" for place, person in enumerate(shuffled, start=1)}
 
     @property
     def round(self) -> Round:
@@ -78,14 +80,14 @@ class ReviewBoard:
 
         ``before`` leaves out those with that number of the member's own count, or above.
         """
-        moment, known = self.docket.moment(), self._member(member)
-        found = [self._open(review, moment) for review in known.opened.values()]
-        found = [
-            review
-            for review in found
-            if review.status in statuses and (before is None or review.number < before)
-        ]
+        known = self._member(member)
         past = [status for status in statuses if status in ENDED]
+        found: list[Review] = []
+        for review in self._unended(known, statuses):
+            if before is None or review.number < before:
+                found.append(review)
+            if not past and len(found) == limit:
+                return found
         if past:
             with self.docket.looking() as view:
                 rows = ended_reviews(view, member, past, before, limit, known.asked)
@@ -117,6 +119,14 @@ class ReviewBoard:
     def _member(self, member: str) -> Member:
         return self.docket.seating.members.get(member, Member())
 
+    def _unended(self, known: Member, statuses: Sequence[str]) -> Iterator[Review]:
+        """Reviews whose end is not recorded, by number, of some statuses."""
+        moment = self.docket.moment()
+        for one in known.opened.values():
+            review = self._open(one, moment)
+            if review.status in statuses:
+                yield review
+
     def _open(self, review: OpenReview, moment: str) -> Review:
         target = review.seat.target(self.docket.projection)
         status = target.status(moment)
@@ -137,5 +147,4 @@ class ReviewBoard:
         self, review_id: str, target: ReviewTarget, number: int, seat: Seat, status: str,
         ended: str | None,
     ) -> Review:  # fmt: skip
-        order = self.docket.seating.key.shuffled(review_id, target.round.decisions)
-        return Review(review_id, target, number, seat, status, ended, order)
+        return Review(review_id, target, number, seat, status, ended, self.docket.seating.key)

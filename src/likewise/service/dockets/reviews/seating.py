@@ -1,4 +1,4 @@
-"""Who is asked to look at what: a fold over the records of panels, and the lottery of repeats.
+"""The seating of a panel: a fold over the records of panels, and the lottery of repeats.
 
 What has ended leaves memory for the archive; a member is remembered by two counts.
 """
@@ -100,7 +100,7 @@ class Seating:
                 self._draw_repeat(member, at)
 
     def _repeated(self, body: bodies.Repeated, round_: Round, at: str) -> None:
-        """Who was the last of the panel then ends a repeat by being done, as they did then."""
+        """The last of a panel ended it by being done; so does the same member a repeat."""
         seat = Seat(round_.id, body.member, again=at)
         known = self.members.get(body.member, Member())
         review = known.opened.get(self.key.review_id(seat))

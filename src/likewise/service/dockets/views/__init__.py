@@ -1,1 +1,1 @@
-"""What a ledger says: rounds, each a fold over its own records, and the numbers of a docket."""
+"""Views of a ledger: rounds, each a fold over its own records, and the numbers of a docket."""

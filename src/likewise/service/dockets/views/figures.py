@@ -20,7 +20,7 @@ __all__ = ["RoundFigures", "counts_from_json", "counts_to_json", "figures", "rep
 
 @dataclass(frozen=True)
 class RoundFigures:
-    """What a panel did with a round: seats, objections and decisive votes by member, agreement.
+    """A panel's work on a round: seats, objections and decisive votes by member, agreement.
 
     ``gap`` is the largest one (over, under, units), if a pair could be reported.
     """

@@ -41,7 +41,7 @@ class StoredArchive(Archive):
 
     @contextmanager
     def recording(self, transaction: Transaction) -> Iterator[None]:
-        """What ends within the block is listed in that transaction."""
+        """List in that transaction what ends within the block."""
         self._transaction = transaction
         try:
             yield

@@ -1,4 +1,4 @@
-"""What is found by an index instead of being held in memory: rounds, reviews, snapshots.
+"""Tables and indexes by which rounds, reviews and snapshots are found, outside of memory.
 
 The tables are empty at first; a docket that has no row in ``dockets`` is listed when it is opened.
 The index on ``events`` is one on an expression of the body, so nothing in a ledger is touched, and

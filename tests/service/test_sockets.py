@@ -1,0 +1,171 @@
+"""The server's sockets: those who never finish a request, who go away, and who come in crowds."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import time
+from contextlib import ExitStack, closing
+
+import httpx
+import psycopg
+import pytest
+import sqlalchemy as sa
+from tests.service.conftest import Start
+from tests.service.live import Live, people
+
+from likewise.service.auth.tokens import create_token, revoke_token
+from likewise.service.ledger.store import Store
+from likewise.service.server import listening
+from likewise_client import Client
+from likewise_client.errors import ApiError
+
+PATIENCE = 30.0
+
+
+@pytest.fixture
+def database(sqlite_url: str) -> str:
+    return sqlite_url
+
+
+def connect(live: Live) -> socket.socket:
+    host, _, port = live.address.removeprefix("http://").partition(":")
+    return socket.create_connection((host, int(port)), timeout=PATIENCE)
+
+
+def closed(one: socket.socket) -> bool:
+    """Wait until the other side has closed."""
+    try:
+        while one.recv(4096):
+            continue
+    except ConnectionError:
+        return True
+    return True
+
+
+def test_what_is_written_is_sent_at_once() -> None:
+    with closing(listening("127.0.0.1", 0)) as listener:
+        listener.listen()
+        with (
+            closing(socket.create_connection(listener.getsockname())) as _,
+            closing(listener.accept()[0]) as accepted,
+        ):
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+
+
+def test_half_open_connections_do_not_stop_the_server(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    live = start(connection_limit=20, header_seconds=3.0)
+    caplog.set_level(logging.INFO)
+    with ExitStack() as stack:
+        idle = [stack.enter_context(closing(connect(live))) for _ in range(60)]
+        for one in idle[:10]:
+            one.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
+        assert all(closed(one) for one in idle)
+    ends = time.monotonic() + PATIENCE
+    while True:
+        try:
+            assert live.http.get("/healthz").status_code == 200
+            break
+        except httpx.TransportError:
+            assert time.monotonic() < ends
+    told = [record for record in caplog.records if "too many connections" in record.getMessage()]
+    assert len(told) == 1, "one line, however many were refused"
+
+
+def test_a_body_that_never_comes_is_not_waited_for(
+    start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    live = start(body_seconds=1.0)
+    caplog.set_level(logging.INFO)
+    head = (
+        f"POST /v1/dockets/loans/rounds HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
+        f"{live.tokens['client']}\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"
+    )
+    with closing(connect(live)) as slow, closing(connect(live)) as gone:
+        slow.sendall(head.encode())
+        gone.sendall(head.encode())
+        gone.shutdown(socket.SHUT_RDWR)
+        assert closed(slow)
+    ends = time.monotonic() + PATIENCE
+    while len(_requests(caplog)) < 2 and time.monotonic() < ends:
+        time.sleep(0.05)
+    assert set(_requests(caplog)) <= {400, 499}, "nobody failed here"
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+def _requests(caplog: pytest.LogCaptureFixture) -> list[int]:
+    said = [getattr(record, "said", {}) for record in caplog.records]
+    return [one["status"] for one in said if one.get("event") == "request"]
+
+
+def test_forwarded_addresses_are_believed_of_named_proxies_alone(start: Start) -> None:
+    """Otherwise whoever guesses tokens would have as many guesses as there are addresses."""
+    few = {"anonymous_rate": 0.001, "anonymous_burst": 5}
+    for named, limited in (("", True), ("127.0.0.1", False)):
+        live = start(**few, trusted_proxies=named) if named else start(**few)
+        found = {
+            live.http.get("/v1/me", headers={"X-Forwarded-For": f"10.0.0.{n}"}).status_code
+            for n in range(12)
+        }
+        assert (429 in found) is limited
+        if not named:
+            break
+
+
+def test_a_revoked_token_opens_nothing_any_more(start: Start) -> None:
+    live = start()
+    store = Store.open(live.settings.database)
+    token, identity = create_token(store, "client", "bank", "loans")
+    operator = live.client("operator")
+    with Client(live.address, token) as bank:
+        assert bank.me().name == "bank"
+        operator.revoke_token(identity.id)
+        with pytest.raises(ApiError):
+            bank.me()
+        token, identity = create_token(store, "client", "bank", "loans")
+    with Client(live.address, token) as bank:
+        assert bank.me().name == "bank"
+        revoke_token(store, identity.id)  # by another process
+        time.sleep(1.1)
+        with pytest.raises(ApiError):
+            bank.me()
+    store.close()
+
+
+def test_a_postgresql_that_takes_no_writes_is_not_our_failure(postgres_url: str) -> None:
+    from tests.service.live import GENEROUS, furnished
+
+    from likewise.service.background import running
+    from likewise.service.settings import Settings
+
+    tokens = furnished(postgres_url)
+    settings = Settings(database=postgres_url, **GENEROUS)
+    name = sa.make_url(postgres_url).database
+
+    def turn(words: str) -> None:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute("SET default_transaction_read_only = off")
+            connection.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = {words}")
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+    with running(settings) as address, httpx.Client(base_url=address, timeout=60) as http:
+        bank = {"Authorization": f"Bearer {tokens['client']}"}
+        listed = [{"id": key, "features": values} for key, values in people().items()]
+
+        def send() -> httpx.Response:
+            return http.post("/v1/dockets/loans/rounds", json={"people": listed}, headers=bank)
+
+        assert send().status_code == 201
+        assert http.get("/readyz").status_code == 200
+        turn("on")
+        statuses = {send().status_code for _ in range(3)}
+        assert statuses == {503}
+        assert http.get("/readyz").status_code == 503
+        turn("off")
+        assert 201 in [send().status_code for _ in range(3)]
+        assert http.get("/readyz").status_code == 200
