@@ -206,7 +206,7 @@ class Client(Transport):
         return self._act(_at(docket, "reviews", review_id, "reopen"), signature)
 
     def _act(self, path: str, body: Mapping[str, Any]) -> ReceiptResponse:
-        """What a member does is done once, however often it is sent."""
+        """An act of a member, which is done once, however often it is sent."""
         return self._send(Written, "POST", path, body, key=uuid.uuid4().hex).receipt
 
     def sign_with(

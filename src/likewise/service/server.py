@@ -137,7 +137,7 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 def configured(settings: Settings, **more: object) -> dict[str, object]:
-    """What uvicorn is told in every case; proxies are believed only where they are named."""
+    """The settings of uvicorn in every case; proxies are believed only where they are named."""
     return {
         "log_config": None, "access_log": False, "server_header": False, "ws": "none",
         "proxy_headers": bool(settings.trusted_proxies),

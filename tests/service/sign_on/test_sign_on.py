@@ -123,7 +123,7 @@ def test_somebody_signs_on_acts_and_signs_out_everywhere(live: Live) -> None:
         assert key is not None
         csrf = re.search(r'name="csrf" value="([^"]+)"', asked.text)
         assert csrf is not None
-        done = one.post(f"/console/rounds/{key[1]}/done", data={"csrf": csrf[1]})
+        done = one.post(f"/console/rounds/{key[1]}/done", data={"csrf": csrf[1], "meant": "yes"})
         assert done.status_code == 200
         out = one.post("/console/sign-out", data={"csrf": csrf[1]})
         assert "Sign out there too" in out.text

@@ -134,7 +134,7 @@ class Provider:
         return self._ask()[1]
 
     def _ask(self) -> tuple[Mapping[str, Any], KeySet]:
-        """What the provider says of itself, and its keys."""
+        """The provider as it describes itself, and its keys."""
         moment = time.monotonic()
         if self._known is None or moment - self._known[0] > REMEMBERED:
             where = f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"

@@ -93,7 +93,7 @@ def _features(found: DecisionHistory) -> list[dict[str, Any]]:
 
 
 def _proof(payload: Payload | None, digest: str | None) -> dict[str, Any] | None:
-    """What proves that these features are those that were recorded: SHA-256(salt ‖ content)."""
+    """The proof that these features are those that were recorded: SHA-256(salt ‖ content)."""
     if payload is None:
         return None
     return {"digest": digest, "salt": payload.salt.hex(), "content": dict(payload.content)}
