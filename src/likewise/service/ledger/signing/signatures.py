@@ -9,13 +9,17 @@ from __future__ import annotations
 import base64
 import re
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from likewise.errors import LikewiseError
 from likewise.service.ledger.records import sha256
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
 
 __all__ = ["PrivateKey", "PublicKey", "text_of", "unread_text"]
 
@@ -40,6 +44,14 @@ def unread_text(text: str) -> bytes:
     return found if len(found) == 64 and text_of(found) == text else b""
 
 
+@lru_cache(maxsize=256)
+def _loaded(text: str) -> Ed25519PublicKey:
+    """A key as the library has it: making one costs as much as a signature."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    return Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
+
+
 def _statement(purpose: str, content: bytes) -> bytes:
     return f"likewise-{purpose}/1\n".encode() + content
 
@@ -57,7 +69,7 @@ class PublicKey:
                 f"all of it, from the address where its owner publishes it."
             )
 
-    @property
+    @cached_property
     def id(self) -> str:
         """The first 16 digits of its hash, by which receipts name it."""
         return sha256(bytes.fromhex(self.text))[:16]
@@ -65,11 +77,9 @@ class PublicKey:
     def verifies(self, purpose: str, content: bytes, signature: str) -> bool:
         """Tell if somebody with the other half signed that, for that purpose."""
         from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
         try:
-            key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(self.text))
-            key.verify(unread_text(signature), _statement(purpose, content))
+            _loaded(self.text).verify(unread_text(signature), _statement(purpose, content))
         except (InvalidSignature, ValueError):
             return False
         return True

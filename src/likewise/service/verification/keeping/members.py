@@ -83,12 +83,13 @@ class MemberChecks:
 
     def _fault(self, body: Signed) -> str:
         known = self.keys.get(body.member)
-        if known is None or PublicKey(known[0]).id != body.key:
+        key = None if known is None else PublicKey(known[0])
+        if key is None or key.id != body.key:
             return f"It is signed by {body.key}, which is not {body.member!r}'s key."
         if body.at <= self._last.get(body.member, ""):
             return f"It was signed at {body.at}, not after the one before: it is used again."
         self._last[body.member] = body.at
-        if not statement_of(self.docket, body).signed_by(PublicKey(known[0]), body.signature):
+        if not statement_of(self.docket, body).signed_by(key, body.signature):
             return "The signature is not that of what is recorded."
         return ""
 
