@@ -92,11 +92,15 @@ def replay(
     "--heads", "files", multiple=True, type=FILE, metavar="FILE",
     help="A file of such lines, such as an anchor's.",
 )  # fmt: skip
+@click.option(
+    "--acknowledgement", "said", type=FILE, metavar="FILE",
+    help="A file that a member was given in the console.",
+)  # fmt: skip
 @click.option("--packet", "packet_file", type=FILE, metavar="FILE", help="The file of a decision.")
 @_ledger
 def verify(
     heads: tuple[str, ...], files: tuple[Path, ...], packet_file: Path | None,
-    database: str | None, folder: Path | None, **known: Any,
+    said: Path | None, database: str | None, folder: Path | None, **known: Any,
 ) -> None:  # fmt: skip
     """Is the ledger, up to every receipt, still the one that the receipt was given for?
 
@@ -104,10 +108,17 @@ def verify(
     and so are all signatures and anchors in the ledger. Exits with 0 if all holds, with 1 if
     something does not, with 2 if it could not be looked at, or a receipt is none.
     """
-    from likewise.cli.verdicts import print_packet, print_verdicts, read_heads
+    from likewise.cli.verdicts import (
+        print_packet,
+        print_verdicts,
+        read_acknowledgement,
+        read_heads,
+    )
 
-    receipts = read_heads(heads, files)
     keys, trusted = _known(**known)
+    receipts = read_heads(heads, files)
+    if said is not None:
+        receipts.append(read_acknowledgement(said, keys))
     if packet_file is not None:
         found = None
         if folder is not None or database is not None:

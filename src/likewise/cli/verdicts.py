@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from likewise.service.verification.manifest import ExportCheck
     from likewise.service.verification.receipts import Verified
 
-__all__ = ["print_packet", "print_verdicts", "read_heads"]
+__all__ = ["print_packet", "print_verdicts", "read_acknowledgement", "read_heads"]
 
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
 SHOWN = 20
@@ -37,6 +37,23 @@ def read_heads(heads: Iterable[str], files: Iterable[Path]) -> list[Receipt]:
     except (LikewiseError, UnicodeDecodeError) as error:
         raise click.UsageError(str(error)) from error
     return found
+
+
+def read_acknowledgement(path: Path, keys: KnownKeys | None) -> Receipt:
+    """The receipt of what a member was given; one that was changed ends with 1."""
+    from likewise.errors import LikewiseError
+    from likewise.service.verification.acknowledgements import check_acknowledgement
+
+    try:
+        receipt, faults = check_acknowledgement(path.read_text(encoding="utf-8"), keys)
+    except (LikewiseError, UnicodeDecodeError) as error:
+        raise click.UsageError(str(error)) from error
+    for fault in faults:
+        click.echo(f"THE ACKNOWLEDGEMENT DOES NOT HOLD. {fault}")
+    if faults:
+        raise SystemExit(FAILS)
+    click.echo("THE ACKNOWLEDGEMENT HOLDS: it is as it was given.")
+    return receipt
 
 
 def _receipt_in(line: str) -> str:

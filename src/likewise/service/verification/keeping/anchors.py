@@ -39,6 +39,10 @@ class AnchorChecks:
     _began: str = ""
     _bound: str = ""
 
+    def in_order(self, record: Record) -> bool:
+        """Tell at a glance that a record is later than the anchor before it."""
+        return bool(self._began) and record.at >= self._bound
+
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         """The differences of one record; ``body`` is given for records about anchors."""
         self._began = self._began or record.at

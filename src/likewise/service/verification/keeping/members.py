@@ -41,6 +41,12 @@ class MemberChecks:
     _awaited: Signed | None = None
     _last: dict[str, str] = field(default_factory=dict)
 
+    def silent(self, record: Record) -> bool:
+        """Tell at a glance that no signature is to be looked at."""
+        if self._awaited is not None:
+            return False
+        return record.kind not in SAID or str(record.body.get("member")) not in self.keys
+
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         """The differences of one record; ``body`` is given for records about signatures."""
 
