@@ -29,7 +29,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent.parent
 MEMBERS = ("ada", "bob", "cyd")
 PATIENCE = 120.0
-FEATURES = [
+FEATURES: list[dict[str, Any]] = [
     {"name": "score", "kind": "integer", "low": 300, "high": 850},
     {"name": "debt", "kind": "integer", "low": 0, "high": 100},
 ]
@@ -149,11 +149,18 @@ class Caller:
         return json.loads(text)
 
 
+def _spread(number: int) -> int:
+    return 137 * number % 550
+
+
 def people(number: int) -> list[dict[str, Any]]:
     return [
-        {"id": f"x{number}-{i}", "features": {"score": 300 + (137 * (number + 3 * i)) % 550, "debt": i}}
+        {
+            "id": f"x{number}-{i}",
+            "features": {"score": 300 + 137 * (number + 3 * i) % 550, "debt": i},
+        }
         for i in range(8)
-    ]  # fmt: skip
+    ]
 
 
 async def tokens_of(port: int, operator: str) -> dict[str, str]:
@@ -220,14 +227,19 @@ def served(tree: Path, url: str, workers: int = 1) -> Iterator[Server]:
         server.stop()
 
 
-def rates(tree: Path, url: str, rounds: int, opened: int, lives: int, workers: int) -> dict[str, float]:
+def rates(
+    tree: Path, url: str, rounds: int, opened: int, lives: int, workers: int
+) -> dict[str, float]:
     """Rounds a second and CPU a round: opening them, and their whole lives over open ones."""
     with served(tree, url, workers) as server:
         tokens = asyncio.run(tokens_of(server.port, server.token()))
         asyncio.run(open_rounds(server.port, tokens["bank"], range(50)))
         before = server.cpu()
         seconds = asyncio.run(open_rounds(server.port, tokens["bank"], range(50, 50 + rounds)))
-        found = {"open_rate": rounds / seconds, "open_cpu_ms": 1000 * (server.cpu() - before) / rounds}
+        found = {
+            "open_rate": rounds / seconds,
+            "open_cpu_ms": 1000 * (server.cpu() - before) / rounds,
+        }
         if lives:
             more = range(50 + rounds, 50 + max(rounds, opened))
             asyncio.run(open_rounds(server.port, tokens["bank"], more))

@@ -48,11 +48,10 @@ class Registry(Mapping[str, T]):
 
     >>> sorted(WORLDS)[:2], "loans" in WORLDS, WORLDS["loans"].__name__
     (['adaptive', 'admissions'], True, 'Loans')
-    >>> WORLDS["lones"]
+    >>> WORLDS["lones"]  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    likewise.errors.ParameterError: world must be one of loans, admissions, drift, strategic, \
-adaptive, adversarial; got 'lones'. Check the spelling; a package adds one with an entry point of \
-the group 'likewise.worlds'.
+    likewise.errors.ParameterError: world must be one of loans, admissions, drift, ...; got \
+'lones'. Check the spelling; a package adds one with an entry point of the group 'likewise.worlds'.
     """
 
     def __init__(self, group: str, noun: str, ours: Mapping[str, str]) -> None:
@@ -175,6 +174,7 @@ HYPOTHESES: Registry[type[HypothesisClass]] = _registry(
         "parities": f"{_LISTED}.boolean:Parities",
         "decision-lists": f"{_LISTED}.decision_lists:DecisionLists",
         "stumps": f"{_LISTED}.stumps:Stumps",
+        "trees": f"{_LISTED}.trees:Trees",
         "linear-by-intercepts": f"{_LISTED}.linear:LinearByIntercepts",
     },
 )
@@ -209,8 +209,21 @@ WORLDS: Registry[type[World]] = _registry(
     "worlds",
     "world",
     {
-        name: f"likewise.worlds.{name}:{name.capitalize()}"
-        for name in ("loans", "admissions", "drift", "strategic", "adaptive", "adversarial")
+        **{
+            name: f"likewise.worlds.{name}:{name.capitalize()}"
+            for name in (
+                "loans",
+                "admissions",
+                "drift",
+                "strategic",
+                "adaptive",
+                "adversarial",
+                "turnover",
+            )
+        },
+        "compas-judged": "likewise.worlds.compas:CompasJudged",
+        "compas-fitted": "likewise.worlds.compas:CompasFitted",
+        "phd-admissions": "likewise.worlds.phd:PhdAdmissions",
     },
 )
 METRICS: Registry[type[Metric]] = _registry(

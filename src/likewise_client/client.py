@@ -67,6 +67,15 @@ class Client(Transport):
         """A docket's settings and features."""
         return self._get(DocketResponse, _at(docket))
 
+    def set_guidelines(self, docket: str, text: str) -> ReceiptResponse:
+        """Tell the panel's members what to look for."""
+        return self._write("PUT", _at(docket, "guidelines"), {"text": text})
+
+    def give_learner(self, docket: str, learner: Mapping[str, Any]) -> ReceiptResponse:
+        """Let a learner decide from now on, in a docket that was audit-only."""
+        body = {"learner": dict(learner)}
+        return self._write("PUT", _at(docket, "learner"), body)
+
     def add_member(self, docket: str, member: str) -> ReceiptResponse:
         """Somebody joins the panel."""
         return self._write("POST", _at(docket, "members"), {"member": member})
@@ -112,9 +121,16 @@ class Client(Transport):
         round_id: str | None = None,
         seal: bool = True,
         key: str | None = None,
+        scores: Mapping[str, float] | None = None,
+        approved: Mapping[str, bool] | None = None,
     ) -> RoundResponse:
-        """People (features by id) are decided on at once. A key is made up if there is none."""
-        body = {"people": _people(people), "round": round_id, "seal": seal}
+        """People (features by id) are decided on at once. A key is made up if there is none.
+
+        In an audit-only docket ``scores`` are the institution's, by id, and ``approved`` what it
+        decided, where that does not follow.
+        """
+        listed = _people(people, scores, approved)
+        body = {"people": listed, "round": round_id, "seal": seal}
         key = key or uuid.uuid4().hex
         return self._send(RoundResponse, "POST", _at(docket, "rounds"), body, key=key)
 
@@ -125,9 +141,12 @@ class Client(Transport):
         people: Mapping[str, Mapping[str, Any]],
         *,
         key: str | None = None,
+        scores: Mapping[str, float] | None = None,
+        approved: Mapping[str, bool] | None = None,
     ) -> RoundResponse:
         """More people join a round that is not sealed."""
-        path, body = _at(docket, "rounds", round_id, "people"), {"people": _people(people)}
+        body = {"people": _people(people, scores, approved)}
+        path = _at(docket, "rounds", round_id, "people")
         return self._send(RoundResponse, "POST", path, body, key=key or uuid.uuid4().hex)
 
     def seal(self, docket: str, round_id: str) -> RoundResponse:
@@ -283,8 +302,20 @@ class Client(Transport):
         return self._send(TokenResponse, "DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
 
 
-def _people(people: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    return [{"id": name, "features": dict(features)} for name, features in people.items()]
+def _people(
+    people: Mapping[str, Mapping[str, Any]],
+    scores: Mapping[str, float] | None = None,
+    approved: Mapping[str, bool] | None = None,
+) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for name, features in people.items():
+        one: dict[str, Any] = {"id": name, "features": dict(features)}
+        if scores is not None:
+            one["score"] = float(scores[name])
+        if approved is not None and name in approved:
+            one["approved"] = approved[name]
+        found.append(one)
+    return found
 
 
 def _at(docket: str, *parts: str) -> str:

@@ -48,7 +48,9 @@ def schema(*missing: str | None) -> FeatureSchema:
 def test_a_constant_approves_everybody_whatever_the_features() -> None:
     features = schema("unknown", None)
     other = Segments(features, score="debt", cuts=[5])
-    state = State.start(constant(other, 2, 0.3, 0.3, 1))
+    made = constant(other, 2, 0.3, 0.3, 1)
+    assert isinstance(made, Learner)
+    state = State.start(made)
     rows: list[dict[str, int | None]] = [{"score": None, "debt": 3}, {"score": 9, "debt": 9}]
     people = features.people(rows)
     assert deploy(state, people)[1].approved.all()

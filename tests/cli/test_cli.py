@@ -15,6 +15,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from tests.files_of_people import HERE
 
 from likewise.cli import main
 from likewise.cli.listing import RULES
@@ -48,7 +49,7 @@ def test_simulate_prints_one_json_object_for_every_learner(learner: str) -> None
     assert (data["rounds"], data["learner"]) == (20, learner)
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", HERE)
 def test_every_world_can_be_simulated(world: str) -> None:
     assert simulate("--world", world)["world"] == world
 
@@ -111,12 +112,12 @@ def test_bad_input_gets_a_sentence_and_no_traceback(args: list[str], message: st
         ("simulate --k 0", "'--k': 0 is not in the range x>=1"),
         ("demo --rounds 7", "'--rounds': 7 is not in the range x>=8"),
         ("demo --jobs 0", "'--jobs': 0 is not in the range x>=1"),
-        ("study --seeds 0", "'--seeds': 0 is not in the range x>=1"),
-        ("study --jobs 0", "'--jobs': 0 is not in the range x>=1"),
-        ("study --longest 3", "'--longest': 3 is not in the range x>=32"),
-        ("tune --seeds 0", "'--seeds': 0 is not in the range x>=1"),
-        ("tune --jobs 0", "'--jobs': 0 is not in the range x>=1"),
-        ("tune --rounds 0", "'--rounds': 0 is not in the range x>=1"),
+        ("compare --seeds 0", "'--seeds': 0 is not in the range x>=1"),
+        ("compare --jobs 0", "'--jobs': 0 is not in the range x>=1"),
+        ("compare --rounds 0", "'--rounds': 0 is not in the range x>=1"),
+        ("rates --horizon 1", "'--horizon': 1 is not in the range x>=2"),
+        ("simulate --with dual", "'dual' is not of the form NAME=VALUE"),
+        ("simulate --eta 1 --with eta=2", "The setting eta is given twice"),
         ("simulate --learner paper --eta 0.1", "--eta does not apply to the learner paper"),
         ("simulate --learner constant --x 1", "--x does not apply to the learner constant"),
         ("simulate --learner untaught --kappa 0.1", "--kappa does not apply to the learner unta"),
@@ -153,14 +154,32 @@ def test_a_report_in_a_missing_folder_is_refused_before_the_demo(tmp_path: Path)
     assert "there is no folder" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["study", "tune"])
-def test_tables_are_not_measured_where_there_is_no_document_to_write_them_into(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = run(command, "--write")
-    assert result.exit_code == 2
-    assert "Run this in the project's folder" in result.stderr
+def test_any_setting_of_a_learner_can_be_given() -> None:
+    found = simulate("--learner", "exact", "--with", "dual=additive", "--with", "prior=flat")
+    assert found["rounds"] == 20
+    refused = run("simulate", "--with", "duel=additive")
+    assert refused.exit_code == 1
+    assert "A setting of the learner auto must be one of its own" in refused.stderr
+
+
+def test_the_three_comparators_and_the_certificate_are_printed() -> None:
+    data = simulate("--learner", "exact")
+    fixed = data["comparators"]
+    assert fixed["at_alpha_less_eps"] >= fixed["at_alpha_less_kappa"] >= fixed["at_alpha"]
+    assert data["comparator_error_rate"] == fixed["at_alpha_less_eps"]
+    assert data["certificate"]["regret"] >= data["regret"]
+    said = run("simulate", "--rounds", "20").stdout
+    assert "best fixed" in said
+    assert "certificate" in said
+
+
+def test_a_policy_that_is_near_constant_is_pointed_out() -> None:
+    """A panel that objects to the slightest difference, and a learner that weighs nothing else."""
+    args = ("--set", "leniency=0.01", "--rule", "any", "--alpha", "0.02", "--eta", "0.01")
+    result = run("simulate", "--rounds", "60", "--json", "-", *args)
+    assert "The policy is near constant" in json.loads(result.stdout)["near_constant"]["text"]
+    assert "Note: The policy is near constant" in result.stderr
+    assert simulate("--learner", "exact")["near_constant"] is None
 
 
 @pytest.mark.parametrize(("rule", "said"), [("at_least(6)", True), ("at_least(5)", False)])

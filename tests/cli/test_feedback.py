@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli import main
-from likewise.experiments.configurations import Configuration
+from likewise.experiments.configurations import Scenario
 
 
 def run(*args: str) -> Any:
@@ -32,13 +32,18 @@ def test_feedback_options_reach_the_learner_and_the_game() -> None:
     assert data["audit_share"] == 0.5
     assert data["open_rounds"] == 4
     assert 0 < data["audits"] < 20
-    assert data["schedule"]["counts_outstanding"] is True
+    assert data["schedule"]["counts_outstanding"]
 
 
 def test_without_them_all_is_heard_at_once() -> None:
     data = simulate("--learner", "self-tuned")
     assert (data["feedback"], data["estimate"], data["audits"]) == ("full", None, 20)
     assert (data["delay"], data["open_rounds"]) == ("0", 0)
+
+
+def test_audits_and_labels_may_be_late_each_in_its_own_way() -> None:
+    data = simulate("--delay", "audits:0,labels:5")
+    assert (data["delay"], data["open_rounds"]) == ("audits:0,labels:5", 5)
 
 
 def test_the_papers_one_sided_constants_come_with_a_warning() -> None:
@@ -50,8 +55,10 @@ def test_the_papers_one_sided_constants_come_with_a_warning() -> None:
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        ("--delay soon", "must be a number of rounds or geometric:P"),
+        ("--delay soon", "must be a number of rounds, geometric:P, or audits:…,labels:…"),
         ("--delay geometric:2", "must have a chance in"),
+        ("--delay audits:1,audits:2", "must be a number of rounds, geometric:P, or audits:…"),
+        ("--delay audits:1,labels:soon", "must be a number of rounds, geometric:P, or audits:…"),
         ("--audit-share 0", "audit_share must be in"),
         ("--estimate direct", "--estimate does not apply to full information"),
         ("--delay 9 --open-limit 3", "must be below the learner's open_limit of 3"),
@@ -63,13 +70,15 @@ def test_feedback_that_makes_no_sense_is_refused(args: str, says: str) -> None:
     assert says in result.stderr + result.output
 
 
-def test_configurations_that_hear_otherwise_have_runs_of_their_own() -> None:
+def test_scenarios_that_hear_otherwise_have_runs_of_their_own() -> None:
     kinds = [
-        Configuration("exact", 0.25),
-        Configuration("exact", 0.25, feedback="one-sided"),
-        Configuration("exact", 0.25, delay="50"),
-        Configuration("exact", 0.25, audit_share=0.5),
+        Scenario("loans"),
+        Scenario("loans", feedback="one-sided"),
+        Scenario("loans", delay="50"),
+        Scenario("loans", delay="audits:0,labels:50"),
+        Scenario("loans", audit_share=0.5),
+        Scenario("loans", report="all"),
+        Scenario("loans", alpha=0.1),
     ]
     assert len({json.dumps(one.key) for one in kinds}) == len(kinds)
     assert len({one.title for one in kinds}) == len(kinds)
-    assert kinds[0].key == {"learner": "exact", "eta": 0.25, "noise_divisor": None}

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from tests.files_of_people import HERE
 
 from likewise.cli import main
 from likewise.hypotheses import Stumps
@@ -53,7 +54,7 @@ def test_every_worlds_settings_are_on_the_command_line(world: str, setting: str)
     assert counts(*args, "--set", setting) != counts(*args)
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", HERE)
 def test_a_setting_given_as_its_default_changes_nothing(world: str) -> None:
     same = [arg for one in settings_of(WORLDS[world]).values() for arg in ("--set", one.text)]
     assert counts("--world", world, *same) == counts("--world", world)
@@ -89,7 +90,7 @@ def test_a_shorter_spell_brings_a_recession() -> None:
         ("--set luck=0.1 --set luck=0.2", 2, "The setting luck is given twice"),
         ("--world adversarial --set rule=any", 1, "world adversarial must be one of its own"),
         ("--world lones", 2, "'lones' is not one of loans, admissions, drift"),
-        ("--learner exactly", 2, "'exactly' is not one of auto, self-tuned, exact"),
+        ("--learner exactly", 2, "'exactly' is not one of auto, self-tuned, nested"),
         ("--report widest", 2, "'widest' is not one of largest-gap"),
         ("--json - --trace -", 2, "--json - and --trace - cannot both go to standard output"),
         ("--delay 20", 1, "delay must be below the number of rounds, 20; got '20'. Feedback that"),

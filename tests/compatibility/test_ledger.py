@@ -139,12 +139,12 @@ def test_a_setting_that_a_stored_docket_lacks_means_its_value_of_then(
     bare = {name: whole[name] for name in ("title", "learner", "members")}
     before = DocketSpec.from_stored(bare)
     later = {"rule": "any", "quorum": 2, "deadline": 60.0, "shadow": False, "repeat_share": 0.25,
-             "repeat_window": 7}  # fmt: skip
+             "repeat_window": 7, "audit_only": False}  # fmt: skip
     assert set(later) == set(OF_THEN), "every setting with a default has a value of then"
     monkeypatch.setattr(DocketSpec.__init__, "__defaults__", tuple(later.values()))
     assert DocketSpec.from_hand(bare).repeat_share == 0.25, "the defaults have changed"
     assert DocketSpec.from_stored(bare) == before
     assert {name: getattr(before, name) for name in OF_THEN} == {
         "rule": "majority", "quorum": 1, "deadline": None, "shadow": False, "repeat_share": 0.05,
-        "repeat_window": None,
+        "repeat_window": None, "audit_only": False,
     }  # fmt: skip

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import pytest
+from tests.files_of_people import HERE
 
 from likewise.auditing import (
     AllPairs,
@@ -117,7 +118,7 @@ def test_selections(selection: Selection) -> None:
     check_selection(selection)
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", HERE)
 def test_worlds(name: str) -> None:
     check_world(WORLDS[name].make(5), rounds=6)
 

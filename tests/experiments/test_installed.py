@@ -91,25 +91,30 @@ warm = coin_flips:Warm
 [likewise.baselines]
 by-horizon = coin_flips:by_horizon
 """
-STUDY = """
+SWEEP = """
 import json, sys
 from pathlib import Path
-from likewise.experiments.study.run import run_study
-from likewise.experiments.study.spec import StudySpec
-from likewise.experiments.study.tables import points, study_markdown
-from likewise.experiments.study.frontiers import frontiers_svg
+from likewise.experiments.parallel import Processes
+from likewise.experiments.sweep.execute import run_sweep
+from likewise.experiments.sweep.figures import figure_svg
+from likewise.experiments.sweep.points import points
+from likewise.experiments.sweep.spec import sweep_from_data
+from likewise.experiments.sweep.tables import sweep_markdown
 
 if __name__ == "__main__":
-    spec = StudySpec(
-        world="coins", seeds=(1, 2, 3), horizons=(8, 32), eps=(0.3,), etas=(1.0, 0.25),
-        noise_divisors=(), learners=("warm", "exact"), baselines=("by-horizon", "untaught"),
-    )
-    results = run_study(spec, Path(sys.argv[1]), jobs=int(sys.argv[2]))
-    found = points(spec, results)
+    sweep = sweep_from_data({
+        "title": "coins", "seeds": [1, 2, 3], "horizons": [8, 32],
+        "scenarios": [{"world": "coins"}],
+        "learners": [
+            {"learner": ["warm", "exact"], "eta": [1.0, 0.25]},
+            {"learner": ["by-horizon", "untaught"]},
+        ],
+    })
+    rows = run_sweep(sweep, Path(sys.argv[1]), Processes(int(sys.argv[2])))
     print(json.dumps({
-        "results": [vars(result) for result in results],
-        "table": study_markdown(spec, found),
-        "picture": frontiers_svg({"coins": found}),
+        "results": [vars(row) for row in rows],
+        "table": sweep_markdown(sweep, rows),
+        "picture": figure_svg(points(sweep, rows)),
     }))
 """
 
@@ -161,32 +166,32 @@ def test_a_package_can_be_played(installed: Path, learner: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def studied(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """A study of the package, by one process and by two."""
-    folder = tmp_path_factory.mktemp("study")
-    (folder / "study.py").write_text(STUDY)
+def swept(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A sweep of the package, by one process and by two."""
+    folder = tmp_path_factory.mktemp("sweep")
+    (folder / "sweep.py").write_text(SWEEP)
     found = {}
     for jobs in ("1", "2"):
-        done = python(installed, str(folder / "study.py"), str(folder / f"runs{jobs}"), jobs)
+        done = python(installed, str(folder / "sweep.py"), str(folder / f"runs{jobs}"), jobs)
         assert done.returncode == 0, done.stderr
         found[jobs] = json.loads(done.stdout)
     return found
 
 
-def test_a_package_takes_part_in_a_study_of_two_processes(studied: dict[str, Any]) -> None:
-    assert studied["1"] == studied["2"]
-    rows = studied["2"]["results"]
+def test_a_package_takes_part_in_a_sweep_of_two_processes(swept: dict[str, Any]) -> None:
+    assert swept["1"] == swept["2"]
+    rows = swept["2"]["results"]
     assert {row["learner"] for row in rows} == {"warm", "exact", "by-horizon", "untaught"}
     assert len(rows) == 3 * 2 * (2 + 2 + 1 + 1)
-    assert "| warm, eta = 1/4 |" in studied["2"]["table"]
-    assert studied["2"]["picture"].count(">by-horizon</text>") == 1
+    assert "| warm, eta = 1/4 |" in swept["2"]["table"]
+    assert swept["2"]["picture"].count(">by-horizon</text>") == 1
 
 
 def test_a_learner_that_knows_the_horizon_plays_a_game_for_each(
-    installed: Path, studied: dict[str, Any]
+    installed: Path, swept: dict[str, Any]
 ) -> None:
     """Its first 8 rounds of 32 are not a game of 8: it would have had less noise."""
-    rows = studied["1"]["results"]
+    rows = swept["1"]["results"]
     (short,) = (r for r in rows if (r["learner"], r["seed"], r["rounds"]) == ("by-horizon", 1, 8))
     alone = python(
         installed, "-m", "likewise", "simulate", "--world", "coins", "--learner", "by-horizon",

@@ -149,21 +149,23 @@ print(json.dumps([panel.name, bool(same), again.spec() == learner.spec()]))
     assert found == ["elder, teller: any", True, True]
 
 
-def test_a_study_of_two_processes_runs_it(installed: Path, tmp_path: Path) -> None:
-    script = tmp_path / "study.py"
+def test_a_sweep_of_two_processes_runs_it(installed: Path, tmp_path: Path) -> None:
+    script = tmp_path / "sweep.py"
     script.write_text("""
 import json, sys
 from pathlib import Path
-from likewise.experiments.study.run import run_study
-from likewise.experiments.study.spec import StudySpec
+from likewise.experiments.parallel import Processes
+from likewise.experiments.sweep.execute import run_sweep
+from likewise.experiments.sweep.spec import sweep_from_data
 
 if __name__ == "__main__":
-    spec = StudySpec(
-        world="village", seeds=(1, 2, 3), horizons=(8, 24), eps=(0.3,), etas=(1.0,),
-        noise_divisors=(), learners=("two-temperatures",), baselines=("cautious", "untaught"),
-    )
-    results = run_study(spec, Path(sys.argv[1]), jobs=int(sys.argv[2]))
-    print(json.dumps([vars(result) for result in results]))
+    sweep = sweep_from_data({
+        "title": "village", "seeds": [1, 2, 3], "horizons": [8, 24],
+        "scenarios": [{"world": "village"}],
+        "learners": [{"learner": ["two-temperatures", "cautious", "untaught"]}],
+    })
+    rows = run_sweep(sweep, Path(sys.argv[1]), Processes(int(sys.argv[2])))
+    print(json.dumps([vars(row) for row in rows]))
 """)
     found = {}
     for jobs in ("1", "2"):

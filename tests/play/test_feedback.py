@@ -10,7 +10,7 @@ import pytest
 from likewise.errors import ParameterError
 from likewise.evaluation.counts import summarise, summary_json
 from likewise.fixed_point import to_units
-from likewise.game import Delay, Transcript, play
+from likewise.game import Delay, Delays, Transcript, parse_delay, play
 from likewise.learning import Learner, SelfTuned
 from likewise.learning.bounds import bounds
 from likewise.learning.decisions import upcoming
@@ -20,7 +20,7 @@ WORLD = Loans(4)
 PLAYERS = pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])
 
 
-def game(rounds: int, delay: Delay | None = None, **settings: Any) -> Transcript:
+def game(rounds: int, delay: Delay | Delays | None = None, **settings: Any) -> Transcript:
     learner = Learner(WORLD.hypotheses(), 8, 0.3, 0.3, 9, **settings)
     return play(
         WORLD, learner, rounds, delay=delay or Delay(), keep=lambda _: True, record=True,
@@ -64,7 +64,7 @@ def test_the_summary_has_the_bounds_of_the_game_that_was_played(feedback: str) -
     played = game(20, Delay(3), feedback=feedback, player="context-ftpl")
     data = summary_json(played, summarise(played), 0.0)
     pieces = 2 if feedback == "one-sided" else 1
-    wanted = bounds(played.learner, 20, delay=3, pieces=pieces)
+    wanted = bounds(played.state.learner, 20, delay=3, pieces=pieces)
     assert data["bounds"] == [bound.to_json() for bound in wanted]
     assert data["delay"] == "3"
     assert data["open_rounds"] == 3
@@ -79,6 +79,13 @@ def test_a_delay_that_the_learner_cannot_wait_for_is_refused_before_the_game() -
     assert len(game(5, Delay(5), open_limit=5).state.open) == 5
     with pytest.raises(ParameterError, match="open_limit of 5"):
         game(6, Delay(5), open_limit=5)
+
+
+def test_audits_may_come_at_once_and_labels_late() -> None:
+    """The lender's case: reports move lam from the first round on, labels only later."""
+    late = game(30, parse_delay("audits:0,labels:12"))
+    assert len(late.state.open) == 12
+    assert late.state.audits == 30
 
 
 def test_a_learner_that_waits_for_feedback_moves_more_slowly() -> None:

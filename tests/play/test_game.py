@@ -13,8 +13,9 @@ import pytest
 from likewise.auditing import AllPairs, FirstPair, LargestGap, Panel, RandomPair
 from likewise.baselines import accuracy_only, constant, untaught
 from likewise.errors import ParameterError
-from likewise.evaluation.comparator import best_fair_policy, faced_rounds
-from likewise.evaluation.counts import growth_exponent, summarise, trace_csv
+from likewise.evaluation import Comparators, best_fair_policy, faced_rounds
+from likewise.evaluation.counts import summarise, trace_csv
+from likewise.evaluation.growth import growth_exponent
 from likewise.fixed_point import ONE, to_units
 from likewise.game import play
 from likewise.learning import Learner, Paper, SelfTuned
@@ -167,7 +168,7 @@ def test_regret_is_against_the_best_fair_policy(world: Steady) -> None:
     hypotheses = world.hypotheses()
     played = play(world, learner(world, "auto"), 100, record=True)
     best = best_fair_policy(hypotheses, faced_rounds(played.encounters, hypotheses), 0.0)
-    summary = summarise(played, best.error)
+    summary = summarise(played, Comparators(best.error, best.error, best.error))
     assert summary.regret == pytest.approx(played.error.sum() - best.error)
     assert summary.comparator_error_rate == pytest.approx(best.error / 800)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.files_of_people import HERE
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import ONE
@@ -27,7 +28,7 @@ def test_every_setting_says_what_it_is_and_has_a_default(name: str) -> None:
         assert not known.required
 
 
-@EACH
+@pytest.mark.parametrize("name", HERE)
 @pytest.mark.parametrize("junk", JUNK, ids=lambda junk: type(junk).__name__)
 def test_junk_is_refused_in_a_sentence_and_never_with_another_error(name: str, junk: Any) -> None:
     """Whatever is made can be played; 0.5 is a share, and True is no number of people."""
@@ -49,14 +50,14 @@ def test_junk_is_refused_in_a_sentence_and_never_with_another_error(name: str, j
         )
 
 
-@EACH
+@pytest.mark.parametrize("name", HERE)
 @pytest.mark.parametrize("seed", [None, "1", 1.5, -1, 1 << 64, True])
 def test_a_seed_that_is_none_is_refused(name: str, seed: Any) -> None:
     with pytest.raises(ParameterError, match=r"^seed must be"):
         WORLDS[name].make(seed)
 
 
-@pytest.mark.parametrize("world", [name for name in WORLDS if name != "adversarial"])
+@pytest.mark.parametrize("world", [name for name in HERE if name != "adversarial"])
 @pytest.mark.parametrize("rule", ["magority", "veto(nobody)", 3, ""])
 def test_a_rule_that_cannot_be_used_is_refused_when_the_world_is_made(
     world: str, rule: Any

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.files_of_people import HERE
 
 from likewise.errors import ParameterError
 from likewise.fixed_point import ONE, IntArray
@@ -25,7 +26,7 @@ from likewise.worlds import (
     World,
 )
 
-EACH = pytest.mark.parametrize("make", WORLDS.values(), ids=WORLDS.keys())
+EACH = pytest.mark.parametrize("make", [WORLDS[name] for name in HERE], ids=HERE)
 REACTING = pytest.mark.parametrize("name", ["strategic", "adversarial"])
 
 

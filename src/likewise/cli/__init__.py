@@ -1,16 +1,20 @@
 """The command line. Heavy libraries are imported inside the commands, so that help is instant."""
 
 from likewise.cli import (  # noqa: F401 - they add their commands
+    audit,
+    benchmark,
+    compare,
     demo,
     dockets,
     keys,
     ledger,
     listing,
+    operate,
     packets,
+    propose,
     serve,
     simulate,
-    study,
-    tune,
+    sweep,
 )
 from likewise.cli.main import main
 

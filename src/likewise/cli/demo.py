@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from likewise.cli.main import AT_LEAST_ONE, main
+from likewise.cli.main import AT_LEAST_ONE, main, note
 from likewise.cli.options import OutputFile
 from likewise.cli.output import progress_bar
 
@@ -60,8 +60,11 @@ def _print_demo(result: Demo) -> None:
     from rich.table import Table
 
     hypotheses = result.shown[-1].transcript.learner.hypotheses
+    fixed = result.shown[-1].summary.comparators
+    rates = "" if fixed is None else f"{fixed.at_alpha_less_kappa:.3f}; {fixed.at_alpha:.3f}"
     notes = (
-        f"Best fair policy in hindsight: error {result.best_fair.error_rate:.3f}.",
+        "Best fixed policies in hindsight, at alpha − eps; alpha − kappa; alpha:",
+        f"error {result.best_fair.error_rate:.3f}; {rates}.",
         f"{hypotheses.size:.1e} hypotheses, alpha = {result.alpha:g}, eps = {result.eps:g}.",
         "unfair: rounds in violation.",
         "late: the same, per 1,000 rounds, in the last quarter.",
@@ -84,3 +87,6 @@ def _print_demo(result: Demo) -> None:
             f"{s.violations_per_1000_last_quarter:.0f}", f"{s.reports:,}", f"{s.oracle_calls:,}",
         )  # fmt: skip
     Console().print(table)
+    for shown in result.shown:
+        if shown.near_constant is not None:
+            note(f"{shown.name}: {shown.near_constant.text}")

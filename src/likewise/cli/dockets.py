@@ -35,6 +35,15 @@ def create(role: str, name: str, docket_name: str | None, database: str) -> None
 
         if docket_name is not None and docket_name not in store.dockets():
             raise LikewiseError(f"There is no docket {docket_name!r} in {store.where}.")
+        if role == "auditor" and docket_name is not None:
+            from likewise.service.dockets.docket import Docket
+
+            members = Docket(store, docket_name).projection.members
+            if name not in members:
+                raise LikewiseError(
+                    f"{name!r} does not sit on the panel of {docket_name!r}; there are "
+                    f"{', '.join(members) or 'nobody'}. Add the member first: likewise docket join."
+                )
         chosen = next(one for one in KNOWN if one == role)
         made, identity = create_token(store, chosen, name, docket_name)
     click.echo(f"{made}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from likewise.cli.main import main
+from likewise.cli.serve import without_password
 
 if TYPE_CHECKING:
     from likewise.service.verification.evidence import Evidence
@@ -43,7 +44,7 @@ def _ledger(command: Callable[..., None]) -> Callable[..., None]:
             help="A folder that `likewise export` wrote, or a ledger.jsonl.",
         ),
         click.option(
-            "--database", metavar="URL", envvar="LIKEWISE_DATABASE",
+            "--database", metavar="URL", envvar="LIKEWISE_DATABASE", callback=without_password,
             help="A file, or postgresql://USER@HOST/NAME.",
         ),
     ):  # fmt: skip
@@ -136,6 +137,7 @@ def verify(
 @click.argument("docket")
 @click.option(
     "--database", metavar="URL", envvar="LIKEWISE_DATABASE", required=True,
+    callback=without_password,
     help="A file, or postgresql://USER@HOST/NAME.",
 )  # fmt: skip
 @click.option(
@@ -220,7 +222,7 @@ def _evidence(docket: str | None, database: str | None, folder: Path | None) -> 
         from likewise.service.settings import database_url
         from likewise.service.verification.evidence import evidence_of
 
-        store = Store.open(database_url(str(database)), create=False)
+        store = Store.read_only(database_url(str(database)))
         try:
             return evidence_of(store, docket or _only_docket(store.dockets()))
         finally:

@@ -55,6 +55,7 @@ def _said_of_world(
     """
     from likewise.errors import LikewiseError
     from likewise.worlds.settings import settings_of
+    from likewise.worlds.sources import MissingDataError
 
     try:
         world = worlds[name]
@@ -62,6 +63,10 @@ def _said_of_world(
         yield str(error)
         return
     yield world.summary
+    try:
+        world.make(1)
+    except MissingDataError as error:
+        yield f"not here: {error}"
     yield f"classes: {', '.join(world.classes)}"
     known = [(one.text, one.about) for one in settings_of(world).values()]
     own = [one for one in known if one not in listed]

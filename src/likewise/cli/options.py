@@ -92,7 +92,7 @@ _LEARNER_OPTIONS = (
     ),
     click.option(
         "--eta", type=float,
-        help="Weight of the error: smaller means fewer violations.  [default: 1/4]",
+        help="Weight of the error: smaller means fewer violations.  [default: 1/32]",
     ),
     click.option(
         "--x", type=float,
@@ -117,8 +117,8 @@ _LEARNER_OPTIONS = (
         help="Learner `paper`: how many draws estimate a score.",
     ),
     click.option(
-        "--engine", type=click.Choice(["compiled", "reference"]), default="compiled",
-        show_default=True, help="Who makes the draws; both make the same.",
+        "--engine", type=click.Choice(["compiled", "gpu", "reference"]), default="compiled",
+        show_default=True, help="Who makes the draws; all make the same.",
     ),
     click.option(
         "--feedback", type=click.Choice(["full", "one-sided"]), default="full", show_default=True,
@@ -140,7 +140,7 @@ _LEARNER_OPTIONS = (
 
 
 def learner_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The settings of a learner, by the names that ``experiments.learners.Settings`` has."""
+    """The settings of a learner and the rules of its game."""
     for option in reversed(_LEARNER_OPTIONS):
         command = option(command)
     return command

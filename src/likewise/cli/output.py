@@ -48,11 +48,22 @@ def write_text(path: Path, text: str) -> None:
 
 def print_counts(data: dict[str, Any]) -> None:
     """The counts of a game for people: names and numbers in two columns, then the bounds."""
-    shown = {key: value for key, value in data.items() if key not in ("bounds", "schedule")}
+    apart = ("bounds", "schedule", "settings", "comparators", "certificate", "near_constant")
+    shown = {key: value for key, value in data.items() if key not in apart}
     width = max(map(len, shown))
     for key, value in shown.items():
         text = f"{value:.4f}" if isinstance(value, float) else value
         click.echo(f"{key:<{width}}  {text}")
+    if (fixed := data.get("comparators")) is not None:
+        rates = "; ".join(f"{name.replace('_', ' ')} {rate:.4f}" for name, rate in fixed.items())
+        click.echo(f"{'best fixed':<{width}}  {rates}")
+    if (found := data.get("certificate")) is not None:
+        other = found["from_largest_lam"]
+        also = "" if other is None else f"; from the largest lam, {other:,.0f}"
+        click.echo(
+            f"{'certificate':<{width}}  {found['holds']}: regret ≤ {found['regret']:,.0f} (any "
+            f"learner: {found['trivial_regret']:,}){also}"
+        )
     for bound in data["bounds"]:
         says = [part for part, informative in bound["informative"].items() if not informative]
         news = f" (no news: the trivial bound on {' and '.join(says)} is smaller)" if says else ""

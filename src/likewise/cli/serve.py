@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from likewise.cli.main import AT_LEAST_ONE, main
 
@@ -18,9 +20,24 @@ if TYPE_CHECKING:
 
 __all__ = ["DATABASE", "opened_store", "serve"]
 
+
+def without_password(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> str | None:
+    """Refuse a password among the arguments, where everybody on the machine can read it."""
+    given = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+    if given and value and PASSWORD.match(value):
+        raise click.BadParameter(
+            "it holds a password, and everybody on this machine can read arguments. Put the "
+            "address into the environment (LIKEWISE_DATABASE), or the password into ~/.pgpass."
+        )
+    return value
+
+
+PASSWORD = re.compile(r"[^/]*://[^/@]*:[^/@]*@")
 DATABASE = click.option(
     "--database", envvar="LIKEWISE_DATABASE", default="likewise.db", show_default=True,
-    help="A file, or postgresql://USER@HOST/NAME.",
+    callback=without_password, help="A file, or postgresql://USER@HOST/NAME.",
 )  # fmt: skip
 
 
@@ -99,7 +116,12 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
     # Other processes learn of the settings in this way.
     os.environ.update(settings.to_environment())
     with _counting_together(workers):
-        serve_at(settings, host, port, workers)
+        try:
+            serve_at(settings, host, port, workers)
+        finally:
+            # Processes that end together may each have left a SQLite file's log to the others.
+            with opened_store(settings.database):
+                pass
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from likewise.cli.output import is_pipe, print_counts, progress_bar, write_text
 from likewise.registry import SELECTIONS, WORLDS
 
 if TYPE_CHECKING:
-    from likewise.evaluation import BestFair
+    from likewise.evaluation import Comparators
     from likewise.experiments.simulation import Game, Simulation
     from likewise.game import Transcript
 
@@ -59,12 +59,19 @@ OF_ALL = ("alpha", "eps", "feedback", "estimate", "audit_share", "open_limit")
     help="Which violating pair is reported; `all` are averaged.",
 )  # fmt: skip
 @click.option(
-    "--delay", default="0", show_default=True, metavar="N|geometric:P",
-    help="How many rounds late audits and labels come (self-tuned learners are told so); or at "
-    "random, each with chance P a round.",
+    "--delay", default="0", show_default=True, metavar="N|geometric:P|audits:…,labels:…",
+    help="How many rounds late audits and labels come; or at random, each with chance P a round; "
+    "or each its own way, such as audits:0,labels:200.",
 )  # fmt: skip
 @learner_options
-@click.option("--no-comparator", is_flag=True, help="Leave out the best fair policy in hindsight.")
+@click.option(
+    "--with", "own", type=Pair(), multiple=True, metavar="NAME=VALUE",
+    help="Another setting of the learner, such as dual=geometric or prior=flat; `likewise list "
+    "--settings` shows all of them. May be given several times.",
+)  # fmt: skip
+@click.option(
+    "--no-comparator", is_flag=True, help="Leave out the best fixed policies in hindsight."
+)
 @click.option(
     "--json", "json_path", metavar="FILE", type=OutputFile(allow_dash=True),
     help="Write one JSON object; - for standard output.",
@@ -106,12 +113,13 @@ def simulate(
         from likewise.learning import save_state as save
 
         save(played.state, save_state)
-    _write(asked["learner"], played, best, seconds, json_path, trace)
+    _write(game, played, best, seconds, json_path, trace)
 
 
 def _set_up(ctx: click.Context, asked: dict[str, Any]) -> Game:
     """The game that the options describe; an option that would be ignored is refused."""
     from likewise.experiments.learners import LEARNERS
+    from likewise.learning import Learner
 
     name = asked["learner"]
     for setting in OF_SOME:
@@ -121,23 +129,42 @@ def _set_up(ctx: click.Context, asked: dict[str, Any]) -> Game:
     if asked["feedback"] == "full":
         _refuse(ctx, ("estimate",), "to full information, where no label is unseen")
     game = _simulation(ctx, asked).set_up()
-    if game.learner.primal.exact:
+    if not isinstance(game.learner, Learner):
+        _refuse(ctx, ("save_state",), f"to {name}, which is no fold over events")
+    elif game.learner.primal.exact:
         _refuse(ctx, ("r", "engine"), f"here: the learner {name} makes no draws")
     return game
 
 
 def _simulation(ctx: click.Context, asked: dict[str, Any]) -> Simulation:
-    from likewise.experiments.learners import Settings
     from likewise.experiments.simulation import Simulation
 
     return Simulation(
         asked["world"], asked["learner"], asked["rounds"], asked["seed"],
         world_settings=_world_settings(ctx, asked),
         hypotheses=asked["hypotheses"],
-        settings=Settings(**{name: asked[name] for name in (*OF_SOME, *OF_ALL)}),
+        settings=_learner_settings(ctx, asked),
+        rules={name: asked[name] for name in OF_ALL},
         selection=asked["selection"],
         delay=asked["delay"],
     )  # fmt: skip
+
+
+def _learner_settings(ctx: click.Context, asked: dict[str, Any]) -> dict[str, Any]:
+    """The settings of the learner, by --with or by an option of their own, each once."""
+    from likewise.experiments.learners import LEARNERS
+
+    named = LEARNERS[asked["learner"]]
+    given = {
+        name: asked[name]
+        for name in OF_SOME
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT
+    }
+    for name, text in asked["own"]:
+        if name in given:
+            raise click.UsageError(f"The setting {name} is given twice. Give it once.", ctx)
+        given[name] = named.setting(name).parse(text)
+    return given
 
 
 def _world_settings(ctx: click.Context, asked: dict[str, Any]) -> dict[str, Any]:
@@ -160,8 +187,8 @@ def _world_settings(ctx: click.Context, asked: dict[str, Any]) -> dict[str, Any]
     return found
 
 
-def _played(game: Game, *, compare: bool) -> tuple[Transcript, BestFair | None]:
-    """The game played, with a bar on the way, and the best fair policy in hindsight."""
+def _played(game: Game, *, compare: bool) -> tuple[Transcript, Comparators | None]:
+    """The game played, with a bar on the way, and the best fixed policies in hindsight."""
     from likewise.errors import HypothesisError
 
     if compare:
@@ -174,31 +201,39 @@ def _played(game: Game, *, compare: bool) -> tuple[Transcript, BestFair | None]:
         return played, None
     with progress_bar(rounds) as progress:
         try:
-            return played, game.best_fair(played, lambda t: progress("best fair policy", t))
+            return played, game.compare(played, lambda t: progress("best fixed policies", t))
         except (HypothesisError, ComparatorError) as error:
-            note(f"there is no best fair policy to compare with, and no regret. {error}")
+            note(f"there is no best fixed policy to compare with, and no regret. {error}")
             return played, None
 
 
 def _write(
-    name: str,
+    game: Game,
     played: Transcript,
-    best: BestFair | None,
+    best: Comparators | None,
     seconds: float,
     json_path: Path | None,
     trace: Path | None,
 ) -> None:
     """The counts as JSON, as CSV, and for people unless one of these goes to standard output."""
     from likewise.evaluation.counts import summarise, summary_json, trace_csv
+    from likewise.evaluation.near_constant import near_constant
 
-    summary = summarise(played, None if best is None else best.error)
-    data = {"learner": name, **summary_json(played, summary, seconds)}
+    summary = summarise(played, best)
+    warning = near_constant(game.learner, summary)
+    data = {
+        "learner": game.asked.learner,
+        **summary_json(played, summary, seconds),
+        "near_constant": None if warning is None else warning.to_json(),
+    }
     if trace is not None:
         write_text(trace, trace_csv(played))
     if json_path is not None:
         write_text(json_path, json.dumps(data, indent=2) + "\n")
     if not is_pipe(json_path) and not is_pipe(trace):
         print_counts(data)
+    if warning is not None:
+        note(warning.text)
 
 
 def _refuse(ctx: click.Context, names: Sequence[str], why: str) -> None:

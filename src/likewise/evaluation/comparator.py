@@ -23,7 +23,16 @@ from likewise.hypotheses import HypothesisClass, Listed, Points, Segments, Stair
 from likewise.validation import instance, items, real
 from likewise.worlds import Encounter
 
-__all__ = ["FAIR_WITHIN", "BestFair", "Faced", "best_fair_policy", "faced_rounds"]
+__all__ = [
+    "FAIR_WITHIN",
+    "BestFair",
+    "Faced",
+    "best_fair_policy",
+    "checked_rounds",
+    "faced_rounds",
+    "form_of",
+    "policy_scores",
+]
 
 FAIR_WITHIN = 1e-8
 """By how much the policy that is returned may break a constraint; by more is an error."""
@@ -135,10 +144,10 @@ class BestFair:
 
     def scores(self, points: Points) -> FloatArray:
         """π(x), the probability that each person is approved."""
-        return _scores(self.probabilities, points)
+        return policy_scores(self.probabilities, points)
 
 
-def _scores(probabilities: FloatArray, points: Points) -> FloatArray:
+def policy_scores(probabilities: FloatArray, points: Points) -> FloatArray:
     """Look cells up; sum the weights of the members that approve."""
     if points.ndim == 1:
         return probabilities[points]
@@ -171,8 +180,7 @@ def best_fair_policy(
     (0.75, 0.25)
     """
     start = time.perf_counter()
-    listed = items("best_fair_policy.rounds", rounds, "List what was faced: faced_rounds(…).")
-    rounds = [instance("rounds", one, Faced, "faced_rounds(…) makes them.") for one in listed]
+    rounds = checked_rounds(rounds)
     slack = real("best_fair_policy.slack", slack, "It is alpha − eps.")
     if not (math.isfinite(slack) and slack >= 0):
         raise ParameterError(
@@ -181,16 +189,23 @@ def best_fair_policy(
             slack,
             "It is alpha − eps, and eps may be at most alpha.",
         )
-    if not any(len(faced.labels) for faced in rounds):
-        raise ParameterError(
-            "best_fair_policy.rounds", "must have somebody in them", len(rounds), "Run one first."
-        )
-    form, place = _form(hypotheses, [faced.points for faced in rounds])
+    form, place = form_of(hypotheses, [faced.points for faced in rounds])
     found = solve(form, demands(form.points, place, rounds, slack))
     return _checked(found, rounds, slack, start)
 
 
-def _form(hypotheses: HypothesisClass, points: Sequence[Points]) -> tuple[Form, IntArray]:
+def checked_rounds(rounds: Sequence[Faced]) -> list[Faced]:
+    """Rounds that were faced, with somebody in them; anything else is refused."""
+    listed = items("best_fair_policy.rounds", rounds, "List what was faced: faced_rounds(…).")
+    found = [instance("rounds", one, Faced, "faced_rounds(…) makes them.") for one in listed]
+    if not any(len(faced.labels) for faced in found):
+        raise ParameterError(
+            "best_fair_policy.rounds", "must have somebody in them", len(found), "Run one first."
+        )
+    return found
+
+
+def form_of(hypotheses: HypothesisClass, points: Sequence[Points]) -> tuple[Form, IntArray]:
     """The variables that fit the class, and which of its points every person is."""
     if isinstance(hypotheses, Segments):
         _check_points(points, (), hypotheses.separators - 1)
@@ -205,7 +220,7 @@ def _form(hypotheses: HypothesisClass, points: Sequence[Points]) -> tuple[Form, 
     raise HypothesisError(
         f"The best fair policy is found for Segments, Staircases and classes that are listed; "
         f"{type(hypotheses).__name__} is neither. For a class that only an oracle can search, "
-        f"columns would have to be generated too, which is not built."
+        f"columns are generated: likewise.evaluation.best_fair_by_columns."
     )
 
 
@@ -260,7 +275,7 @@ def _checked(found: Solution, rounds: Sequence[Faced], slack: float, start: floa
     people = sum(len(faced.labels) for faced in rounds)
     error, violation = 0.0, 0.0
     for faced in rounds:
-        scores = _scores(found.policy, faced.points)
+        scores = policy_scores(found.policy, faced.points)
         error += float(np.abs(scores - faced.labels).sum())
         gaps = scores[:, None] - scores - faced.pivots / ONE - slack
         np.fill_diagonal(gaps, 0.0)

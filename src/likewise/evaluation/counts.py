@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from likewise.errors import ParameterError
+from likewise.fixed_point import ONE
 from likewise.game import Transcript
+from likewise.learning import Learner
 from likewise.learning.bounds import bounds
-from likewise.validation import instance, optional_real, reals
+from likewise.learning.certificate import certificate
+from likewise.validation import instance
 
-__all__ = ["Summary", "growth_exponent", "summarise", "summary_json", "trace_csv"]
+if TYPE_CHECKING:
+    from likewise.evaluation.comparators import Comparators
+
+__all__ = ["Summary", "summarise", "summary_json", "trace_csv"]
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,10 @@ class Summary:
     ``violations`` counts rounds in which some gap under π^t exceeds d_pivot + alpha; ``reports``
     those in which the panel, asked at alpha − kappa, reported a pair. ``regret`` is the number of
     errors of π^1 … π^T less that of the best policy that is fair at alpha − eps in hindsight, on
-    all labels, also those that a learner with one-sided labels never saw.
+    all labels, also those that a learner with one-sided labels never saw. ``comparators`` are the
+    error rates of the best fixed policies at alpha − eps, alpha − kappa and alpha.
+    ``largest_gap_last_quarter`` is the mean, over the last quarter of the rounds, of the largest
+    gap between two people of a round: near 0 for a policy that treats everybody alike.
     """
 
     rounds: int
@@ -35,24 +39,29 @@ class Summary:
     people: int
     error_rate: float
     realised_error_rate: float
-    comparator_error_rate: float | None
+    comparators: Comparators | None
     regret: float | None
     violations: int
     audits: int
     reports: int
     violations_per_1000_last_quarter: float
+    largest_gap_last_quarter: float
     lam: float
     oracle_calls: int
 
+    @property
+    def comparator_error_rate(self) -> float | None:
+        """That of the best policy that is fair at alpha − eps."""
+        return None if self.comparators is None else self.comparators.at_alpha_less_eps
+
     def to_json(self) -> dict[str, Any]:
         """The numbers by name."""
-        return asdict(self)
+        return {"comparator_error_rate": self.comparator_error_rate, **asdict(self)}
 
 
-def summarise(transcript: Transcript, comparator_error: float | None = None) -> Summary:
-    """Count; ``comparator_error`` is the number of errors of the best fair policy in hindsight."""
+def summarise(transcript: Transcript, comparators: Comparators | None = None) -> Summary:
+    """Count; ``comparators`` are the numbers of errors of the best fixed policies in hindsight."""
     instance("transcript", transcript, Transcript, "play(…) makes one.")
-    comparator_error = optional_real("comparator_error", comparator_error, "None without one.")
     people = int(transcript.people.sum())
     error = float(transcript.error.sum())
     quarter = max(1, transcript.rounds // 4)
@@ -62,12 +71,13 @@ def summarise(transcript: Transcript, comparator_error: float | None = None) -> 
         people=people,
         error_rate=error / people,
         realised_error_rate=int(transcript.wrong.sum()) / people,
-        comparator_error_rate=None if comparator_error is None else comparator_error / people,
-        regret=None if comparator_error is None else error - comparator_error,
+        comparators=None if comparators is None else comparators.rates(people),
+        regret=None if comparators is None else error - comparators.at_alpha_less_eps,
         violations=int(transcript.violation.sum()),
         audits=int(transcript.audited.sum()),
         reports=int(transcript.reported.sum()),
         violations_per_1000_last_quarter=1000.0 * float(transcript.violation[-quarter:].mean()),
+        largest_gap_last_quarter=float(transcript.largest_gap[-quarter:].mean()) / ONE,
         lam=float(transcript.lam[-1]),
         oracle_calls=int(transcript.calls[-1]),
     )
@@ -76,10 +86,6 @@ def summarise(transcript: Transcript, comparator_error: float | None = None) -> 
 def summary_json(transcript: Transcript, summary: Summary, seconds: float) -> dict[str, Any]:
     """The object that ``likewise simulate --json`` prints."""
     learner = transcript.learner
-    # Audit and labels come together; with one-sided labels, the rejected are charged at once.
-    pieces = 2 if learner.pricing.one_sided else 1
-    late = transcript.delay.longest
-    found = bounds(learner, transcript.rounds, delay=late, pieces=pieces)
     return {
         **summary.to_json(),
         "world": transcript.world.name,
@@ -88,39 +94,39 @@ def summary_json(transcript: Transcript, summary: Summary, seconds: float) -> di
         "hypotheses": learner.hypotheses.size,
         "log_hypotheses": learner.hypotheses.log_size,
         "separators": learner.hypotheses.separators,
+        **(_of_learner(transcript, learner) if isinstance(learner, Learner) else {
+            "settings": learner.settings(), "bounds": [],
+        }),
+        "delay": transcript.delay.text,
+        "seed": learner.seed,
+        "seconds": seconds,
+    }  # fmt: skip
+
+
+def _of_learner(transcript: Transcript, learner: Learner) -> dict[str, Any]:
+    """The settings and the bounds of our learner."""
+    # Audit and labels come together; with one-sided labels, the rejected are charged at once.
+    apart = transcript.delay.audits != transcript.delay.labels
+    pieces = 2 if learner.pricing.one_sided or apart else 1
+    found = bounds(learner, transcript.rounds, delay=transcript.delay.longest, pieces=pieces)
+    return {
         "player": learner.primal.name,
         "schedule": learner.resolved_schedule.spec(),
         "feedback": learner.feedback,
         "estimate": learner.estimate if learner.pricing.one_sided else None,
         "audit_share": learner.audit_share,
-        "delay": transcript.delay.text,
         "open_rounds": len(transcript.state.open),
-        "seed": learner.seed,
         "bounds": [bound.to_json() for bound in found],
-        "seconds": seconds,
+        "certificate": _certificate(transcript),
     }
 
 
-def growth_exponent(rounds: Sequence[int], counts: Sequence[float]) -> float:
-    """The slope of log count against log rounds, by least squares; NaN where a count is 0.
-
-    A learner whose violations are O(T^a) has an exponent of about a; 1 means no learning.
-
-    >>> round(growth_exponent([500, 2000, 8000], [10, 20, 40]), 3)
-    0.5
-    """
-    horizons = reals("rounds", rounds, "List horizons: [500, 2000].")
-    counted = reals("counts", counts, "List a count for each horizon.")
-    if len(horizons) != len(counted) or len(set(horizons)) < 2 or not min(horizons) > 0:
-        raise ParameterError(
-            "rounds", "must be different horizons, at least two, with a count each", rounds,
-            "A slope needs two points.",
-        )  # fmt: skip
-    if not all(math.isfinite(number) for number in (*horizons, *counted)) or min(counted) <= 0:
-        return math.nan
-    x, y = np.log(np.array(horizons)), np.log(np.array(counted))
-    x, y = x - x.mean(), y - y.mean()
-    return float((x * y).sum() / (x * x).sum())
+def _certificate(transcript: Transcript) -> dict[str, Any] | None:
+    """The certificate of the run; None where nothing was priced, so that nothing is certified."""
+    state = transcript.state
+    if state.learner.ignores_reports:
+        return None
+    return certificate(state, delay=transcript.delay.longest).to_json()
 
 
 def trace_csv(transcript: Transcript) -> str:
@@ -138,6 +144,7 @@ def trace_csv(transcript: Transcript) -> str:
             "report",
             "lam",
             "oracle_calls",
+            "largest_gap",
         ]
     )
     for t in range(transcript.rounds):
@@ -152,6 +159,7 @@ def trace_csv(transcript: Transcript) -> str:
                 int(transcript.reported[t]),
                 f"{transcript.lam[t]:.9f}",
                 int(transcript.calls[t]),
+                f"{transcript.largest_gap[t] / ONE:.9f}",
             ]
         )
     return text.getvalue()

@@ -32,7 +32,8 @@ except ImportError as error:
 
 __all__ = [
     "BLUE", "DASHED", "INK", "PALE", "PERCENT", "SOFT", "STYLE", "VERMILION", "WIDTH", "Axes",
-    "Figure", "Line2D", "MaxNLocator", "NullLocator", "Patch", "axes_on", "beside", "canvas",
+    "Figure", "Line2D", "MaxNLocator", "NullLocator", "Patch", "as_file", "axes_on", "beside",
+    "canvas",
     "colour_of", "dark", "finish", "inline", "name_points", "named_lines", "said", "spread",
 ]  # fmt: skip
 
@@ -45,6 +46,7 @@ COLOURS: Mapping[str, str] = {
     "paper": "#CC79A7",
     "self-tuned": "#009E73",
     "exact": BLUE,
+    "nested": "#56B4E9",
 }
 WIDTH, LEFT, RIGHT = 470, 46, 154
 STYLE = matplotlib.style.context([
@@ -60,6 +62,7 @@ STYLE = matplotlib.style.context([
 ])  # fmt: skip
 DASHED = (0, (4, 3))
 PERCENT = StrMethodFormatter("{x:g}\u00a0%")
+SHOWN = 1.5  # how much larger a page with room shows a picture of its own
 Label = tuple[float, float, str, str]
 Box = tuple[float, float, float, float]
 
@@ -157,6 +160,13 @@ def finish(fig: Figure, key: str, label: str) -> str:
     text = io.StringIO()
     fig.savefig(text, format="svg", metadata={"Date": None})
     return inline(text.getvalue(), key, label)
+
+
+def as_file(svg: str, fig: Figure) -> str:
+    """A picture that :func:`finish` made, as a file of its own, in the reader's plain font."""
+    wide, high = (round(SHOWN * 72 * inches) for inches in fig.get_size_inches())
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}"'
+    return svg.replace("<svg", f'{head} font-family="sans-serif"', 1) + "\n"
 
 
 def spread(places: Sequence[float], least: float, lowest: float = -math.inf) -> list[float]:

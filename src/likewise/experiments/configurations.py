@@ -1,78 +1,192 @@
-"""Configurations: a learner by name with its knob, and what it hears, how late."""
+"""The points of a comparison: a learner with its settings, and the scenario that it plays in."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from likewise.experiments.learners import LEARNERS, Settings
+from likewise.errors import ParameterError
+from likewise.experiments.environments import Environment, hypotheses_of
+from likewise.experiments.learners import LEARNERS, Task
+from likewise.game import Delays, parse_delay
+from likewise.registry import SELECTIONS
+from likewise.worlds import World
 
-__all__ = ["Configuration", "fraction"]
+__all__ = ["Configuration", "Scenario", "Values", "checked_delay", "fraction", "spoken"]
+
+Values = tuple[tuple[str, Any], ...]
 
 
 def fraction(value: float) -> str:
     """A setting such as eta as people say it.
 
-    >>> fraction(0.25), fraction(1.0)
-    ('1/4', '1')
+    >>> fraction(0.25), fraction(1.0), fraction(0.3)
+    ('1/4', '1', '0.3')
     """
-    return str(Fraction(value).limit_denominator(1024))
+    near = Fraction(value).limit_denominator(1024)
+    power_of_two = near.denominator & (near.denominator - 1) == 0
+    return str(near) if power_of_two and float(near) == value else f"{value:g}"
+
+
+def spoken(name: str, value: Any) -> str:
+    """A setting with its value, in words for a table.
+
+    >>> spoken("eta", 0.25), spoken("noise_divisor", 1e5), spoken("kappa_share", 0.3)
+    ('eta = 1/4', 'noise ÷ 10^5', 'kappa = 0.3·eps')
+    """
+    if name == "noise_divisor":
+        power = math.log10(value) if value > 0 else math.nan
+        return f"noise ÷ 10^{power:.0f}" if power == round(power) != 0 else f"noise ÷ {value:g}"
+    if name == "kappa_share":
+        return f"kappa = {fraction(value)}·eps"
+    if isinstance(value, bool):
+        return name.replace("_", " ") if value else f"not {name.replace('_', ' ')}"
+    if isinstance(value, float):
+        return f"{name} = {fraction(value)}"
+    return f"{name} = {value}" if not isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
 class Configuration:
-    """One point of a comparison: a learner, its knob, and the feedback that it gets.
+    """A learner by name, with settings of its own; ``label`` replaces the title made from them.
 
-    ``eta`` is the knob of self-tuned learners, ``noise_divisor`` that of the paper's; baselines
-    have none. ``delay`` is written as on the command line: ``50``, or ``geometric:0.02``.
-
-    >>> Configuration("exact", eta=0.25, delay="50").title
-    'exact, eta = 1/4, 50 rounds late'
+    >>> Configuration.of("exact", eta=0.25).title
+    'exact, eta = 1/4'
     """
 
     learner: str
-    eta: float | None = None
-    noise_divisor: float | None = None
-    feedback: str = "full"
-    delay: str = "0"
-    audit_share: float = 1.0
+    settings: Values = ()
+    label: str | None = None
+
+    @classmethod
+    def of(cls, learner: str, label: str | None = None, **settings: Any) -> Configuration:
+        """A configuration with some settings."""
+        return cls(learner, tuple(settings.items()), label)
 
     @property
-    def self_tuned(self) -> bool:
-        """True for learners with the self-tuned schedule: ours, and players that packages add."""
-        return "eta" in LEARNERS[self.learner].takes
+    def ours(self) -> bool:
+        """True for the learners of this project."""
+        return self.learner in LEARNERS and LEARNERS[self.learner].ours
 
     @property
     def title(self) -> str:
         """A name for tables."""
-        return ", ".join([self.learner, *self._knobs()])
-
-    def _knobs(self) -> Iterator[str]:
-        if self.eta is not None:
-            yield f"eta = {fraction(self.eta)}"
-        if self.noise_divisor is not None:
-            power = round(math.log10(self.noise_divisor))
-            yield f"noise ÷ 10^{power}" if power else "noise ÷ 1"
-        if self.feedback != "full":
-            yield f"{self.feedback} labels"
-        if self.delay != "0":
-            kind, _, chance = self.delay.partition(":")
-            yield f"{kind} delay ({chance})" if chance else f"{kind} rounds late"
-        if self.audit_share < 1:
-            yield f"{fraction(self.audit_share)} audited"
+        if self.label is not None:
+            return self.label
+        return ", ".join([self.learner, *(spoken(*pair) for pair in self.settings)])
 
     @property
     def key(self) -> dict[str, Any]:
-        """All that tells its runs from others'; settings that were added later if they are used."""
-        plain = {"feedback": "full", "delay": "0", "audit_share": 1.0}
-        return {name: v for name, v in asdict(self).items() if plain.get(name, self) != v}
+        """All that its runs depend on."""
+        return {"learner": self.learner, "settings": dict(self.settings)}
 
-    def settings(self, alpha: float, eps: float) -> Settings:
-        """The learner's settings; it is told how late feedback is, where that is a number."""
-        return Settings(
-            alpha, eps, eta=self.eta, noise_divisor=self.noise_divisor or 1.0,
-            feedback=self.feedback, audit_share=self.audit_share,
+    def get(self, name: str) -> Any:
+        """The value of a setting; None where it is not given."""
+        return dict(self.settings).get(name)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A world with its settings and class, and the rules of the game there.
+
+    ``delay`` is written as on the command line: ``50``, ``geometric:0.02``, or
+    ``audits:0,labels:200``; ``report`` names the selection of pairs.
+
+    >>> Scenario("loans", (("leniency", 0.01),), delay="50").title
+    'loans, leniency = 0.01, 50 rounds late'
+    """
+
+    world: str
+    settings: Values = ()
+    hypotheses: str | None = None
+    alpha: float = 0.3
+    eps: float | None = None
+    feedback: str = "full"
+    delay: str = "0"
+    audit_share: float = 1.0
+    report: str = "largest-gap"
+    label: str | None = None
+
+    @property
+    def title(self) -> str:
+        """A name for tables."""
+        return self.label if self.label is not None else ", ".join([self.world, *self._said()])
+
+    def _said(self) -> Iterator[str]:
+        yield from (spoken(*pair) for pair in self.settings)
+        if self.hypotheses is not None:
+            yield self.hypotheses
+        if self.alpha != 0.3:
+            yield f"alpha = {self.alpha:g}"
+        if self.eps is not None:
+            yield f"eps = {self.eps:g}"
+        if self.feedback != "full":
+            yield f"{self.feedback} labels"
+        yield from _late(parse_delay(self.delay))
+        if self.audit_share < 1:
+            yield f"{fraction(self.audit_share)} audited"
+        if self.report != "largest-gap":
+            yield f"report {self.report}"
+
+    @property
+    def key(self) -> dict[str, Any]:
+        """All that its runs depend on."""
+        return {
+            "world": self.world, "settings": dict(self.settings), "hypotheses": self.hypotheses,
+            "alpha": self.alpha, "eps": self.fair, "feedback": self.feedback, "delay": self.delay,
+            "audit_share": self.audit_share, "report": self.report,
+        }  # fmt: skip
+
+    @property
+    def fair(self) -> float:
+        """eps."""
+        return self.alpha if self.eps is None else self.eps
+
+    def make(self, seed: int) -> World:
+        """The world of that seed."""
+        return Environment(self.world, dict(self.settings)).make(seed)
+
+    def task(self, world: World, seed: int, rounds: int) -> Task:
+        """The game for a learner there."""
+        return Task(
+            hypotheses_of(world, self.hypotheses), world.k, seed, rounds, self.alpha, self.eps,
+            self.feedback, audit_share=self.audit_share,
         )  # fmt: skip
+
+    def check(self, rounds: int) -> None:
+        """Refuse a delay or a selection that makes no sense, before anything is played."""
+        checked_delay(self.delay, rounds)
+        if self.report not in SELECTIONS:
+            SELECTIONS[self.report]
+
+
+def checked_delay(text: str, rounds: int) -> Delays:
+    """Read a delay, and refuse one after which no feedback would ever arrive.
+
+    >>> checked_delay("50", 50)
+    Traceback (most recent call last):
+    likewise.errors.ParameterError: delay must be below the number of rounds, 50; got '50'. \
+Feedback that comes so late never arrives.
+    """
+    delays = parse_delay(text)
+    if max(delays.audits.rounds, delays.labels.rounds) >= rounds:
+        raise ParameterError(
+            "delay", f"must be below the number of rounds, {rounds:,}", text,
+            "Feedback that comes so late never arrives.",
+        )  # fmt: skip
+    return delays
+
+
+def _late(delays: Delays) -> Iterator[str]:
+    if delays.audits == delays.labels:
+        parts: Mapping[str, Any] = {"": delays.audits}
+    else:
+        parts = {"audits ": delays.audits, "labels ": delays.labels}
+    for what, delay in parts.items():
+        if delay.chance < 1:
+            yield f"{what}geometric delay ({delay.chance:g})"
+        elif delay.rounds:
+            yield f"{what}{delay.rounds} rounds late"

@@ -1,171 +1,120 @@
-"""The learners by name: one registry for the command line, the demo and the studies.
+"""The learners by name: one registry for the command line, the demo and the sweeps.
 
 A name stands for a schedule with a player, or for a baseline. Ours are ``auto``, ``self-tuned``,
-``exact`` and ``paper``; every other registered player is known by its own name (with the self-tuned
-schedule), every other schedule by its own (with the player ``auto``), and every baseline by its.
-What a package registers is therefore here without any change.
+``nested``, ``exact`` and ``paper``; every other registered player is known by its own name (with
+the self-tuned schedule), every other schedule by its own (with the player ``auto``), and every
+baseline by its. What a package registers is therefore here without any change.
 """
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from likewise.algorithms import Algorithm
+from likewise.baselines.base import Rates
 from likewise.errors import LikewiseError, ParameterError
-from likewise.hypotheses import HypothesisClass
-from likewise.learning import Learner, Paper, PaperOneSided, SelfTuned
+from likewise.experiments.making import (
+    PAPER_SETTINGS,
+    SELF_TUNED_SETTINGS,
+    Make,
+    Task,
+    make_baseline,
+    make_paper,
+    make_scheduled,
+    make_self_tuned,
+    rates_of_ours,
+    rates_of_paper,
+)
+from likewise.learning import Learner
 from likewise.registry import BASELINES, PLAYERS, SCHEDULES, Registry
+from likewise.worlds.settings import Setting, settings_of_function
 
-__all__ = ["LEARNERS", "Settings", "Task", "make_learner", "summary_of"]
+__all__ = ["LEARNERS", "NamedLearner", "Task", "make_learner", "summary_of"]
 
-
-@dataclass(frozen=True)
-class Task:
-    """The game that a learner is made for: its class, people a round, seed and horizon."""
-
-    hypotheses: HypothesisClass
-    k: int
-    seed: int
-    rounds: int
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings of a named learner; None is the learner's own default, and eps is alpha.
-
-    Not all concern every learner: ``LEARNERS[name].takes`` says which do.
-    """
-
-    alpha: float = 0.3
-    eps: float | None = None
-    eta: float | None = None
-    x: float | None = None
-    kappa: float | None = None
-    r: float | None = None
-    b: float = 0.0
-    noise_divisor: float = 1.0
-    draws: str = "paper"
-    noise: str = "repeated"
-    engine: str = "compiled"
-    feedback: str = "full"
-    estimate: str = "lifted"
-    audit_share: float = 1.0
-    open_limit: int = 10_000
-
-
-Make = Callable[[Task, Settings], Learner]
-# The settings that only some learners have, by what they are made of.
-_SELF_TUNED = frozenset(("eta", "x", "kappa", "r", "engine"))
-_PAPER = frozenset(("b", "noise_divisor", "draws", "noise", "engine"))
-# The settings that any learner takes, whatever it is made of.
-_ANY = ("feedback", "estimate", "audit_share", "open_limit")
+Given = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class NamedLearner:
     """One entry of the registry: how it is made, and which settings of its own it ``takes``.
 
-    Nothing of an installed package is loaded before ``summary`` is asked for or it is made.
+    Nothing of an installed package is loaded before one of its properties is asked for. ``ours``
+    says that it is a learner of this project, which others are measured against.
     """
 
     name: str
     about: Callable[[], str]
     make: Make
-    takes: frozenset[str] = frozenset()
+    known: Callable[[], Mapping[str, Setting]] = dict
+    rates: Callable[[Given, str], Rates | None] = field(default=lambda _given, _feedback: None)
+    ours: bool = False
 
     @property
     def summary(self) -> str:
         """One line about it."""
         return self.about()
 
+    @property
+    def takes(self) -> Mapping[str, Setting]:
+        """Its settings by name."""
+        return self.known()
 
-def _self_tuned(player: str) -> Make:
-    def make(task: Task, s: Settings) -> Learner:
-        eta = SelfTuned().eta if s.eta is None else s.eta
-        schedule = SelfTuned(eta, x=s.x, kappa=s.kappa, r=s.r)
-        return Learner(
-            task.hypotheses, task.k, s.alpha, _eps(s), task.seed, schedule=schedule,
-            player=player, engine=s.engine, feedback=s.feedback,
-        )  # fmt: skip
+    def check(self, given: Given) -> dict[str, Any]:
+        """The settings as plain values; one that it does not have is refused.
 
-    return make
+        >>> LEARNERS["exact"].check({"eta": 1})
+        {'eta': 1.0}
+        """
+        return {name: self.setting(name).plain(value) for name, value in given.items()}
+
+    def setting(self, name: str) -> Setting:
+        """One of its settings; a name that is none of them is refused."""
+        takes = self.takes
+        if name not in takes:
+            listed = ", ".join(takes) or "none at all"
+            raise ParameterError(
+                f"A setting of the learner {self.name}", f"must be one of its own ({listed})",
+                name, "Check the spelling.",
+            )  # fmt: skip
+        return takes[name]
 
 
-def _paper(task: Task, s: Settings) -> Learner:
-    constants = PaperOneSided if s.feedback == "one-sided" else Paper
-    schedule = constants(
-        task.rounds, b=s.b, draws_rule=s.draws, noise_divisor=s.noise_divisor, noise=s.noise,  # type: ignore[arg-type] # checked there
+def _self_tuned(name: str, player: str, summary: str) -> NamedLearner:
+    return NamedLearner(
+        name, lambda: summary, make_self_tuned(player), lambda: SELF_TUNED_SETTINGS,
+        rates_of_ours, ours=True,
     )  # fmt: skip
-    return Learner(
-        task.hypotheses, task.k, s.alpha, _eps(s), task.seed, schedule=schedule,
-        player="context-ftpl", engine=s.engine, feedback=s.feedback,
-    )  # fmt: skip
-
-
-def _scheduled(name: str) -> Make:
-    def make(task: Task, s: Settings) -> Learner:
-        needed = [
-            p.name
-            for p in inspect.signature(SCHEDULES[name]).parameters.values()
-            if p.default is p.empty
-        ]
-        if needed:
-            raise LikewiseError(
-                f"The schedule {name!r} cannot be made by its name alone: it has no default for "
-                f"{', '.join(needed)}. Make the learner in Python, or give it defaults."
-            )
-        schedule = SCHEDULES[name]()
-        return Learner(
-            task.hypotheses, task.k, s.alpha, _eps(s), task.seed, schedule=schedule,
-            engine=s.engine, feedback=s.feedback,
-        )  # fmt: skip
-
-    return make
-
-
-def _baseline(name: str) -> Make:
-    def make(task: Task, s: Settings) -> Learner:
-        return BASELINES[name](
-            task.hypotheses, task.k, s.alpha, _eps(s), task.seed, rounds=task.rounds
-        )
-
-    return make
-
-
-def _eps(settings: Settings) -> float:
-    return settings.alpha if settings.eps is None else settings.eps
-
-
-def _ours(name: str, summary: str, make: Make, takes: frozenset[str]) -> NamedLearner:
-    return NamedLearner(name, lambda: summary, make, takes)
 
 
 _OURS = {
     one.name: one
     for one in (
-        _ours(
-            "auto", "self-tuned, with the exact player where the class has one",
-            _self_tuned("auto"), _SELF_TUNED,
+        _self_tuned("auto", "auto", "self-tuned, with the exact player where the class has one"),
+        _self_tuned(
+            "self-tuned", "context-ftpl", "self-tuned, with Context-FTPL: needs only an oracle"
         ),
-        _ours(
-            "self-tuned", "self-tuned, with Context-FTPL: needs only an oracle",
-            _self_tuned("context-ftpl"), _SELF_TUNED,
+        _self_tuned(
+            "nested", "nested-ftpl",
+            "self-tuned, with a Hedge over Context-FTPL on nested classes: needs only an oracle",
         ),
-        _ours(
-            "exact", "self-tuned, with exponential weights: exact, no draws",
-            _self_tuned("exponential-weights"), _SELF_TUNED,
+        _self_tuned(
+            "exact", "exponential-weights",
+            "self-tuned, with exponential weights: exact, no draws",
         ),
-        _ours(
+        NamedLearner(
             "paper",
-            "the paper's constants: noise that drowns the data, at any horizon one can run",
-            _paper, _PAPER,
+            lambda: "the paper's constants: noise that drowns the data, at any horizon one can run",
+            make_paper, lambda: PAPER_SETTINGS, rates_of_paper,
         ),
     )
 }  # fmt: skip
 # Players and schedules that our own names stand for.
-_COVERED = ("context-ftpl", "exponential-weights", "self-tuned", "paper", "paper-one-sided")
+_COVERED = (
+    "context-ftpl", "nested-ftpl", "exponential-weights", "self-tuned", "paper", "paper-one-sided",
+)  # fmt: skip
 
 
 class _Learners(Mapping[str, NamedLearner]):
@@ -200,30 +149,63 @@ class _Learners(Mapping[str, NamedLearner]):
                 f"The learner {name!r} could be the {' or the '.join(kinds)} of that name. Ask "
                 f"the package's authors for another name."
             )
-        if name in _OURS:
-            return _OURS[name]
-        about: dict[str, tuple[Registry[Any], Make, frozenset[str]]] = {
-            "player": (PLAYERS, _self_tuned(name), _SELF_TUNED),
-            "schedule": (SCHEDULES, _scheduled(name), frozenset(("engine",))),
-            "baseline": (BASELINES, _baseline(name), frozenset()),
-        }
-        registry, make, takes = about[kinds[0]]
-        return NamedLearner(name, lambda: summary_of(registry[name]), make, takes)
+        return _OURS[name] if name in _OURS else _registered(name, kinds[0])
+
+
+def _registered(name: str, kind: str) -> NamedLearner:
+    """A player, a schedule or a baseline that is registered."""
+
+    def rates(given: Given, feedback: str) -> Rates | None:
+        said = getattr(BASELINES[name], "rates", None)
+        return None if said is None else said(given, feedback)
+
+    def about(registry: Registry[Any]) -> Callable[[], str]:
+        return lambda: summary_of(registry[name])
+
+    if kind == "player":
+        return NamedLearner(
+            name, about(PLAYERS), make_self_tuned(name), lambda: SELF_TUNED_SETTINGS
+        )
+    if kind == "schedule":
+        engine = {"engine": SELF_TUNED_SETTINGS["engine"]}
+        return NamedLearner(name, about(SCHEDULES), make_scheduled(name), lambda: engine)
+    return NamedLearner(
+        name, about(BASELINES), make_baseline(name), lambda: _settings_of_baseline(name),
+        rates,
+    )  # fmt: skip
+
+
+def _settings_of_baseline(name: str) -> dict[str, Setting]:
+    """The parameters of a baseline beyond those that all have."""
+    made = BASELINES[name]
+    function = getattr(made, "make", made)
+    known = settings_of_function(function)
+    common = ("hypotheses", "k", "alpha", "eps", "seed", "rounds")
+    return {key: value for key, value in known.items() if key not in common}
 
 
 LEARNERS = _Learners()
 
 
-def make_learner(name: str, task: Task, settings: Settings) -> Learner:
-    """The learner of that name for a game.
+def make_learner(name: str, task: Task, settings: Given | None = None) -> Learner | Algorithm:
+    """The learner of that name for a game, with settings of its own.
 
     >>> from likewise.hypotheses import Pool
     >>> task = Task(Pool.from_table([[0, 0], [0, 1], [1, 1]]), k=2, seed=7, rounds=100)
-    >>> make_learner("exact", task, Settings(eta=0.5)).schedule.eta
+    >>> make_learner("exact", task, {"eta": 0.5}).schedule.eta
     0.5
     """
-    learner = LEARNERS[name].make(task, settings)
-    return replace(learner, **{setting: getattr(settings, setting) for setting in _ANY})
+    named = LEARNERS[name]
+    learner = named.make(task, named.check(settings or {}))
+    if isinstance(learner, Learner):
+        rules = ("feedback", "estimate", "audit_share", "open_limit")
+        return replace(learner, **{rule: getattr(task, rule) for rule in rules})
+    if task.audit_share != 1:
+        raise ParameterError(
+            "audit_share", f"must be 1 for the learner {name}", task.audit_share,
+            "It is defined for panels that see every round.",
+        )  # fmt: skip
+    return learner
 
 
 def summary_of(thing: object) -> str:

@@ -3,6 +3,7 @@
 The learner never sees an auditor, the auditors never see labels, lam or H: they meet here. With a
 learner whose labels are one-sided, it is Algorithm "Online Learning with Individual Fairness under
 Partial Information": the labels of those who were rejected exist, and count, but are not heard of.
+The learner is ours or any other algorithm (:mod:`likewise.algorithms`).
 """
 
 from __future__ import annotations
@@ -12,17 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from likewise.algorithms import Algorithm, Driver, FoldDriver, start
 from likewise.auditing import LargestGap, Selection
 from likewise.auditing.reporting import choose_report
 from likewise.errors import ParameterError
-from likewise.events import Audited, Event, Labelled, Outcome
+from likewise.events import Audited, Labelled, Outcome
 from likewise.fixed_point import IntArray, to_units
-from likewise.game.timing import AT_ONCE, Delay, Inbox
+from likewise.game.timing import AT_ONCE, Delay, Delays, Inbox
 from likewise.game.transcript import Moment, Transcript
-from likewise.learning import Deployment, Learner, State, apply, deploy, drawn_for_audit
-from likewise.learning.decisions import upcoming
-from likewise.learning.primal import Frozen
-from likewise.randomness import Purpose
+from likewise.learning import Deployment, Learner
 from likewise.schema import People
 from likewise.validation import flag, instance, integer
 from likewise.worlds import Course, Encounter, World
@@ -30,7 +29,6 @@ from likewise.worlds import Course, Encounter, World
 __all__ = ["PolicyView", "play"]
 
 EVALUATION_DRAWS = 5000
-VIEW_DRAWS = 1000
 # More would not fit into memory.
 MOST_DRAWS = 10**9
 
@@ -39,25 +37,20 @@ MOST_DRAWS = 10**9
 class PolicyView:
     """The policy about to be deployed, as far as the world may see it (see worlds.base.View)."""
 
-    state: State
+    _driver: Driver
 
     def chances(self, people: People) -> IntArray:
-        """π^t exactly where the player knows it, otherwise from draws that nobody else uses."""
-        learner = self.state.learner
-        points = learner.hypotheses.locate(people)
-        scores = learner.primal.scores(
-            learner.hypotheses, upcoming(self.state), points, VIEW_DRAWS, 0, Purpose.VIEW
-        )
-        return np.array(scores, dtype=np.int64)
+        """Everybody's chance of approval, in units of 2^-20."""
+        return self._driver.chances(people)
 
 
 def play(
     world: World,
-    learner: Learner,
+    learner: Learner | Algorithm,
     rounds: int,
     *,
     selection: Selection | None = None,
-    delay: Delay = AT_ONCE,
+    delay: Delay | Delays = AT_ONCE,
     evaluation_draws: int = EVALUATION_DRAWS,
     record: bool = False,
     keep: Callable[[int], bool] = lambda t: False,  # noqa: ARG005
@@ -72,19 +65,21 @@ def play(
     calls of the learner. They are counted in every round, audited or not.
     """
     rounds = integer("rounds", rounds, 1, 1 << 32, "Play at least one round.")
-    chosen = LargestGap() if selection is None else selection
-    _check_game(world, learner, rounds, chosen, delay, (keep, progress))
     record = flag("record", record, "Say which.")
     draws = integer(
         "evaluation_draws", evaluation_draws, 1, MOST_DRAWS, "Violations are counted on them."
     )
-    state, alpha = State.start(learner), to_units(learner.alpha)
-    table = _Table(world.course(), chosen, Inbox(delay), draws)
+    if isinstance(delay, Delay):
+        delay = Delays(delay, delay)
+    driver = _check_game(world, learner, rounds, selection, delay, (keep, progress))
+    chosen = driver.selection or selection or LargestGap()
+    table = _Table(world.course(), driver, chosen, Inbox(learner.seed, delay), draws)
+    alpha = to_units(learner.alpha)
     rows: list[tuple[float | int | bool, ...]] = []
     kept: list[Moment] = []
     encounters: list[Encounter] = []
     for t in range(1, rounds + 1):
-        state, moment = table.round(state, t)
+        moment = table.round(t)
         rows.append(moment.counts(alpha))
         if keep(t):
             kept.append(moment)
@@ -94,34 +89,46 @@ def play(
     columns = (np.array(column) for column in zip(*rows, strict=True))
     counted = dict(zip(Transcript.COLUMNS, columns, strict=True))
     return Transcript(
-        world, learner, state=state, delay=delay, moments=tuple(kept),
-        encounters=tuple(encounters), **counted,
+        world, learner, last_state=driver.state if isinstance(driver, FoldDriver) else None,
+        delay=delay, moments=tuple(kept), encounters=tuple(encounters), **counted,
     )  # fmt: skip
 
 
 def _check_game(
     world: World,
-    learner: Learner,
+    learner: Learner | Algorithm,
     rounds: int,
-    selection: Selection,
-    delay: Delay,
+    selection: Selection | None,
+    delay: Delays,
     called: tuple[object, ...],
-) -> None:
+) -> Driver:
     """Refuse what cannot be played, before anything is."""
-    if not isinstance(selection, Selection):
-        raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
     if not isinstance(world, World):
         raise ParameterError("world", "must be a world", world, "Make one: Loans(seed=1).")
-    instance("learner", learner, Learner, "Make one: Learner(…).")
-    instance("delay", delay, Delay, "Write Delay(3), or parse_delay('3').")
+    driver = start(learner)
+    if selection is not None and not isinstance(selection, Selection):
+        raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
+    if selection is not None and driver.selection not in (None, selection):
+        raise ParameterError(
+            "selection", f"must be {driver.selection} for {type(learner).__name__}", selection,
+            "Leave it out: this algorithm says which pairs it needs to be told of.",
+        )  # fmt: skip
+    instance("delay", delay, Delays, "Write Delay(3), or parse_delay('3').")
     for name, function in zip(("keep", "progress"), called, strict=True):
         if not callable(function):
             raise ParameterError(name, "must be a function", function, "Leave it out for none.")
-    if min(delay.rounds, rounds - 1) >= learner.open_limit:
+    if not driver.late and delay != Delays():
         raise ParameterError(
-            "delay", f"must be below the learner's open_limit of {learner.open_limit}",
-            delay.rounds, "Rounds stay open until their feedback comes; allow for more of them.",
+            "delay", f"must be 0 for {type(learner).__name__}", delay.text,
+            "It is defined for feedback that comes at once only.",
         )  # fmt: skip
+    longest = max(delay.audits.rounds, delay.labels.rounds)
+    if isinstance(learner, Learner) and min(longest, rounds - 1) >= learner.open_limit:
+        raise ParameterError(
+            "delay", f"must be below the learner's open_limit of {learner.open_limit}", longest,
+            "Rounds stay open until their feedback comes; allow for more of them.",
+        )  # fmt: skip
+    return driver
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,60 +136,40 @@ class _Table:
     """Where they meet: who arrives, which pair is reported, and when the learner hears of it."""
 
     course: Course
+    driver: Driver
     selection: Selection
     inbox: Inbox
     evaluation_draws: int
 
-    def round(self, state: State, t: int) -> tuple[State, Moment]:
+    def round(self, t: int) -> Moment:
         """Everything that happens in round t."""
-        learner, lam, frozen = state.learner, state.lam, upcoming(state)
-        encounter = self.course.meet(t, PolicyView(state))
+        driver = self.driver
+        lam = driver.lam
+        encounter = self.course.meet(t, PolicyView(driver))
         people, pivots = encounter.people, encounter.pivots
-        state, deployment = deploy(state, people, panel=encounter.panel.name)
-        scores = deployment.scores
-        audited = drawn_for_audit(state, deployment.round)
-        found = pivots.exceeded(scores, learner.sensitivity)
-        report = choose_report(found & audited, scores, people.ids, self.selection, t)
-        draws, exact = (
-            state.open[deployment.round].draws,
-            self._policy(state, frozen, deployment, people),
-        )
+        deployment = driver.deploy(people, encounter.panel.name)
+        draws, exact = driver.draws, driver.policy(people, self.evaluation_draws)
+        audited = driver.audited(deployment.round)
+        found = pivots.exceeded(deployment.scores, driver.sensitivity)
+        report = choose_report(found & audited, deployment.scores, people.ids, self.selection, t)
         self.course.hear(encounter, deployment.approved)
         outcome: Outcome = "report" if report.pairs else "quiet"
-        self.inbox.add(
-            learner.seed, t, deployment.round,
-            Audited(deployment.round, outcome if audited else "unaudited", report.pairs),
-            _labels(learner, deployment, encounter),
-        )  # fmt: skip
+        audit = Audited(deployment.round, outcome if audited else "unaudited", report.pairs)
+        self.inbox.add(t, deployment.round, audit, self._labels(deployment, encounter))
         for event in self.inbox.due(t):
-            state = apply(state, event)
-        moment = Moment(
+            driver.hear(event)
+        return Moment(
             t, encounter, deployment, exact, pivots.distance, pivots.auditor, audited,
-            report.pairs, lam, draws, state.calls,
+            report.pairs, lam, draws, driver.calls,
         )  # fmt: skip
-        return state, moment
 
-    def _policy(
-        self, state: State, frozen: Frozen, deployment: Deployment, people: People
-    ) -> IntArray:
-        """π^t on the people: what was published where that is exact, otherwise from other draws."""
-        learner = state.learner
-        if learner.primal.exact:
-            return deployment.scores
-        points = learner.hypotheses.locate(people)
-        scores = learner.primal.scores(
-            learner.hypotheses, frozen, points, self.evaluation_draws, 0, Purpose.EVALUATE
+    def _labels(self, deployment: Deployment, encounter: Encounter) -> list[Labelled]:
+        """The labels that the learner will hear of."""
+        everybody = zip(
+            encounter.people.ids, encounter.labels.tolist(), deployment.approved, strict=True
         )
-        return np.array(scores, dtype=np.int64)
-
-
-def _labels(learner: Learner, deployment: Deployment, encounter: Encounter) -> list[Event]:
-    """The labels that the learner will hear of."""
-    everybody = zip(
-        encounter.people.ids, encounter.labels.tolist(), deployment.approved, strict=True
-    )
-    return [
-        Labelled(deployment.round, person, label)
-        for person, label, approved in everybody
-        if approved or not learner.pricing.one_sided
-    ]
+        return [
+            Labelled(deployment.round, person, label)
+            for person, label, approved in everybody
+            if approved or not self.driver.one_sided
+        ]

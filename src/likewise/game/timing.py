@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from likewise.errors import ParameterError
-from likewise.events import Closed, Event
+from likewise.events import Audited, Closed, Labelled
 from likewise.portable_math import log
 from likewise.randomness import Purpose, Stream
-from likewise.validation import integer, real
+from likewise.validation import instance, integer, real
 
-__all__ = ["AT_ONCE", "Delay", "Inbox", "parse_delay"]
+__all__ = ["AT_ONCE", "PROMPT", "Delay", "Delays", "Inbox", "parse_delay"]
 
 # A geometric delay beyond this would not be seen in any game that one can play.
 LONGEST = 10**9
@@ -70,46 +70,89 @@ class Delay:
 AT_ONCE = Delay()
 
 
-def parse_delay(text: str) -> Delay:
-    """``50``, or ``geometric:0.02``.
+@dataclass(frozen=True)
+class Delays:
+    """How late audits come, and how late labels: a panel may meet long before a loan is repaid.
 
-    >>> parse_delay("50"), parse_delay("geometric:0.02")
+    >>> parse_delay("audits:0,labels:200").text
+    'audits:0,labels:200'
+    """
+
+    audits: Delay = AT_ONCE
+    labels: Delay = AT_ONCE
+
+    def __post_init__(self) -> None:
+        for name in ("audits", "labels"):
+            instance(f"delay of {name}", getattr(self, name), Delay, "Write Delay(3).")
+
+    @property
+    def text(self) -> str:
+        """As :func:`parse_delay` reads it; one delay where both are alike."""
+        if self.audits == self.labels:
+            return self.audits.text
+        return f"audits:{self.audits.text},labels:{self.labels.text}"
+
+    @property
+    def longest(self) -> int | None:
+        """The most rounds that anything is late by; None where there is no such number."""
+        late = (self.audits.longest, self.labels.longest)
+        return None if None in late else max(one for one in late if one is not None)
+
+
+PROMPT = Delays()
+"""Everything at once."""
+
+
+def parse_delay(text: str) -> Delays:
+    """``50``, ``geometric:0.02``, or one of these each: ``audits:0,labels:200``.
+
+    >>> parse_delay("50").labels, parse_delay("geometric:0.02").audits
     (Delay(rounds=50, chance=1.0), Delay(rounds=0, chance=0.02))
     """
     if not isinstance(text, str):
-        raise ParameterError(
-            "delay", "must be text: a number of rounds or geometric:P", text, "Write '50'."
-        )
+        raise ParameterError("delay", _RULE, text, _REMEDY)
+    if "," not in text:
+        both = _one_delay(text, text)
+        return Delays(both, both)
+    parts = dict(part.strip().partition(":")[::2] for part in text.split(","))
+    if set(parts) != {"audits", "labels"} or text.count(",") != 1:
+        raise ParameterError("delay", _RULE, text, _REMEDY)
+    return Delays(_one_delay(parts["audits"], text), _one_delay(parts["labels"], text))
+
+
+_RULE = "must be a number of rounds, geometric:P, or audits:…,labels:…"
+_REMEDY = "Write 50, geometric:0.02 for 49 rounds in the mean, or audits:0,labels:200."
+
+
+def _one_delay(text: str, whole: str) -> Delay:
     kind, _, value = text.partition(":")
     try:
         return Delay(chance=float(value)) if kind == "geometric" else Delay(rounds=int(text))
     except ParameterError:
         raise
     except ValueError:
-        raise ParameterError(
-            "delay", "must be a number of rounds or geometric:P", text,
-            "Write 50, or geometric:0.02 for 49 rounds in the mean.",
-        ) from None  # fmt: skip
+        raise ParameterError("delay", _RULE, whole, _REMEDY) from None
 
 
 class Inbox:
     """Feedback on its way to the learner. A round is closed when all of its own has come."""
 
-    def __init__(self, delay: Delay = AT_ONCE) -> None:
-        self._delay = delay
-        self._due: dict[int, list[Event]] = defaultdict(list)
+    def __init__(self, seed: int, delays: Delays) -> None:
+        self._seed, self._delays = seed, delays
+        self._due: dict[int, list[Audited | Labelled]] = defaultdict(list)
         self._left: dict[str, int] = {}
 
-    def add(self, seed: int, t: int, round_id: str, audit: Event, labels: Sequence[Event]) -> None:
-        """Post all feedback on round t; each piece travels on its own."""
-        stream = Stream(seed, Purpose.DELAY, t)
-        letters = [audit, *labels]
+    def add(self, t: int, round_id: str, audit: Audited, labels: Sequence[Labelled]) -> None:
+        """Post what round t will be told; each letter travels on its own."""
+        stream = Stream(self._seed, Purpose.DELAY, t)
+        letters: list[Audited | Labelled] = [audit, *labels]
         self._left[round_id] = len(letters)
         for item, letter in enumerate(letters):
-            self._due[t + self._delay.draw(stream, item)].append(letter)
+            delay = self._delays.labels if item else self._delays.audits
+            self._due[t + delay.draw(stream, item)].append(letter)
 
-    def due(self, t: int) -> Iterator[Event]:
-        """The events that arrive at the end of round t, in the order in which it was posted."""
+    def due(self, t: int) -> Iterator[Audited | Labelled | Closed]:
+        """The letters that arrive at the end of round t, in the order in which they were posted."""
         for letter in self._due.pop(t, []):
             yield letter
             self._left[letter.round] -= 1

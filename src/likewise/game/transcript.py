@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from likewise.algorithms import Algorithm
 from likewise.auditing import exceeding_pairs
+from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import ONE, FloatArray, IntArray
-from likewise.game.timing import AT_ONCE, Delay
+from likewise.frames import make_frame
+from likewise.game.timing import PROMPT, Delays
+from likewise.html import described
 from likewise.learning import Deployment, Learner, State
 from likewise.worlds import Encounter, World
 
@@ -48,7 +52,8 @@ class Moment:
         wrong, unfair = int((approved != labels).sum()), self.violated(alpha)
         reported = bool(self.report)
         return (
-            self.error, wrong, len(labels), unfair, self.audited, reported, self.lam, self.calls
+            self.error, wrong, len(labels), unfair, self.audited, reported, self.lam, self.calls,
+            int(np.ptp(self.policy)),
         )  # fmt: skip
 
     def violated(self, alpha: int) -> bool:
@@ -62,10 +67,11 @@ class Transcript:
 
     COLUMNS: ClassVar = (
         "error", "wrong", "people", "violation", "audited", "reported", "lam", "calls",
+        "largest_gap",
     )  # fmt: skip
 
     world: World
-    learner: Learner
+    learner: Learner | Algorithm
     error: FloatArray
     wrong: IntArray
     people: IntArray
@@ -74,21 +80,59 @@ class Transcript:
     reported: npt.NDArray[np.bool_]
     lam: FloatArray
     calls: IntArray
-    state: State
-    delay: Delay = AT_ONCE
+    largest_gap: IntArray
+    last_state: State | None
+    delay: Delays = PROMPT
     moments: tuple[Moment, ...] = ()
     encounters: tuple[Encounter, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """The learner's state after the last round; other algorithms than ours have none."""
+        if self.last_state is None:
+            raise LikewiseError(
+                f"{type(self.learner).__name__} is no fold over events, so it has no state to keep."
+            )
+        return self.last_state
 
     @property
     def rounds(self) -> int:
         """T."""
         return len(self.error)
 
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Every round in numbers as a frame: of the library named, else of one that is there."""
+        rounds = {"round": range(1, self.rounds + 1)}
+        return make_frame(rounds | {name: getattr(self, name) for name in self.COLUMNS}, backend)
+
+    def _repr_html_(self) -> str:
+        people = int(self.people.sum())
+        return described(
+            f"{self.rounds:,} rounds of {self.world.name}",
+            [
+                ("error of a person", f"{self.error.sum() / people:.3f}"),
+                ("rounds in violation", f"{int(self.violation.sum()):,}"),
+                ("rounds with a report", f"{int(self.reported.sum()):,}"),
+                ("oracle calls", f"{int(self.calls[-1]):,}"),
+            ],
+        )
+
+    def plot(self, ax: Any) -> Any:
+        """Rounds in violation and with a report so far, on matplotlib axes of the caller's."""
+        if not hasattr(ax, "plot"):
+            raise ParameterError("ax", "must be axes", ax, "Write: figure, ax = plt.subplots().")
+        rounds = np.arange(1, self.rounds + 1)
+        ax.plot(rounds, self.violation.cumsum(), label="in violation")
+        ax.plot(rounds, self.reported.cumsum(), label="with a report")
+        ax.set(xlabel="round", ylabel="rounds so far")
+        ax.legend()
+        return ax
+
     def first(self, rounds: int) -> Transcript:
         """The game's first rounds, for learners that do not know how long it will last."""
         cut = {name: getattr(self, name)[:rounds] for name in self.COLUMNS}
         moments = tuple(moment for moment in self.moments if moment.t <= rounds)
         return Transcript(
-            self.world, self.learner, state=self.state, delay=self.delay, moments=moments,
+            self.world, self.learner, last_state=self.last_state, delay=self.delay, moments=moments,
             encounters=self.encounters[:rounds], **cut,
         )  # fmt: skip

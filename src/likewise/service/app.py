@@ -25,14 +25,14 @@ from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.store import Store
 from likewise.service.logging import log_as_json
 from likewise.service.settings import Settings
-from likewise.service.web import console, dashboard, receipts, sign_in, sign_on
+from likewise.service.web import console, dashboard, receipts, seats, sign_in, sign_on
 from likewise.service.web.error_pages import ErrorPages
 from likewise.service.web.rendering import StaticPages
 
 __all__ = ["create_app", "from_environment"]
 
 ROUTERS = (tokens, dockets, rounds, reviews, ledger, evidence)
-PAGES = (sign_on, sign_in, receipts, console, dashboard)
+PAGES = (sign_on, sign_in, seats, receipts, console, dashboard)
 # Seconds between two looks at what has to be fixed outside, and tries of what failed.
 ANCHOR_LOOK = 15.0
 # Seconds between two looks at what has been kept for its time.

@@ -5,24 +5,33 @@ from likewise.worlds.adaptive import Adaptive
 from likewise.worlds.admissions import Admissions
 from likewise.worlds.adversarial import Adversarial
 from likewise.worlds.base import Course, Encounter, Recorded, Steady, View, World
+from likewise.worlds.compas import CompasFitted, CompasJudged
 from likewise.worlds.drift import Drift
 from likewise.worlds.loans import Loans
+from likewise.worlds.phd import PhdAdmissions
+from likewise.worlds.resampled import Resampled
 from likewise.worlds.settings import Setting, setting, settings_of
 from likewise.worlds.strategic import Strategic
+from likewise.worlds.turnover import Turnover
 
 __all__ = [
     "WORLDS",
     "Adaptive",
     "Admissions",
     "Adversarial",
+    "CompasFitted",
+    "CompasJudged",
     "Course",
     "Drift",
     "Encounter",
     "Loans",
+    "PhdAdmissions",
     "Recorded",
+    "Resampled",
     "Setting",
     "Steady",
     "Strategic",
+    "Turnover",
     "View",
     "World",
     "setting",

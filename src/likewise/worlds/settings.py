@@ -10,14 +10,23 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from likewise.errors import ParameterError
-from likewise.validation import integer, real
+from likewise.validation import flag, integer, real
+from likewise.validation import text as as_text
 
-__all__ = ["Setting", "check_settings", "known_setting", "parse_setting", "setting", "settings_of"]
+__all__ = [
+    "Setting",
+    "check_settings",
+    "known_setting",
+    "parse_setting",
+    "setting",
+    "settings_of",
+    "settings_of_function",
+]
 
 _YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
 
@@ -51,6 +60,47 @@ class Setting:
             shown = f"{'(' if self.beyond else '['}{self.low:g}, {self.high:g}]"
             raise ParameterError(self.name, f"must be in {shown}", value, self._remedy)
         return number
+
+    def plain(self, value: Any) -> Any:
+        """The value as a plain one of its kind; None where that is the default.
+
+        >>> Setting("eta", float, 0.25).plain(1), Setting("eta", float).plain(None)
+        (1.0, None)
+        >>> Setting("eta", float, 0.25, "a weight").plain("1")
+        Traceback (most recent call last):
+        likewise.errors.ParameterError: eta must be a number; got '1'. It is a weight; 0.25 is the \
+default.
+        """
+        if value is None and self.default is None and not self.required:
+            return None
+        if self.kind is int:
+            return self.check(integer(self.name, value, -(1 << 63), 1 << 63, self._remedy))
+        if self.kind is float:
+            return self.check(real(self.name, value, self._remedy))
+        if self.kind is bool:
+            return flag(self.name, value, self._remedy)
+        return as_text(self.name, value, self._remedy)
+
+    def parse(self, text: str) -> Any:
+        """The value from its text, as the command line has it.
+
+        >>> Setting("eta", float, 0.25).parse("1"), Setting("late", bool, False).parse("yes")
+        (1.0, True)
+        """
+        try:
+            if self.kind is bool:
+                return {**dict.fromkeys(_YES, True), **dict.fromkeys(_NO, False)}[text.lower()]
+            value = self.kind(text)
+        except (KeyError, ValueError):
+            kinds = {int: "an integer", float: "a number", bool: "yes or no"}
+            raise ParameterError(
+                self.name, f"must be {kinds[self.kind]}", text, f"Such as {self.text}."
+            ) from None
+        if self.kind is float and not math.isfinite(value):
+            raise ParameterError(
+                self.name, "must be a finite number", text, f"Such as {self.text}."
+            )
+        return value
 
     @property
     def _remedy(self) -> str:
@@ -102,11 +152,24 @@ def settings_of(world: type) -> dict[str, Setting]:
     }  # fmt: skip
 
 
+def settings_of_function(function: Callable[..., Any]) -> dict[str, Setting]:
+    """The parameters of a function by name, as settings.
+
+    >>> def slow(hypotheses, *, noise: float = 2.0): ...
+    >>> settings_of_function(slow)["noise"].default
+    2.0
+    """
+    parameters = inspect.signature(function).parameters.values()
+    named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    return {p.name: _setting_of(p, {}) for p in named}
+
+
 def _setting_of(parameter: inspect.Parameter, declared: Mapping[str, Any]) -> Setting:
     required = parameter.default is parameter.empty
     default = None if required else parameter.default
     kinds = {"int": int, "float": float, "bool": bool}
     annotated = getattr(parameter.annotation, "__name__", str(parameter.annotation))
+    annotated = annotated.removesuffix(" | None")
     kind = type(default) if type(default) in kinds.values() else kinds.get(annotated, str)
     return Setting(parameter.name, kind, default, required=required, **declared)
 
@@ -145,16 +208,4 @@ def parse_setting(world: type, name: str, text: str) -> Any:
     >>> parse_setting(Drift, "spell", "200"), parse_setting(Drift, "depth", "0.2")
     (200, 0.2)
     """
-    known = known_setting(world, name)
-    try:
-        if known.kind is bool:
-            return {**dict.fromkeys(_YES, True), **dict.fromkeys(_NO, False)}[text.lower()]
-        value = known.kind(text)
-    except (KeyError, ValueError):
-        kinds = {int: "an integer", float: "a number", bool: "yes or no"}
-        raise ParameterError(
-            name, f"must be {kinds[known.kind]}", text, f"Such as {known.text}."
-        ) from None
-    if known.kind is float and not math.isfinite(value):
-        raise ParameterError(name, "must be a finite number", text, f"Such as {known.text}.")
-    return value
+    return known_setting(world, name).parse(text)

@@ -29,7 +29,9 @@ from likewise.service.api.review_responses import (
     ReviewSummary,
     Series,
 )
+from likewise.service.auth.tokens import Identity
 from likewise.service.dockets.reviews.marks import unseen
+from likewise.service.web.practice import practice_review
 from likewise.service.web.rendering import PageContext, render
 
 HOSTILE = (
@@ -204,6 +206,17 @@ class Samples:
             "review-closed": self.shown(closed, 2),
             "review-erased": self.shown(self.erased()),
             "review-no-pair": self.shown(self.review(pairs=[])),
+            "practice": self.shown(practice_review()),
+            "seats": render(
+                "console/seats.html", page, current="a", problem=refused, seats=[
+                    Identity("a", "auditor", self.word("ann", 1), "loans", ""),
+                    Identity("b", "auditor", self.word("ann", 2), "cars", ""),
+                ],
+            ),
+            "guidelines": render(
+                "console/guidelines.html", page, practised=True, practice="0" * 32,
+                guidelines=[self.word("Look at the debts first.", 1)],
+            ),
             "history": render("console/history.html", page, reviews=self.past(), older=7),
             "history-none": render("console/history.html", page, reviews=[], older=None),
             "problem": render(

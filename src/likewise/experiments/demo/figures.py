@@ -51,7 +51,7 @@ def violation_figure(demo: Demo) -> str:
     every = {s.name: s.transcript.violation.cumsum() for s in demo.shown}
     above.plot([0, demo.rounds], [0, demo.rounds], color=SOFT, lw=1, ls=DASHED)
     named_lines(above, every, COUNT, [(demo.rounds, "every round", SOFT)])
-    listening = [s.name for s in demo.shown if not s.transcript.learner.ignores_reports]
+    listening = [s.name for s in demo.shown if not s.learner.ignores_reports]
     named_lines(below, {name: every[name] for name in listening}, COUNT)
     below.set_xlabel("round")
     return finish(fig, "violations", f"Rounds in violation, by learner: {said(every, COUNT)}.")
@@ -142,7 +142,7 @@ def _mark(axes: Axes, shown: Shown, kind: str) -> tuple[float, float, str, str]:
 def lam_figure(demo: Demo) -> str:
     """Reports so far, and lam, the price that they set."""
     fig = canvas(440)
-    listening = [s for s in demo.shown if not s.transcript.learner.ignores_reports]
+    listening = [s for s in demo.shown if not s.learner.ignores_reports]
     reports = {s.name: s.transcript.reported.cumsum() for s in listening}
     lam = {s.name: s.transcript.lam for s in listening}
     named_lines(axes_on(fig, 258, 150, "Rounds with a report so far"), reports, COUNT)

@@ -75,12 +75,12 @@ def write_report(demo: Demo, path: str | Path) -> None:
 def report_html(demo: Demo) -> str:
     """The report as one HTML page that names no address outside itself."""
     last = demo.shown[-1]
-    learner = last.transcript.learner
+    learner = last.learner
     margins = learner.margins
     return _TEMPLATES.get_template("report.html").render(
         demo=demo,
         panel=demo.moment.encounter.panel,
-        ignoring=next(s for s in demo.shown if s.transcript.learner.ignores_reports),
+        ignoring=next(s for s in demo.shown if s.learner.ignores_reports),
         last=last,
         untaught=next(s.summary.error_rate for s in demo.shown if s.name == "untaught"),
         summaries={s.name: LEARNERS[s.name].summary for s in demo.shown},

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
-from likewise.errors import ParameterError
-from likewise.evaluation import BestFair, best_fair_policy, faced_rounds
+from likewise.errors import LikewiseError, ParameterError
+from likewise.evaluation import (
+    BestFair,
+    Comparators,
+    Faced,
+    best_fair_policy,
+    faced_rounds,
+    slacks_of,
+)
 from likewise.evaluation.counts import Summary, summarise
+from likewise.evaluation.near_constant import NearConstant, near_constant
 from likewise.experiments.configurations import Configuration
 from likewise.experiments.learners import Task, make_learner
 from likewise.experiments.parallel import Progress, in_processes, silent
@@ -22,20 +30,30 @@ SHOWN = ("accuracy-only", "constant", "untaught", "paper", "self-tuned", "exact"
 # The knob of our two players; that of the one that draws less often, since its games take longer.
 DEFAULT_ETA = SelfTuned().eta
 FRONTIER_ETAS = {
-    "self-tuned": (1.0, 0.0625, DEFAULT_ETA),
-    "exact": (1.0, 0.25, 0.125, 0.0625, DEFAULT_ETA),
+    "self-tuned": (1.0, 0.25, DEFAULT_ETA),
+    "exact": (1.0, 0.25, 0.125, DEFAULT_ETA, DEFAULT_ETA / 4),
 }
 
 
+PAPER = Configuration.of("paper", draws="r", noise="repeated")
+
+
 def _shown_as(name: str) -> Configuration:
-    return Configuration(name, DEFAULT_ETA if name in FRONTIER_ETAS else None)
+    if name == "paper":
+        return PAPER
+    return _game(name, DEFAULT_ETA) if name in FRONTIER_ETAS else Configuration(name)
+
+
+def _game(name: str, eta: float) -> Configuration:
+    return Configuration.of(name, eta=eta)
 
 
 # Each once, and those that take longest first, so that nobody waits for them at the end.
 GAMES = tuple(
     dict.fromkeys([
-        Configuration("paper"),
-        *(Configuration(name, eta) for name, etas in FRONTIER_ETAS.items() for eta in etas),
+        # That of the paper with fewer draws than its own, for time.
+        PAPER,
+        *(_game(name, eta) for name, etas in FRONTIER_ETAS.items() for eta in etas),
         *map(_shown_as, SHOWN),
     ])
 )  # fmt: skip
@@ -46,8 +64,10 @@ class Shown:
     """One learner's game."""
 
     name: str
+    learner: Learner
     transcript: Transcript
     summary: Summary
+    near_constant: NearConstant | None
 
 
 @dataclass(frozen=True)
@@ -93,12 +113,13 @@ class _Plan:
     eps: float
 
     def learner(self, game: Configuration) -> Learner:
-        """The learner of a game. That of the paper with fewer draws than its own, for time."""
+        """The learner of a game."""
         world = Loans(self.seed)
-        task = Task(world.hypotheses(), world.k, self.seed, self.rounds)
-        return make_learner(
-            game.learner, task, replace(game.settings(self.alpha, self.eps), draws="r")
-        )
+        task = Task(world.hypotheses(), world.k, self.seed, self.rounds, self.alpha, self.eps)
+        made = make_learner(game.learner, task, dict(game.settings))
+        if not isinstance(made, Learner):
+            raise LikewiseError(f"The demo shows learners that are folds; {game.title} is none.")
+        return made
 
 
 def run_demo(
@@ -121,7 +142,7 @@ def run_demo(
     for game in GAMES:
         plan.learner(game)  # refuses bad settings before anything takes time
     played = _play_all(plan, jobs, progress)
-    best = _best_fair(plan)
+    best = _best_fixed(plan.seed, plan.rounds, round(plan.alpha - plan.eps, 9))
     games = {name: played[_shown_as(name)] for name in SHOWN}
     return Demo(
         world=_world(seed, rounds),
@@ -129,9 +150,9 @@ def run_demo(
         eps=plan.eps,
         rounds=rounds,
         seed=seed,
-        shown=tuple(Shown(n, g, summarise(g, best.error)) for n, g in games.items()),
+        shown=tuple(_shown(plan, name, game) for name, game in games.items()),
         frontier=tuple(
-            _frontier_point(name, eta, played[Configuration(name, eta)])
+            _frontier_point(name, eta, played[_game(name, eta)])
             for name, etas in FRONTIER_ETAS.items()
             for eta in etas
         ),
@@ -147,17 +168,30 @@ def _world(seed: int, rounds: int) -> Steady:
     return Recorded(Loans(seed), rounds)
 
 
-def _best_fair(plan: _Plan) -> BestFair:
-    world = _world(plan.seed, plan.rounds)
-    hypotheses = world.hypotheses()
-    encounters = (world.encounter(t) for t in range(1, plan.rounds + 1))
-    return best_fair_policy(hypotheses, faced_rounds(encounters, hypotheses), plan.alpha - plan.eps)
+@lru_cache(maxsize=1)
+def _faced(seed: int, rounds: int) -> list[Faced]:
+    world = _world(seed, rounds)
+    return faced_rounds(map(world.encounter, range(1, rounds + 1)), world.hypotheses())
+
+
+@lru_cache(maxsize=64)
+def _best_fixed(seed: int, rounds: int, slack: float) -> BestFair:
+    """The best fixed policy in hindsight that exceeds no distance by more than the slack."""
+    return best_fair_policy(_world(seed, rounds).hypotheses(), _faced(seed, rounds), slack)
+
+
+def _shown(plan: _Plan, name: str, game: Transcript) -> Shown:
+    """A learner's game beside the three best fixed policies."""
+    learner = plan.learner(_shown_as(name))
+    errors = [_best_fixed(plan.seed, plan.rounds, slack).error for slack in slacks_of(learner)]
+    summary = summarise(game, Comparators(*errors))
+    return Shown(name, learner, game, summary, near_constant(learner, summary))
 
 
 def _play_all(plan: _Plan, jobs: int, progress: Progress) -> dict[Configuration, Transcript]:
     """All games, by several processes; a game does not depend on which of them plays it."""
     found: dict[Configuration, Transcript] = {}
-    for game, transcript in in_processes(_play, ((plan, game) for game in GAMES), jobs):
+    for game, transcript in in_processes(_play, [(plan, game) for game in GAMES], jobs):
         found[game] = transcript
         progress(game.title, len(found))
     return found

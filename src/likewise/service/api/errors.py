@@ -95,6 +95,11 @@ def _where(error: Mapping[str, Any]) -> str:
     return ".".join(str(part) for part in error.get("loc", ())) or "body"
 
 
+def _words(message: str) -> str:
+    """What is wrong, without the name that Python has for it."""
+    return message.removeprefix("Value error, ")
+
+
 async def _refused(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, LikewiseError)  # noqa: S101 - that is what it is registered for
     return error_response(error)
@@ -103,7 +108,7 @@ async def _refused(_: Request, error: Exception) -> JSONResponse:
 async def _invalid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
     found = error.errors()
-    listed = "; ".join(f"{_where(one)}: {one['msg']}" for one in found[:5])
+    listed = "; ".join(f"{_where(one)}: {_words(one['msg'])}" for one in found[:5])
     more = f" (and {len(found) - 5} more)" if len(found) > 5 else ""
     return problem(
         "invalid", 422, f"The request does not fit: {listed}{more}. Correct it and send it again."

@@ -80,7 +80,7 @@ def _counted(docket: Docket) -> MetricsResponse:
         overrides=counts["overrides"],
         error=counts["missed"] / labels if labels else None,
         score_error=from_units(counts["distance"]) / labels if labels else None,
-        lam=state.lam,
+        lam=0.0 if projection.audit_only else state.lam,
         sensitivity=from_units(projection.settings.sensitivity),
         window=WINDOW,
         largest_gaps=_largest(recent),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Annotated, Any, Literal
 
 from fastapi import Header, Path
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from likewise.service.api.dependencies import DOCKET_NAME
 from likewise.service.dockets.spec import DocketSpec
@@ -15,10 +16,12 @@ __all__ = [
     "ClosedBody",
     "DocketBody",
     "ErasureBody",
+    "GuidelinesBody",
     "HoldBody",
     "HoldId",
     "IdempotencyKey",
     "LabelsBody",
+    "LearnerBody",
     "MemberBody",
     "MemberKeyBody",
     "MemberName",
@@ -48,8 +51,21 @@ SIGNATURE = r"^[A-Za-z0-9_-]{86}$"
 # Integers beyond this are no exact numbers in JSON.
 LARGEST = 2**53
 
-Text = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTABLE)]
-PersonId = Annotated[str, Field(min_length=1, max_length=128, pattern=PRINTABLE)]
+
+def _one_way(text: str) -> str:
+    """Refuse names that look like others: by invisible characters, or letters in parts."""
+    if unicodedata.normalize("NFC", text) != text or text != text.strip():
+        raise ValueError("must be in normal form (NFC), without spaces at its ends")
+    if any(unicodedata.category(char) in INVISIBLE for char in text):
+        raise ValueError("must not hold invisible characters")
+    return text
+
+
+# Format and control characters, private ones, and other separators than the space.
+INVISIBLE = ("Cf", "Cc", "Co", "Cs", "Cn", "Zl", "Zp")
+Seen = AfterValidator(_one_way)
+Text = Annotated[str, Field(min_length=1, max_length=200, pattern=PRINTABLE), Seen]
+PersonId = Annotated[str, Field(min_length=1, max_length=128, pattern=PRINTABLE), Seen]
 RoundName = Annotated[str, Field(min_length=1, max_length=64, pattern=ROUND_ID)]
 Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
@@ -91,6 +107,9 @@ class DocketBody(Body):
     repeat_share: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)] = (
         DocketSpec.repeat_share
     )
+    audit_only: Annotated[
+        bool, Field(description="You decide, and scores come with people; learner needs schema.")
+    ] = DocketSpec.audit_only
     repeat_window: Annotated[int, Field(ge=1, le=10**6)] | None = DocketSpec.repeat_window
 
 
@@ -99,6 +118,14 @@ class PersonBody(Body):
 
     id: PersonId
     features: Annotated[dict[str, FeatureValue], Field(max_length=1000)]
+    score: (
+        Annotated[
+            float,
+            Field(ge=0, le=1, allow_inf_nan=False, description="Where you decide: your chance."),
+        ]
+        | None
+    ) = None
+    approved: Annotated[bool, Field(description="Where you decide: your decision.")] | None = None
 
 
 class PeopleBody(Body):
@@ -175,6 +202,18 @@ class ObjectionBody(WithdrawalBody):
     """An objection: two people are similar, yet treated differently."""
 
     reason: Annotated[str, Field(min_length=1)] | None = None
+
+
+class LearnerBody(Body):
+    """A learner for an audit-only docket; rounds that are open have to be closed first."""
+
+    learner: Annotated[dict[str, Any], Field(description="hypotheses, k, alpha, eps, …")]
+
+
+class GuidelinesBody(Body):
+    """Words for the panel's members about what to look for."""
+
+    text: Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
 class MemberBody(Body):

@@ -142,7 +142,11 @@ class DocketList(Response):
 
 
 class DocketResponse(Response):
-    """A docket's settings; ``notice`` says what its decisions are good for, where that matters."""
+    """A docket's settings; ``notice`` says what its decisions are good for, where that matters.
+
+    In an ``audit_only`` docket the institution decides; ``learner_from`` is the record from which
+    on a learner does, where it was given one later.
+    """
 
     name: str
     title: str
@@ -158,6 +162,8 @@ class DocketResponse(Response):
     deadline: float | None
     seed_commitment: str
     receipt: ReceiptResponse
+    audit_only: bool = False
+    learner_from: int | None = None
 
 
 class DecisionResponse(Response):

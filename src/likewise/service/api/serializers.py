@@ -39,6 +39,7 @@ __all__ = [
     "written",
 ]
 
+DECIDED_ELSEWHERE = "This docket audits decisions that are taken elsewhere."
 IN_SHADOW = "This docket runs in shadow: do not use its decisions."
 
 
@@ -76,7 +77,9 @@ def docket_response(docket: Docket, *, all_features: bool) -> DocketResponse:
         name=docket.name,
         title=settings.title,
         shadow=settings.shadow,
-        notice=IN_SHADOW if settings.shadow else None,
+        notice=IN_SHADOW if settings.shadow else DECIDED_ELSEWHERE if settings.audit_only else None,
+        audit_only=settings.audit_only,
+        learner_from=projection.learner_from or None,
         features=[
             FeatureResponse(
                 f.name, f.title, f.kind, f.unit, _finite(f.low), _finite(f.high), list(f.levels)

@@ -15,13 +15,14 @@ from likewise.service.errors import ServiceError
 from likewise.service.ledger.actors import Actor, acting
 from likewise.service.ledger.evidence_bodies import SignedIn, SignedOut
 from likewise.service.ledger.notices import notify
-from likewise.service.ledger.schema import sessions, tokens
+from likewise.service.ledger.schema import seats, sessions, tokens
 from likewise.service.ledger.store import Store
 
 __all__ = [
     "Session",
     "begin_session",
     "check_csrf",
+    "cookie_hash",
     "end_session",
     "end_sessions",
     "find_session",
@@ -83,7 +84,7 @@ def open_session(
         connection.execute(sessions.delete().where(sessions.c.expires <= moment))
         connection.execute(
             sessions.insert().values(
-                hash=_hash(cookie), token=identity.id, csrf=csrf, expires=expires, id=name,
+                hash=cookie_hash(cookie), token=identity.id, csrf=csrf, expires=expires, id=name,
                 issuer=issuer, subject=subject, provider_session=provider_session,
             )
         )  # fmt: skip
@@ -99,7 +100,7 @@ def find_session(store: Store, cookie: str) -> Session | None:
         sa.select(sessions, tokens)
         .join(tokens, tokens.c.id == sessions.c.token)
         .where(
-            sessions.c.hash == _hash(cookie),
+            sessions.c.hash == cookie_hash(cookie),
             sessions.c.expires > now(),
             tokens.c.revoked.is_(None),
         )
@@ -115,7 +116,7 @@ def find_session(store: Store, cookie: str) -> Session | None:
 def end_session(store: Store, cookie: str) -> None:
     """Sign out."""
     with store.changing() as connection:
-        end_sessions(connection, sessions.c.hash == _hash(cookie))
+        end_sessions(connection, sessions.c.hash == cookie_hash(cookie))
 
 
 def end_sessions(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
@@ -127,6 +128,8 @@ def end_sessions(connection: sa.Connection, which: sa.ColumnElement[bool]) -> in
     for row in found:
         if row.docket is not None and row.expires > now():
             notify(connection, row.docket, (), SignedOut(row.id))
+    gone = sa.select(sessions.c.hash).where(which)
+    connection.execute(seats.delete().where(seats.c.hash.in_(gone)))
     return connection.execute(sessions.delete().where(which)).rowcount
 
 
@@ -138,5 +141,6 @@ def check_csrf(session: Session, given: str) -> None:
         )
 
 
-def _hash(cookie: str) -> str:
+def cookie_hash(cookie: str) -> str:
+    """The hash that is kept of a cookie."""
     return hashlib.sha256(cookie.encode(errors="replace")).hexdigest()

@@ -211,7 +211,8 @@ class Docket:
     def _take(self, record: Record, body: Body, state: State) -> None:
         round_id = getattr(body, "round", None)
         opened = state.open.get(round_id) if round_id is not None else None
-        round_ = self.projection.take(record, body, state.lam if opened is None else opened.lam)
+        lam = 0.0 if self.projection.audit_only else state.lam if opened is None else opened.lam
+        round_ = self.projection.take(record, body, lam)
         self.seating.take(record, body, round_)
 
     def settle_due(self) -> None:

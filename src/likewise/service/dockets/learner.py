@@ -19,6 +19,7 @@ from likewise.service.ledger.bodies import (
     Closed,
     Erased,
     Labelled,
+    LearnerGiven,
     Overridden,
     PeopleArrived,
     RoundSealed,
@@ -58,6 +59,9 @@ def advance(
     state: State, body: Body, contents: Contents | None = None, surrogates: Surrogates | None = None
 ) -> State:
     """The learner after a record; whoever was erased is forgotten by it too."""
+    if isinstance(body, LearnerGiven):
+        seeded = {**body.learner, "seed": state.learner.seed}
+        return State.start(Learner.from_spec(seeded))
     if isinstance(body, Erased):
         return _forgetting(state, body, contents or {})
     event = _event(body, contents or {}, surrogates or {})

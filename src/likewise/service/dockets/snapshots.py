@@ -45,9 +45,11 @@ def content_of(projection: Projection, seating: Seating, state: State) -> dict[s
         "at": projection.at,
         "members": list(projection.members),
         "rule": projection.rule,
+        "guidelines": projection.guidelines,
         "counts": dict(sorted(projection.counts.items())),
         "named": projection.named,
         "revealed": None if revealed is None else [revealed.seed, revealed.salt],
+        "learner": [projection.learner_from, projection.decided_elsewhere],
         "opened": [[r.id, r.number, r.opened] for r in projection.opened.values()],
         "curves": projection.curves.to_json(),
         "tallies": projection.tallies.to_json(),
@@ -90,7 +92,13 @@ def _restored(
 ) -> State:
     for record in chained(view.docket, view.records(0, 1)):
         projection.take(record, read_body(record))
+    if data["learner"][0]:
+        place = data["learner"][0]
+        for record in view.records(place - 1, place):
+            projection.take(record, read_body(record))
+        projection.decided_elsewhere = data["learner"][1]
     projection.members, projection.rule = list(data["members"]), data["rule"]
+    projection.guidelines = data["guidelines"]
     projection.counts, projection.named = Counter(data["counts"]), data["named"]
     projection.revealed = None if data["revealed"] is None else SeedRevealed(*data["revealed"])
     projection.curves = Curves.from_json(data["curves"])

@@ -12,11 +12,12 @@ from typing import Any
 from likewise.auditing.names import checked_name
 from likewise.auditing.rules.parsing import as_rule
 from likewise.errors import LikewiseError, ParameterError
-from likewise.hypotheses import class_from_spec
+from likewise.hypotheses import Stumps, class_from_spec
 from likewise.learning.learner import ALGORITHM, Learner
 from likewise.learning.schedules import schedule_from_spec
+from likewise.schema import FeatureSchema
 from likewise.service.errors import ServiceError
-from likewise.validation import integer, real
+from likewise.validation import flag, integer, real
 
 __all__ = ["DocketSpec", "checked_docket_name", "checked_panel", "commitment"]
 
@@ -24,7 +25,7 @@ __all__ = ["DocketSpec", "checked_docket_name", "checked_panel", "commitment"]
 # the default becomes. Whoever adds a setting adds here the value that means "as before".
 OF_THEN: dict[str, Any] = {
     "rule": "majority", "quorum": 1, "deadline": None, "shadow": False, "repeat_share": 0.05,
-    "repeat_window": None,
+    "repeat_window": None, "audit_only": False,
 }  # fmt: skip
 # Whatever a hand-written file makes a constructor stumble over, short of our own sentences.
 _STUMBLES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -74,7 +75,8 @@ class DocketSpec:
     but its decisions are not used. ``repeat_share`` is how often an auditor is shown an earlier
     round again, without being told, out of the last ``repeat_window`` that they judged (None: of
     all). Pairs whose scores differ by more than ``sensitivity`` (in
-    units of 2^-20, the learner's) can be reported.
+    units of 2^-20, the learner's) can be reported. In an ``audit_only`` docket the institution
+    decides, scores come with the people, and the learner only keeps the books.
     """
 
     title: str
@@ -86,6 +88,7 @@ class DocketSpec:
     shadow: bool = False
     repeat_share: float = 0.05
     repeat_window: int | None = 200
+    audit_only: bool = False
     sensitivity: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -107,7 +110,13 @@ class DocketSpec:
             object.__setattr__(self, "repeat_window", window)
         if "seed" in self.learner:
             raise ParameterError("learner", "must not name its seed", "seed", "It stays secret.")
+        object.__setattr__(self, "audit_only", flag("audit_only", self.audit_only, "Say which."))
         made = self.make_learner(0)
+        if self.audit_only and (self.shadow or made.pricing.one_sided):
+            raise ParameterError(
+                "audit_only", "must have full feedback, and no shadow", self.audit_only,
+                "The institution decides in any case.",
+            )  # fmt: skip
         if self.shadow and made.pricing.one_sided:
             raise ParameterError(
                 "shadow", "must have full feedback", self.learner.get("feedback"),
@@ -123,8 +132,13 @@ class DocketSpec:
         except (KeyError, TypeError) as error:
             raise ParameterError(
                 "learner", "must be the settings of a learner", str(error),
-                "Learner.spec() has them all; leave out the seed.",
+                "Give hypotheses, k, alpha and eps, and leave out the seed.",
             ) from error  # fmt: skip
+
+    @property
+    def schema(self) -> FeatureSchema:
+        """The features of people."""
+        return self.make_learner(0).hypotheses.schema
 
     @classmethod
     def of(cls, title: str, learner: Learner, members: tuple[str, ...], **more: Any) -> DocketSpec:
@@ -148,7 +162,9 @@ class DocketSpec:
         try:
             return cls(**data)
         except TypeError as error:
-            raise LikewiseError(f"These are not the settings of a docket: {error}.") from error
+            raise LikewiseError(
+                f"These are not the settings of a docket: {_plain(error)}."
+            ) from error
 
     @classmethod
     def from_stored(cls, data: Mapping[str, Any]) -> DocketSpec:
@@ -159,7 +175,9 @@ class DocketSpec:
     def from_hand(cls, data: Mapping[str, Any]) -> DocketSpec:
         """Read settings as somebody wrote them, in which the learner may be given in part.
 
-        A learner needs ``hypotheses``, ``k``, ``alpha`` and ``eps``.
+        A learner needs ``hypotheses``, ``k``, ``alpha`` and ``eps``. Where the docket is
+        ``audit_only``, ``schema``, ``k`` and ``alpha`` will do: pairs whose scores differ by more
+        than alpha − eps/2 can be reported, and eps is 0.02.
         """
         try:
             learner = data.get("learner")
@@ -169,16 +187,24 @@ class DocketSpec:
                     "A docket must have a learner: an object with hypotheses, k, alpha and eps.",
                 )  # fmt: skip
             # With all of them it is the learner's own record, which is checked for its version.
-            whole = learner if "algorithm" in learner else _completed(learner)
+            audit_only = data.get("audit_only") is True and "hypotheses" not in learner
+            completed = _bookkeeping if audit_only else _completed
+            whole = learner if "algorithm" in learner else completed(learner)
             return cls.from_json({**data, "learner": whole})
         except LikewiseError:
             raise
         except _STUMBLES as error:
             raise ServiceError(
                 "bad-docket", 422,
-                f"These are not the settings of a docket ({type(error).__name__}: {error}). "
-                f"Compare them with an example: DocketSpec(…).to_json().",
+                f"These are not the settings of a docket: something in them is missing, or of "
+                f"another kind than it should be ({_plain(error)}). Compare them with the example "
+                f"that `likewise init` writes.",
             ) from error  # fmt: skip
+
+
+def _plain(error: Exception) -> str:
+    """An error of Python's without the names that only this code knows."""
+    return re.sub(r"\b[\w.]*__\w+__\(?\)?\s*|\b(?:\w+\.)+\w+\(\)\s*", "", str(error)).strip()
 
 
 def _settings() -> list[str]:
@@ -198,3 +224,24 @@ def _completed(learner: Mapping[str, Any]) -> dict[str, Any]:
     if "schedule" in given:
         given["schedule"] = schedule_from_spec(given["schedule"])
     return _without_seed(Learner(hypotheses=hypotheses, seed=0, **given))
+
+
+def _bookkeeping(given: Mapping[str, Any]) -> dict[str, Any]:
+    """A learner that decides nothing: it knows who is in a round, and what is still awaited."""
+    asked = dict(given)
+    schema = FeatureSchema.from_spec(asked.pop("schema"))
+    numbers = [
+        feature
+        for feature in schema.features
+        if feature.kind in ("number", "integer", "flag") and feature.missing is None
+    ]
+    if not numbers:
+        raise ServiceError(
+            "bad-docket", 422,
+            "An audit-only docket needs one feature that is a number or a flag and is never "
+            "missing. Add one, such as the year of the application.",
+        )  # fmt: skip
+    low, high = numbers[0].limits
+    cut = (low + high) / 2 if math.isfinite(high - low) else 0.0
+    hypotheses = Stumps(schema, {numbers[0].name: [cut]})
+    return _without_seed(Learner(hypotheses=hypotheses, seed=0, **{"eps": 0.02, **asked}))

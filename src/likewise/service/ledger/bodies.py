@@ -23,7 +23,9 @@ __all__ = [
     "Decided",
     "DocketOpened",
     "Erased",
+    "GuidelinesSet",
     "Labelled",
+    "LearnerGiven",
     "MemberJoined",
     "MemberLeft",
     "Objected",
@@ -165,6 +167,18 @@ class SeedRevealed(OwnBody):
     salt: str
 
 
+class LearnerGiven(OwnBody):
+    """An audit-only docket gets a learner, which decides from the next record on."""
+
+    learner: dict[str, Any]
+
+
+class GuidelinesSet(OwnBody):
+    """Words for the panel's members about what to look for, from now on."""
+
+    text: str
+
+
 Body = OwnBody | Decided | Audited | Labelled | Overridden | Closed
 
 KINDS: dict[str, type[Any]] = {
@@ -188,6 +202,8 @@ KINDS: dict[str, type[Any]] = {
     "override-explained": OverrideExplained,
     "erased": Erased,
     "seed-revealed": SeedRevealed,
+    "learner-given": LearnerGiven,
+    "guidelines-set": GuidelinesSet,
     **EVIDENCE_KINDS,
 }
 _NAMES = {body: kind for kind, body in KINDS.items()}

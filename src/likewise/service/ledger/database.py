@@ -5,30 +5,37 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
 
 from likewise.service.errors import StoreError, store_unavailable
 
-__all__ = ["advisory_lock", "engines", "keep_private", "translated"]
+__all__ = ["advisory_lock", "check_log", "engines", "fold_log", "keep_private", "translated"]
 
 # Seconds that a writer waits for its turn; and, fewer, that one which fell silent may hold it.
 PATIENCE = 60
 SILENCE = 30
+# Stores of this revision and later are left without a log by whoever lets go of them last.
+FOLDS_LOG = 3
 # PostgreSQL's words for a server that takes no writes: read-only, or one that is being recovered.
 READ_ONLY = ("25006", "57P03", "53100")
 LOG = logging.getLogger("likewise.service")
 
 
-def engines(url: sa.URL) -> tuple[sa.Engine, sa.Engine]:
+def engines(url: sa.URL, *, read_only: bool = False) -> tuple[sa.Engine, sa.Engine]:
     """The engines for readers and for writers; readers see one moment and never wait."""
     name = url.get_backend_name()
     if name == "sqlite":
         if url.database in (None, "", ":memory:"):
             raise StoreError("A ledger must be kept in a file; give sqlite:///PATH.")
+        if read_only:
+            looking = _sqlite_to_look_at(str(url.database))
+            return looking, looking
         return _sqlite(url, "BEGIN"), _sqlite(url, "BEGIN IMMEDIATE")
     if name == "postgresql":
         writers = _postgresql(url)
@@ -106,6 +113,77 @@ def _sqlite(url: sa.URL, begin: str) -> sa.Engine:
         connection.exec_driver_sql(begin)
 
     return engine
+
+
+def _sqlite_to_look_at(path: str) -> sa.Engine:
+    """A file that is only read, also from a medium that cannot be written to."""
+    uri = Path(path).resolve().as_uri() + "?mode=ro"
+    writable = os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)
+    if not writable and not os.path.exists(f"{path}-wal"):
+        uri += "&immutable=1"  # nobody can change it; SQLite would want to write a file beside it
+
+    def connect() -> sqlite3.Connection:
+        made = sqlite3.connect(uri, uri=True, timeout=PATIENCE, check_same_thread=False)
+        made.isolation_level = None
+        made.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+        return made
+
+    engine = sa.create_engine(
+        "sqlite+pysqlite://", creator=connect, poolclass=sa.pool.NullPool, hide_parameters=True
+    )
+
+    @sa.event.listens_for(engine, "begin")
+    def _begun(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("BEGIN")
+
+    return engine
+
+
+def _keeps_log(path: str) -> bool:
+    """Tell from a SQLite file's head if what is written goes to a log beside it first."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(20)[18:20] == b"\x02\x02"
+    except OSError:
+        return False
+
+
+def _folds_log(path: str) -> bool:
+    """Tell if a file is of a revision whose log is folded in; one without tables must be a copy."""
+    uri = Path(path).resolve().as_uri() + "?mode=ro&immutable=1"
+    with closing(sqlite3.connect(uri, uri=True)) as connection:
+        try:
+            if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                return True
+            row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+        except sqlite3.DatabaseError:
+            return False
+    return row is not None and str(row[0]).isdecimal() and int(row[0]) >= FOLDS_LOG
+
+
+def check_log(path: str) -> None:
+    """Refuse a file that was copied from a database in use, without the log beside it.
+
+    Whoever lets go of a file last folds the log into it, and its head says so. Files of revisions
+    before that have to be upgraded in any case.
+    """
+    if _keeps_log(path) and not os.path.exists(f"{path}-wal") and _folds_log(path):
+        raise StoreError(
+            f"{path} lacks the log that belongs to it ({path}-wal): it was copied from a database "
+            f"in use, and what was written last is missing. Use `likewise backup`. If you know "
+            f"that it is whole: sqlite3 {path} 'PRAGMA journal_mode=DELETE'"
+        )
+
+
+def fold_log(path: str, seconds: float = 0.0) -> None:
+    """Fold the log into the file, if nobody else uses it any more."""
+    if not _keeps_log(path):
+        return
+    with closing(sqlite3.connect(path, timeout=seconds, isolation_level=None)) as connection:
+        try:
+            connection.execute("PRAGMA journal_mode=DELETE")
+        except sqlite3.OperationalError:
+            return  # somebody else does; they will, when they let go
 
 
 def keep_private(path: str) -> None:

@@ -15,7 +15,14 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from likewise.service.errors import ServiceError, StoreError
-from likewise.service.ledger.database import advisory_lock, engines, keep_private, translated
+from likewise.service.ledger.database import (
+    advisory_lock,
+    check_log,
+    engines,
+    fold_log,
+    keep_private,
+    translated,
+)
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, Record
 from likewise.service.ledger.schema import REVISION, dockets, secrets
@@ -33,14 +40,15 @@ SCRUBS = 40
 class Store:
     """A database with the ledgers of some dockets."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
         try:
             self.url = sa.make_url(url)
         except sa.exc.ArgumentError as error:
             raise StoreError(
                 f"{url!r} does not name a database. Give sqlite:///PATH or postgresql://HOST/NAME."
             ) from error
-        self._readers, self._writers = engines(self.url)
+        self._looks_only = read_only
+        self._readers, self._writers = engines(self.url, read_only=read_only)
         self.keys = Keyring(self)
 
     @classmethod
@@ -51,8 +59,20 @@ class Store:
         """
         store = cls(url)
         with store._opening(create):
+            if store._on_sqlite:
+                check_log(str(store.url.database))
             found = store._revision()
             check_revision(found or (store._migrated() if create else 0), store.where)
+        return store
+
+    @classmethod
+    def read_only(cls, url: str) -> Store:
+        """Open a store to look at it; nothing is written, also where nothing could be."""
+        store = cls(url, read_only=True)
+        with store._opening(create=False):
+            if store._on_sqlite:
+                check_log(str(store.url.database))
+            check_revision(store._revision(), store.where)
         return store
 
     @classmethod
@@ -108,9 +128,11 @@ class Store:
         return self.url.render_as_string(hide_password=True)
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Let go of all connections. The last to do so leaves a SQLite file without a log."""
         self._readers.dispose()
         self._writers.dispose()
+        if self._on_sqlite and not self._looks_only:
+            fold_log(str(self.url.database))
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:

@@ -216,7 +216,7 @@ def _sealed(body: bodies.RoundSealed, checks: Checks, record: Record) -> None:
         checks.differ(record, "order", f"Round {round_.id} is sealed again", "sealed once")
     if checks.learner is not None:
         checks.found.draws += 1
-        drawn = lottery(checks.learner, round_.number)
+        drawn = lottery(checks.learner, round_.number - checks.projection.decided_elsewhere)
         if body.drawn != drawn:
             checks.differ(record, "lottery", f"drawn: {body.drawn}", f"drawn: {drawn}")
     expected: dict[str, object] = {

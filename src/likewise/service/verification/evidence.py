@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from likewise.service.errors import ServiceError, StoreError
 from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import GENESIS, Head, LedgerBroken, Record
+from likewise.service.ledger.records import GENESIS, Head, LedgerBroken, Receipt, Record
 from likewise.service.ledger.store import Store
 from likewise.service.ledger.view import read_row
 from likewise.service.verification.findings import Difference
@@ -21,7 +21,8 @@ __all__ = ["Evidence", "evidence_of", "walked"]
 class Evidence:
     """A docket's ledger as it was found; ``unreadable`` says why some records are not among it.
 
-    ``payloads`` is None where none were given, so that nothing can be said about them.
+    ``payloads`` is None where none were given, so that nothing can be said about them; ``receipt``
+    is the one that lies beside an export.
     """
 
     docket: str
@@ -29,6 +30,7 @@ class Evidence:
     payloads: Mapping[str, Payload] | None = None
     secret: tuple[int, bytes] | None = None
     unreadable: Mapping[int, str] = field(default_factory=dict)
+    receipt: Receipt | None = None
 
 
 def evidence_of(store: Store, docket: str) -> Evidence:

@@ -91,7 +91,13 @@ def read_export(folder: Path) -> Evidence:
             except LedgerBroken as error:
                 unreadable[number] = error.why
     docket = _docket(folder, records)
-    return Evidence(docket, records, _payloads(folder / PAYLOADS), _seed(folder), unreadable)
+    payloads, receipt = _payloads(folder / PAYLOADS), _receipt(folder / RECEIPT)
+    return Evidence(docket, records, payloads, _seed(folder), unreadable, receipt)
+
+
+def _receipt(path: Path) -> Receipt | None:
+    """The receipt that lies beside an export; one that cannot be read is refused."""
+    return Receipt.parse(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
 def _docket(folder: Path, records: list[Record]) -> str:

@@ -18,7 +18,7 @@ class Difference:
     """One thing that is not as it should be; ``seq`` is the record, or the line of an export.
 
     ``about`` is chain, seed, payload, order, decision, lottery, panel, audit, erasure, learner,
-    actor, signature, anchor, time or export.
+    receipt, actor, signature, anchor, time or export.
     """
 
     seq: int
@@ -34,7 +34,8 @@ class Difference:
 class Replayed:
     """The result of a replay. It holds if nothing differs; ``unproved`` says what was not shown.
 
-    ``decisions`` were recomputed, ``skipped`` could not be; ``draws`` are those of the lottery,
+    ``decisions`` were recomputed, ``skipped`` could not be, ``elsewhere`` are the institution's
+    own; ``draws`` are those of the lottery,
     ``audits`` the outcomes that follow from objections and rule, ``repeats`` the records about
     rounds that the lottery of hidden repeats has shown again, ``ended`` the audits that the
     operator ended before the panel was done. ``erased`` are (round, person) whose features are
@@ -48,6 +49,7 @@ class Replayed:
     rounds: int = 0
     decisions: int = 0
     skipped: int = 0
+    elsewhere: int = 0
     draws: int = 0
     erased: list[tuple[str, str]] = field(default_factory=list)
     wholly: list[tuple[str, str]] = field(default_factory=list)
@@ -101,6 +103,11 @@ class Replayed:
             found.append(
                 f"{self.skipped:,} decisions were not recomputed, since somebody before them left "
                 f"nothing to recompute from."
+            )
+        if self.elsewhere:
+            found.append(
+                f"{self.elsewhere:,} decisions were taken by the institution itself: they are what "
+                f"it sent, and nothing here says how it came by them."
             )
         if self.erased and self.decisions:
             found.append(

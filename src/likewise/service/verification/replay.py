@@ -21,6 +21,7 @@ from likewise.service.ledger.bodies import (
     Body,
     Decided,
     DocketOpened,
+    LearnerGiven,
     PeopleArrived,
     Repeated,
     SeedRevealed,
@@ -95,11 +96,22 @@ class _Replay:
         if not self.evidence.records:
             found.differences.append(Difference(1, "chain", "There is none.", "docket-opened."))
         self.checks.finish()
+        self._check_receipt()
         found.kept, found.unkept = self.witnesses.shown(), self.witnesses.unshown()
         found.rounds, found.state = self.projection.counts["rounds"], self.state
         # What was changed comes before what follows from it.
         found.differences.sort(key=lambda d: (d.about != "chain", d.seq))
         return found
+
+    def _check_receipt(self) -> None:
+        """The receipt that lies beside an export is that of its last record."""
+        given = self.evidence.receipt
+        if given is not None and given != self.found.receipt:
+            last = max(given.head.seq, self.found.receipt.head.seq)
+            recorded = f"The export's own receipt is {given}."
+            self.found.differences.append(
+                Difference(last, "receipt", recorded, f"{self.found.receipt}, its last record.")
+            )
 
     def _check_payloads(self) -> None:
         """A payload that was changed is as good as none; its record says so."""
@@ -128,6 +140,8 @@ class _Replay:
             self._start(record)
         elif not isinstance(body, Decided):
             self._fold(record, body)
+        if isinstance(body, LearnerGiven) and self.checks.learner is not None:
+            self.checks.learner = self.projection.settings.make_learner(self.checks.learner.seed)
 
     def _draw_again(self, record: Record, body: Body) -> None:
         """Whoever judged a round again was shown it by the lottery of hidden repeats."""
@@ -181,6 +195,11 @@ class _Replay:
 
     def _decide_again(self, record: Record, body: Decided) -> None:
         """Every decision is taken again; the fold goes on with what should have been."""
+        if self.projection.audit_only:
+            self.found.elsewhere += len(body.decisions)
+            if self.state is not None:
+                self.state = advance(self.state, body)
+            return
         if self.state is None:
             self.found.skipped += len(body.decisions)
             return

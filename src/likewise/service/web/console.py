@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query
@@ -18,7 +19,9 @@ from likewise.service.dockets.reviews.marks import keep_marks, parse_marks, read
 from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
 from likewise.service.web.dependencies import Auditor, PageRequest, PageRoute, wants_json
+from likewise.service.web.practice import PRACTICE, practice_review
 from likewise.service.web.rendering import PageContext, html, render
+from likewise.service.web.review_data import as_shown
 
 __all__ = ["router"]
 
@@ -53,7 +56,12 @@ async def review_page(
         page = request.page(docket.projection.settings.title, str(docket.receipt()))
         return review, page
 
+    if key == PRACTICE:
+        practice = practice_review()
+        values = {"position": 1, "marks": {}, "unseen": len(practice.pairs)}
+        return html(render("console/review.html", request.page(), review=practice, **values))
     review, page = await request.run(found)
+    review = replace(review, pairs=as_shown(review))
     position = min(max(pair, 1), max(len(review.pairs), 1))
     marks = await asyncio.to_thread(_look, request, review, position)
     values = {"position": position, "marks": marks, "unseen": _unseen(review, marks)}
@@ -87,6 +95,10 @@ Act = Literal["flag", "unflag", "marks", "done", "reopen"]
 async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
     """Flag a pair, take a flag back, say what was looked at, be done, or not yet."""
     form = await request.form()
+    if key == PRACTICE:  # nothing of it is recorded
+        if wants_json(request.request):
+            return JSONResponse({"saved": True, "receipt": ""})
+        return request.go("/guidelines?practised=1" if act == "done" else f"/rounds/{key}")
 
     def task(worker: Worker) -> str:
         review = worker.board.one(request.reader, key)
@@ -137,6 +149,20 @@ def _checked_key(key: str | None) -> str | None:
     if key is not None and not _KEY.match(key):
         raise ServiceError("bad-key", 422, "This form has a key that is none. Load the page again.")
     return key
+
+
+@router.get("/guidelines")
+async def guidelines(
+    request: Auditor, practised: Annotated[int, Query(ge=0, le=1)] = 0
+) -> Response:
+    """What to look for, with examples, and a round to practise with."""
+
+    def values(worker: Worker) -> dict[str, Any]:
+        text = worker.docket.projection.guidelines
+        paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+        return {"guidelines": paragraphs, "practised": bool(practised), "practice": PRACTICE}
+
+    return await request.show("console/guidelines.html", values)
 
 
 @router.get("/history")

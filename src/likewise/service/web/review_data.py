@@ -7,13 +7,22 @@ from typing import Any
 
 from likewise.service.api.review_responses import ReviewPair, ReviewPerson, ReviewResponse
 from likewise.service.web.formatting import count, percent, person, points, rounded
+from likewise.service.web.practice import PRACTICE
 
-__all__ = ["how_far", "review_data"]
+__all__ = ["as_shown", "how_far", "review_data"]
 
 
 def how_far(pair: ReviewPair, feature: str) -> str:
     """How far two people differ in a feature, in words."""
     return next((one.words for one in pair.differences if one.name == feature), "differs")
+
+
+def as_shown(review: ReviewResponse) -> list[ReviewPair]:
+    """The pairs by the points that a reader sees, the largest first: 65 before 64."""
+    chance = {one.id: one.chance for one in review.people}
+    return sorted(
+        review.pairs, key=lambda pair: (-points(chance[pair.over], chance[pair.under]), -pair.gap)
+    )
 
 
 def review_data(
@@ -27,7 +36,7 @@ def review_data(
     return {
         "key": review.id,
         "url": f"{page.base}/rounds/{review.id}",
-        "home": f"{page.base}/",
+        "home": f"{page.base}/" + ("guidelines?practised=1" if review.id == PRACTICE else ""),
         "csrf": page.csrf,
         "position": position,
         "editable": review.status == "asked",

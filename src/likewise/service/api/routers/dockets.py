@@ -17,6 +17,8 @@ from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.requests import (
     DocketBody,
     ErasureBody,
+    GuidelinesBody,
+    LearnerBody,
     MemberBody,
     MemberName,
     RevealBody,
@@ -26,7 +28,8 @@ from likewise.service.api.responses import DocketList, DocketResponse, Written
 from likewise.service.api.serializers import docket_list, docket_response, written
 from likewise.service.auth.rate_limits import check_docket
 from likewise.service.dockets.commands.erasure import erase, reveal_seed
-from likewise.service.dockets.commands.members import change_rule, join, leave
+from likewise.service.dockets.commands.learners import give_learner
+from likewise.service.dockets.commands.members import change_rule, join, leave, set_guidelines
 from likewise.service.dockets.commands.rounds import open_docket
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.errors import ServiceError
@@ -84,6 +87,18 @@ async def remove_member(member: MemberName, at: Governing) -> Written:
 async def set_rule(body: RuleBody, at: Governing) -> Written:
     """Another rule, for rounds that are sealed from now on."""
     return written(await at.run(lambda w: change_rule(w.docket, body.rule)))
+
+
+@router.put("/{docket}/guidelines")
+async def set_guidelines_(body: GuidelinesBody, at: Governing) -> Written:
+    """Tell the panel's members what to look for."""
+    return written(await at.run(lambda w: set_guidelines(w.docket, body.text)))
+
+
+@router.put("/{docket}/learner")
+async def set_learner(body: LearnerBody, at: Governing) -> Written:
+    """Let a learner decide from now on, in a docket that was audit-only."""
+    return written(await at.run(lambda w: give_learner(w.docket, body.learner)))
 
 
 @router.post("/{docket}/erasures")

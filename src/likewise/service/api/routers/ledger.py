@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator, Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 
+from likewise.service.api.agreement import agreement_table
 from likewise.service.api.dependencies import DocketAccess, Everybody, Inspecting, Reading
 from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.metrics import measured
@@ -72,6 +73,17 @@ async def check_receipt(body: ReceiptBody, at: Everybody) -> ReceiptCheck:
 async def get_metrics(at: Reading) -> MetricsResponse:
     """Reports, errors, gaps, what is open or missing; and how the panel works."""
     return await at.run(lambda w: measured(w, with_panel=at.sees_panel))
+
+
+@router.get(
+    "/agreement.csv",
+    response_class=Response,
+    responses={200: {"content": {"text/csv": {"schema": {"type": "string"}}}}},
+)
+async def get_agreement(at: Inspecting) -> Response:
+    """Agreement and disagreement by member and month, as a table."""
+    text = await at.run(lambda w: agreement_table(w.docket.projection))
+    return Response(text, media_type="text/csv")
 
 
 async def _lines(

@@ -30,7 +30,7 @@ def _applicants(at: DocketAccess, people: Sequence[requests.PersonBody]) -> list
     check_many("people", people, at.app.settings.people_limit)
     for person in people:
         check_features(at.app.settings, person.features)
-    return [Applicant(person.id, person.features) for person in people]
+    return [Applicant(one.id, one.features, one.score, one.approved) for one in people]
 
 
 async def _round(at: DocketAccess, found: Callable[[Docket], Round]) -> RoundResponse:

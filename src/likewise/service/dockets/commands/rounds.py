@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from likewise.events import Decision
+from likewise.fixed_point import ONE, to_units
 from likewise.service.clock import due_after, now
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.learner import ALGORITHM, decisions, drawn
@@ -18,6 +20,7 @@ from likewise.service.errors import ServiceError
 from likewise.service.ledger.actors import current_actor
 from likewise.service.ledger.bodies import (
     Audited,
+    Decided,
     DocketOpened,
     PeopleArrived,
     PersonArrived,
@@ -28,6 +31,7 @@ from likewise.service.ledger.notices import tokens_for
 from likewise.service.ledger.payloads import person_payload
 from likewise.service.ledger.records import FORMAT, Receipt, canonical
 from likewise.service.ledger.store import Store
+from likewise.validation import real
 
 __all__ = ["Applicant", "add_people", "open_docket", "open_round", "seal"]
 
@@ -52,10 +56,16 @@ def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = No
 
 @dataclass(frozen=True)
 class Applicant:
-    """Somebody as a client sends them: an id, and features by name."""
+    """Somebody as a client sends them: an id, and features by name.
+
+    Where the institution decides: its score, in [0, 1], and its decision (of half or more, if it is
+    not said).
+    """
 
     id: str
     features: Mapping[str, Any]
+    score: float | None = None
+    approved: bool | None = None
 
 
 def open_round(
@@ -128,8 +138,14 @@ def _request(
         raise ServiceError(
             "bad-key", 422, "An idempotency key must be 1 to 200 printable characters."
         )
-    asked = canonical([[[p.id, dict(p.features)] for p in people], *more])
+    asked = canonical([[_asked(p) for p in people], *more])
     return key, hmac.new(docket.salt, asked, "sha256").hexdigest()
+
+
+def _asked(person: Applicant) -> list[object]:
+    """Somebody in a request, as it was recognised before there were scores in it."""
+    given = [] if person.score is None else [person.score, person.approved]
+    return [person.id, dict(person.features), *given]
 
 
 def _known(work: UnitOfWork, request: tuple[str, str] | None) -> Round | None:
@@ -161,6 +177,7 @@ def _arrive(work: UnitOfWork, round_id: str, people: Sequence[Applicant]) -> Non
             f"The seed of {work.projection.name!r} has been published: whoever knows it knows the "
             f"draws, so nothing is decided any more. Open a new docket.",
         )  # fmt: skip
+    _check_scores(people, given=work.projection.audit_only)
     schema = work.state.learner.hypotheses.schema
     encoded = schema.people([dict(p.features) for p in people], [p.id for p in people])
     listed = tuple(
@@ -168,7 +185,37 @@ def _arrive(work: UnitOfWork, round_id: str, people: Sequence[Applicant]) -> Non
         for name, row in zip(encoded.ids, encoded.x.tolist(), strict=True)
     )
     work.add(PeopleArrived(round_id, listed))
-    work.add(decisions(work.state, round_id))
+    if work.projection.audit_only:
+        work.add(Decided(round_id, tuple(map(_decided_elsewhere, people))))
+    else:
+        work.add(decisions(work.state, round_id))
+
+
+def _check_scores(people: Sequence[Applicant], *, given: bool) -> None:
+    """Scores come with people where the institution decides, and nowhere else."""
+    for person in people:
+        if given and person.score is None:
+            raise ServiceError(
+                "no-score", 422,
+                f"This docket audits decisions that are taken elsewhere: send the score of "
+                f"{person.id!r}, in [0, 1].",
+            )  # fmt: skip
+        if not given and (person.score is not None or person.approved is not None):
+            raise ServiceError(
+                "score-given", 422,
+                f"A learner decides in this docket; leave out the score of {person.id!r}.",
+            )  # fmt: skip
+
+
+def _decided_elsewhere(person: Applicant) -> Decision:
+    score = real("score", person.score, "It is the chance of approval, in [0, 1].")
+    if not 0 <= score <= 1:
+        raise ServiceError(
+            "bad-score", 422, f"The score of {person.id!r} must be in [0, 1]; got {score!r}."
+        )
+    units = to_units(score)
+    approved = units * 2 >= ONE if person.approved is None else person.approved
+    return Decision(person.id, approved, units)
 
 
 def _seal(work: UnitOfWork, round_id: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import singledispatch
 from typing import NamedTuple
 
@@ -46,6 +47,8 @@ class Projection:
 
     ``counts`` has running numbers: rounds, people, each outcome, labels, overrides, ``missed``
     (labels that the decision contradicts) and ``distance`` (Σ |score − label|, in units).
+    In an ``audit_only`` docket the institution decides; ``learner_from`` is the record that gave it
+    a learner, if one did, and ``decided_elsewhere`` the number of rounds before that.
     ``named`` is the largest number in a round's id of the form r1, r2, ….
     """
 
@@ -61,6 +64,9 @@ class Projection:
         self.named = 0
         self.revealed: bodies.SeedRevealed | None = None
         self.governance = Governance()
+        self.audit_only = False
+        self.guidelines = ""
+        self.learner_from, self.decided_elsewhere = 0, 0
         self.curves, self.tallies = Curves(), Tallies()
         self.opened: dict[str, Round] = {}
 
@@ -186,6 +192,7 @@ def _opened(body: bodies.DocketOpened, projection: Projection, record: Record) -
     projection.commitment = body.seed_commitment
     projection.governance.key = body.key
     projection.members, projection.rule = list(spec.members), spec.rule
+    projection.audit_only = spec.audit_only
 
 
 @_take.register
@@ -206,6 +213,18 @@ def _left(body: bodies.MemberLeft, projection: Projection, _: Record) -> None:
 @_take.register
 def _rule_changed(body: bodies.RuleChanged, projection: Projection, _: Record) -> None:
     projection.rule = body.rule
+
+
+@_take.register
+def _learner_given(body: bodies.LearnerGiven, projection: Projection, record: Record) -> None:
+    projection.spec = replace(projection.settings, learner=body.learner, audit_only=False)
+    projection.audit_only = False
+    projection.learner_from, projection.decided_elsewhere = record.seq, projection.counts["rounds"]
+
+
+@_take.register
+def _guided(body: bodies.GuidelinesSet, projection: Projection, _: Record) -> None:
+    projection.guidelines = body.text
 
 
 @_take.register

@@ -49,7 +49,7 @@
       axes: [axis(34), axis(52)],
       series: [
         { label: "Round" },
-        { label: title, stroke: colour("--accent"), width: 2, value: values, points: { show: false } },
+        { label: title, stroke: colour("--accent"), width: 2, value: values, points: { show: (plot) => plot.data[0].length < 3, size: 8 } },
       ],
     }, [series.number, series[chart]], place));
     rest(plots.get(chart));

@@ -1,0 +1,96 @@
+"""A warning for policies that are near constant: what that costs, and what would change it.
+
+A strict panel can drive a learner to a policy that treats everybody alike: nobody objects to it
+and it has learnt nothing. The counts alone look fine. So it is said wherever counts are shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from likewise.algorithms import Algorithm
+from likewise.evaluation.counts import Summary
+from likewise.learning import Learner, SelfTuned
+
+__all__ = ["NEAR_CONSTANT", "NearConstant", "near_constant"]
+
+NEAR_CONSTANT = 0.1
+"""A policy is near constant if the largest gap of a round is below this, in the mean."""
+
+
+@dataclass(frozen=True)
+class NearConstant:
+    """A policy whose largest gap in a round is small, in the mean over the last quarter.
+
+    ``costs`` is its error above that of the best fixed policies at alpha − kappa and at alpha;
+    None where these are not known.
+    """
+
+    largest_gap: float
+    costs: tuple[float, float] | None
+    remedies: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The warning as data, with its text."""
+        return {
+            "largest_gap": self.largest_gap,
+            "error_above_alpha_less_kappa": None if self.costs is None else self.costs[0],
+            "error_above_alpha": None if self.costs is None else self.costs[1],
+            "text": self.text,
+        }
+
+    @property
+    def text(self) -> str:
+        """The warning in a few sentences."""
+        said = [
+            f"The policy is near constant: over the last quarter of the rounds the largest gap "
+            f"between two people was {self.largest_gap:.3f} in the mean."
+        ]
+        if self.costs is not None:
+            said.append(
+                f"Its error is {_more(self.costs[0])} that of the best fixed policy at "
+                f"alpha − kappa, and {_more(self.costs[1])} that of the best at alpha, none of "
+                f"whose gaps is a violation."
+            )
+        return " ".join([*said, f"What would change it: {'; '.join(self.remedies)}."])
+
+
+def _more(difference: float) -> str:
+    return f"{abs(difference):.3f} {'above' if difference >= 0 else 'below'}"
+
+
+def near_constant(learner: Learner | Algorithm, summary: Summary) -> NearConstant | None:
+    """The warning, if the learner's policy is near constant over the last quarter of a game.
+
+    A learner that cannot do otherwise (one hypothesis) and one that ignores the panel are not
+    warned about: nothing drove them there.
+    """
+    gap = summary.largest_gap_last_quarter
+    if gap >= NEAR_CONSTANT or learner.hypotheses.size == 1:
+        return None
+    if isinstance(learner, Learner) and learner.ignores_reports:
+        return None
+    fixed = summary.comparators
+    costs = None
+    if fixed is not None:
+        costs = (
+            summary.error_rate - fixed.at_alpha_less_kappa,
+            summary.error_rate - fixed.at_alpha,
+        )
+    return NearConstant(gap, costs, tuple(_remedies(learner, costs)))
+
+
+def _remedies(learner: Learner | Algorithm, costs: tuple[float, float] | None) -> Iterator[str]:
+    if costs is not None and max(costs) <= 0:
+        yield "nothing needs to, since no fixed policy that the panel bears does better"
+    if isinstance(learner, Learner) and isinstance(learner.schedule, SelfTuned):
+        yield f"a larger eta, which is {learner.schedule.eta:g}, weighs the error more"
+        if learner.margins.kappa > 0:
+            yield (
+                f"a smaller kappa, which is {learner.margins.kappa:g}, lets the panel report "
+                f"later, nearer to a violation"
+            )
+    yield f"a larger alpha, which is {learner.alpha:g}, or a rule that needs more objections"
+    yield "a class that tells people apart as the panel does"

@@ -1,1 +1,0 @@
-"""Studies: many games, counted and put into tables and figures."""

@@ -1,0 +1,198 @@
+"""The points of a sweep as a figure: error and violations by place, reports by size.
+
+One panel for every scenario, a line for every learner over its settings, and the fixed policies in
+hindsight as a dashed line: the frontier that somebody who knew the whole stream could have had. The
+suffix of the file says what it becomes: SVG for pages, PDF for papers, PNG for slides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle
+from pathlib import Path
+
+from likewise.errors import ParameterError
+from likewise.experiments.canvas import (
+    DASHED,
+    PERCENT,
+    SOFT,
+    STYLE,
+    WIDTH,
+    Axes,
+    Figure,
+    Line2D,
+    MaxNLocator,
+    NullLocator,
+    as_file,
+    canvas,
+    colour_of,
+    finish,
+    name_points,
+)  # fmt: skip
+from likewise.experiments.configurations import fraction
+from likewise.experiments.sweep.points import Point, by_scenario
+from likewise.experiments.sweep.spec import HINDSIGHT
+
+__all__ = ["FORMATS", "check_figure", "draw_points", "figure_svg", "write_figure"]
+
+FORMATS = (".svg", ".pdf", ".png")
+# Shapes tell the learners apart without colour; others than these get the next of OTHERS.
+MARKERS = {"exact": "s", "self-tuned": "o", "nested": "h", "paper": "^", "untaught": "D"}
+OTHERS = ("P", "X", "v", "*", "<", ">", "p", "d")
+TICKS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000)
+COLUMNS, LEFT, RIGHT, FOOT = 2, 44, 12, 44
+HIGH, ROW = 180, 248  # a panel, and a panel with its title and what its x axis says
+SMALLEST, LARGEST = 4.0, 15.0  # how wide a mark is, in points
+
+
+def check_figure(path: Path) -> None:
+    """Refuse a file of another kind, before anything is played.
+
+    >>> check_figure(Path("a.svg"))
+    """
+    if path.suffix.lower() not in FORMATS:
+        raise ParameterError(
+            "figure", f"must end in {', '.join(FORMATS)}", path.name, "Choose one of them."
+        )
+
+
+def write_figure(path: Path, found: Sequence[Point]) -> None:
+    """Draw the points into a file; the same points give the same bytes of SVG."""
+    check_figure(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix.lower() == ".svg":
+        path.write_text(figure_svg(found), encoding="utf-8", newline="\n")
+    else:
+        _save(found, path)
+
+
+@STYLE
+def _save(found: Sequence[Point], path: Path) -> None:
+    kind = path.suffix.lower()[1:]
+    when = {"CreationDate": None} if kind == "pdf" else {}
+    draw_points(found).savefig(path, format=kind, dpi=200, metadata=when)
+
+
+@STYLE
+def figure_svg(found: Sequence[Point]) -> str:
+    """The figure as SVG, with all of its points in words for those who cannot see it."""
+    fig = draw_points(found)
+    told = " ".join(
+        f"{scenario.title}: {'; '.join(map(_told, together))}."
+        for scenario, together in by_scenario(found).items()
+    )
+    return as_file(finish(fig, "points", f"Rounds in violation against error. {told}"), fig)
+
+
+def draw_points(found: Sequence[Point]) -> Figure:
+    """A panel for each scenario, at the longest horizon."""
+    together = by_scenario(found)
+    markers = _markers(point.configuration.learner for point in found)
+    head = 54 + 22 * math.ceil(len(markers) / 4)
+    fig = canvas(head + ROW * -(-len(together) // COLUMNS))
+    most = max(point.at().reports for point in found)
+    for place, (scenario, mine) in enumerate(together.items()):
+        _panel(_axes(fig, place, head), scenario.title, mine, markers, most)
+    _legend(fig, markers, most)
+    return fig
+
+
+def _markers(learners: Iterable[str]) -> dict[str, str]:
+    """A shape for each learner that is there: its own, or one of those that nobody has."""
+    there = [name for name in dict.fromkeys(learners) if name != HINDSIGHT]
+    known = {name: mark for name, mark in MARKERS.items() if name in there}
+    return known | dict(zip((n for n in there if n not in MARKERS), cycle(OTHERS), strict=False))
+
+
+def _axes(fig: Figure, place: int, head: int) -> Axes:
+    """Axes for one panel, with a scale of violations that can show none."""
+    tall = fig.get_figheight() * 72
+    row, column = divmod(place, COLUMNS)
+    left, bottom = WIDTH * column / COLUMNS + LEFT, tall - head - ROW * (row + 1) + FOOT
+    wide = WIDTH / COLUMNS - LEFT - RIGHT
+    axes = fig.add_axes((left / WIDTH, bottom / tall, wide / WIDTH, HIGH / tall))
+    axes.set_yscale("symlog", linthresh=1, linscale=0.5)
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(PERCENT)
+    axes.set_xlabel("error")
+    return axes
+
+
+def _panel(
+    axes: Axes, title: str, found: Sequence[Point], markers: Mapping[str, str], most: float
+) -> None:
+    """One scenario: a line for each learner, its marks as wide as its reports are many."""
+    axes.set_title(title, loc="left", size=12, weight="bold")
+    lines, labels = [], []
+    for learner in dict.fromkeys(point.configuration.learner for point in found):
+        mine = [point for point in found if point.configuration.learner == learner]
+        line = [(100 * point.at().error, point.at().violations) for point in mine]
+        lines.append(line)
+        if learner == HINDSIGHT:
+            ordered = sorted(line)
+            axes.plot(*zip(*ordered, strict=True), color=SOFT, lw=1.2, ls=DASHED, marker=".")
+            continue
+        colour = colour_of(learner)
+        axes.plot(*zip(*line, strict=True), color=colour, lw=1.2, alpha=0.6, clip_on=False)
+        for point, (x, y) in zip(mine, line, strict=True):
+            axes.plot(
+                [x], [y], color=colour, marker=markers[learner], mec="white", mew=0.7,
+                ms=width_of(point.at().reports, most), clip_on=False,
+            )  # fmt: skip
+            labels += [(x, y, knob, colour)] if (knob := _knob(point)) else []
+    _scale(axes, [mark for line in lines for mark in line])
+    name_points(axes, labels, lines)
+
+
+def width_of(reports: float, most: float) -> float:
+    """How wide a mark is: its area grows with the reports.
+
+    >>> width_of(0, 100), width_of(100, 100)
+    (4.0, 15.0)
+    """
+    share = reports / most if most > 0 else 0.0
+    return math.sqrt(SMALLEST**2 + share * (LARGEST**2 - SMALLEST**2))
+
+
+def _knob(point: Point) -> str:
+    """The setting that moves along the line, as it was set."""
+    eta, kappa = point.configuration.get("eta"), point.configuration.get("kappa_share")
+    return "" if eta is None or kappa is not None else fraction(eta)
+
+
+def _scale(axes: Axes, marks: Sequence[tuple[float, float]]) -> None:
+    """As much of both scales as the marks take, and room for what is written beside them."""
+    rates, counts = zip(*marks, strict=True)
+    pad = max(1.0, 0.14 * (max(rates) - min(rates)))
+    axes.set_xlim(min(rates) - pad, max(rates) + pad)
+    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+    low, high = min(counts), max(counts)
+    axes.set_ylim(low / 3 if low > 3 else -0.6, 3 * max(high, 1))
+    ticks = [tick for tick in TICKS if axes.get_ylim()[0] <= tick <= axes.get_ylim()[1]]
+    axes.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
+
+
+def _legend(fig: Figure, markers: Mapping[str, str], most: float) -> None:
+    """A line about the axes, and whose the marks are."""
+    tall = fig.get_figheight() * 72
+    fig.text(4 / WIDTH, 1 - 18 / tall, "Rounds in violation against error", weight="bold", size=14)
+    says = f"Wider marks: more reports, {most:,.0f} at most. Dashed: fixed, in hindsight"
+    fig.text(4 / WIDTH, 1 - 36 / tall, says, size=11)
+    handles = [
+        Line2D([], [], color=colour_of(name), marker=mark, ms=7, lw=1.2, label=name)
+        for name, mark in markers.items()
+    ]
+    fig.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(0, 1 - 40 / tall), ncols=4,
+        frameon=False, columnspacing=1.4, handletextpad=0.5, borderpad=0.3, fontsize=11,
+    )  # fmt: skip
+
+
+def _told(point: Point) -> str:
+    """A point in words."""
+    at = point.at()
+    said = f"{point.title}, error {at.error:.1%}, {at.violations:.0f} violations"
+    if point.configuration.learner == HINDSIGHT:
+        return said
+    return f"{said}, {at.reports:.0f} reports"

@@ -1,0 +1,211 @@
+"""The results of a sweep in a folder: appended as runs finish, and safe against any interruption.
+
+``sweep.json`` says which sweep the folder is of; ``results.csv`` has the rows of every run that has
+finished. The rows of a run are written at once, and a run counts when all of them are there: what a
+process that was killed left half written is dropped when the folder is opened again. When all runs
+are there the rows are put into the sweep's order, so that the file is the same bit for bit, however
+many workers there were and in whatever order they finished.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from likewise.errors import LikewiseError
+from likewise.experiments.sweep.parquet import append_parquet, write_parquet
+from likewise.experiments.sweep.runs import Row
+from likewise.experiments.sweep.spec import Sweep
+
+try:
+    import fcntl
+except ImportError:  # not on this system: two processes must not share a folder there
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["Results", "read_rows", "write_rows"]
+
+COLUMNS = tuple(f.name for f in fields(Row))
+_KINDS = get_type_hints(Row)
+
+
+class Results:
+    """A folder of results, opened for one sweep; any other one's folder is refused."""
+
+    def __init__(self, folder: Path, sweep: Sweep, *, parquet: bool = False) -> None:
+        self.folder, self.sweep, self.parquet = folder, sweep, parquet
+        self._number = {run.digest: n for n, run in enumerate(sweep.runs())}
+        self._claim()
+        self.rows = self._mended()
+
+    @property
+    def csv(self) -> Path:
+        """The file of all rows."""
+        return self.folder / "results.csv"
+
+    @property
+    def done(self) -> set[str]:
+        """The digests of the runs that have finished."""
+        return {row.run for row in self.rows}
+
+    def _claim(self) -> None:
+        """Write which sweep it is of, or see that it is of this one."""
+        path = self.folder / "sweep.json"
+        mine = {"sweep": self.sweep.digest, "title": self.sweep.title, "runs": len(self._number)}
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                if self.csv.exists():
+                    raise LikewiseError(
+                        f"{self.folder} has results but no sweep.json, so nobody can tell of what "
+                        f"they are. Give another folder."
+                    )
+                _replace(path, json.dumps(mine, indent=2) + "\n")
+            theirs = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise LikewiseError(
+                f"The folder {self.folder} cannot be used: {error.strerror}. Give another one."
+            ) from error
+        except ValueError as error:
+            raise LikewiseError(f"{path} is not JSON: {error}. Give another folder.") from error
+        if theirs.get("sweep") != mine["sweep"]:
+            raise LikewiseError(
+                f"{self.folder} holds results of another sweep, {theirs.get('title')!r} with "
+                f"{theirs.get('runs')} runs; this one is {self.sweep.title!r} with "
+                f"{len(self._number)}. Give another folder; what is there is kept as it is."
+            )
+
+    def _mended(self) -> list[Row]:
+        """All rows of runs that are complete; if others are there, the file is written anew."""
+        if not self.csv.exists():
+            _replace(self.csv, _as_csv([], header=True))
+            return []
+        text = self.csv.read_text(encoding="utf-8")
+        rows = list(_parsed(text))
+        counts: dict[str, int] = {}
+        for row in rows:
+            counts[row.run] = counts.get(row.run, 0) + 1
+        whole = [
+            row
+            for row in rows
+            if row.run in self._number and counts[row.run] == len(self.sweep.horizons)
+        ]
+        if _as_csv(whole, header=True) != text:
+            _replace(self.csv, _as_csv(whole, header=True))
+            if self.parquet:
+                write_parquet(self.folder, whole)
+        return whole
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """The rows of one run that has finished, at once and onto the disk."""
+        with self.csv.open("a", encoding="utf-8", newline="") as file:
+            file.write(_as_csv(rows, header=False))
+            file.flush()
+            os.fsync(file.fileno())
+        self.rows += rows
+        if self.parquet:
+            append_parquet(self.folder, rows)
+
+    def finish(self) -> list[Row]:
+        """All rows in the sweep's order, once every run is there."""
+        titles = {
+            run.digest: (run.scenario.title, run.configuration.title) for run in self.sweep.runs()
+        }
+        self.rows = [
+            replace(row, scenario=titles[row.run][0], configuration=titles[row.run][1])
+            for row in self.rows
+        ]
+        place = {rounds: n for n, rounds in enumerate(self.sweep.horizons)}
+        self.rows.sort(key=lambda row: (self._number[row.run], place[row.rounds]))
+        _replace(self.csv, _as_csv(self.rows, header=True))
+        if self.parquet:
+            write_parquet(self.folder, self.rows)
+        return self.rows
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else writes into the folder meanwhile; a lock goes with its process."""
+        with (self.folder / "sweep.json").open("r", encoding="utf-8") as file:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError as error:
+                    raise LikewiseError(
+                        f"Another process is writing into {self.folder}. Wait for it, or give "
+                        f"another folder."
+                    ) from error
+            yield
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows of a file of results.
+
+    Whoever has only the file can make its tables and figures again.
+    """
+    try:
+        return list(_parsed(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise LikewiseError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def write_rows(path: Path, rows: Sequence[Row]) -> None:
+    """All rows as a file of results."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _replace(path, _as_csv(rows, header=True))
+
+
+def _parsed(text: str) -> Iterator[Row]:
+    """The rows that are complete; the last line may have been cut off by whatever happened."""
+    lines = text.splitlines(keepends=True)
+    if lines and not lines[-1].endswith("\n"):
+        lines.pop()
+    reader = csv.reader(lines)
+    header = next(reader, None)
+    if header is None:
+        return
+    if tuple(header) != COLUMNS:
+        raise LikewiseError(
+            f"These are not results of this version: the columns are {', '.join(header)}. Run the "
+            f"sweep again in another folder."
+        )
+    for line in reader:
+        if len(line) == len(COLUMNS):
+            yield Row(**{n: _value(n, cell) for n, cell in zip(COLUMNS, line, strict=True)})
+
+
+def _value(name: str, cell: str) -> Any:
+    kind = _KINDS[name]
+    if kind is str:
+        return cell
+    if kind is int:
+        return int(cell)
+    return float(cell) if cell else None
+
+
+def _as_csv(rows: Iterable[Row], *, header: bool) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if header:
+        writer.writerow(COLUMNS)
+    for row in rows:
+        values = asdict(row).values()
+        writer.writerow(
+            ["" if v is None else repr(v) if isinstance(v, float) else v for v in values]
+        )
+    return text.getvalue()
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file anew; whatever happens meanwhile, either the old or the new one is there."""
+    part = path.with_suffix(path.suffix + ".part")
+    with part.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)

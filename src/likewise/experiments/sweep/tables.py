@@ -1,0 +1,199 @@
+"""The results of a sweep as Markdown tables, and the sentences that follow from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from likewise.errors import LikewiseError, ParameterError
+from likewise.evaluation.frontiers import Outcome
+from likewise.evaluation.near_constant import NEAR_CONSTANT
+from likewise.experiments.configurations import Scenario
+from likewise.experiments.sweep.points import (
+    Point,
+    beaten,
+    by_scenario,
+    on_the_frontier,
+    points,
+)
+from likewise.experiments.sweep.rates import rates_markdown
+from likewise.experiments.sweep.runs import Row
+from likewise.experiments.sweep.spec import HINDSIGHT, Sweep
+from likewise.experiments.sweep.store import write_rows
+
+__all__ = [
+    "RESULTS", "TABLES", "points_markdown", "sweep_markdown", "verdict", "write_between_marks",
+    "write_documents",
+]  # fmt: skip
+
+RESULTS = Path("docs/results")
+"""The rows behind the tables of the documentation, in the project's folder."""
+
+
+def cell(outcome: Outcome) -> str:
+    """A point as it stands in tables: error / rounds in violation / reports.
+
+    >>> cell(Outcome(0.36591, 31.2, 135.0))
+    '0.366 / 31 / 135'
+    """
+    return f"{outcome.error:.3f} / {outcome.violations:.0f} / {outcome.reports:.0f}"
+
+
+def points_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
+    """A table for every scenario, with the best fixed policies above and the worst seed beside."""
+    lines = []
+    if sweep.about:
+        lines += [sweep.about, ""]
+    lines.append(
+        f"Means of {len(sweep.seeds)} seed{'s' * (len(sweep.seeds) > 1)}; cells: error / rounds "
+        f"in violation / reports."
+    )
+    for scenario, together in by_scenario(found).items():
+        lines += ["", *_scenario_lines(sweep, scenario, together)]
+    if any(not p.configuration.ours for p in found) and any(p.configuration.ours for p in found):
+        lines += ["", verdict(found)]
+    return "\n".join(lines)
+
+
+def _scenario_lines(sweep: Sweep, scenario: Scenario, together: Sequence[Point]) -> Iterator[str]:
+    yield f"**{scenario.title}**{_fixed(together)}"
+    yield ""
+    heads = ["learner", *(f"T = {n:,}" for n in sweep.horizons)]
+    if len(sweep.seeds) > 1:
+        heads.append(f"worst seed, T = {sweep.horizons[-1]:,}")
+    yield f"| {' | '.join(heads)} |"
+    yield "|---" * len(heads) + "|"
+    for point in together:
+        cells = [cell(point.at(n)) for n in range(len(point.horizons))]
+        if len(sweep.seeds) > 1:
+            cells.append(cell(point.worst()))
+        if point.configuration.learner == HINDSIGHT:
+            cells = [text.rpartition(" / ")[0] for text in cells]
+        yield f"| {point.title} | {' | '.join(cells)} |"
+    near = [p.title for p in together if _near_constant(p)]
+    if near:
+        yield ""
+        yield (
+            f"Near constant over the last quarter (the largest gap of a round below "
+            f"{NEAR_CONSTANT:g} in the mean): {'; '.join(near)}."
+        )
+
+
+def _near_constant(point: Point) -> bool:
+    played = point.configuration.learner != HINDSIGHT
+    return played and point.mean_of("largest_gap_last_quarter") < NEAR_CONSTANT
+
+
+def _fixed(together: Sequence[Point]) -> str:
+    """The three comparators in words; those of the first of ours, if learners have their own."""
+    shown = next((p for p in together if p.configuration.ours), together[0])
+    names = ("at_alpha_less_eps", "at_alpha_less_kappa", "at_alpha")
+    values = [shown.mean_of(name) for name in names]
+    if any(math.isnan(value) for value in values):
+        return ""
+    first, second, third = (f"{value:.3f}" for value in values)
+    return (
+        f"; best fixed policies in hindsight: {first} at alpha − eps, {second} at alpha − kappa "
+        f"({shown.title}), {third} at alpha"
+    )
+
+
+def verdict(found: Sequence[Point]) -> str:
+    """Name those of the others who beat a point of ours, at the longest horizon."""
+    pairs = beaten(found)
+    if not pairs:
+        return (
+            "No other learner has a point that beats a point of ours on error, violations and "
+            "reports together."
+        )
+    said: dict[str, list[str]] = {}
+    for other, mine in pairs:
+        said.setdefault(f"{other.scenario.title}: {other.title}", []).append(mine.title)
+    listed = "; ".join(f"{who} beats {', '.join(whom)}" for who, whom in said.items())
+    return f"Points of others that beat one of ours on all three together: {listed}."
+
+
+def frontier_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
+    """The points that no other beats, in error, violations and reports, for every scenario."""
+    lines = [
+        f"Points that no other beats on error, violations and reports together, at T = "
+        f"{sweep.horizons[-1]:,}; means of {len(sweep.seeds)} seeds."
+    ]
+    for scenario, together in by_scenario(found).items():
+        best = on_the_frontier(together)
+        lines += [
+            "",
+            f"**{scenario.title}**: {len(best)} of {len(together)} points{_fixed(together)}",
+            "",
+            "| learner | error | violations | reports |",
+            "|---|---|---|---|",
+            *(
+                f"| {p.title} | {p.at().error:.3f} | {p.at().violations:.0f} | "
+                f"{p.at().reports:.0f} |"
+                for p in sorted(best, key=lambda p: p.at().all)
+            ),
+        ]
+    return "\n".join(lines)
+
+
+def summary_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
+    """One line for every scenario, a column for every learner: for many scenarios at once."""
+    titles = list(dict.fromkeys(point.title for point in found))
+    heads = ["scenario", "best fixed: alpha − eps; alpha − kappa; alpha", *titles]
+    lines = [
+        f"T = {sweep.horizons[-1]:,}, means of {len(sweep.seeds)} seeds, in brackets the worst "
+        f"seed; error / rounds in violation / reports.",
+        "",
+        f"| {' | '.join(heads)} |",
+        "|---" * len(heads) + "|",
+    ]
+    for scenario, together in by_scenario(found).items():
+        mine = {point.title: point for point in together}
+        shown = next((p for p in together if p.configuration.ours), together[0])
+        names = ("at_alpha_less_eps", "at_alpha_less_kappa", "at_alpha")
+        values = [shown.mean_of(name) for name in names]
+        fixed = "; ".join("–" if math.isnan(v) else f"{v:.3f}" for v in values)
+        cells = [
+            f"{cell(mine[t].at())} ({cell(mine[t].worst())})" if t in mine else "–" for t in titles
+        ]
+        lines.append(f"| {scenario.title} | {fixed} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+Table = Callable[[Sweep, Sequence[Point]], str]
+TABLES: Mapping[str, Table] = {
+    "points": points_markdown,
+    "summary": summary_markdown,
+    "frontier": frontier_markdown,
+    "rates": rates_markdown,
+}
+
+
+def sweep_markdown(sweep: Sweep, rows: Sequence[Row], table: str = "points") -> str:
+    """The table of that kind."""
+    if table not in TABLES:
+        raise ParameterError("table", f"must be one of {', '.join(TABLES)}", table, "Choose one.")
+    return TABLES[table](sweep, points(sweep, rows))
+
+
+def write_documents(sweep: Sweep, name: str, rows: Sequence[Row]) -> None:
+    """Put the tables of a sweep into its documents, and its rows beside them, to be checked by."""
+    for document in sweep.documents:
+        text = sweep_markdown(sweep, rows, document.table)
+        write_between_marks(Path(document.file), document.mark, text)
+    write_rows(RESULTS / f"{name}.csv", rows)
+
+
+def write_between_marks(path: Path, mark: str, text: str) -> None:
+    """Replace what stands between ``<!-- mark: begin -->`` and ``<!-- mark: end -->``."""
+    begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+    document = path.read_text(encoding="utf-8") if path.exists() else ""
+    if document.count(begin) != 1 or document.count(end) != 1:
+        raise LikewiseError(
+            f"{path} must contain {begin!r} and {end!r} once each, for the tables to go between. "
+            f"Run this in the project's folder."
+        )
+    before, rest = document.split(begin)
+    after = rest.split(end)[1]
+    path.write_text(f"{before}{begin}\n{text.strip()}\n{end}{after}", encoding="utf-8")

@@ -1,0 +1,141 @@
+"""People from a file, drawn again and again: the base of worlds of real people.
+
+A file has a few hundred people, and a game needs thousands: every round draws k different ones of
+them, each equally likely. Labels and panel are as given.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likewise.auditing import Panel
+from likewise.errors import LikewiseError, ParameterError
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses import HypothesisClass
+from likewise.randomness import Purpose, Stream
+from likewise.schema import Feature, FeatureSchema, People
+from likewise.validation import integer
+from likewise.worlds.base import Encounter, Steady
+
+__all__ = ["Resampled", "draw_round", "labels_of", "parse_people", "read_table"]
+
+
+def draw_round(seed: int, t: int, people: int, k: int) -> IntArray:
+    """The places of the k people of round t, all different.
+
+    >>> sorted(draw_round(1, 1, people=3, k=3).tolist())
+    [0, 1, 2]
+    """
+    left = np.arange(people)
+    stream = Stream(seed, Purpose.WORLD, t)
+    for place in range(k):
+        other = place + stream.below(people - place, place)
+        left[[place, other]] = left[[other, place]]
+    return left[:k]
+
+
+class Resampled(Steady):
+    """A world of given people: ``x`` as the class's schema encodes them, their labels, a panel."""
+
+    name = "resampled"
+    summary = "people of your own, drawn again and again"
+    classes = ("given",)
+
+    def __init__(
+        self, seed: int, k: int, people: People, labels: IntArray, panel: Panel,
+        hypotheses: HypothesisClass,
+    ) -> None:  # fmt: skip
+        self.seed = integer("seed", seed, 0, 1 << 64, "Any number.")
+        self.k = integer("k", k, 1, len(people) + 1, f"There are {len(people)} people.")
+        self.people, self.labels, self.panel = people, labels, panel
+        self._hypotheses = hypotheses
+
+    @property
+    def schema(self) -> FeatureSchema:
+        """That of the people."""
+        return self.people.schema
+
+    def hypotheses(self, name: str | None = None) -> HypothesisClass:
+        """The class that was given."""
+        if name not in (None, "given"):
+            raise ParameterError("hypotheses", "must be given", name, "This world has no other.")
+        return self._hypotheses
+
+    def encounter(self, t: int) -> Encounter:
+        """k of the people, drawn without replacement."""
+        places = draw_round(self.seed, t, len(self.people), self.k)
+        people = _some(self.people, places, t)
+        return Encounter(people, self.labels[places], self.panel)
+
+
+def _some(people: People, places: IntArray, t: int) -> People:
+    ids = tuple(f"{t}-{people.ids[place]}" for place in places.tolist())
+    return People(ids, people.x[places], people.schema)
+
+
+def read_table(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
+    """The rows of a CSV file with a header; what is wrong with it is said with its line.
+
+    Cells that are empty stay so: whoever reads them says whether they may be.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            header = list(reader.fieldnames or [])
+            rows = list(reader)
+    except OSError as error:
+        raise LikewiseError(f"{path} cannot be read: {error.strerror}.") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise LikewiseError(f"{path} is not a CSV file in UTF-8: {error}.") from error
+    for name in needed:
+        if header.count(name) != 1:
+            raise LikewiseError(
+                f"{path} must have one column {name!r}; its columns are {', '.join(header)}."
+            )
+    for line, row in enumerate(rows, start=2):
+        if None in row or None in row.values():
+            raise LikewiseError(
+                f"{path}, line {line}: it must have {len(header)} cells, as the header has."
+            )
+    if not rows:
+        raise LikewiseError(f"{path} has no row below its header.")
+    return rows
+
+
+def parse_people(path: Path, rows: Sequence[Mapping[str, str]], schema: FeatureSchema) -> People:
+    """People from the cells of a table, by the names of the features."""
+    return schema.people([
+        {f.name: _value(path, line, f, row[f.name]) for f in schema.features}
+        for line, row in enumerate(rows, start=2)
+    ])  # fmt: skip
+
+
+def _value(path: Path, line: int, feature: Feature, cell: str) -> Any:
+    text = cell.strip()
+    if not text:
+        return None
+    if feature.kind == "category":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise LikewiseError(
+            f"{path}, line {line}: {feature.name} must be a number; got {cell!r}."
+        ) from None
+
+
+def labels_of(path: Path, rows: Sequence[Mapping[str, str]], column: str) -> IntArray:
+    """Labels, each 0 or 1."""
+    found: FloatArray = np.empty(len(rows))
+    for place, row in enumerate(rows):
+        if row[column].strip() not in ("0", "1"):
+            raise LikewiseError(
+                f"{path}, line {place + 2}: {column} must be 0 or 1; got {row[column]!r}."
+            )
+        found[place] = float(row[column])
+    return found.astype(np.int64)

@@ -1,0 +1,148 @@
+"""Proposals for eta and kappa: within the budget, the most accurate; bad budgets are refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from likewise.cli import main
+from likewise.errors import LikewiseError, ParameterError
+from likewise.experiments import proposing
+from likewise.experiments.proposing import Tried, propose
+from likewise.hypotheses import Segments
+from likewise.worlds import Loans, Recorded
+from likewise.worlds.resampled import draw_round
+
+PANEL = """
+rule = "any"
+[[auditors]]
+name = "banker"
+distance = { metric = "weighted-l1", weights = { income = 0.5, debt = 0.25 } }
+"""
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Recorded:
+    monkeypatch.setattr(proposing, "ETAS", (1.0, 1 / 64))
+    monkeypatch.setattr(proposing, "KAPPA_SHARES", (0.5, 1 / 6))
+    return Recorded(Loans(3), 150)
+
+
+def test_the_most_accurate_within_budget_and_limit_is_proposed(small: Recorded) -> None:
+    found = propose([small], 1000, rounds=150, limit=1000)
+    assert len(found.tried) == 4
+    assert found.chosen == min(found.tried, key=lambda one: one.outcome.all)
+    tight = propose([small], min(one.reports for one in found.tried), rounds=150, limit=1000)
+    assert tight.chosen.reports == min(one.reports for one in found.tried)
+    assert tight.chosen.error_rate >= found.chosen.error_rate
+    assert set(found.best) <= set(found.tried)
+
+
+def test_where_no_setting_is_within_the_limit_the_fewest_violations_are() -> None:
+    tried = [
+        Tried(1.0, 0.1, 0.3, 90, 40),
+        Tried(0.1, 0.1, 0.4, 20, 45),
+        Tried(0.1, 0.2, 0.5, 0, 99),
+    ]
+    found = proposing._chosen(tried, 50, 10)
+    assert (found.chosen, found.within) == (tried[1], False)
+    with pytest.raises(LikewiseError, match="No setting that was tried keeps to a budget of 3"):
+        proposing._chosen(tried, 3, 10)
+
+
+@pytest.mark.parametrize(
+    ("budget", "settings", "says"),
+    [
+        (-1, {}, r"budget must be in \[0, 1000\]"),
+        (1001, {}, r"budget must be in \[0, 1000\]"),
+        (501, {"audit_share": 0.5}, r"budget must be in \[0, 500\]"),
+        (float("nan"), {}, "budget must be"),
+        (50, {"limit": -1}, "limit must be in"),
+        (50, {"rounds": 3}, "rounds must be"),
+    ],
+)
+def test_bad_budgets_are_refused(budget: float, settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        propose([Recorded(Loans(3), 20)], budget, **{"rounds": 20, **settings})
+
+
+def test_everybody_is_drawn_equally_often_and_nobody_twice_in_a_round() -> None:
+    """Of 10 people 3 are drawn in 2,000 rounds: 600 each, with a standard deviation of 20."""
+    drawn = np.array([draw_round(5, t, 10, 3) for t in range(1, 2001)])
+    assert all(len(set(row)) == 3 for row in drawn.tolist())
+    counts = np.bincount(drawn.reshape(-1), minlength=10)
+    assert np.abs(counts - 600).max() < 100, "five standard deviations: less than 1 in 10^5"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """Sixty loan applicants as CSV, a class as JSON, a panel as TOML."""
+    world = Loans(1, k=60)
+    met = world.encounter(1)
+    names = world.schema.names
+    rows = [",".join([*names, "repaid"])]
+    for values, label in zip(met.people.x.tolist(), met.labels.tolist(), strict=True):
+        cells = [
+            f.levels[int(value)] if f.kind == "category" else f"{value:g}"
+            for f, value in zip(world.schema.features, values, strict=True)
+        ]
+        rows.append(",".join([*cells, str(label)]))
+    paths = {name: tmp_path / name for name in ("people.csv", "class.json", "panel.toml")}
+    paths["people.csv"].write_text("\n".join(rows) + "\n")
+    made = Segments(world.schema, score="score", cuts=[500, 600, 700])
+    paths["class.json"].write_text(json.dumps(made.spec()))
+    paths["panel.toml"].write_text(PANEL)
+    return paths
+
+
+def run(files: dict[str, Path], *args: str) -> Any:
+    given = ("--people", str(files["people.csv"]), "--hypotheses", str(files["class.json"]))
+    more = ("--panel", str(files["panel.toml"]), "--label", "repaid", "--jobs", "1")
+    return CliRunner().invoke(main, ["propose", *given, *more, "--rounds", "40", *args])
+
+
+@pytest.mark.usefixtures("small")
+def test_the_command_proposes(files: dict[str, Path]) -> None:
+    result = run(files, "--budget", "1000", "--k", "4", "--seeds", "1")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("eta = ")
+    assert "| eta | kappa | error | violations | reports |" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("people.csv", "score,repaid\n1,1\n", "must have one column 'income'"),
+        ("people.csv", "", "must have one column"),
+        ("panel.toml", "rule = ", "is not a TOML file"),
+        ("panel.toml", 'rule = "any"\n', "auditors"),
+        ("class.json", "{", "is not JSON"),
+    ],
+)
+def test_a_file_that_is_wrong_is_named(
+    files: dict[str, Path], name: str, text: str, says: str
+) -> None:
+    files[name].write_text(text)
+    result = run(files, "--budget", "50")
+    assert result.exit_code == 1
+    assert says in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [(",1\n", ",yes\n", "repaid must be 0 or 1"), ("\n", "\n1,2\n", "it must have 10 cells")],
+)
+def test_a_row_that_is_wrong_is_named_by_its_line(
+    files: dict[str, Path], old: str, new: str, says: str
+) -> None:
+    text = files["people.csv"].read_text()
+    files["people.csv"].write_text(text.replace(old, new, 1))
+    result = run(files, "--budget", "50")
+    assert result.exit_code == 1
+    assert says in result.stderr
+    assert "line" in result.stderr

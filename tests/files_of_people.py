@@ -1,0 +1,19 @@
+"""Worlds of real people are tried where their files are, and left out elsewhere."""
+
+from __future__ import annotations
+
+from likewise.worlds import WORLDS
+from likewise.worlds.sources import MissingDataError
+
+__all__ = ["HERE"]
+
+
+def _here(name: str) -> bool:
+    try:
+        WORLDS[name].make(1)
+    except MissingDataError:
+        return False
+    return True
+
+
+HERE = [name for name in WORLDS if _here(name)]

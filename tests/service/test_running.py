@@ -1,0 +1,259 @@
+"""The operator's kit: the page from nothing to a first audited round, run as it is; real nginx."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import sqlite3
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from tests.service.conftest import Start
+from tests.service.live import Live, people
+
+from likewise.cli import main
+from likewise.errors import LikewiseError
+from likewise.service.dockets.docket import Docket
+from likewise.service.ledger.backups import backup, restore
+from likewise.service.ledger.store import Store
+from likewise.service.verification.replay import replay_store
+
+PAGE = Path(__file__).parents[2] / "docs/running.md"
+KIT = Path(__file__).parents[2] / "src/likewise/service/kit"
+NGINX = shutil.which("nginx") or "/usr/sbin/nginx"
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_the_page_is_run_as_it_is(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    blocks = re.findall(r"^```bash\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+    script = "set -euo pipefail\n" + "".join(blocks)
+    script = script.replace(":8000", f":{(port := free_port())}").replace(
+        "--port 8000", f"--port {port}"
+    )
+    if kind == "postgresql":
+        url = request.getfixturevalue("postgres_url")
+        script = script.replace("init loans-desk", f"init loans-desk --database '{url}'")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=240,
+        env={**os.environ, "PATH": path, "LIKEWISE_BURST": "1000"}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert '"outcome":"quiet"' in done.stdout
+    assert "THE LEDGER HOLDS." in done.stdout
+    assert "loans: " in done.stdout.splitlines()[-1]
+    settings = tmp_path / "loans-desk/likewise.env"
+    assert settings.stat().st_mode & 0o777 == 0o600
+    assert "lw_operator_" in (tmp_path / "loans-desk/serve.log").read_text()
+
+
+def test_init_overwrites_nothing(tmp_path: Path) -> None:
+    first = CliRunner().invoke(main, ["init", str(tmp_path)])
+    assert first.exit_code == 0, first.output
+    again = CliRunner().invoke(main, ["init", str(tmp_path)])
+    assert (again.exit_code != 0, "already" in again.output) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "command", [["serve"], ["token", "list"], ["replay", "x"], ["backup", "--to", "y"]]
+)
+def test_a_password_among_the_arguments_is_refused(command: list[str]) -> None:
+    secret = "postgresql://likewise:hunter2@localhost/likewise"
+    done = CliRunner().invoke(main, [*command, "--database", secret])
+    assert done.exit_code == 2
+    assert "hunter2" not in done.output
+    assert "LIKEWISE_DATABASE" in done.output
+
+
+# ── Backups ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_backup_of_a_server_at_work_is_restored_elsewhere(
+    live: Live, tmp_path: Path, sqlite_url: str, postgres_url: str
+) -> None:
+    bank = live.client("client")
+    bank.open_round("loans", people(1))
+    source = Store.open(live.settings.database)
+    made = backup(source, tmp_path / "one.backup")
+    bank.open_round("loans", people(2))
+    source.close()
+    with pytest.raises(LikewiseError, match="already"):
+        backup(source, tmp_path / "one.backup")
+    for url in (f"sqlite:///{tmp_path / 'back.db'}", postgres_url):
+        if url == live.settings.database:
+            continue
+        target = Store.open(url)
+        assert restore(tmp_path / "one.backup", target) == made
+        for receipt in made.receipts:
+            assert target.head(receipt.docket) == receipt.head
+            assert replay_store(target, receipt.docket).holds
+        assert Docket(target, "loans").projection.counts["rounds"] == 1
+        with pytest.raises(LikewiseError, match="holds ledgers already"):
+            restore(tmp_path / "one.backup", target)
+        target.close()
+
+
+def test_a_copy_without_its_log_is_refused(start: Start, sqlite_url: str, tmp_path: Path) -> None:
+    """`cp` of a file in use would hold, with one record of hundreds."""
+    store = Store.open(sqlite_url)
+    from tests.service.live import small_spec, some_people
+
+    from likewise.service.dockets.commands.rounds import open_docket, open_round
+
+    open_docket(store, "loans", small_spec(), seed=1)
+    docket = Docket(store, "loans")
+    for number in range(10):
+        open_round(docket, some_people(f"x{number}-"))
+    path = Path(sqlite_url.removeprefix("sqlite:///"))
+    copy, whole = tmp_path / "copy.db", tmp_path / "whole.db"
+    shutil.copy(path, copy)
+    for database in (copy, f"sqlite:///{copy}"):
+        for command in (["replay", "loans"], ["verify", "--head", str(docket.receipt())]):
+            done = CliRunner().invoke(main, [*command, "--database", str(database)])
+            assert done.exit_code == 2, done.output
+            assert "likewise backup" in done.output
+    with pytest.raises(LikewiseError, match="lacks the log"):
+        Store.open(f"sqlite:///{copy}")
+    store.close()
+    shutil.copy(path, whole)  # closed: all of it is in the file
+    done = CliRunner().invoke(main, ["replay", "loans", "--database", str(whole)])
+    assert (done.exit_code, "31 records" in done.output) == (0, True), done.output
+
+
+def test_a_store_is_verified_on_a_medium_that_cannot_be_written(
+    sqlite_url: str, tmp_path: Path
+) -> None:
+    from tests.service.live import small_spec
+
+    from likewise.service.dockets.commands.rounds import open_docket
+
+    store = Store.open(sqlite_url)
+    receipt = open_docket(store, "loans", small_spec(), seed=1)
+    store.close()
+    path = Path(sqlite_url.removeprefix("sqlite:///"))
+    before = {one: one.read_bytes() for one in path.parent.iterdir() if one.is_file()}
+    done = CliRunner().invoke(main, ["verify", "--head", str(receipt), "--database", str(path)])
+    assert done.exit_code == 0, done.output
+    assert {one: one.read_bytes() for one in path.parent.iterdir() if one.is_file()} == before
+    with sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    connection.close()
+
+
+def test_an_exports_own_receipt_is_looked_at(sqlite_url: str, tmp_path: Path) -> None:
+    from tests.service.live import small_spec, some_people
+
+    from likewise.service.dockets.commands.rounds import open_docket, open_round
+
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", small_spec(), seed=1)
+    open_round(Docket(store, "loans"), some_people())
+    store.close()
+    folder = tmp_path / "export"
+    database = sqlite_url.removeprefix("sqlite:///")
+    CliRunner().invoke(main, ["export", "loans", "--database", database, "--to", str(folder)])
+    assert CliRunner().invoke(main, ["replay", "--export", str(folder)]).exit_code == 0
+    lines = (folder / "ledger.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "ledger.jsonl").write_bytes(b"".join(lines[:-1]))
+    done = CliRunner().invoke(main, ["replay", "--export", str(folder)])
+    assert (done.exit_code, "own receipt" in done.output) == (1, True), done.output
+
+
+# ── systemd and nginx ────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
+def test_the_unit_is_one_that_systemd_understands(tmp_path: Path) -> None:
+    unit = (KIT / "likewise.service").read_text()
+    unit = unit.replace("/opt/likewise/bin/likewise", sys.executable)
+    (tmp_path / "likewise.service").write_text(unit)
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", str(tmp_path / "likewise.service")],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    ours = [line for line in done.stderr.splitlines() if "likewise.service" in line]
+    assert (done.returncode, ours) == (0, []), done.stderr
+
+
+@contextmanager
+def nginx(folder: Path, upstream: str) -> Iterator[str]:
+    """The real nginx with our configuration, on a port of its own."""
+    port = free_port()
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj",
+         "/CN=likewise.example", "-addext", "subjectAltName=DNS:likewise.example,IP:127.0.0.1",
+         "-keyout", str(folder / "tls.key"), "-out", str(folder / "tls.crt")],
+        check=True, capture_output=True, timeout=60,
+    )  # fmt: skip
+    ours = (KIT / "nginx.conf").read_text()
+    ours = ours.replace("listen 443 ssl", f"listen 127.0.0.1:{port} ssl")
+    ours = ours.replace("http://127.0.0.1:8000", upstream).replace("/etc/likewise/", f"{folder}/")
+    temporary = "".join(
+        f"{name}_temp_path {folder}/{name};\n"
+        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    whole = (
+        f"daemon off; pid {folder}/pid; error_log {folder}/error.log;\nevents {{}}\n"
+        f"http {{ access_log off;\n{temporary}{ours} }}\n"
+    )
+    (folder / "nginx.conf").write_text(whole)
+    command = [NGINX, "-c", str(folder / "nginx.conf"), "-p", str(folder)]
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            ends = time.monotonic() + 30
+            while True:
+                try:
+                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                    break
+                except OSError:
+                    assert time.monotonic() < ends, (folder / "error.log").read_text()
+                    time.sleep(0.05)
+            yield f"https://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+@pytest.mark.skipif(not Path(NGINX).exists(), reason="there is no nginx here")
+def test_behind_the_real_nginx_with_tls(start: Start, tmp_path: Path) -> None:
+    live = start(
+        public_url="https://likewise.example", trusted_proxies="127.0.0.1",
+        anonymous_rate=0.001, anonymous_burst=3,
+    )  # fmt: skip
+    folder = tmp_path / "nginx"
+    folder.mkdir()
+    folder.chmod(0o755)
+    with nginx(folder, live.address) as address:
+        trust = ssl.create_default_context(cafile=str(folder / "tls.crt"))
+        with httpx.Client(base_url=address, verify=trust, timeout=60) as browser:
+            page = browser.get("/console/sign-in", headers={"Host": "likewise.example"})
+            assert page.status_code == 200
+            assert "Secure" in page.headers["set-cookie"]
+            assert "max-age" in page.headers["strict-transport-security"]
+            bank = {"Authorization": f"Bearer {live.tokens['client']}"}
+            listed = [{"id": key, "features": one} for key, one in people().items()]
+            sent = browser.post("/v1/dockets/loans/rounds", json={"people": listed}, headers=bank)
+            assert sent.status_code == 201
+            spoofed = [
+                browser.get("/v1/me", headers={"X-Forwarded-For": f"10.0.0.{n}"}).status_code
+                for n in range(8)
+            ]
+            assert 429 in spoofed, "the proxy says where a request comes from, not the request"

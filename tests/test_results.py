@@ -1,0 +1,91 @@
+"""The tables of the documentation are those of the rows that are stored beside them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from likewise.experiments.sweep.points import Point, points
+from likewise.experiments.sweep.rates import growth_of
+from likewise.experiments.sweep.runs import play_run
+from likewise.experiments.sweep.spec import read_sweep, shipped_sweeps
+from likewise.experiments.sweep.store import read_rows
+from likewise.experiments.sweep.tables import RESULTS, sweep_markdown
+
+ROOT = Path(__file__).parents[1]
+STORED = sorted(path.stem for path in (ROOT / RESULTS).glob("*.csv"))
+
+
+def between(text: str, mark: str) -> str:
+    return (
+        text.split(f"<!-- {mark}: begin -->")[1]
+        .split(f"<!-- {mark}: end -->", maxsplit=1)[0]
+        .strip()
+    )
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_every_table_is_made_of_its_rows(name: str) -> None:
+    sweep, rows = read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv")
+    assert {row.run for row in rows} == {run.digest for run in sweep.runs()}
+    assert sweep.documents
+    for document in sweep.documents:
+        page = (ROOT / document.file).read_text()
+        assert between(page, document.mark) == sweep_markdown(sweep, rows, document.table).strip()
+
+
+def test_every_mark_of_a_page_belongs_to_a_sweep_whose_rows_are_stored() -> None:
+    known = {
+        (document.file, document.mark) for name in STORED for document in read_sweep(name).documents
+    }
+    assert set(STORED) <= set(shipped_sweeps())
+    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+        for mark in re.findall(r"<!-- ([^:]+): begin -->", path.read_text()):
+            assert (path.relative_to(ROOT).as_posix(), mark) in known
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_stored_run_is_what_this_version_plays(name: str) -> None:
+    """The shortest of a sweep's runs, played again where it is no longer than a few seconds."""
+    sweep, rows = read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv")
+    run = next(sweep.runs())
+    if max(run.horizons) > 1000:
+        pytest.skip(f"its games have {max(run.horizons)} rounds: played again by the long tests")
+    assert play_run(run) == [row for row in rows if row.run == run.digest]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", STORED)
+def test_the_first_run_of_every_sweep_is_what_this_version_plays(name: str) -> None:
+    sweep, rows = read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv")
+    run = next(sweep.runs())
+    assert play_run(run) == [row for row in rows if row.run == run.digest]
+
+
+def test_rows_say_what_they_are_of() -> None:
+    for name in STORED:
+        for row in read_rows(ROOT / RESULTS / f"{name}.csv"):
+            assert isinstance(json.loads(row.settings), dict)
+            assert isinstance(json.loads(row.world_settings), dict)
+
+
+def feedback(title: str) -> Point:
+    sweep = read_sweep("feedback")
+    found = points(sweep, read_rows(ROOT / RESULTS / "feedback.csv"))
+    return next(point for point in found if point.scenario.title == title)
+
+
+def test_one_sided_labels_cost_no_more_than_was_promised() -> None:
+    """At most 1.5 times the violations and 0.02 more error than full information, as measured."""
+    full, one_sided = feedback("loans").at(), feedback("loans, one-sided labels").at()
+    assert one_sided.violations <= 1.5 * full.violations
+    assert one_sided.error <= full.error + 0.02
+
+
+@pytest.mark.parametrize("labels", ["", "one-sided labels, "])
+def test_late_feedback_of_half_of_the_rounds_was_measured_to_be_sublinear(labels: str) -> None:
+    late = feedback(f"loans, {labels}50 rounds late, 1/2 audited")
+    assert growth_of(late, "reports", 0.95).exponent < 0.95
