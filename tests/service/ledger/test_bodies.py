@@ -54,6 +54,8 @@ STORED: dict[str, dict[str, Any]] = {
     },
     "erased": {"round": "r1", "person": "a", "digest": None},
     "seed-revealed": {"seed": "7", "salt": "00"},
+    "learner-given": {"learner": {"k": 3}},
+    "guidelines-set": {"text": "Look at the debts first."},
 }  # fmt: skip
 
 
