@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 JOBS   ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types imports doctests tests study lock clean
+.PHONY: help docs setup demo test check lint types imports doctests tests study lock clean
 
 help: ## List the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
@@ -38,7 +38,8 @@ imports: $(READY) ## Who may import whom (import-linter)
 	@$(BIN)/lint-imports --no-cache
 
 doctests: $(READY) ## The examples in the docstrings and in the documentation
-	@$(BIN)/pytest -q --doctest-modules src/likewise --doctest-glob='*.md' docs README.md
+	@$(BIN)/pytest -q --doctest-modules src/likewise \
+		--ignore=src/likewise/oracles/engines/gpu --doctest-glob='*.md' docs README.md
 
 tests: $(READY)
 	@$(BIN)/pytest -q -n $(JOBS)
@@ -49,6 +50,10 @@ check: $(READY) ## The tests that take longer (under twenty minutes more)
 study: $(READY) ## Measure the tables of the documentation anew and write them there (hours)
 	@for sweep in $$($(BIN)/likewise sweep list | cut -d' ' -f1); do \
 	  $(BIN)/likewise sweep $$sweep --write || exit 1; done
+
+docs: $(READY) ## Build the documentation site into build/docs, offline and strict
+	@$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
+	@echo "Site: build/docs/index.html"
 
 lock: ## Choose the newest versions of the dependencies and lock them by hash
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet uv

@@ -27,16 +27,22 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 # Where each optional library is imported, and nowhere else.
 HOMES = {
-    "jinja2": {"experiments/demo/report.py", "service/web/rendering.py"},
+    "fairlearn": {"audits/groups.py"},
+    "jinja2": {"audits/report.py", "experiments/demo/report.py", "service/web/rendering.py"},
     "joblib": {"experiments/parallel.py"},
+    "llvmlite": {"oracles/engines/compiled/compilation.py"},
     "matplotlib": {"experiments/canvas.py"},
-    "numba": {"oracles/engines/compilation.py"},
+    "narwhals": {"frames/library.py"},
+    "sklearn": {"estimator.py", "oracles/heuristic.py"},
+    "numba": {"oracles/engines/compiled/compilation.py"},
     "scipy": {"evaluation/solver.py"},
+    "torch": {"oracles/engines/gpu/libraries.py"},
+    "triton": {"oracles/engines/gpu/libraries.py"},
 }
 # Packages that need numpy alone, as a library does.
 CORE = (
-    "hypotheses", "oracles", "auditing", "learning", "baselines", "worlds", "game", "evaluation",
-    "testing",
+    "frames", "hypotheses", "oracles", "auditing", "learning", "baselines", "worlds", "game",
+    "evaluation", "testing",
 )  # fmt: skip
 GAME = """
 from likewise import Learner, State, deploy, learn
@@ -101,12 +107,13 @@ def test_the_core_imports_nothing_but_numpy() -> None:
 
 def test_the_extras_are_those_that_the_messages_name() -> None:
     names = {
-        extra: tuple(sorted(re.split(r"[\[>=<]", wanted)[0] for wanted in listed))
+        extra: tuple(sorted(re.split(r"[\[>=<;]", wanted)[0] for wanted in listed))
         for extra, listed in PROJECT["optional-dependencies"].items()
     }
     for extra, libraries in EXTRAS.items():
         assert names[extra] == libraries
-    every = ",".join(name for name in names if name != "all")
+    # A GPU is not everybody's.
+    every = ",".join(name for name in names if name not in ("all", "gpu"))
     assert PROJECT["optional-dependencies"]["all"] == [f"likewise[{every}]"]
 
 
@@ -205,8 +212,9 @@ def test_counting_needs_no_solver() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    ["experiments.canvas", "experiments.parallel", "experiments.demo.report", "evaluation.solver",
-     "oracles.engines.compilation"],
+    ["audits.report", "experiments.canvas", "experiments.parallel", "experiments.demo.report",
+     "evaluation.solver", "estimator", "frames.library", "oracles.heuristic",
+     "oracles.engines.compiled.compilation"],
 )  # fmt: skip
 def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -> None:
     program = (
@@ -260,7 +268,12 @@ def test_the_wheel_carries_what_it_renders_and_a_page_without_links(wheel: Path)
         (metadata,) = (name for name in names if name.endswith("/METADATA"))
         page = archive.read(metadata).decode()
     assert wheel.name == f"likewise-{likewise.__version__}-py3-none-any.whl"
-    for folder in ("experiments/demo/templates", "service/web/templates", "service/web/static"):
+    for folder in (
+        "audits/templates",
+        "experiments/demo/templates",
+        "service/web/templates",
+        "service/web/static",
+    ):
         wanted = {p.relative_to(SOURCE).as_posix() for p in (SOURCE / folder).rglob("*.*")}
         assert wanted
         assert wanted <= {name.removeprefix("likewise/") for name in names}

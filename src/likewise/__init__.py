@@ -16,6 +16,7 @@ The learner is a fold over events (:mod:`likewise.learning`), the panel speaks t
 (1, 1)
 """
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
         report,
         veto,
     )
+    from likewise.audits import Audit, Survey, audit
+    from likewise.estimator import LikewiseClassifier
     from likewise.hypotheses import Pool, Segments
     from likewise.learning import (
         Learner,
@@ -51,6 +54,8 @@ _HOMES = {
         "MetricAuditor", "Objections", "Panel", "Report", "at_least", "parse_rule", "report",
         "veto",
     ),
+    "audits": ("Audit", "Survey", "audit"),
+    "estimator": ("LikewiseClassifier",),
     "hypotheses": ("Pool", "Segments"),
     "learning": (
         "Learner", "Paper", "SelfTuned", "State", "apply", "decide", "deploy", "learn",
@@ -59,14 +64,17 @@ _HOMES = {
     "schema": ("Feature", "FeatureSchema", "People"),
 }  # fmt: skip
 
+# A library says nothing unless its user asks for it: logging.getLogger("likewise").
+logging.getLogger("likewise").addHandler(logging.NullHandler())
+
 # The one place where the version is written; pyproject.toml and the command line read it here.
 __version__ = "0.1.0"
 
 __all__ = [
-    "Feature", "FeatureSchema", "Learner", "MetricAuditor", "Objections", "Panel",
-    "Paper", "People", "Pool", "Report", "Segments", "SelfTuned", "State", "apply",
-    "at_least", "decide", "deploy", "learn", "load_state", "parse_rule", "report",
-    "save_state", "veto",
+    "Audit", "Feature", "FeatureSchema", "Learner", "LikewiseClassifier", "MetricAuditor",
+    "Objections", "Panel", "Paper", "People", "Pool", "Report", "Segments", "SelfTuned", "State",
+    "Survey", "apply", "at_least", "audit", "decide", "deploy", "learn", "load_state",
+    "parse_rule", "report", "save_state", "veto",
 ]  # fmt: skip
 
 

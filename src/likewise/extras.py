@@ -10,16 +10,27 @@ from importlib.util import find_spec
 
 from likewise.errors import LikewiseError
 
-__all__ = ["EXTRAS", "MissingLibraryError", "missing", "need"]
+__all__ = ["EXTRAS", "MissingGpuError", "MissingLibraryError", "missing", "need"]
 
 EXTRAS = {
     "fast": ("numba",),
+    "gpu": ("torch", "triton"),
+    "frames": ("narwhals",),
+    "models": ("narwhals", "scikit-learn"),
+    "audit": ("jinja2", "matplotlib", "narwhals", "pandas", "scipy"),
+    "groups": ("fairlearn",),
     "study": ("jinja2", "joblib", "matplotlib", "scipy"),
 }
+# Libraries that are imported under another name than they are installed by.
+_MODULES = {"scikit-learn": "sklearn"}
 
 
 class MissingLibraryError(LikewiseError, ImportError):
     """An optional library is not installed, or cannot be imported."""
+
+
+class MissingGpuError(LikewiseError):
+    """There is no GPU that the GPU engine could work on."""
 
 
 def missing(
@@ -31,7 +42,7 @@ def missing(
     The best fair policy in hindsight needs scipy. Install it with: pip install 'likewise[study]'
     """
     # A library that is there and does not load is another matter, and its own words help.
-    broken = error is not None and find_spec(library) is not None
+    broken = error is not None and find_spec(_MODULES.get(library, library)) is not None
     why = f", which cannot be imported ({error})" if broken else ""
     return MissingLibraryError(
         f"{what} needs {library}{why}. Install it with: pip install 'likewise[{extra}]'"
@@ -45,6 +56,6 @@ def need(extra: str, what: str, also: str = "") -> None:
 
     >>> need("study", "likewise demo")
     """
-    absent = [library for library in EXTRAS[extra] if find_spec(library) is None]
+    absent = [name for name in EXTRAS[extra] if find_spec(_MODULES.get(name, name)) is None]
     if absent:
         raise missing(what, ", ".join(absent), f"{also},{extra}" if also else extra)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -169,6 +170,40 @@ class Feature:
         integral = self.kind == "integer" and math.isfinite(number)
         said = f"{int(number)}" if integral else f"{number:.4g}"
         return f"{said} {self.unit}" if self.unit else said
+
+    @property
+    def range_text(self) -> str:
+        """The values that may occur, in words."""
+        if self.kind == "category":
+            return ", ".join(self.levels)
+        if self.kind == "flag":
+            return "yes or no"
+        low, high = (f"{b:g}" if math.isfinite(b) else "" for b in (self.low, self.high))
+        said = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}"
+        return f"{said} {self.unit}".strip() if low or high else f"any {self.unit}".strip()
+
+    def code(self) -> str:
+        """The feature as Python code.
+
+        >>> Feature("income", low=0, unit="k€").code()
+        'Feature("income", "number", low=0, unit="k€")'
+        """
+        said = [json.dumps(self.name, ensure_ascii=False), json.dumps(self.kind)]
+        finite = [math.isfinite(bound) for bound in (self.low, self.high)]
+        if all(finite):
+            said += [repr(self.low), repr(self.high)]
+        said += [f"low={self.low!r}"] if finite == [True, False] else []
+        said += [f"high={self.high!r}"] if finite == [False, True] else []
+        if self.levels:
+            levels = ", ".join(json.dumps(level, ensure_ascii=False) for level in self.levels)
+            said.append(f"levels=({levels}{',' if len(self.levels) == 1 else ''})")
+        for name in ("label", "unit"):
+            if text_ := getattr(self, name):
+                said.append(f"{name}={json.dumps(text_, ensure_ascii=False)}")
+        said += [] if self.visible else ["visible=False"]
+        if self.missing is not None:
+            said.append(f"missing={json.dumps(self.missing, ensure_ascii=False)}")
+        return f"Feature({', '.join(said)})"
 
     def spec(self) -> dict[str, Any]:
         """The feature as JSON; bounds that are infinite are left out."""

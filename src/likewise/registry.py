@@ -174,6 +174,7 @@ HYPOTHESES: Registry[type[HypothesisClass]] = _registry(
         "parities": f"{_LISTED}.boolean:Parities",
         "decision-lists": f"{_LISTED}.decision_lists:DecisionLists",
         "stumps": f"{_LISTED}.stumps:Stumps",
+        "trees": f"{_LISTED}.trees:Trees",
         "linear-by-intercepts": f"{_LISTED}.linear:LinearByIntercepts",
     },
 )

@@ -1,8 +1,9 @@
 """Rows of people as callers give them: those that can be read in one way only.
 
 A frame can be read by row or by column, and a Series, a named tuple or a database row by name or by
-place. Whoever guesses is wrong for somebody, in silence: so they are refused, with the remedy. No
-library of frames is imported for that; they are known by what they offer.
+place. Whoever guesses is wrong for somebody, in silence: so they are refused here, with the remedy;
+:mod:`likewise.frames` reads frames by column name. No library of frames is imported to know one;
+they are known by what they offer.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from likewise.errors import PeopleError, shown
 
-__all__ = ["checked_ids", "listed_rows", "refuse_table", "row_values"]
+__all__ = ["checked_ids", "is_table", "listed_rows", "refuse_table", "row_values"]
 
 # Offered by frames and Series (pandas, polars, Arrow, narwhals, …) and by no list or array.
 _PROTOCOLS = (
@@ -26,7 +27,10 @@ _PLAIN = (list, tuple, dict, str, int, float)
 _TOGETHER = (("columns", "dtypes"), ("dtype", "to_numpy"))
 
 
-def _is_table(thing: object) -> bool:
+def is_table(thing: object) -> bool:
+    """Test for a frame or a Series, by what it offers."""
+    if type(thing) in _PLAIN or type(thing) is np.ndarray:
+        return False
     kind = type(thing)
     return any(hasattr(kind, name) for name in _PROTOCOLS) or any(
         hasattr(kind, one) and hasattr(kind, other) for one, other in _TOGETHER
@@ -49,7 +53,7 @@ rows by name, [dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain 
             "An array with field names or a mask can be read in two ways. Give rows by name, "
             "[dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain array."
         )
-    if type(thing) is not np.ndarray and _is_table(thing):
+    if type(thing) is not np.ndarray and is_table(thing):
         raise PeopleError(
             f"A {type(thing).__name__} of {type(thing).__module__.partition('.')[0]} can be read "
             f"by row or by column, by name or by place. Give rows by name: "

@@ -1,33 +1,48 @@
 """The schema of a person: features with names, kinds, bounds and words for people.
 
-A :class:`FeatureSchema` turns rows, mappings or an array into :class:`People`, and refuses what
-does not fit, naming the person, the feature, the rule and the value. Its hash is part of every
-state, so that a state is never continued with features that mean something else.
+A :class:`FeatureSchema` turns rows, mappings, an array or a data frame into :class:`People`, and
+refuses what does not fit, naming the person, the feature, the rule and the value. Its hash is part
+of every state, so that a state is never continued with features that mean something else.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import ParameterError, PeopleError
+from likewise.errors import ParameterError, PeopleError, shown
 from likewise.features import Feature, Kind, Value
-from likewise.fixed_point import FloatArray
-from likewise.rows import checked_ids, listed_rows, refuse_table, row_values
-from likewise.validation import choice, items
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.rows import checked_ids, is_table, listed_rows, refuse_table, row_values
+from likewise.validation import as_array, choice, items, text
+
+if TYPE_CHECKING:
+    from likewise.frames import Origin
 
 __all__ = ["Feature", "FeatureSchema", "Kind", "People", "Value"]
 
 BoolArray = npt.NDArray[np.bool_]
 # Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
 _NUMERIC = "fiub"
+# Of people who share an id, so many are named in an error.
+_NAMED = 5
+
+
+def _listed_ids(ids: Sequence[str] | str | None) -> Sequence[str] | None:
+    if isinstance(ids, str):
+        raise PeopleError(
+            f"Ids must be a list of text, one for each person; got {shown(ids)}. A name of a "
+            f"column is for frames."
+        )
+    return ids
 
 
 def _is_numeric(rows: object) -> TypeGuard[npt.NDArray[Any]]:
@@ -81,17 +96,26 @@ class FeatureSchema:
 
     def people(
         self,
-        rows: People | Iterable[Mapping[str, Any] | Sequence[Any]] | npt.ArrayLike,
-        ids: Sequence[str] | None = None,
+        rows: People | Iterable[Mapping[str, Any] | Sequence[Any]] | npt.ArrayLike | Any,
+        ids: Sequence[str] | str | None = None,
+        others: str = "refuse",
     ) -> People:
-        """Check people given as mappings, or as rows in the order of the schema, and encode them.
+        """Check people given as mappings, as rows in the order of the schema or as a data frame.
 
         Categories are given by their levels. An array of numbers does not say which level is meant:
-        where the schema has a category, it is for :meth:`encoded`. Frames and Series are refused
-        (see :mod:`likewise.rows`). Without ``ids`` people are called ``p1``, ``p2``, …, in order.
+        where the schema has a category, it is for :meth:`encoded`. Without ``ids`` people are
+        called ``p1``, ``p2``, …, in order.
+
+        A frame (pandas, polars, Arrow) is read by column name; ``ids`` may name one of its columns.
+        Columns that the schema does not have are refused, or left out with ``others="ignore"``. A
+        single row or column of one (a Series) is refused; see :mod:`likewise.rows`.
         """
         if isinstance(rows, People):
-            return self.encoded(rows, ids)
+            return self.encoded(rows, _listed_ids(ids))
+        if is_table(rows) and (people := self._from_frame(rows, ids, others)) is not None:
+            return people
+        refuse_table(rows)
+        ids = _listed_ids(ids)
         if _is_numeric(rows):
             if categories := [f.name for f in self.features if f.kind == "category"]:
                 raise PeopleError(
@@ -103,6 +127,60 @@ class FeatureSchema:
         listed = listed_rows(rows)
         names = checked_ids(len(listed), ids)
         return People(names, self._read(listed, names, Feature.encode), self)
+
+    def _from_frame(self, rows: Any, ids: Any, others: str) -> People | None:
+        """People from a frame; None where it is none after all."""
+        from likewise.frames import reading
+
+        if (frame := reading.as_frame(rows)) is None:
+            return None
+        frame = reading.checked_frame(frame)
+        names = reading.frame_ids(frame, ids)
+        x = reading.frame_values(frame, self.features, names, others, ids)
+        return People(names, x, self, reading.origin_of(frame))
+
+    @classmethod
+    def from_frame(
+        cls, frame: Any, ids: str | None = None, leave_out: Sequence[str] = ()
+    ) -> FeatureSchema:
+        """Propose a schema for a data frame: kinds, levels, bounds and missing values.
+
+        It is a draft. ``print`` shows it as code to be edited: bounds are those of the data rounded
+        outwards, and only those who know the data can say what else may come. Columns that look
+        like identities or hold dates are left out, protected traits are named, each with a warning
+        (:class:`~likewise.frames.proposal.SchemaAdvice`).
+
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"income": [31.5, 52.0, None], "purpose": ["car", "home", "car"]})
+        >>> print(FeatureSchema.from_frame(frame))
+        FeatureSchema((
+            Feature("income", "number", 30, 60, missing="not stated"),
+            Feature("purpose", "category", levels=("car", "home")),
+        ))
+        """
+        from likewise.frames import reading
+        from likewise.frames.proposal import propose
+
+        refused = PeopleError(f"A frame is needed to propose a schema; got {shown(frame)}.")
+        if not is_table(frame) or (read := reading.as_frame(frame)) is None:
+            raise refused
+        if ids is not None and not isinstance(ids, str):
+            raise PeopleError(f"ids must be the name of a column; got {shown(ids)}.")
+        remedy = "List columns: ['name']."
+        listed = items("from_frame.leave_out", leave_out, remedy)
+        left = [text("from_frame.leave_out", name, remedy) for name in listed]
+        return cls(tuple(propose(reading.checked_frame(read), ids, left)))
+
+    def __str__(self) -> str:
+        """The schema as Python code."""
+        lines = "".join(f"    {feature.code()},\n" for feature in self.features)
+        return f"FeatureSchema((\n{lines}))"
+
+    def _repr_html_(self) -> str:
+        from likewise.html import table
+
+        rows = [(f.name, f.kind, f.range_text, f.missing or "", f.title) for f in self.features]
+        return table("Schema", ("name", "kind", "values", "missing", "shown as"), rows)
 
     def encoded(
         self,
@@ -123,11 +201,13 @@ class FeatureSchema:
                     f"These people have the features {', '.join(rows.schema.names)}, as another "
                     f"schema defines them; this one has {', '.join(self.names)}. Make them with it."
                 )
-            return rows if ids is None else People(checked_ids(len(rows), ids), rows.x, self)
+            if ids is None:
+                return rows
+            return People(checked_ids(len(rows), ids), rows.x, self, rows.origin)
         listed = rows if _is_numeric(rows) else listed_rows(rows)
         names = checked_ids(len(listed), ids)
         x = self._numbers(listed)
-        if x is None or not self._fits(x):  # look again, so that an error names the person
+        if x is None or not self.admits(x):  # look again, so that an error names the person
             x = self._read(listed, names, Feature.checked)
         return People(names, x, self)
 
@@ -161,21 +241,22 @@ class FeatureSchema:
         except OverflowError:
             return None
 
-    def _fits(self, x: FloatArray) -> bool:
+    def admits(self, x: FloatArray) -> bool:
         """Test whether everything is within its limits; NaN only where it may be missing."""
-        low, high, integral, optional = self._limits
+        low, high, any_number, optional = self._limits
         with np.errstate(invalid="ignore"):
-            within = (x >= low) & (x <= high) & (~integral | (x % 1 == 0))
-        return bool((within | (optional & np.isnan(x))).all())
+            within = (x >= low) & (x <= high) & (any_number | (np.floor(x) == x))
+        return bool((within if optional is None else within | (optional & np.isnan(x))).all())
 
     @cached_property
-    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
+    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray | None]:
         limits = [f.limits for f in self.features]
         finite = np.finfo(np.float64)
         low = np.maximum([a for a, _ in limits], finite.min)
         high = np.minimum([b for _, b in limits], finite.max)
-        integral = np.array([f.kind != "number" for f in self.features])
-        return low, high, integral, np.array([f.missing is not None for f in self.features])
+        any_number = np.array([f.kind == "number" for f in self.features])
+        optional = np.array([f.missing is not None for f in self.features])
+        return low, high, any_number, optional if optional.any() else None
 
     def spec(self) -> dict[str, Any]:
         """The schema as JSON."""
@@ -202,12 +283,14 @@ class FeatureSchema:
 class People:
     """Some people: an id and a row of encoded features each. Made by :meth:`FeatureSchema.people`.
 
-    NaN in ``x`` stands for a value that is missing, where the schema allows that.
+    NaN in ``x`` stands for a value that is missing, where the schema allows that. ``origin`` is
+    the kind of frame that they came from, if any: results go back as such a frame.
     """
 
     ids: tuple[str, ...]
     x: FloatArray
     schema: FeatureSchema
+    origin: Origin | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.schema, FeatureSchema) or not _is_numeric(self.x):
@@ -217,10 +300,11 @@ class People:
             )
         object.__setattr__(self, "ids", checked_ids(len(self.x), self.ids))
         if len(set(self.ids)) != len(self.ids):
-            twice = sorted({p for p in self.ids if self.ids.count(p) > 1})
+            twice = sorted(name for name, count in Counter(self.ids).items() if count > 1)
+            more = f" and {len(twice) - _NAMED} others" if len(twice) > _NAMED else ""
             raise PeopleError(
                 f"Everybody must have an id of their own; more than one person is called "
-                f"{', '.join(map(repr, twice))}."
+                f"{', '.join(map(repr, twice[:_NAMED]))}{more}."
             )
         if self.x.shape != (len(self.ids), len(self.schema)):
             raise PeopleError(
@@ -230,6 +314,45 @@ class People:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def take(self, places: Sequence[int] | IntArray, *, repeated: bool = False) -> People:
+        """Some of the people, by their places; each at most once, unless they may be ``repeated``.
+
+        >>> people = FeatureSchema((Feature("a"),)).people([[1], [2], [3]])
+        >>> people.take([2, 0]).ids
+        ('p3', 'p1')
+        """
+        chosen = as_array(places)
+        known = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or not chosen.size)
+        if not known or (chosen.size and not 0 <= chosen.min() <= chosen.max() < len(self)):
+            raise PeopleError(
+                f"People are taken by their places, from 0 to {len(self) - 1}; got {shown(places)}."
+            )
+        chosen = chosen.astype(np.int64)
+        if not repeated and len(np.unique(chosen)) != len(chosen):
+            raise PeopleError(
+                f"Everybody is taken once; got {shown(places)}. Say so if people are repeated."
+            )
+        origin = self.origin
+        if origin is not None and origin.index is not None:
+            origin = type(origin)(origin.backend, origin.index[chosen])
+        ids = tuple([self.ids[place] for place in chosen.tolist()])
+        return self._checked_already(ids, self.x[chosen], origin)
+
+    def with_values(self, x: FloatArray) -> People:
+        """The same people with other values, which need not be ones that the schema admits."""
+        if not _is_numeric(x) or x.shape != self.x.shape:
+            raise PeopleError(f"The values must be an array of shape {self.x.shape}.")
+        return self._checked_already(self.ids, x, self.origin)
+
+    def _checked_already(
+        self, ids: tuple[str, ...], x: FloatArray, origin: Origin | None
+    ) -> People:
+        """People made of parts of these, without looking at every id again."""
+        made = object.__new__(People)
+        for name, value in (("ids", ids), ("x", x), ("schema", self.schema), ("origin", origin)):
+            object.__setattr__(made, name, value)
+        return made
 
     def column(self, name: str) -> FloatArray:
         """One feature of everybody."""

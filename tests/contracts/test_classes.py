@@ -21,6 +21,7 @@ from likewise.hypotheses import (
     Segments,
     Staircases,
     Stumps,
+    Trees,
 )
 from likewise.hypotheses.priors import PRIORS
 from likewise.oracles.engines import compiled, reference
@@ -68,9 +69,13 @@ CLASSES: dict[str, HypothesisClass] = {
     "parities and complements": Parities(FLAGS, ["a", "b", "c"]),
     "decision lists": DecisionLists(FLAGS, FLAGS.names, 3),
     "stumps": Stumps(SCHEMA, {"score": [20, 40, 80], "owner": [1]}),
+    "trees": Trees(
+        SCHEMA, {"score": [25, 50, 75], "owner": [1]},
+        np.array([[s, 0, o] for s in range(0, 100, 20) for o in (0, 1)]),
+    ),
     "linear": LinearByIntercepts(SCHEMA, ["score", "owner"], [-50, 0.5, 30, 60]),
     "linear without flips": LinearByIntercepts(SCHEMA, ["score", "owner"], [-1, 40], flips=False),
-}
+}  # fmt: skip
 BY_NAME = pytest.mark.parametrize("hypotheses", CLASSES.values(), ids=CLASSES.keys())
 
 

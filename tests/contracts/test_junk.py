@@ -16,10 +16,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import likewise
-from likewise import auditing, evaluation, events, game, hypotheses, learning, oracles, testing
+from likewise import (
+    auditing,
+    evaluation,
+    events,
+    frames,
+    game,
+    hypotheses,
+    learning,
+    oracles,
+    testing,
+)
 from likewise.auditing import (
     AllPairs,
     MemberObjections,
@@ -34,6 +45,7 @@ from likewise.auditing import (
 )
 from likewise.errors import LikewiseError, MergedHypotheses
 from likewise.evaluation import Faced
+from likewise.evaluation.comparator_rows import Demands
 from likewise.events import (
     Arrived,
     Audited,
@@ -46,6 +58,7 @@ from likewise.events import (
     Sealed,
 )
 from likewise.fixed_point import ONE, from_units, to_units
+from likewise.frames.proposal import SchemaAdvice
 from likewise.game import Delay, play
 from likewise.hypotheses import Cut, Pool, Segments
 from likewise.learning import (
@@ -95,6 +108,10 @@ SCHEMA = FeatureSchema(
         Feature("debtor", "flag"),
     )
 )
+FRAME = pd.DataFrame({
+    "person": ["ann", "bo"], "income": [20.0, 70.0], "age": [30, 60], "purpose": ["car", "home"],
+    "owner": [True, False], "debtor": [False, True],
+})  # fmt: skip
 ROWS = [[20.0, 30, "car", 1, 0], [70.0, 60, "home", 0, 1]]
 PEOPLE = SCHEMA.people(ROWS, ids=["ann", "bo"])
 REFERENCE = np.array([[10.0, 20, 0, 0, 0], [50.0, 40, 1, 1, 0], [90.0, 80, 1, 0, 1]])
@@ -114,6 +131,7 @@ STREAM = Stream(1, Purpose.WORLD, 1)
 FACED = Faced(np.array([[0, 1], [1, 1]]), np.array([0, 1]), np.array([[0, ONE], [ONE, 0]]))
 PAIR = Pool.from_table([[0, 1], [1, 1]])
 DECISION = Decision("bo", True, 5)
+DEMANDS = Demands(np.array([1.0, -1.0]), 1, np.array([0]), np.array([1]), np.array([0.25]))
 
 
 @dataclass(frozen=True)
@@ -140,17 +158,32 @@ EXAMPLES: dict[str, Call] = {
     "Feature.from_spec": call(Feature.from_spec, spec={"name": "a"}),
     "FeatureSchema": call(FeatureSchema, features=SCHEMA.features),
     "FeatureSchema.people": call(SCHEMA.people, rows=ROWS, ids=["ann", "bo"]),
+    "FeatureSchema.people of a frame": call(
+        SCHEMA.people, rows=FRAME, ids="person", others="refuse"
+    ),
+    "FeatureSchema.from_frame": call(
+        FeatureSchema.from_frame, frame=FRAME, ids="person", leave_out=("age",)
+    ),
+    "make_frame": call(frames.make_frame, columns={"a": [1]}, backend="pandas"),
     "FeatureSchema.encoded": call(SCHEMA.encoded, rows=REFERENCE, ids=["ann", "bo", "cy"]),
     "FeatureSchema.place": call(SCHEMA.place, name="age"),
     "FeatureSchema.from_spec": call(FeatureSchema.from_spec, spec=SCHEMA.spec()),
     "People": call(People, ids=("ann", "bo"), x=PEOPLE.x, schema=SCHEMA),
     "People.column": call(PEOPLE.column, name="age"),
+    "People.take": call(PEOPLE.take, places=[1, 0]),
     # hypotheses
     "Cut": call(Cut, column="income", at=3.0),
     "Pool": call(Pool, schema=SCHEMA, cuts=POOL.cuts, reference=REFERENCE),
     "Pool.from_table": call(Pool.from_table, table=[[0, 1], [1, 1]]),
     "Pool.from_scores": call(
         Pool.from_scores, schema=SCHEMA, columns=["income"], cuts=[30.0, 60.0], reference=REFERENCE
+    ),
+    "Pool.from_frame": call(
+        Pool.from_frame, frame=FRAME, columns=["income"], cuts=[30.0], schema=SCHEMA, ids="person"
+    ),
+    "Pool.from_models": call(
+        Pool.from_models, models={"m": lambda frame: frame["income"] / 100}, frame=FRAME, cuts=2,
+        schema=SCHEMA, ids="person",
     ),
     "Pool.from_spec": call(Pool.from_spec, spec=POOL.spec()),
     "Segments": call(Segments, schema=SCHEMA, score="income", cuts=[50.0], by=["purpose"]),
@@ -169,6 +202,7 @@ EXAMPLES: dict[str, Call] = {
         hypotheses.Stumps.from_quantiles, schema=SCHEMA, columns=["income"], reference=REFERENCE,
         parts=3,
     ),
+    "Trees": call(hypotheses.Trees, schema=SCHEMA, cuts={"income": [50.0]}, reference=REFERENCE),
     "LinearByIntercepts": call(
         hypotheses.LinearByIntercepts, schema=SCHEMA, columns=["income"], intercepts=[50.0],
         flips=True,
@@ -193,6 +227,11 @@ EXAMPLES: dict[str, Call] = {
     "Masked": call(auditing.Masked, base=WeightedL1({"income": 0.5}), features=["income"]),
     "Ratings": call(Ratings, ratings={"ann": 0.5, "bo": 0.25}, low=0.0, high=1.0),
     "FromFunction": call(auditing.FromFunction, function=lambda a, b: float(a == b)),
+    "FromColumns": call(auditing.FromColumns, function=lambda a, b: 0 * a["income"] * b["income"]),
+    "Sides": call(auditing.Sides, left=PEOPLE, right=PEOPLE, paired=True),
+    "MetricAuditor.between": call(
+        MetricAuditor("j", Ratings("owner")).between, sides=auditing.Sides(PEOPLE, PEOPLE)
+    ),
     "metric_from_spec": call(auditing.metric_from_spec, spec=WeightedL1({"income": 1}).spec()),
     "metric_to_spec": call(auditing.metric_to_spec, metric=WeightedL1({"income": 0.5})),
     "MetricAuditor": call(MetricAuditor, name="j1", distance=Ratings("income", 0, 100)),
@@ -361,6 +400,20 @@ EXAMPLES: dict[str, Call] = {
         round="r", person="ann", label=1,
     ),
     "apply Closed": call(lambda round: apply(AUDITED, Closed(round)), round="r"),
+    # audits
+    "audit": call(
+        likewise.audit, people=PEOPLE, scores=[1.0, 0.25], panel=PANEL, alpha=0.1, labels=[0, 1],
+        groups=("owner",), hypotheses=None, rules=("any",), alphas=(0.0, 0.5), worst=3,
+        all_pairs_up_to=10, sample_pairs=1000, seed=1, jobs=1, progress=False,
+    ),
+    "Survey": call(likewise.Survey, judgements={}, rule=parse_rule("any"), reasons={}),
+    "Survey.from_rows": call(
+        likewise.Survey.from_rows, rows=[("ann", "bo", "j1", 1)], rule="any"
+    ),
+    "Survey.read_csv": call(
+        likewise.Survey.read_csv, path="nowhere", rule="any", person="a", other="b", member="c",
+        objects="d", reason="e",
+    ),
     # game and evaluation
     "play": call(
         play, world=Loans(1, k=3), learner=Learner(Loans(1).hypotheses(), 3, 0.3, 0.3, 1),
@@ -380,6 +433,13 @@ EXAMPLES: dict[str, Call] = {
     "Faced": call(Faced, points=FACED.points, labels=FACED.labels, pivots=FACED.pivots),
     "best_fair_policy": call(
         evaluation.best_fair_policy, hypotheses=PAIR, rounds=[FACED], slack=0.0
+    ),
+    "best_passing_policy": call(
+        evaluation.best_passing_policy, hypotheses=POOL, people=PEOPLE, labels=np.array([0, 1]),
+        panel=PANEL, alpha=0.1,
+    ),
+    "best_fair_by_columns": call(
+        evaluation.best_fair_by_columns, demands=DEMANDS, search=lambda costs: costs < 0, exact=True
     ),
     "Comparators": call(
         evaluation.Comparators, at_alpha_less_eps=3.0, at_alpha_less_kappa=2.0, at_alpha=1.0
@@ -423,15 +483,17 @@ EXAMPLES: dict[str, Call] = {
 }  # fmt: skip
 
 MODULES = (
-    "likewise", "likewise.auditing", "likewise.evaluation", "likewise.events", "likewise.game",
-    "likewise.hypotheses", "likewise.learning", "likewise.oracles", "likewise.schema",
-    "likewise.testing",
+    "likewise", "likewise.auditing", "likewise.evaluation", "likewise.events", "likewise.frames",
+    "likewise.game", "likewise.hypotheses", "likewise.learning", "likewise.oracles",
+    "likewise.schema", "likewise.testing",
 )  # fmt: skip
 NOT_CALLED = {
+    "LikewiseClassifier": "an estimator refuses when it is fitted: see test_estimator",
+    "ColumnPolicy": "a result", "exact_search": "a function of a class and its points",
     "Agreement": "a result", "Consistency": "a result", "Pivots": "a result",
+    "BestFair": "a result", "Audit": "a result", "Origin": "made of a frame",
+    "Deployment": "a result", "Moment": "a result", "Transcript": "a result",
     "PricedPolicy": "a result",
-    "BestFair": "a result", "Deployment": "a result", "Moment": "a result",
-    "Transcript": "a result",
     "PolicyView": "made by the game", "ComparatorError": "an error", "ContractError": "an error",
     "Never": "no argument", "never": "no argument", "AllPairs": "no argument",
     "FirstPair": "no argument", "LargestGap": "no argument",
@@ -465,8 +527,8 @@ def test_nothing_but_a_refusal_comes_out(
                 continue  # what the caller's own function raises is the caller's
             try:
                 example.function(**{**example.given, name: junk})
-            except MergedHypotheses:
-                continue  # a warning of ours, which the tests turn into an error
+            except (MergedHypotheses, SchemaAdvice):
+                continue  # warnings of ours, which the tests turn into errors
             except LikewiseError as error:
                 if not str(error):
                     escaped.append(f"{name}={junk!r}: a refusal without a word")
@@ -479,8 +541,8 @@ def test_nothing_but_a_refusal_comes_out(
 def test_the_arguments_that_fit_are_taken(label: str) -> None:
     """Or else the test above would try nothing. These need a file, or take too long each time."""
     refused = (
-        "load_state", "save_state", "check_player", "check_schedule", "check_world",
-        "check_baseline",
+        "load_state", "save_state", "Survey.read_csv", "check_player", "check_schedule",
+        "check_world", "check_baseline",
     )  # fmt: skip
     example = EXAMPLES[label]
     if label in refused:

@@ -10,7 +10,8 @@ from likewise.auditing.agreement import (
 from likewise.auditing.metric_auditor import MetricAuditor, distance_units
 from likewise.auditing.metrics.base import Distance, Metric, metric_from_spec, metric_to_spec
 from likewise.auditing.metrics.by_feature import Mahalanobis, Masked, WeightedL1
-from likewise.auditing.metrics.opinions import FromFunction, Ratings
+from likewise.auditing.metrics.opinions import FromColumns, FromFunction, Ratings
+from likewise.auditing.metrics.sides import Sides
 from likewise.auditing.objections import MemberObjections, Objections, Pair
 from likewise.auditing.panel import Panel, panel_name
 from likewise.auditing.pivots import Pivots, exceeding_pairs, exceeds
@@ -46,6 +47,7 @@ __all__ = [
     "Consistency",
     "Distance",
     "FirstPair",
+    "FromColumns",
     "FromFunction",
     "LargestGap",
     "Mahalanobis",
@@ -66,6 +68,7 @@ __all__ = [
     "Rule",
     "Selection",
     "Share",
+    "Sides",
     "Weighted",
     "WeightedL1",
     "agreement",

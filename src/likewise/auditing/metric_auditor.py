@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from likewise.auditing.metrics.base import Distance, metric_from_spec, metric_to_spec
+from likewise.auditing.metrics.sides import Sides, joined
 from likewise.auditing.names import checked_name
 from likewise.errors import AuditError, LikewiseError, ParameterError
 from likewise.fixed_point import ONE, FloatArray, IntArray
@@ -55,13 +56,37 @@ class MetricAuditor:
                 f"MetricAuditor({self.name!r}).distance",
                 "must be callable",
                 self.distance,
-                "Use WeightedL1, Mahalanobis, Ratings, or FromFunction for a function of two.",
+                "Use WeightedL1, Mahalanobis, Ratings, FromFunction for a function of two, or "
+                "FromColumns for one of two sets of columns.",
             )
+
+    def between(self, sides: Sides) -> IntArray:
+        """The distances of some people to others, as integers of 2^-20, checked.
+
+        The same as :meth:`distances` has for these pairs; nobody is compared with themselves.
+        """
+        instance("sides", sides, Sides, "Write Sides(left, right).")
+        measure = getattr(self.distance, "between", None)
+        if measure is None:
+            return np.asarray(joined(self.distances, sides))
+        d = self._measured(measure, sides)
+        if d.shape != sides.shape:
+            raise AuditError(
+                f"Auditor {self.name!r}: distances between must be an array of shape "
+                f"{sides.shape}; got shape {d.shape}."
+            )
+        if d.size and not (d.min() >= 0.0 and d.max() <= 1.0):
+            raise AuditError(
+                f"Auditor {self.name!r}: a distance must be within [0, 1]; got "
+                f"{float(d.flat[np.flatnonzero(~((d >= 0.0) & (d <= 1.0)))[0]])!r}. Scale it, or "
+                f"cut it off at 1."
+            )
+        return np.rint(np.multiply(d, float(ONE), out=d), out=d).astype(np.int64)
 
     def distances(self, people: People) -> IntArray:
         """The distances of all pairs as integers of 2^-20, checked; 0 on the diagonal."""
         instance("people", people, People, "Make them with a schema: schema.people(rows).")
-        k, d = len(people), self._measured(people)
+        k, d = len(people), self._measured(self.distance, people)
         if d.shape != (k, k):
             raise AuditError(
                 f"Auditor {self.name!r}: the distances of {k} people must be an array of shape "
@@ -86,10 +111,10 @@ class MetricAuditor:
             )
         return distance_units(np.maximum(d, d.T))
 
-    def _measured(self, people: People) -> FloatArray:
+    def _measured(self, distance: Callable[..., Any], whom: People | Sides) -> FloatArray:
         """Ask the distance; whatever it does, the error names the auditor."""
         try:
-            measured = np.array(self.distance(people))
+            measured = np.array(distance(whom))
         except LikewiseError as error:
             raise AuditError(f"Auditor {self.name!r}: {error}") from error
         except Exception as error:  # whatever a distance of somebody else's does

@@ -19,6 +19,7 @@ from likewise.auditing.rules.parsing import as_rule
 from likewise.auditing.selection import LargestGap, Selection
 from likewise.errors import AuditError, ParameterError
 from likewise.fixed_point import IntArray
+from likewise.html import table
 from likewise.schema import People
 from likewise.validation import instance, items, members
 
@@ -126,6 +127,11 @@ class Panel:
         s = _scores(people, scores)
         chosen = LargestGap() if selection is None else selection
         return choose_report(found, s, people.ids, chosen, round)
+
+    def _repr_html_(self) -> str:
+        return table(f"Panel: {self.rule}", ("member", "distance"), [
+            (one.name, one.distance) for one in self.auditors
+        ])  # fmt: skip
 
     def spec(self) -> dict[str, Any]:
         """The panel as JSON (or TOML): its auditors with their metrics, and the text of its rule.

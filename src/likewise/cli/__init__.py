@@ -1,6 +1,8 @@
 """The command line. Heavy libraries are imported inside the commands, so that help is instant."""
 
 from likewise.cli import (  # noqa: F401 - they add their commands
+    audit,
+    benchmark,
     compare,
     demo,
     dockets,

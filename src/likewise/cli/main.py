@@ -63,6 +63,7 @@ def main() -> None:
     \b
     Begin with
       likewise demo                  learners side by side, and a report to read
+      likewise audit --help          what a panel would say about your model's scores
       likewise simulate --help       one game, your way
       likewise list                  worlds, learners, classes and rules
       likewise serve                 the live system

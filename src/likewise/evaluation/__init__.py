@@ -4,19 +4,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from likewise.evaluation.columns import ColumnPolicy, best_fair_by_columns, exact_search
     from likewise.evaluation.comparator import BestFair, Faced, best_fair_policy, faced_rounds
     from likewise.evaluation.comparator_rows import ComparatorError
     from likewise.evaluation.comparators import Comparators, compare_with_fixed, slacks_of
     from likewise.evaluation.hindsight import PricedPolicy, priced_policies
+    from likewise.evaluation.passing import best_passing_policy
 
 # Looked up when they are first used: they need scipy, and counting does not.
 _HOMES = {
     "BestFair": "comparator",
+    "ColumnPolicy": "columns",
     "ComparatorError": "comparator_rows",
     "Comparators": "comparators",
     "Faced": "comparator",
+    "best_fair_by_columns": "columns",
     "PricedPolicy": "hindsight",
     "best_fair_policy": "comparator",
+    "best_passing_policy": "passing",
+    "exact_search": "columns",
     "compare_with_fixed": "comparators",
     "faced_rounds": "comparator",
     "priced_policies": "hindsight",
@@ -25,12 +31,16 @@ _HOMES = {
 
 __all__ = [
     "BestFair",
+    "ColumnPolicy",
     "ComparatorError",
     "Comparators",
     "Faced",
     "PricedPolicy",
+    "best_fair_by_columns",
     "best_fair_policy",
+    "best_passing_policy",
     "compare_with_fixed",
+    "exact_search",
     "faced_rounds",
     "priced_policies",
     "slacks_of",

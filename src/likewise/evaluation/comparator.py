@@ -220,7 +220,7 @@ def form_of(hypotheses: HypothesisClass, points: Sequence[Points]) -> tuple[Form
     raise HypothesisError(
         f"The best fair policy is found for Segments, Staircases and classes that are listed; "
         f"{type(hypotheses).__name__} is neither. For a class that only an oracle can search, "
-        f"columns would have to be generated too, which is not built."
+        f"columns are generated: likewise.evaluation.best_fair_by_columns."
     )
 
 

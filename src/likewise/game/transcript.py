@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise.algorithms import Algorithm
 from likewise.auditing import exceeding_pairs
-from likewise.errors import LikewiseError
+from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import ONE, FloatArray, IntArray
+from likewise.frames import make_frame
 from likewise.game.timing import PROMPT, Delays
+from likewise.html import described
 from likewise.learning import Deployment, Learner, State
 from likewise.worlds import Encounter, World
 
@@ -97,6 +99,34 @@ class Transcript:
     def rounds(self) -> int:
         """T."""
         return len(self.error)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Every round in numbers as a frame: of the library named, else of one that is there."""
+        rounds = {"round": range(1, self.rounds + 1)}
+        return make_frame(rounds | {name: getattr(self, name) for name in self.COLUMNS}, backend)
+
+    def _repr_html_(self) -> str:
+        people = int(self.people.sum())
+        return described(
+            f"{self.rounds:,} rounds of {self.world.name}",
+            [
+                ("error of a person", f"{self.error.sum() / people:.3f}"),
+                ("rounds in violation", f"{int(self.violation.sum()):,}"),
+                ("rounds with a report", f"{int(self.reported.sum()):,}"),
+                ("oracle calls", f"{int(self.calls[-1]):,}"),
+            ],
+        )
+
+    def plot(self, ax: Any) -> Any:
+        """Rounds in violation and with a report so far, on matplotlib axes of the caller's."""
+        if not hasattr(ax, "plot"):
+            raise ParameterError("ax", "must be axes", ax, "Write: figure, ax = plt.subplots().")
+        rounds = np.arange(1, self.rounds + 1)
+        ax.plot(rounds, self.violation.cumsum(), label="in violation")
+        ax.plot(rounds, self.reported.cumsum(), label="with a report")
+        ax.set(xlabel="round", ylabel="rounds so far")
+        ax.legend()
+        return ax
 
     def first(self, rounds: int) -> Transcript:
         """The game's first rounds, for learners that do not know how long it will last."""

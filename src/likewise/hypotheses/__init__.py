@@ -22,6 +22,7 @@ from likewise.hypotheses.listed.decision_lists import DecisionLists
 from likewise.hypotheses.listed.linear import LinearByIntercepts
 from likewise.hypotheses.listed.pool import Cut, Pool
 from likewise.hypotheses.listed.stumps import Stumps
+from likewise.hypotheses.listed.trees import Trees
 from likewise.hypotheses.separating import greedy_separating_set, verify_separating_set
 from likewise.registry import HYPOTHESES
 
@@ -44,6 +45,7 @@ __all__ = [
     "Segments",
     "Staircases",
     "Stumps",
+    "Trees",
     "class_from_spec",
     "class_to_spec",
     "greedy_separating_set",

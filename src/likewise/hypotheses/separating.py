@@ -9,7 +9,7 @@ from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits, HypothesisClass
 from likewise.validation import as_array
 
-__all__ = ["greedy_separating_set", "verify_separating_set"]
+__all__ = ["greedy_separating_set", "trie_separating_set", "verify_separating_set"]
 
 
 def greedy_separating_set(bits: Bits) -> IntArray:
@@ -46,6 +46,36 @@ def greedy_separating_set(bits: Bits) -> IntArray:
         chosen.append(best)
         group = np.unique(np.stack([group, candidates[:, best]]), axis=1, return_inverse=True)[1]
     return np.array(chosen, dtype=np.int64)
+
+
+def trie_separating_set(bits: Bits) -> IntArray:
+    """Columns of a 0/1 table on which all rows still differ, in near-linear time; not the fewest.
+
+    In the order of the rows as binary numbers, two rows differ first where two neighbours between
+    them do: so the columns in which neighbours first differ suffice. The columns that divide the
+    rows most evenly come first, so that they are few.
+
+    >>> trie_separating_set(np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0]], dtype=np.uint8)).tolist()
+    [0, 1]
+    """
+    rows = len(bits)
+    if rows < 2:
+        return np.empty(0, dtype=np.int64)
+    ones = bits.sum(axis=0, dtype=np.int64)
+    order = np.argsort(np.abs(2 * ones - rows), kind="stable")
+    packed = np.ascontiguousarray(np.packbits(bits[:, order], axis=1))
+    keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    packed = packed[np.argsort(keys, kind="stable")]
+    apart = packed[1:] ^ packed[:-1]
+    byte = np.argmax(apart != 0, axis=1)
+    value = apart[np.arange(rows - 1), byte]
+    if (value == 0).any():
+        raise HypothesisError(
+            "Two rows of the table are the same, so no set of columns separates them. Merge "
+            "duplicates first."
+        )
+    first = 8 * byte + np.argmax(np.unpackbits(value[:, None], axis=1), axis=1)
+    return np.sort(order[np.unique(first)])
 
 
 def verify_separating_set(hypotheses: HypothesisClass) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 
 from likewise.errors import EventRefused
 from likewise.events import Decided, Decision, Person
-from likewise.fixed_point import ONE, to_units
+from likewise.fixed_point import ONE, IntArray, to_units
 from likewise.hypotheses import Points
 from likewise.learning.costs import Direct
 from likewise.learning.event_checks import open_round
@@ -21,10 +21,12 @@ from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 
 __all__ = [
+    "current_scores",
     "decide",
     "drawn_for_audit",
     "frozen_policy",
     "located",
+    "located_as",
     "lottery",
     "points_of",
     "upcoming",
@@ -38,15 +40,21 @@ def located(learner: Learner, people: tuple[Person, ...]) -> Points:
     over: to decide, to charge labels and to charge a report.
     """
     known = learner.__dict__.get("_located")
-    if known is None or known[0] is not people:
-        schema = learner.hypotheses.schema
-        x = np.array([p.features for p in people], dtype=np.float64)
-        x = x.reshape(len(people), len(schema))
-        points = learner.hypotheses.locate(People(tuple(p.id for p in people), x, schema))
-        # A note on the learner, not a part of it: neither compared nor saved.
-        known = learner.__dict__["_located"] = (people, points)
-    found: Points = known[1]
-    return found
+    if known is not None and known[0] is people:
+        found: Points = known[1]
+        return found
+    schema = learner.hypotheses.schema
+    x = np.array([p.features for p in people], dtype=np.float64)
+    x = x.reshape(len(people), len(schema))
+    return located_as(learner, people, People(tuple(p.id for p in people), x, schema))
+
+
+def located_as(learner: Learner, people: tuple[Person, ...], same: People) -> Points:
+    """The same for people who are at hand as an array."""
+    points = learner.hypotheses.locate(same)
+    # A note on the learner, not a part of it: neither compared nor saved.
+    learner.__dict__["_located"] = (people, points)
+    return points
 
 
 def points_of(learner: Learner, people: tuple[Person, ...], some: Sequence[str]) -> Points:
@@ -62,6 +70,19 @@ def points_of(learner: Learner, people: tuple[Person, ...], some: Sequence[str])
 def upcoming(state: State) -> Frozen:
     """The policy that a round would have if it opened now."""
     return frozen_policy(state, state.opening())
+
+
+def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
+    """π(x) that people would have if a round opened now, in units; nothing is decided.
+
+    Exactly where the player knows its policy, otherwise from so many draws that nobody else uses.
+    """
+    learner = state.learner
+    points = learner.hypotheses.locate(people)
+    scores = learner.primal.scores(
+        learner.hypotheses, upcoming(state), points, draws, 0, Purpose.VIEW
+    )
+    return np.array(scores, dtype=np.int64)
 
 
 def frozen_policy(state: State, tuning: Tuning) -> Frozen:

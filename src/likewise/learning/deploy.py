@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,9 @@ import numpy.typing as npt
 from likewise.errors import EventRefused, PeopleError, shown
 from likewise.events import Arrived, Audited, Closed, Person, Sealed
 from likewise.fixed_point import ONE, FloatArray, IntArray
-from likewise.learning.decisions import decide
+from likewise.frames import make_frame
+from likewise.html import table
+from likewise.learning.decisions import decide, located_as
 from likewise.learning.fold import apply, label
 from likewise.learning.state import State
 from likewise.schema import People
@@ -37,6 +39,19 @@ class Deployment:
     ids: tuple[str, ...]
     scores: IntArray
     approved: npt.NDArray[np.bool_]
+    backend: str | None = None
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Everybody's chance and decision, as the kind of frame that the people came as."""
+        columns = {"person": self.ids, "score": self.probabilities, "approved": self.approved}
+        return make_frame(columns, backend or self.backend)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, f"{chance:.3f}", "yes" if yes else "no")
+            for name, chance, yes in zip(self.ids, self.probabilities, self.approved, strict=True)
+        ]
+        return table(f"Round {self.round}", ("person", "score", "approved"), rows)
 
     @property
     def probabilities(self) -> FloatArray:
@@ -64,11 +79,14 @@ def deploy(
     rows = (tuple(row) for row in people.x.tolist())
     arrivals = tuple(Person(p, row) for p, row in zip(people.ids, rows, strict=True))
     state = apply(state, Arrived(name, arrivals))
+    if state.open[name].people is arrivals:
+        located_as(state.learner, arrivals, people)
     decided = decide(state, name)
     state = apply(apply(state, decided), Sealed(name, panel))
     scores = np.array([d.score for d in decided.decisions], dtype=np.int64)
     approved = np.array([d.approved for d in decided.decisions])
-    return state, Deployment(name, people.ids, scores, approved)
+    backend = None if people.origin is None else people.origin.backend
+    return state, Deployment(name, people.ids, scores, approved, backend)
 
 
 def learn(

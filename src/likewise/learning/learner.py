@@ -10,6 +10,7 @@ from typing import Any, ClassVar, cast
 
 from likewise.errors import ParameterError, shown
 from likewise.fixed_point import ONE, FloatArray, from_units, to_units
+from likewise.html import described
 from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec, class_to_spec
 from likewise.hypotheses.priors import FLAT
 from likewise.learning import primal
@@ -250,7 +251,7 @@ class Learner:
             return self.pricing.largest(self.resamples(number))
         return to_units(math.sqrt(self.label_square / self.k))
 
-    @property
+    @cached_property
     def sensitivity(self) -> int:
         """The sensitivity that the panel is asked at: alpha − kappa, in units of 2^-20."""
         return to_units(self.margins.alpha - self.margins.kappa)
@@ -287,6 +288,17 @@ class Learner:
         asked = schedule.margins(self.alpha, self.eps, exact=self.primal.exact)
         r = asked.r if schedule.r is None else schedule.r
         return replace(schedule, x=self.x, kappa=asked.kappa, r=r)
+
+    def _repr_html_(self) -> str:
+        size = self.hypotheses.size
+        many = f"{size:,}" if size < 10**9 else f"about 10^{len(str(size)) - 1}"
+        facts = [
+            ("hypotheses", f"{type(self.hypotheses).__name__}, {many}"),
+            ("player", self.primal.name),
+            ("schedule", self.schedule),
+            *((name, getattr(self, name)) for name in ("k", "alpha", "eps", "seed", "feedback")),
+        ]
+        return described("Learner", facts)
 
     def spec(self) -> dict[str, Any]:
         """The settings as JSON, with all defaults filled in; refused where nobody could read them.

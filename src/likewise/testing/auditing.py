@@ -8,6 +8,7 @@ from likewise.auditing import (
     Metric,
     MetricAuditor,
     Selection,
+    Sides,
     metric_from_spec,
     metric_to_spec,
     selection_from_spec,
@@ -45,6 +46,15 @@ def _check_metric(metric: Metric, people: People) -> None:
     two = People(people.ids[:2], people.x[:2].copy(), people.schema)
     alone = called(metric, "a call", auditor.distances, two)
     require(alone[0, 1] == found[0, 1], metric, "two people must not be nearer in company.")
+    half = len(people) // 2
+    first, second = people.take(range(half)), people.take(range(half, 2 * half))
+    blocks = called(metric, "between", auditor.between, Sides(first, second))
+    same = np.array_equal(blocks, found[:half, half : 2 * half])
+    require(same, metric, "between must have the distances that a call with everybody has.")
+    paired = called(metric, "between", auditor.between, Sides(first, second, paired=True))
+    require(
+        np.array_equal(paired, np.diagonal(blocks)), metric, "between differs for single pairs."
+    )
     read = same_as_json(metric, metric_to_spec, metric_from_spec)
     same = np.array_equal(MetricAuditor("auditor", read).distances(people), found)
     require(same, metric, "read back from its JSON, it has other distances.")

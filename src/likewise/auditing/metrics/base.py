@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+from likewise.auditing.metrics.sides import Sides, joined
 from likewise.errors import AuditError, LikewiseError, ParameterError, shown
 from likewise.fixed_point import FloatArray
 from likewise.registry import METRICS
@@ -52,6 +53,14 @@ class Metric(ABC):
     @abstractmethod
     def __call__(self, people: People, /) -> FloatArray:
         """The distances of all pairs; the diagonal plays no part."""
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of some people to others: of blocks of pairs, where there are many people.
+
+        The same numbers as those of a call with everybody. By default it is such a call; a metric
+        that is to look at many pairs does better to override it.
+        """
+        return joined(self, sides)
 
     @abstractmethod
     def spec(self) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from likewise.auditing.metrics.differences import (
     checked_features,
     checked_number,
     difference,
-    one_missing,
+    full_where_one_is_missing,
     signed_difference,
 )
+from likewise.auditing.metrics.sides import Sides, joined
 from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray
 from likewise.schema import People
@@ -68,11 +69,17 @@ class WeightedL1(Metric):
 
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
+        return self.between(Sides.of(people))
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
         scales = dict(self.scales)
-        total = np.zeros((len(people), len(people)))
+        total = np.zeros(sides.shape)
         for name, weight in self.weights:
-            total = total + weight * difference(people, name, scales.get(name))
-        return np.minimum(1.0, total)
+            apart = difference(sides, name, scales.get(name))
+            np.multiply(weight, apart, out=apart)
+            np.add(total, apart, out=total)
+        return np.minimum(1.0, total, out=total)
 
     def spec(self) -> dict[str, Any]:
         """Weights and scales as pairs, since the order of a sum is part of its rounding."""
@@ -148,13 +155,18 @@ class Mahalanobis(Metric):
 
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
+        return self.between(Sides.of(people))
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
         for name in self.features:
-            if people.schema[name].kind == "category":
+            if sides.left.schema[name].kind == "category":
                 raise ParameterError(
                     "Mahalanobis.features", "must not be categories", name, "Use WeightedL1."
                 )
-        deltas = [signed_difference(people.column(name)) for name in self.features]
-        form = np.zeros((len(people), len(people)))
+        columns = [sides.columns(name) for name in self.features]
+        deltas = [signed_difference(left, right) for left, right in columns]
+        form = np.zeros(sides.shape)
         with np.errstate(over="ignore", invalid="ignore"):
             for row, left in zip(self.matrix, deltas, strict=True):
                 for entry, right in zip(row, deltas, strict=True):
@@ -163,8 +175,8 @@ class Mahalanobis(Metric):
             # beyond the floats (inf − inf): as far apart as can be
             form = np.where(np.isnan(form), np.inf, form)
             total = np.minimum(1.0, np.sqrt(np.maximum(0.0, form)) / self.scale)
-        for name in self.features:
-            total = np.maximum(total, one_missing(people.column(name)))
+        for left, right in columns:
+            total = full_where_one_is_missing(total, left, right)
         return total
 
     def spec(self) -> dict[str, Any]:
@@ -209,10 +221,18 @@ class Masked(Metric):
 
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
+        return self.base(self._seen(people))
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
+        seen = Sides(self._seen(sides.left), self._seen(sides.right), sides.paired)
+        return self.base.between(seen) if isinstance(self.base, Metric) else joined(self.base, seen)
+
+    def _seen(self, people: People) -> People:
         seen = [people.schema.place(name) for name in self.features]
         x = np.full_like(people.x, math.nan)
         x[:, seen] = people.x[:, seen]
-        return self.base(People(people.ids, x, people.schema))
+        return people.with_values(x)
 
     def spec(self) -> dict[str, Any]:
         """The metric behind, and the features that it sees."""

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from likewise.auditing.metrics.sides import Sides
 from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray
-from likewise.schema import People
 from likewise.validation import items, real, text
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "checked_features",
     "checked_number",
     "difference",
+    "full_where_one_is_missing",
     "one_missing",
     "signed_difference",
 ]
@@ -68,39 +69,54 @@ def checked_number(value: object, where: str, positive: bool) -> float:
     return number
 
 
-def signed_difference(column: FloatArray) -> FloatArray:
-    """x_l − x_r for all pairs; 0 where a value is missing.
+def signed_difference(left: FloatArray, right: FloatArray) -> FloatArray:
+    """x_l − x_r of columns that broadcast; 0 where a value is missing.
 
-    >>> signed_difference(np.array([1.0, 3.0])).tolist()
+    >>> column = np.array([1.0, 3.0])
+    >>> signed_difference(column[:, None], column[None, :]).tolist()
     [[0.0, -2.0], [2.0, 0.0]]
     """
     with np.errstate(over="ignore"):  # differences beyond the floats are infinite, hence full
-        delta = column[:, None] - column[None, :]
+        delta = left - right
+    if _complete(left, right):
+        return delta
     return np.where(np.isnan(delta), 0.0, delta)
 
 
-def one_missing(column: FloatArray) -> FloatArray:
+def _complete(left: FloatArray, right: FloatArray) -> bool:
+    """Test whether no value is missing, nor beyond the floats: the usual case, and a fast one."""
+    return bool(np.isfinite(left).all() and np.isfinite(right).all())
+
+
+def one_missing(left: FloatArray, right: FloatArray) -> FloatArray:
     """1 where exactly one of the two values is missing, else 0.
 
-    >>> one_missing(np.array([math.nan, 3.0, math.nan])).tolist()
+    >>> column = np.array([math.nan, 3.0, math.nan])
+    >>> one_missing(column[:, None], column[None, :]).tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
-    gone = np.isnan(column)
-    return np.asarray(gone[:, None] != gone[None, :], dtype=np.float64)
+    return np.asarray(np.isnan(left) != np.isnan(right), dtype=np.float64)
 
 
-def difference(people: People, name: str, scale: float | None) -> FloatArray:
-    """min(1, |x_l − x_r|/scale) for all pairs; for a category, 0 if equal and 1 if not.
+def full_where_one_is_missing(apart: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+    """The distances, but 1 where exactly one of the two values is missing."""
+    if _complete(left, right):
+        return apart
+    return np.maximum(apart, one_missing(left, right))
+
+
+def difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
+    """min(1, |x_l − x_r|/scale) of the pairs; for a category, 0 if equal and 1 if not.
 
     Without a scale, the width of the feature's bounds in the schema is one.
 
     >>> from likewise.schema import Feature, FeatureSchema
     >>> people = FeatureSchema((Feature("income", low=0, high=100),)).people([[20.0], [70.0]])
-    >>> difference(people, "income", None).tolist()
+    >>> difference(Sides.of(people), "income", None).tolist()
     [[0.0, 0.5], [0.5, 0.0]]
     """
-    feature = people.schema[name]
-    column = people.column(name)
+    feature = sides.left.schema[name]
+    left, right = sides.columns(name)
     if feature.kind == "category":
         if scale is not None:
             raise ParameterError(
@@ -109,8 +125,8 @@ def difference(people: People, name: str, scale: float | None) -> FloatArray:
                 scale,
                 "Two levels are either equal (0) or not (1).",
             )
-        apart = np.asarray(signed_difference(column) != 0, dtype=np.float64)
-        return np.maximum(apart, one_missing(column))
+        apart = np.asarray(signed_difference(left, right) != 0, dtype=np.float64)
+        return full_where_one_is_missing(apart, left, right)
     if scale is None:
         scale = 1.0 if feature.kind == "flag" else feature.high - feature.low
     if not math.isfinite(scale):
@@ -120,6 +136,9 @@ def difference(people: People, name: str, scale: float | None) -> FloatArray:
             None,
             f"Say which difference is a full one: scales={{{name!r}: …}}, or bound the feature.",
         )
-    with np.errstate(over="ignore"):
-        apart = np.minimum(1.0, np.abs(signed_difference(column)) / scale)
-    return np.maximum(apart, one_missing(column))
+    apart = signed_difference(left, right)
+    with np.errstate(over="ignore"):  # in place, since tables of pairs are large
+        np.abs(apart, out=apart)
+        np.divide(apart, scale, out=apart)
+        np.minimum(1.0, apart, out=apart)
+    return full_where_one_is_missing(apart, left, right)

@@ -10,13 +10,18 @@ from typing import Any, Self
 import numpy as np
 
 from likewise.auditing.metrics.base import Metric
-from likewise.auditing.metrics.differences import by_name, one_missing, signed_difference
+from likewise.auditing.metrics.differences import (
+    by_name,
+    full_where_one_is_missing,
+    signed_difference,
+)
+from likewise.auditing.metrics.sides import Sides, joined
 from likewise.errors import AuditError, ParameterError, shown
 from likewise.fixed_point import FloatArray
 from likewise.schema import Feature, People, Value
 from likewise.validation import members, real
 
-__all__ = ["FromFunction", "Ratings"]
+__all__ = ["FromColumns", "FromFunction", "Ratings"]
 
 _ROUNDING = 1e-9
 _NUMBERS = (int, float, np.integer, np.floating)
@@ -84,16 +89,20 @@ class Ratings(Metric):
 
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
-        r = self._column(people)
-        apart = np.abs(signed_difference(r)) / (self.high - self.low)
-        return np.minimum(1.0, np.maximum(apart, one_missing(r)))
+        return self.between(Sides.of(people))
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
+        left, right = sides.spread(self._column(sides.left), self._column(sides.right))
+        apart = np.abs(signed_difference(left, right)) / (self.high - self.low)
+        return np.minimum(1.0, full_where_one_is_missing(apart, left, right))
 
     def _column(self, people: People) -> FloatArray:
         if isinstance(self.ratings, str):
             column = people.column(self.ratings)
-            for person, rating in zip(people.ids, column.tolist(), strict=True):
-                if not math.isnan(rating):
-                    self._checked(rating, person)
+            outside = (column < self.low) | (column > self.high)
+            for place in np.flatnonzero(outside).tolist():
+                self._checked(float(column[place]), people.ids[place])
             return column
         known = dict(self.ratings)
         if unrated := [person for person in people.ids if person not in known]:
@@ -113,6 +122,13 @@ def _value(feature: Feature, number: float) -> Value:
     if feature.kind == "flag":
         return bool(number)
     return int(number) if feature.kind == "integer" else number
+
+
+def _rows(people: People) -> list[dict[str, Value]]:
+    features = people.schema.features
+    return [
+        {f.name: _value(f, v) for f, v in zip(features, x, strict=True)} for x in people.x.tolist()
+    ]
 
 
 @dataclass(frozen=True)
@@ -140,23 +156,32 @@ class FromFunction:
 
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
-        rows = [
-            {f.name: _value(f, v) for f, v in zip(people.schema.features, x, strict=True)}
-            for x in people.x.tolist()
-        ]
+        rows = _rows(people)
         d = np.zeros((len(rows), len(rows)))
         for i, one in enumerate(rows):
             for j, other in enumerate(rows[:i]):
-                pair = (people.ids[j], people.ids[i])
-                there, back = self._ask(other, one, pair), self._ask(one, other, pair[::-1])
-                if abs(there - back) > _ROUNDING:
-                    raise AuditError(
-                        f"A distance must be symmetric; the function says {there!r} for "
-                        f"({pair[0]!r}, {pair[1]!r}) and {back!r} the other way round. Take their "
-                        f"mean, or the larger."
-                    )
-                d[i, j] = d[j, i] = max(there, back)
+                d[i, j] = d[j, i] = self._both(other, one, (people.ids[j], people.ids[i]))
         return d
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right, a pair after the other."""
+        if not sides.paired:
+            return joined(self, sides)
+        pairs = zip(_rows(sides.left), _rows(sides.right), strict=True)
+        names = zip(sides.left.ids, sides.right.ids, strict=True)
+        return np.array([self._both(*rows, pair) for rows, pair in zip(pairs, names, strict=True)])
+
+    def _both(
+        self, one: Mapping[str, Any], other: Mapping[str, Any], pair: tuple[str, str]
+    ) -> float:
+        there, back = self._ask(one, other, pair), self._ask(other, one, pair[::-1])
+        if abs(there - back) > _ROUNDING:
+            raise AuditError(
+                f"A distance must be symmetric; the function says {there!r} for "
+                f"({pair[0]!r}, {pair[1]!r}) and {back!r} the other way round. Take their "
+                f"mean, or the larger."
+            )
+        return max(there, back)
 
     def _ask(
         self, one: Mapping[str, Any], other: Mapping[str, Any], pair: tuple[str, ...]
@@ -174,3 +199,72 @@ class FromFunction:
                 f"({pair[0]!r}, {pair[1]!r}). Scale it, or cut it off at 1."
             )
         return float(value)
+
+
+@dataclass(frozen=True)
+class FromColumns:
+    """Any function of two sets of columns, which is asked for blocks of pairs at once.
+
+    Each set is a mapping from feature to an array: numbers, the texts of levels, or truth values.
+    The arrays broadcast, so that ``one["age"] - other["age"]`` is the difference of every pair of
+    the block. The result must be within [0, 1] and the same in both orders, up to 1e-9 (the larger
+    counts). A missing value is NaN, or the text ``""`` for a category.
+
+    >>> from likewise.schema import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("age", "integer"),)).people([[20], [70]])
+    >>> FromColumns(lambda a, b: np.minimum(1, abs(a["age"] - b["age"]) / 100))(people).tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+
+    function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ParameterError(
+                "FromColumns.function", "must be a function of two sets of columns", self.function,
+                "Write lambda one, other: ….",
+            )  # fmt: skip
+
+    def __call__(self, people: People) -> FloatArray:
+        """The distances of all pairs."""
+        return self.between(Sides.of(people))
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
+        spread = [
+            (name, sides.spread(_texts(sides.left, name), _texts(sides.right, name)))
+            for name in sides.left.schema.names
+        ]
+        one = {name: left for name, (left, _) in spread}
+        other = {name: right for name, (_, right) in spread}
+        there, back = self._ask(one, other, sides.shape), self._ask(other, one, sides.shape)
+        uneven = np.abs(there - back) > _ROUNDING
+        if uneven.any():
+            place = tuple(np.argwhere(uneven)[0])
+            raise AuditError(
+                f"A distance must be symmetric; the function says {float(there[place])!r} for a "
+                f"pair and {float(back[place])!r} the other way round. Take their mean, or the "
+                f"larger."
+            )
+        return np.maximum(there, back)
+
+    def _ask(
+        self, one: Mapping[str, Any], other: Mapping[str, Any], shape: tuple[int, ...]
+    ) -> FloatArray:
+        try:
+            found = np.asarray(self.function(one, other))
+            return np.broadcast_to(found, shape).astype(np.float64)
+        except Exception as error:  # whatever a function of somebody else's does
+            raise AuditError(
+                f"The function of two sets of columns failed with {type(error).__name__}: {error}. "
+                f"It gets arrays that broadcast to the shape {shape}, and returns such an array."
+            ) from error
+
+
+def _texts(people: People, name: str) -> Any:
+    """A column as people would write it: texts of levels, truth values, numbers."""
+    feature, column = people.schema[name], people.column(name)
+    if feature.kind == "category":
+        levels = np.array([*feature.levels, ""])
+        return levels[np.where(np.isnan(column), len(levels) - 1, column).astype(np.int64)]
+    return column.astype(np.bool_) if feature.kind == "flag" and feature.missing is None else column

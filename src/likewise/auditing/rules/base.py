@@ -24,12 +24,15 @@ import numpy.typing as npt
 from likewise.auditing.names import checked_name, seated, written
 from likewise.errors import AuditError, ParameterError
 from likewise.fixed_point import ONE, IntArray
+from likewise.html import described
 from likewise.validation import as_array, items
 
 __all__ = ["And", "BoolArray", "Never", "Objects", "Or", "Rule", "never", "objects", "veto"]
 
 BoolArray = npt.NDArray[np.bool_]
 Seats = dict[str, int]
+# Distances below this are compared as keys; |key| then stays below 2^63 for every panel.
+_LARGEST_KEY = 1 << 40
 Scalar = TypeVar("Scalar", np.int64, np.float64)
 
 
@@ -83,14 +86,38 @@ class Rule(ABC):
                 f"distances must be numbers, one row for each of the {m} members; got {d.dtype} of "
                 f"shape {d.shape}, or NaN among them. Panel.distances() makes them."
             )
+        if d.dtype.kind in "iu" and np.abs(d).max(initial=0) < _LARGEST_KEY:
+            return self._pivot_by_keys(d, seats)
         order = np.argsort(d, axis=0, kind="stable").astype(np.int64)
         ranks = np.argsort(order, axis=0, kind="stable").astype(np.int64)
-        rank = self._rank(ranks, seats)
+        rank = self._rank(ranks, seats, m)
         dummy = rank == m
         place = np.take_along_axis(order, np.where(dummy, 0, rank)[None], axis=0)[0]
         distance = np.take_along_axis(d, place[None], axis=0)[0]
         one = d.dtype.type(1 if d.dtype.kind == "f" else ONE)
         return np.where(dummy, one, distance), np.where(dummy, -1, place)
+
+    def _pivot_by_keys(self, d: Any, seats: Seats) -> tuple[Any, IntArray]:
+        """The same without sorting: distance·m + place is a number of its own for each member."""
+        m = len(seats)
+        places = np.arange(m).reshape(-1, *[1] * (d.ndim - 1))
+        key = self._rank(d.astype(np.int64) * m + places, seats, _LARGEST_KEY * m)
+        dummy = key == _LARGEST_KEY * m
+        distance = np.where(dummy, ONE, key // m)
+        return distance.astype(d.dtype), np.where(dummy, -1, key % m)
+
+    def pivot_keys(self, keys: Any, members: Sequence[str], top: int) -> npt.NDArray[Any]:
+        """The pivots of pairs whose distances come as keys: integers in their order that differ.
+
+        That is :meth:`pivot` for many pairs, where sorting would take long: a key may hold the
+        distance in its high bits and the member's place in its low ones. ``keys`` is an array a
+        member, and ``top``, above all keys, comes out where the rule cannot fire.
+
+        >>> keys = [np.array([300 * 2 + 0]), np.array([100 * 2 + 1])]
+        >>> (objects("a") | objects("b")).pivot_keys(keys, ["a", "b"], top=1000).tolist()
+        [201]
+        """
+        return np.asarray(self._rank(np.asarray(keys), self._seats(members), top))
 
     def check(self, members: Sequence[str]) -> None:
         """Refuse a panel that is empty, has a name twice, or lacks a member the rule names.
@@ -126,6 +153,9 @@ Put them on it, or take them out of the rule.
     def __repr__(self) -> str:
         return f"<Rule {self}>"
 
+    def _repr_html_(self) -> str:
+        return described("Rule", [("reports if", self), ("names", ", ".join(self.names) or "–")])
+
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
@@ -135,8 +165,11 @@ Put them on it, or take them out of the rule.
     def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray: ...
 
     @abstractmethod
-    def _rank(self, ranks: IntArray, seats: Seats) -> IntArray:
-        """The rank of the pivot among the members' ranks 0 … m−1 by distance; m is the dummy."""
+    def _rank(self, ranks: IntArray, seats: Seats, top: int) -> IntArray:
+        """The pivot's rank among the members' ranks by distance; ``top``, above all, is the dummy.
+
+        Ranks are any integers that order the members and differ: 0 … m−1, or keys.
+        """
 
     @abstractmethod
     def _text(self, alone: bool) -> str:
@@ -167,7 +200,7 @@ class Objects(Rule):
     def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:
         return votes[seats[self.member], ...]
 
-    def _rank(self, ranks: IntArray, seats: Seats) -> IntArray:
+    def _rank(self, ranks: IntArray, seats: Seats, top: int) -> IntArray:  # noqa: ARG002
         return ranks[seats[self.member], ...]
 
     def _text(self, alone: bool) -> str:
@@ -191,8 +224,8 @@ class Never(Rule):
     def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:  # noqa: ARG002
         return np.zeros(votes.shape[1:], dtype=np.bool_)
 
-    def _rank(self, ranks: IntArray, seats: Seats) -> IntArray:
-        return np.full(ranks.shape[1:], len(seats), dtype=np.int64)
+    def _rank(self, ranks: IntArray, seats: Seats, top: int) -> IntArray:  # noqa: ARG002
+        return np.full(ranks.shape[1:], top, dtype=ranks.dtype)
 
     def _text(self, alone: bool) -> str:  # noqa: ARG002
         return "never"
@@ -238,8 +271,8 @@ class Or(_Joined):
     def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:
         return reduce(np.logical_or, (part._fires(votes, seats) for part in self.parts))
 
-    def _rank(self, ranks: IntArray, seats: Seats) -> IntArray:
-        return reduce(np.minimum, (part._rank(ranks, seats) for part in self.parts))
+    def _rank(self, ranks: IntArray, seats: Seats, top: int) -> IntArray:
+        return reduce(np.minimum, (part._rank(ranks, seats, top) for part in self.parts))
 
     def _text(self, alone: bool) -> str:
         texts = (part._text(alone) for part in self.parts)
@@ -259,8 +292,8 @@ class And(_Joined):
     def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:
         return reduce(np.logical_and, (part._fires(votes, seats) for part in self.parts))
 
-    def _rank(self, ranks: IntArray, seats: Seats) -> IntArray:
-        return reduce(np.maximum, (part._rank(ranks, seats) for part in self.parts))
+    def _rank(self, ranks: IntArray, seats: Seats, top: int) -> IntArray:
+        return reduce(np.maximum, (part._rank(ranks, seats, top) for part in self.parts))
 
     def _text(self, alone: bool) -> str:  # noqa: ARG002
         return " and ".join(part._text(alone=False) for part in self.parts)

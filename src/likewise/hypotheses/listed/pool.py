@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,21 @@ import numpy.typing as npt
 from likewise.errors import HypothesisError, MergedHypotheses, ParameterError, PeopleError
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits
-from likewise.hypotheses.listed.base import Listed
-from likewise.hypotheses.listed.columns import people_at
-from likewise.hypotheses.separating import greedy_separating_set
+from likewise.hypotheses.listed.base import LARGEST_LIST, Listed
+from likewise.hypotheses.listed.columns import LARGEST_TABLE
+from likewise.hypotheses.listed.models import ScoredFrames, quantile_cuts
+from likewise.hypotheses.separating import greedy_separating_set, trie_separating_set
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.validation import as_array, instance, items, members, real, reals, text
+from likewise.validation import as_array, instance, integer, items, members, real, reals, text
 
 __all__ = ["Cut", "Pool"]
 
 _INFINITE = ("inf", "-inf")
+# Members whose predictions are compared with levels at once, for memory.
+_AT_ONCE = 4096
+# Up to so many members, or predictions, a small separating set is looked for, as it always was;
+# beyond, one that is found in near-linear time.
+FEW_MEMBERS, FEW_PREDICTIONS = 256, 1 << 22
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,10 @@ class Pool(Listed):
     'approve everybody'
     """
 
+    # The rows of a pool that was read from its JSON, which are its separating set.
+    _written: IntArray | None = None
+    _scored: ScoredFrames | None = None
+
     def __init__(
         self, schema: FeatureSchema, cuts: Sequence[Cut], reference: People | npt.ArrayLike
     ) -> None:
@@ -86,26 +97,29 @@ class Pool(Listed):
     def _tell_apart(
         self, schema: FeatureSchema, cuts: Sequence[Cut], reference: FloatArray
     ) -> None:
-        """Merge the members that agree on all rows, and find rows on which the others differ."""
+        """Merge the members that agree on all rows of the reference data."""
         self.schema = schema
         listed = items("Pool.cuts", cuts, "List members: [Cut(column, at), …].")
         if not listed:
             raise HypothesisError("A pool must have a member; got none. Add a constant at least.")
+        if len(listed) >= LARGEST_LIST:
+            raise HypothesisError(
+                f"A pool must have fewer than {LARGEST_LIST} members; got {len(listed)}."
+            )
         for cut in listed:
-            self._check_cut(cut)
+            instance("Pool.cuts", cut, Cut, "List members: [Cut(column, at), …].")
+        for name in dict.fromkeys(cut.column for cut in listed):
+            self._check_column(name)
         columns = np.array([schema.place(cut.column) for cut in listed], dtype=np.int64)
         levels = np.array([cut.at for cut in listed], dtype=np.float64)
-        bits = np.ascontiguousarray((reference[:, columns] >= levels).T.astype(np.uint8))
-        constant = np.array([self._is_constant(cut) for cut in listed])
-        kept = _representatives(bits, constant)
-        self.merged = len(listed) - len(kept)
-        self.cuts = tuple(listed[i] for i in kept)
-        self._columns, self._levels = columns[kept], levels[kept]
+        constant = self._constants(columns, levels)
         self._check_constant(constant)
-        chosen = greedy_separating_set(bits[kept])
-        # A single member needs no point to be told apart, but the JSON needs one to be read back.
-        self._reference = reference[chosen] if len(chosen) else reference[:1]
-        super().__init__(schema, separating=people_at(schema, schema.names, reference[chosen]))
+        packed = _packed(reference, columns, levels)
+        kept = _representatives(packed, constant)
+        self.merged = len(listed) - len(kept)
+        self.cuts = tuple(listed[i] for i in kept.tolist())
+        self._columns, self._levels = columns[kept], levels[kept]
+        self._rows, self._packed = reference, packed[kept]
         if self.merged:
             warnings.warn(
                 f"{self.merged} of {len(listed)} members of the pool agree with another one on all "
@@ -115,22 +129,67 @@ class Pool(Listed):
                 stacklevel=3,
             )
 
-    def _check_cut(self, cut: Cut) -> None:
-        instance("Pool.cuts", cut, Cut, "List members: [Cut(column, at), …].")
-        if self.schema[cut.column].missing is not None:
+    @cached_property
+    def _chosen(self) -> IntArray:
+        """The rows of the reference data that are the separating set; found when it is needed."""
+        bits = np.unpackbits(self._packed, axis=1, count=len(self._rows))
+        if self._written is not None:
+            return self._written
+        few = self.size <= FEW_MEMBERS or bits.size <= FEW_PREDICTIONS
+        return greedy_separating_set(bits) if few else trie_separating_set(bits)
+
+    @cached_property
+    def _on_set(self) -> Bits:  # type: ignore[override]  # found when it is needed, not before
+        chosen = self._chosen
+        if len(chosen) * self.size > LARGEST_TABLE:
             raise HypothesisError(
-                f"A pool cannot cut a column that may be missing; {cut.column!r} may. Fill "
+                f"A pool of {self.size} members with a separating set of {len(chosen)} rows is too "
+                f"large for draws: at most {LARGEST_TABLE} predictions are kept. Use the player "
+                f"'exponential-weights', which needs no draws, or fewer cuts."
+            )
+        bits = np.unpackbits(self._packed, axis=1, count=len(self._rows))
+        return np.ascontiguousarray(bits[:, chosen])
+
+    @cached_property
+    def set_table(self) -> FloatArray:  # type: ignore[override]  # as above
+        """The predictions on the separating set as floats, for matrix products."""
+        return self._on_set.astype(np.float64)
+
+    @property
+    def _reference(self) -> FloatArray:
+        """The separating rows. A single member needs none, but the JSON needs one to be read."""
+        return self._rows[self._chosen] if len(self._chosen) else self._rows[:1]
+
+    @property
+    def size(self) -> int:
+        """The number of members that differ."""
+        return len(self.cuts)
+
+    @property
+    def separators(self) -> int:
+        """The size of the separating set."""
+        return len(self._chosen)
+
+    def _check_column(self, name: str) -> None:
+        if self.schema[name].missing is not None:
+            raise HypothesisError(
+                f"A pool cannot cut a column that may be missing; {name!r} may. Fill "
                 f"missing scores before they come here."
             )
+
+    def _constants(self, columns: IntArray, levels: FloatArray) -> npt.NDArray[np.bool_]:
+        """Test whether a cut is the same for everybody the schema admits."""
+        limits = np.array([feature.limits for feature in self.schema.features])
+        below, above = levels <= limits[columns, 0], levels > limits[columns, 1]
+        return np.asarray(below | above)
+
+    def constant_members(self) -> npt.NDArray[np.bool_]:
+        """Cuts that are the same for everybody; no separating set is needed to know them."""
+        return self._constants(self._columns, self._levels)
 
     def grades(self) -> IntArray:
         """Columns are alike, however many cuts each has."""
         return self._columns
-
-    def _is_constant(self, cut: Cut) -> bool:
-        """Test whether the cut is the same for everybody the schema admits."""
-        low, high = self.schema[cut.column].limits
-        return cut.at <= low or cut.at > high
 
     @staticmethod
     def _check_constant(constant: npt.NDArray[np.bool_]) -> None:
@@ -181,6 +240,71 @@ class Pool(Listed):
         listed += [Cut(column, at) for column in named for at in levels]
         return cls(schema, [*listed, Cut(named[0], np.inf)], reference)
 
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        columns: Sequence[str],
+        cuts: int | Sequence[float] = 20,
+        schema: FeatureSchema | None = None,
+        ids: str | None = None,
+    ) -> Pool:
+        """A pool from columns of scores in a data frame, whose rows tell its members apart.
+
+        ``cuts`` are levels, or the number of equal parts into which each column is divided. The
+        schema is proposed where none is given; columns that it lacks are left out.
+
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"forest": [0.1, 0.4, 0.6], "income": [20.0, 30.0, 50.0]})
+        >>> Pool.from_frame(frame, ["forest"], cuts=[0.5]).size
+        3
+        """
+        known = FeatureSchema.from_frame(frame, ids) if schema is None else schema
+        instance("Pool.from_frame.schema", known, FeatureSchema, "Make one: FeatureSchema(…).")
+        people = known.people(frame, ids=ids, others="ignore")
+        named = items("Pool.from_frame.columns", columns, "List columns of scores.")
+        return cls(known, _listed_cuts(people, named, cuts), people)
+
+    @classmethod
+    def from_models(
+        cls,
+        models: Mapping[str, Any] | Sequence[Any],
+        frame: Any,
+        cuts: int | Sequence[float] = 20,
+        schema: FeatureSchema | None = None,
+        ids: str | None = None,
+    ) -> Pool:
+        """A pool from fitted models: each is a column of scores, computed on a data frame.
+
+        ``models`` have ``predict_proba``, or are functions of a frame; a model that was fitted on
+        named columns is given these. The features of the schema (proposed where none is given) are
+        what a panel sees; scores are hidden from it. ``pool.people(frame)`` scores other people.
+        Models are not part of the JSON: a pool that was read from it takes people with scores.
+
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"income": [20.0, 40.0, 60.0, 90.0]})
+        >>> rich = {"rich": lambda frame: frame["income"] / 100}
+        >>> pool = Pool.from_models(rich, frame, cuts=[0.5])
+        >>> pool.people(frame).x.tolist()[0], pool.size
+        ([20.0, 0.2], 3)
+        """
+        known = FeatureSchema.from_frame(frame, ids) if schema is None else schema
+        instance("Pool.from_models.schema", known, FeatureSchema, "Make one: FeatureSchema(…).")
+        scored = ScoredFrames.of(models, known)
+        people = scored.people(frame, ids)
+        pool = cls(scored.schema, _listed_cuts(people, list(scored.models), cuts), people)
+        pool._scored = scored
+        return pool
+
+    def people(self, frame: Any, ids: str | Sequence[str] | None = None) -> People:
+        """People from a data frame, with the scores of the models that the pool was made of."""
+        if self._scored is None:
+            raise HypothesisError(
+                "This pool has no models: it was made of columns, or read from JSON, which never "
+                "holds a model. Compute the scores, and use pool.schema.people(frame)."
+            )
+        return self._scored.people(frame, ids)
+
     def predictions(self, people: People) -> Bits:
         """The predictions of all members, shape (k, N)."""
         return (people.x[:, self._columns] >= self._levels).astype(np.uint8)
@@ -210,10 +334,31 @@ class Pool(Listed):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MergedHypotheses)
             pool._tell_apart(schema, cuts, rows)
+        if pool.size > FEW_MEMBERS and not pool.merged and schema.admits(rows):
+            pool._written = np.arange(len(rows))  # the rows of a pool are its separating set
+            return pool
         # Pools could once be told apart on rows that nobody can be. Exactly what such a pool wrote
         # is read back; anything else has to be people.
         written = not pool.merged and len(pool._reference) == len(rows)
         return pool if written else cls(schema, cuts, rows)
+
+
+def _listed_cuts(people: People, columns: list[str], cuts: Any) -> list[Cut]:
+    """Every column with its cuts, and both constants."""
+    if not columns:
+        raise ParameterError("columns", "must not be empty", columns, "List columns of scores.")
+    listed = [Cut(columns[0], -np.inf)]
+    for name in columns:
+        values = people.column(name)
+        parts = isinstance(cuts, int) and not isinstance(cuts, bool)
+        levels = (
+            quantile_cuts(values, integer("cuts", cuts, 2, 1 << 20, "Give at least 2 parts."))
+            if parts
+            else reals("cuts", cuts, "List them, [0.25, 0.5], or give a number of parts.")
+        )
+        # The lowest of equal parts begins where everybody is approved.
+        listed += [Cut(name, at) for at in levels if not parts or at > values.min()]
+    return [*listed, Cut(columns[0], np.inf)]
 
 
 def _array(name: str, value: Any, rule: str, remedy: str) -> npt.NDArray[Any]:
@@ -236,11 +381,24 @@ def _rows(schema: FeatureSchema, reference: Any) -> FloatArray:
     return rows
 
 
-def _representatives(bits: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:
+def _packed(reference: FloatArray, columns: IntArray, levels: FloatArray) -> Bits:
+    """The members' predictions on the rows, a bit each: (members, rows/8)."""
+    by_column = np.ascontiguousarray(reference.T)
+    parts = [
+        np.packbits(by_column[columns[here]] >= levels[here, None], axis=1)
+        for start in range(0, len(columns), _AT_ONCE)
+        for here in [slice(start, start + _AT_ONCE)]
+    ]
+    return np.concatenate(parts)
+
+
+def _representatives(packed: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:
     """Of members that agree on all reference data the first, or a constant if one is among them."""
-    _, group = np.unique(bits, axis=0, return_inverse=True)
-    places = np.arange(len(bits))
-    order = np.lexsort((places, ~constant, group.reshape(-1)))
-    ordered = group.reshape(-1)[order]
-    first = np.r_[True, ordered[1:] != ordered[:-1]]
-    return np.sort(order[first])
+    width, text = packed.shape[1], packed.tobytes()
+    first: dict[bytes, int] = {}
+    for place, fixed in enumerate(constant.tolist()):
+        own = text[place * width : (place + 1) * width]
+        other = first.setdefault(own, place)
+        if fixed and not constant[other]:
+            first[own] = place
+    return np.array(sorted(first.values()), dtype=np.int64)

@@ -1,0 +1,92 @@
+"""Two lists of people whose distances are asked for, without a table of everybody by everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.fixed_point import FloatArray
+from likewise.schema import People
+
+__all__ = ["Sides", "joined"]
+
+# Pairs that are asked for one by one share a table with so many others.
+_PAIRS_AT_ONCE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Everybody on the left with everybody on the right; or, ``paired``, the first with the first.
+
+    >>> from likewise.schema import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("age"),)).people([[20], [30], [50]])
+    >>> left, right = Sides(people.take([0]), people.take([1, 2])).columns("age")
+    >>> (right - left).tolist()
+    [[10.0, 30.0]]
+    """
+
+    left: People
+    right: People
+    paired: bool = False
+
+    @classmethod
+    def of(cls, people: People) -> Sides:
+        """Everybody with everybody."""
+        return cls(people, people)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the distances."""
+        return (len(self.left),) if self.paired else (len(self.left), len(self.right))
+
+    def spread(self, left: Any, right: Any) -> tuple[Any, Any]:
+        """A value for everybody on the left and on the right, as arrays that broadcast."""
+        return (left, right) if self.paired else (left[:, None], right[None, :])
+
+    def columns(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """A feature of the left and of the right, as arrays that broadcast."""
+        return self.spread(self.left.column(name), self.right.column(name))
+
+    def turned(self) -> Sides:
+        """The other way round."""
+        return Sides(self.right, self.left, self.paired)
+
+
+def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.NDArray[Any]:
+    """Distances of a function that knows only all pairs of one list of people.
+
+    It is asked for everybody on both sides together, which takes longer than it needs to.
+    """
+    if not sides.paired:
+        return _of_all(distance, sides.left, sides.right)
+    found = [
+        np.diagonal(
+            _of_all(
+                distance,
+                sides.left.take(places, repeated=True),
+                sides.right.take(places, repeated=True),
+            )
+        )
+        for start in range(0, len(sides.left), _PAIRS_AT_ONCE)
+        for places in [np.arange(start, min(start + _PAIRS_AT_ONCE, len(sides.left)))]
+    ]
+    return np.concatenate(found) if found else np.empty(0)
+
+
+def _of_all(
+    distance: Callable[[People], npt.NDArray[Any]], left: People, right: People
+) -> npt.NDArray[Any]:
+    """The part of a table of everybody that has the left as rows and the right as columns."""
+    first: dict[str, int] = {}
+    for name in (*left.ids, *right.ids):
+        first.setdefault(name, len(first))
+    x = np.empty((len(first), left.x.shape[1]))
+    for side in (left, right):
+        x[[first[name] for name in side.ids]] = side.x
+    everybody = People(tuple(first), x, left.schema)
+    rows, columns = ([first[name] for name in side.ids] for side in (left, right))
+    return np.asarray(distance(everybody))[np.ix_(rows, columns)]

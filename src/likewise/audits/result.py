@@ -1,0 +1,221 @@
+"""The result of an audit: numbers, words, a table, JSON, frames, figures and a page."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from likewise.audits.sampling import Interval
+from likewise.fixed_point import ONE
+from likewise.html import described
+from likewise.schema import People
+
+if TYPE_CHECKING:
+    from likewise.audits.groups import GroupRates
+    from likewise.audits.price import Price
+
+__all__ = ["AtAlpha", "Audit", "Finding", "UnderRule"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A pair: who is favoured, by how much, and who is the pivot.
+
+    ``excess`` is the gap less the pivot's distance: the pair is reported at any alpha below it. In
+    a survey there are no distances, and both are None.
+    """
+
+    over: str
+    under: str
+    gap: float
+    distance: float | None
+    excess: float | None
+    pivot: str | None
+    objecting: tuple[str, ...]
+    decisive: tuple[str, ...]
+    features: Mapping[str, tuple[str, str]]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def words(self) -> str:
+        """The pair in a few sentences.
+
+        >>> Finding("ann", "bo", 0.5, 0.1, 0.4, "j1", ("j1",), ("j1",),
+        ...         {"Income": ("52", "50"), "Purpose": ("car", "car")}).words
+        'ann is 50 points above bo. They differ in Income (52 and 50), and agree in Purpose. j1 \
+sees them 10 points apart. Objecting: j1.'
+        """
+        differ = [f"{name} ({a} and {b})" for name, (a, b) in self.features.items() if a != b]
+        agree = [name for name, (a, b) in self.features.items() if a == b]
+        said = [f"{self.over} is {_points(self.gap)} above {self.under}."]
+        parts = [f"They differ in {', '.join(differ)}"] if differ else ["They do not differ"]
+        parts += [f"agree in {', '.join(agree)}"] if agree and differ else []
+        said.append(", and ".join(parts) + ".")
+        if self.pivot is not None and self.distance is not None:
+            said.append(f"{self.pivot} sees them {_points(self.distance)} apart.")
+        said.append(f"Objecting: {', '.join(self.objecting) or 'nobody'}.")
+        said += [f"{name} says: {reason}" for name, reason in self.reasons.items()]
+        return " ".join(said)
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.0f} points"
+
+
+@dataclass(frozen=True)
+class AtAlpha:
+    """Pairs that would be reported at an alpha, and people whom they touch."""
+
+    alpha: float
+    pairs: Interval
+    people: Interval
+
+
+@dataclass(frozen=True)
+class UnderRule:
+    """The same under another rule, at the audit's alpha."""
+
+    rule: str
+    pairs: Interval
+    people: Interval
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """The findings of a panel on scores that exist. Made by :func:`likewise.audit`.
+
+    ``pairs`` is how many pairs there are, ``looked_at`` how many were looked at; where that is
+    fewer, counts are estimates with intervals (:class:`~likewise.audits.sampling.Interval`).
+    ``pivots``, ``decisive`` and ``objections`` count pairs by member, among those looked at;
+    ``agreement`` is Krippendorff's alpha over these, None where it is undefined.
+    """
+
+    panel: str
+    members: tuple[str, ...]
+    alpha: float
+    people: People
+    scores: tuple[float, ...]
+    pairs: int
+    looked_at: int
+    reported: Interval
+    touched: Interval
+    curve: tuple[AtAlpha, ...]
+    rules: tuple[UnderRule, ...]
+    worst: tuple[Finding, ...]
+    pivots: Mapping[str, int]
+    decisive: Mapping[str, int]
+    objections: Mapping[str, int]
+    agreement: float | None
+    sample: Mapping[str, int] | None = None
+    groups: GroupRates | None = None
+    price: Price | None = None
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    def facts(self) -> list[tuple[str, str]]:
+        """The findings as names and values, for tables."""
+        share = self.reported.value / self.pairs if self.pairs else 0.0
+        whole = len(self.people)
+        facts = [
+            ("panel", self.panel),
+            ("alpha", f"{self.alpha:g}"),
+            ("people", f"{whole:,}"),
+            ("pairs", f"{self.pairs:,}" + self._how()),
+            ("reported pairs", f"{self.reported} ({share:.2%})"),
+            ("people touched", f"{self.touched} ({self.touched.value / whole:.1%})"),
+        ]
+        if self.agreement is not None:
+            facts.append(("agreement (Krippendorff's alpha)", f"{self.agreement:.2f}"))
+        for name in self.members:
+            counts = [f"objects to {self.objections[name]:,}"]
+            counts += [f"pivot of {self.pivots[name]:,}"] if self.pivots else []
+            counts += [f"decisive for {self.decisive[name]:,}"]
+            facts.append((name, ", ".join(counts)))
+        facts += [
+            (f"under {other.rule}", f"{other.pairs} pairs, {other.people} people")
+            for other in self.rules
+        ]
+        if self.price is not None:
+            facts += self.price.facts()
+        return facts
+
+    def _how(self) -> str:
+        if self.looked_at >= self.pairs:
+            return ", all looked at"
+        return f", of which {self.looked_at:,} were looked at"
+
+    def __str__(self) -> str:
+        """A table for a terminal: findings, then the worst pairs in words."""
+        facts = self.facts()
+        width = max(len(name) for name, _ in facts)
+        lines = [f"{name:<{width}}  {value}" for name, value in facts]
+        if self.groups is not None:
+            lines += ["", str(self.groups)]
+        if self.worst:
+            lines += ["", "Worst pairs:", *(f"- {pair.words}" for pair in self.worst[:5])]
+        return "\n".join([*lines, *(f"Note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return f"<Audit of {len(self.people):,} people: {self.reported} pairs reported>"
+
+    def _repr_html_(self) -> str:
+        return described("Audit", self.facts())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the features of people who are in no finding, as JSON has it."""
+        plain = (
+            "panel", "members", "alpha", "pairs", "looked_at", "pivots", "decisive", "objections",
+            "agreement", "sample", "notes",
+        )  # fmt: skip
+        data: dict[str, Any] = {"people": len(self.people)}
+        data |= {name: getattr(self, name) for name in plain}
+        data |= {name: asdict(getattr(self, name)) for name in ("reported", "touched")}
+        for name in ("curve", "rules", "worst"):
+            data[name] = [asdict(item) for item in getattr(self, name)]
+        for name in ("groups", "price"):
+            part = getattr(self, name)
+            data[name] = None if part is None else part.to_dict()
+        return data
+
+    def to_json(self) -> str:
+        """The audit as one JSON object."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """The worst pairs as a frame, of the kind that the people came as unless one is named."""
+        from likewise.frames import make_frame
+
+        names = ("over", "under", "gap", "distance", "excess", "pivot")
+        columns: dict[str, Sequence[Any]] = {
+            name: [getattr(pair, name) for pair in self.worst] for name in names
+        }
+        columns["objecting"] = [", ".join(pair.objecting) for pair in self.worst]
+        origin = self.people.origin
+        return make_frame(columns, backend or (origin.backend if origin else None))
+
+    def plot(self, ax: Any = None, kind: str = "alpha") -> Any:
+        """Draw a figure on matplotlib axes: ``alpha``, ``rules``, ``members`` or ``price``."""
+        from likewise.audits.figures import draw
+
+        return draw(self, ax, kind)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """The audit as one page that needs nothing else; written to a file where one is named."""
+        from likewise.audits.report import audit_page, write_page
+
+        page = audit_page(self)
+        if path is not None:
+            write_page(page, path)
+        return page
+
+
+def as_share(units: int) -> float:
+    """An integer of 2^-20 as a number, for people.
+
+    >>> as_share(ONE // 2)
+    0.5
+    """
+    return units / ONE

@@ -1,0 +1,193 @@
+"""``likewise audit``: what a panel would say about the scores of a model that exists."""
+
+from __future__ import annotations
+
+import csv
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from likewise.cli.main import main, note
+from likewise.cli.options import OutputFile
+from likewise.cli.output import is_pipe, progress_bar, write_text
+
+if TYPE_CHECKING:
+    from likewise.auditing import Panel
+    from likewise.audits import Survey
+    from likewise.schema import FeatureSchema, People
+
+__all__ = ["audit"]
+
+
+@main.command(short_help="Audit a model's scores: pairs, people, price.")
+@click.argument("scores", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--panel", "panel_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The panel as TOML or JSON: auditors with their distances, and a rule.",
+)  # fmt: skip
+@click.option(
+    "--survey", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="People's judgements as CSV (person, other, member, objects), in place of a panel.",
+)  # fmt: skip
+@click.option("--rule", default="majority", show_default=True, help="The rule of a survey.")
+@click.option("--alpha", default=0.2, show_default=True, help="Size of a violation, in [0, 1].")
+@click.option("--score", default="score", show_default=True, help="The column of scores.")
+@click.option("--ids", default=None, help="The column of ids.  [default: p1, p2, …]")
+@click.option("--label", default=None, help="The column of labels; with it the price is shown.")
+@click.option("--group", "groups", multiple=True, help="A column to compare rates by.")
+@click.option(
+    "--schema", "schema_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The features as JSON.  [default: proposed from the file]",
+)  # fmt: skip
+@click.option("--seed", default=1, show_default=True, help="Of samples and of the simulation.")
+@click.option("--out", type=OutputFile(), help="Write a page to read, one self-contained file.")
+@click.option(
+    "--json", "json_file", type=OutputFile(allow_dash=True), help="Write JSON; - for stdout."
+)
+def audit(
+    scores: Path, panel_file: Path | None, survey: Path | None, rule: str, alpha: float, score: str,
+    ids: str | None, label: str | None, groups: tuple[str, ...], schema_file: Path | None,
+    seed: int, out: Path | None, json_file: Path | None,
+) -> None:  # fmt: skip
+    """Say what a panel would report about SCORES, a CSV file with a line for every person.
+
+    A column has the scores, chances of a favourable decision or decisions; the others are features.
+    """
+    from likewise.audits import audit as run
+    from likewise.errors import LikewiseError
+
+    if (panel_file is None) == (survey is None):
+        raise click.UsageError("Give either --panel FILE or --survey FILE.")
+    table = _read_csv(scores)
+    special = [name for name in (score, ids, label) if name is not None]
+    if lacking := [name for name in (*special, *groups) if name not in table]:
+        raise LikewiseError(
+            f"{scores} has no column {lacking[0]!r}; it has {', '.join(table)}. Name it with "
+            f"--score, --ids, --label or --group."
+        )
+    schema = _schema(table, schema_file, special, groups)
+    people = _people(schema, table, ids)
+    judge = _panel(panel_file) if panel_file is not None else _survey(survey, rule)
+    numbers = {name: _numbers(table[name], name) for name in special if name != ids}
+    with progress_bar(100) as bar:
+        result = run(
+            people, numbers[score], judge, alpha=alpha, seed=seed,
+            labels=None if label is None else numbers[label],
+            groups={name: table[name] for name in groups},
+            progress=lambda done, total: bar("pairs", 100 * done // max(1, total)),
+        )  # fmt: skip
+    if not is_pipe(json_file):
+        click.echo(str(result))
+    if json_file is not None:
+        write_text(json_file, result.to_json() + "\n")
+    if out is not None:
+        result.to_html(out)
+        note(f"the page is {out}")
+
+
+def _read_csv(path: Path) -> dict[str, list[str]]:
+    """Columns of text, by name."""
+    from likewise.errors import LikewiseError
+
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise LikewiseError(f"No table was read from {path}: {error}.") from error
+    rows = [row for row in rows if row]
+    if len(rows) < 2:
+        raise LikewiseError(f"{path} must have a line of names and a line for every person.")
+    head = rows[0]
+    if len(set(head)) != len(head):
+        raise LikewiseError(f"{path} names a column twice: {', '.join(head)}. Rename one of them.")
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(head):
+            raise LikewiseError(
+                f"Line {number} of {path} has {len(row)} values; there are {len(head)} columns."
+            )
+    return {name: [row[i] for row in rows[1:]] for i, name in enumerate(head)}
+
+
+def _numbers(column: list[str], name: str) -> list[float]:
+    from likewise.errors import LikewiseError
+
+    found = []
+    for number, value in enumerate(column, start=2):
+        try:
+            found.append(float(value))
+        except ValueError:
+            raise LikewiseError(
+                f"Line {number}: the column {name!r} must be a number; got {value!r}."
+            ) from None
+    return found
+
+
+def _typed(column: list[str]) -> list[Any]:
+    """Values as numbers where all of them are written so; nothing is missing."""
+    values = [None if value == "" else value for value in column]
+    for kind in (int, float):
+        try:
+            return [None if value is None else kind(value) for value in values]
+        except ValueError:
+            continue
+    return values
+
+
+def _schema(
+    table: dict[str, list[str]], file: Path | None, special: list[str], groups: tuple[str, ...]
+) -> FeatureSchema:
+    """The schema of a file, or one proposed for the table, groups left out."""
+    import json
+
+    from likewise.errors import LikewiseError
+    from likewise.frames import make_frame
+    from likewise.schema import FeatureSchema
+
+    if file is not None:
+        try:
+            return FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
+        except ValueError as error:
+            raise LikewiseError(f"No schema was read from {file}: {error}") from error
+    rest = {n: _typed(values) for n, values in table.items() if n not in (*special, *groups)}
+    return FeatureSchema.from_frame(make_frame(rest))
+
+
+def _people(schema: FeatureSchema, table: dict[str, list[str]], ids: str | None) -> People:
+    columns = {f.name: _as_kind(table, f.name, f.kind) for f in schema.features}
+    count = len(next(iter(table.values())))
+    rows = [{name: values[i] for name, values in columns.items()} for i in range(count)]
+    return schema.people(rows, ids=None if ids is None else table[ids])
+
+
+def _as_kind(table: dict[str, list[str]], name: str, kind: str) -> list[Any]:
+    """Text as the schema wants it: levels stay text, numbers and flags are read."""
+    from likewise.errors import LikewiseError
+
+    if name not in table:
+        raise LikewiseError(f"The file has no column {name!r}, which the schema names.")
+    if kind == "category":
+        return [None if value == "" else value for value in table[name]]
+    flags = {"true": 1, "yes": 1, "false": 0, "no": 0} if kind == "flag" else {}
+    return _typed([str(flags.get(value.lower(), value)) for value in table[name]])
+
+
+def _panel(path: Path) -> Panel:
+    import json
+
+    from likewise.auditing import Panel
+    from likewise.errors import LikewiseError
+
+    text = path.read_text(encoding="utf-8")
+    try:
+        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except ValueError as error:
+        raise LikewiseError(f"No panel was read from {path}: {error}") from error
+    return Panel.from_spec(data)
+
+
+def _survey(path: Path | None, rule: str) -> Survey:
+    from likewise.audits import Survey
+
+    return Survey.read_csv(str(path), rule)

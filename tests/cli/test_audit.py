@@ -1,0 +1,100 @@
+"""``likewise audit``: from a CSV file and a panel to findings, JSON and a page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from likewise.cli import main
+
+# A note to people, which the command says and the tests would make an error.
+pytestmark = pytest.mark.filterwarnings("ignore::likewise.frames.proposal.SchemaAdvice")
+
+PANEL = """
+rule = "any"
+[[auditors]]
+name = "banker"
+distance = { metric = "weighted-l1", weights = { income = 0.5, purpose = 0.25 } }
+[[auditors]]
+name = "regulator"
+distance = { metric = "ratings", ratings = "income", low = 0, high = 100 }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(1)
+    rows = ["customer,income,purpose,sex,score,repaid"]
+    for i in range(60):
+        income = rng.integers(10, 95)
+        rows.append(
+            f"00{i},{income},{rng.choice(['car', 'home'])},{rng.choice(['f', 'm'])},"
+            f"{min(1, max(0, income / 100 + rng.normal(0, 0.2))):.3f},{rng.integers(0, 2)}"
+        )
+    (tmp_path / "scores.csv").write_text("\n".join(rows) + "\n")
+    (tmp_path / "panel.toml").write_text(PANEL)
+    survey = "person,other,member,objects\n000,001,ann,yes\n000,001,bo,no\n002,003,ann,no\n"
+    (tmp_path / "survey.csv").write_text(survey)
+    return tmp_path
+
+
+def run(folder: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(main, ["audit", str(folder / "scores.csv"), *arguments])
+
+
+def test_a_file_becomes_findings_a_page_and_json(folder: Path) -> None:
+    common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--label", "repaid")
+    page, data = folder / "page.html", folder / "audit.json"
+    done = run(folder, *common, "--group", "sex", "--out", str(page), "--json", str(data))
+    assert done.exit_code == 0, done.output
+    assert "reported pairs" in done.output
+    assert "sex: f" in done.output
+    found = json.loads(data.read_text())
+    assert found["people"] == 60
+    assert found["price"]["people"] == 60
+    assert found["worst"][0]["over"].startswith("00")
+    assert "<svg" in page.read_text()
+    piped = run(folder, *common, "--json", "-")
+    assert json.loads(piped.stdout)["pairs"] == 60 * 59 // 2
+
+
+def test_a_survey_takes_the_place_of_a_panel(folder: Path) -> None:
+    done = run(folder, "--survey", str(folder / "survey.csv"), "--rule", "any", "--ids", "customer")
+    assert done.exit_code == 0, done.output
+    assert "ann, bo: any" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "either --panel FILE or --survey FILE"),
+        (("--panel", "{panel}", "--survey", "{survey}"), "either --panel FILE or --survey FILE"),
+        (("--panel", "{panel}", "--score", "chance"), "no column 'chance'"),
+        (("--panel", "{panel}", "--score", "purpose"), "must be a number"),
+        (("--panel", "{survey}"), "No panel was read"),
+        (("--panel", "{panel}", "--alpha", "2"), "alpha must be in [0, 1]"),
+        (("--panel", "{panel}", "--schema", "{survey}"), "No schema was read"),
+        (("--survey", "{survey}"), "'000', who is not among the people"),
+    ],
+)
+def test_what_cannot_be_read_is_said(folder: Path, arguments: tuple[str, ...], says: str) -> None:
+    files = {name: str(next(folder.glob(f"{name}.*"))) for name in ("panel", "survey")}
+    done = run(folder, *(word.format(**files) for word in arguments))
+    assert done.exit_code != 0
+    assert says in done.output
+    assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [("", "a line of names"), ("a,a\n1,2\n", "twice"), ("a,b\n1\n", "Line 2")],
+)
+def test_a_table_that_is_none_is_refused(folder: Path, text: str, says: str) -> None:
+    (folder / "scores.csv").write_text(text)
+    done = run(folder, "--panel", str(folder / "panel.toml"))
+    assert done.exit_code == 1
+    assert says in done.output
