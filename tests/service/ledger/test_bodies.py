@@ -76,6 +76,8 @@ STORED: dict[str, dict[str, Any]] = {
     "override-explained": {"round": "r1", "person": "a", "reason": "d"},
     "reasons-erased": {"of_round": "r1"},
     "packet-given": {"of_round": "r1", "person": "a", "digest": "d"},
+    "learner-given": {"learner": {"k": 3}},
+    "guidelines-set": {"text": "Look at the debts first."},
 }  # fmt: skip
 
 
