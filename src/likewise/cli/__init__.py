@@ -8,6 +8,7 @@ from likewise.cli import (  # noqa: F401 - they add their commands
     ledger,
     listing,
     operate,
+    panels,
     propose,
     serve,
     simulate,
