@@ -60,7 +60,8 @@ def assert_played_alike(name: str) -> None:
     for one, other in zip(played, [row for row in rows if row.run == run.digest], strict=True):
         for field, value in vars(one).items():
             stored = getattr(other, field)
-            close = isinstance(value, float) and value == pytest.approx(stored, rel=1e-6, abs=2e-6)
+            off = 2e-3 if field == "regret" else 2e-6  # as they are rounded
+            close = isinstance(value, float) and value == pytest.approx(stored, abs=off)
             assert value == stored or close, field
 
 

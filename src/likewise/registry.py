@@ -230,6 +230,9 @@ WORLDS: Registry[type[World]] = _registry(
         "compas-judged": "likewise.worlds.compas:CompasJudged",
         "compas-fitted": "likewise.worlds.compas:CompasFitted",
         "phd-admissions": "likewise.worlds.phd:PhdAdmissions",
+        "taiwan-credit": "likewise.worlds.credit:TaiwanCredit",
+        "german-credit": "likewise.worlds.credit:GermanCredit",
+        "law-school": "likewise.worlds.credit:LawSchool",
     },
 )
 METRICS: Registry[type[Metric]] = _registry(

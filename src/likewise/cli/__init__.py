@@ -11,6 +11,7 @@ from likewise.cli import (  # noqa: F401 - they add their commands
     listing,
     operate,
     packets,
+    panels,
     propose,
     serve,
     simulate,

@@ -6,6 +6,7 @@ from likewise.worlds.admissions import Admissions
 from likewise.worlds.adversarial import Adversarial
 from likewise.worlds.base import Course, Encounter, Recorded, Steady, View, World
 from likewise.worlds.compas import CompasFitted, CompasJudged
+from likewise.worlds.credit import GermanCredit, LawSchool, TaiwanCredit
 from likewise.worlds.drift import Drift
 from likewise.worlds.linear import Linear
 from likewise.worlds.loans import Loans
@@ -25,6 +26,8 @@ __all__ = [
     "Course",
     "Drift",
     "Encounter",
+    "GermanCredit",
+    "LawSchool",
     "Linear",
     "Loans",
     "PhdAdmissions",
@@ -33,6 +36,7 @@ __all__ = [
     "Setting",
     "Steady",
     "Strategic",
+    "TaiwanCredit",
     "Turnover",
     "View",
     "World",
