@@ -23,7 +23,7 @@ from likewise.events import Arrived, Audited, Closed, Labelled, Person, Sealed
 from likewise.fixed_point import ONE
 from likewise.learning import SelfTuned, State, apply, decide, dump_state
 from likewise.learning.fold import label
-from likewise.learning.tuning import Tuning
+from likewise.learning.states.tuning import Tuning
 
 SCALES = 3
 PLACES = st.lists(st.integers(0, SCALES - 1), min_size=1, max_size=2, unique=True)
