@@ -107,7 +107,7 @@ def staircase_draws(quick: bool) -> Item:
         for _ in range(some):
             _one_staircase((costs / ONE + rng.laplace(size=stairs.separators)).reshape(side, side))
 
-    ours, theirs = race(lambda: _draws(stairs, costs, points, draws), plain, 5)
+    ours, theirs = race(lambda: _draws(stairs, costs, points, draws), plain, 15)
     sample = NOISE.sample(0, 200, np.arange(stairs.separators)) + costs
     codes = np.array([_one_staircase(row.reshape(side, side).astype(float)) for row in sample])
     expected = points % side >= codes[:, points // side]
