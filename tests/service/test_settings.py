@@ -29,6 +29,7 @@ def test_names_and_defaults_stay() -> None:
         "connection_limit": 1_000, "header_seconds": 10.0, "body_seconds": 60.0,
         "trusted_proxies": "",
         "tick_seconds": 1.0, "session_seconds": 43_200.0, "public_url": "", "demo": False,
+        "webhook": "", "smtp": "", "mail_from": "likewise@localhost", "notice_seconds": 14_400.0,
     }  # fmt: skip
     assert REASON_LIMIT == 2_000
 

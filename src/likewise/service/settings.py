@@ -79,6 +79,12 @@ class Settings(BaseSettings):
     public_url: str = Field(
         "", description="the address that people use, where a proxy is before the server"
     )
+    webhook: str = Field("", description="an address that is told what awaits a member")
+    smtp: str = Field("", description="HOST:PORT of a mail server, to tell members by e-mail")
+    mail_from: str = Field("likewise@localhost", description="the sender of e-mails")
+    notice_seconds: PositiveFloat = Field(
+        4 * 3600.0, description="how long a member is not told again"
+    )
     demo: bool = Field(False, description="a docket with a simulated stream")
 
     def __init__(self, **given: Any) -> None:
