@@ -194,8 +194,10 @@ class Samples:
         closed = self.past()[0]
         nothing = replace(self.metrics(0), members=[], oldest_open_seconds=None)
         return {
-            "sign-in": render("sign_in.html", nobody, problem=""),
-            "sign-in-refused": render("sign_in.html", nobody, problem=refused),
+            "sign-in": render("sign_in.html", nobody, problem="", sign_on=False),
+            "sign-in-refused": render("sign_in.html", nobody, problem=refused, sign_on=True),
+            "signed-on": render("signed_on.html", nobody, where="#main", name="ada"),
+            "signed-out": render("signed_out.html", nobody, where="#main"),
             "awaiting": render("console/awaiting.html", page, reviews=self.waiting()),
             "awaiting-none": render("console/awaiting.html", page, reviews=[]),
             "review": self.shown(self.review()),

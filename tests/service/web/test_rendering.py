@@ -19,6 +19,8 @@ Tag = tuple[str, dict[str, str | None]]
 PAGES = (
     "sign-in",
     "sign-in-refused",
+    "signed-on",
+    "signed-out",
     "awaiting",
     "awaiting-none",
     "review",

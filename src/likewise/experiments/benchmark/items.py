@@ -35,7 +35,7 @@ class Asked:
         }[self.kind]
 
     def met(self, seconds: float, ratio: float | None) -> bool:
-        """Whether a measurement keeps to it."""
+        """Test whether a measurement keeps to it."""
         if self.kind == "seconds":
             return seconds <= self.value
         if self.kind == "a second":
@@ -74,7 +74,7 @@ class Item:
 
     @property
     def met(self) -> bool | None:
-        """Whether what was asked is kept; None where nothing was."""
+        """Test whether what was asked is kept; None where nothing was."""
         if self.asked is None:
             return None
         return self.holds and self.asked.met(self.seconds, self.ratio)

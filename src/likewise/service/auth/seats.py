@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import secrets
+
 import sqlalchemy as sa
 
 from likewise.service.auth.sign_ins import cookie_hash
@@ -51,4 +53,6 @@ def choose_seat(store: Store, cookie: str, token_id: str) -> None:
         raise ServiceError("no-seat", 404, "You have no such seat here. Add it by its token.")
     mine = sessions.c.hash == cookie_hash(cookie)
     with store.changing() as connection:
-        connection.execute(sessions.update().where(mine).values(token=token_id))
+        # Another seat is another sign-in: a ledger knows each by one name.
+        fresh = {"token": token_id, "id": secrets.token_hex(8)}
+        connection.execute(sessions.update().where(mine).values(fresh))

@@ -13,6 +13,7 @@ from collections import Counter
 from typing import Any
 
 from likewise.errors import LikewiseError
+from likewise.service.dockets.governance import Governance
 from likewise.service.dockets.learner import ALGORITHM, State, dumped, parsed
 from likewise.service.dockets.reviews.seating import Seating
 from likewise.service.dockets.views.projection import Projection
@@ -53,6 +54,7 @@ def content_of(projection: Projection, seating: Seating, state: State) -> dict[s
         "curves": projection.curves.to_json(),
         "tallies": projection.tallies.to_json(),
         "seating": seating.to_json(),
+        "governance": projection.governance.to_json(),
         "state": dumped(state),
     }
 
@@ -106,5 +108,6 @@ def _restored(
         begun = Round(name, number, opened, projection.settings.sensitivity)
         projection.opened[name] = folded(begun, records[name])
     seating.restore(data["seating"])
+    projection.governance = Governance.from_json(data["governance"])
     projection.head, projection.at = head, data["at"]
     return parsed(data["state"])

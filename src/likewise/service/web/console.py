@@ -155,7 +155,7 @@ def _checked_key(key: str | None) -> str | None:
 async def guidelines(
     request: Auditor, practised: Annotated[int, Query(ge=0, le=1)] = 0
 ) -> Response:
-    """What to look for, with examples, and a round to practise with."""
+    """The guidelines with examples, and a round to practise with."""
 
     def values(worker: Worker) -> dict[str, Any]:
         text = worker.docket.projection.guidelines

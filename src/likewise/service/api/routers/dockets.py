@@ -33,6 +33,7 @@ from likewise.service.dockets.commands.members import change_rule, join, leave, 
 from likewise.service.dockets.commands.rounds import open_docket
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.actors import acting
 
 __all__ = ["router"]
 
@@ -47,7 +48,7 @@ async def list_dockets(caller: Somebody, app: App) -> DocketList:
 
 
 @router.post("", status_code=201)
-async def create_docket(body: DocketBody, _: Operating, app: App) -> DocketResponse:
+async def create_docket(body: DocketBody, caller: Operating, app: App) -> DocketResponse:
     """Begin a docket. Its settings stay as they are, but for members and rule."""
     settings = body.model_dump()
     name = settings.pop("name")
@@ -58,7 +59,8 @@ async def create_docket(body: DocketBody, _: Operating, app: App) -> DocketRespo
         return spec
 
     spec = await asyncio.to_thread(made)
-    await asyncio.to_thread(open_docket, app.store, name, spec)
+    with acting(caller.actor):
+        await asyncio.to_thread(open_docket, app.store, name, spec)
     return await app.workers.run(name, lambda w: docket_response(w.docket, all_features=True))
 
 

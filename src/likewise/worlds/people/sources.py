@@ -42,7 +42,7 @@ class Source:
             return path
         for distribution in self.distributions:
             for path in _files_of(distribution):
-                if path.as_posix().endswith(self.ending):
+                if path.as_posix().lower().endswith(self.ending.lower()):
                     return path
         raise MissingDataError(self._how())
 
