@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
@@ -14,6 +15,7 @@ from likewise.experiments.sweep.runs import play_run
 from likewise.experiments.sweep.spec import read_sweep, shipped_sweeps
 from likewise.experiments.sweep.store import read_rows
 from likewise.experiments.sweep.tables import RESULTS, sweep_markdown
+from likewise.worlds.people.sources import MissingDataError
 
 ROOT = Path(__file__).parents[1]
 STORED = sorted(path.stem for path in (ROOT / RESULTS).glob("*.csv"))
@@ -47,22 +49,46 @@ def test_every_mark_of_a_page_belongs_to_a_sweep_whose_rows_are_stored() -> None
             assert (path.relative_to(ROOT).as_posix(), mark) in known
 
 
-@pytest.mark.parametrize("name", STORED)
-def test_a_stored_run_is_what_this_version_plays(name: str) -> None:
-    """The shortest of a sweep's runs, played again where it is no longer than a few seconds."""
+def assert_played_alike(name: str) -> None:
+    """Play the first run of a sweep again; sums of floats may differ in their last bits."""
     sweep, rows = read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv")
     run = next(sweep.runs())
-    if max(run.horizons) > 1000:
-        pytest.skip(f"its games have {max(run.horizons)} rounds: played again by the long tests")
-    assert play_run(run) == [row for row in rows if row.run == run.digest]
+    try:
+        played = play_run(run)
+    except MissingDataError as error:
+        pytest.skip(str(error))
+    for one, other in zip(played, [row for row in rows if row.run == run.digest], strict=True):
+        for field, value in vars(one).items():
+            stored = getattr(other, field)
+            off = 2e-3 if field == "regret" else 2e-6  # as they are rounded
+            close = isinstance(value, float) and value == pytest.approx(stored, abs=off)
+            assert value == stored or close, field
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_stored_run_is_what_this_version_plays(name: str) -> None:
+    """The first of a sweep's runs, where it takes no more than a few seconds."""
+    longest = max(read_sweep(name).horizons)
+    if longest > 1000:
+        pytest.skip(f"its games have {longest} rounds: played again by the long tests")
+    assert_played_alike(name)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", STORED)
 def test_the_first_run_of_every_sweep_is_what_this_version_plays(name: str) -> None:
+    assert_played_alike(name)
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_picture_says_every_point_in_words(name: str) -> None:
     sweep, rows = read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv")
-    run = next(sweep.runs())
-    assert play_run(run) == [row for row in rows if row.run == run.digest]
+    if sweep.figure is None:
+        pytest.skip("it has no picture")
+    picture = html.unescape((ROOT / sweep.figure).read_text())
+    for point in points(sweep, rows):
+        at = point.at()
+        assert f"{point.title}, error {at.error:.1%}, {at.violations:.0f} violations" in picture
 
 
 def test_rows_say_what_they_are_of() -> None:

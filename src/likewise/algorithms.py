@@ -95,6 +95,16 @@ class Algorithm(ABC):
     eps: float
     seed: int
 
+    @property
+    def feedback(self) -> str:
+        """The labels that it is defined for: ``full``, or ``one-sided``."""
+        return "full"
+
+    @property
+    def selection(self) -> Selection | None:
+        """The pairs that it must be told of, where that is not for the game to say."""
+        return None
+
     @abstractmethod
     def start(self) -> Driver:
         """A driver before the first round."""

@@ -203,6 +203,11 @@ BASELINES: Registry[Baseline] = _registry(
         "accuracy-only": "likewise.baselines.accuracy_only:accuracy_only",
         "untaught": "likewise.baselines.untaught:untaught",
         "constant": "likewise.baselines.constant:constant",
+        "fixed-trade-off": "likewise.baselines.fixed_trade_off:fixed_trade_off",
+        "bechavod-jung-wu": "likewise.baselines.bechavod_jung_wu:bechavod_jung_wu",
+        "bechavod-roth": "likewise.baselines.bechavod_roth:bechavod_roth",
+        "exp2": "likewise.baselines.bechavod_roth:exp2",
+        "gillen": "likewise.baselines.gillen:gillen",
     },
 )
 WORLDS: Registry[type[World]] = _registry(
@@ -219,11 +224,15 @@ WORLDS: Registry[type[World]] = _registry(
                 "adaptive",
                 "adversarial",
                 "turnover",
+                "linear",
             )
         },
-        "compas-judged": "likewise.worlds.compas:CompasJudged",
-        "compas-fitted": "likewise.worlds.compas:CompasFitted",
-        "phd-admissions": "likewise.worlds.phd:PhdAdmissions",
+        "compas-judged": "likewise.worlds.people.compas:CompasJudged",
+        "compas-fitted": "likewise.worlds.people.compas:CompasFitted",
+        "phd-admissions": "likewise.worlds.people.phd:PhdAdmissions",
+        "taiwan-credit": "likewise.worlds.credit:TaiwanCredit",
+        "german-credit": "likewise.worlds.credit:GermanCredit",
+        "law-school": "likewise.worlds.credit:LawSchool",
     },
 )
 METRICS: Registry[type[Metric]] = _registry(

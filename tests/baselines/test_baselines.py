@@ -6,6 +6,7 @@ import inspect
 
 import pytest
 
+from likewise.algorithms import Algorithm
 from likewise.baselines import BASELINES, constant
 from likewise.baselines.base import MakesLearner
 from likewise.errors import HypothesisError
@@ -31,11 +32,11 @@ def test_all_have_one_signature(name: str) -> None:
     assert list(inspect.signature(BASELINES[name]).parameters) == list(wanted)[1:]
 
 
-@EACH
+@pytest.mark.parametrize("name", [name for name in BASELINES if name != "gillen"])
 @pytest.mark.parametrize("world", [Loans(2), Admissions(2)], ids=lambda world: world.name)
 def test_every_baseline_plays_in_any_world(name: str, world: Loans) -> None:
     learner = BASELINES[name](world.hypotheses(), world.k, 0.3, 0.2, 5, rounds=4)
-    assert isinstance(learner, Learner)
+    assert isinstance(learner, Learner | Algorithm)
     assert (learner.k, learner.alpha, learner.seed) == (world.k, 0.3, 5)
     assert play(world, learner, 4).rounds == 4
 

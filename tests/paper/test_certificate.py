@@ -32,7 +32,7 @@ from likewise.learning import (
 )
 from likewise.learning.certificate import Certificate
 from likewise.learning.dual import Additive, Geometric
-from likewise.learning.state import changed
+from likewise.learning.states.state import changed
 
 WHO: dict[str, tuple[Setting, dict[str, Any]]] = {
     "weights": (EXACT["pool"], {}),
@@ -287,6 +287,12 @@ def test_the_largest_lam_counts_as_reports_do_one_over_the_share() -> None:
         return high.from_largest_lam - low.from_largest_lam
 
     assert steep(0.5) == pytest.approx(2 * steep(1.0), rel=1e-9)
+
+
+def test_the_other_form_is_for_late_feedback_only_where_lam_never_decreases() -> None:
+    assert certificate(three_rounds(), delay=1).from_largest_lam is None
+    assert certificate(three_rounds(), delay=0).from_largest_lam is not None
+    assert certificate(three_rounds(dual="additive"), delay=1).from_largest_lam is not None
 
 
 def test_a_saved_run_has_the_same_certificate() -> None:

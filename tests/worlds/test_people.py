@@ -12,9 +12,9 @@ from likewise.errors import LikewiseError
 from likewise.fixed_point import ONE
 from likewise.testing import check_world
 from likewise.worlds import CompasFitted, CompasJudged, PhdAdmissions
-from likewise.worlds.compas import LAST, read_compas
-from likewise.worlds.sources import FOLDER, MissingDataError
-from likewise.worlds.surveys import panel_of, read_survey
+from likewise.worlds.people.compas import LAST, read_compas
+from likewise.worlds.people.sources import FOLDER, MissingDataError
+from likewise.worlds.people.surveys import panel_of, read_survey
 
 HEADER = (
     "id,name,dob,c_case_number,compas_screening_date,decile_score,age,priors_count,juv_fel_count,"
@@ -90,7 +90,7 @@ def test_a_file_that_is_not_here_is_asked_for(
 
 
 def test_a_fit_finds_the_line_that_ratings_lie_on() -> None:
-    from likewise.worlds.ridge import fitted
+    from likewise.worlds.people.ridge import fitted
 
     rng = np.random.default_rng(3)
     x = rng.normal(size=(200, 2))
@@ -144,7 +144,61 @@ def test_a_respondent_who_was_asked_and_judged_nobody_is_named(tmp_path: Path) -
         survey(tmp_path, SURVEY, respondents=["ann"])
 
 
-@pytest.mark.parametrize("name", ["compas-judged", "compas-fitted", "phd-admissions"])
+TAIWAN = "LIMIT_BAL,AGE,PAY_0,PAY_2,PAY_3,PAY_4,PAY_5,PAY_6,BILL_AMT1,default.payment.next.month"
+GERMAN = """@relation credit
+@attribute checking_status {'<0'}
+@attribute duration real
+@attribute credit_amount real
+@attribute savings_status {'<100'}
+@attribute employment {'<1'}
+@attribute age real
+@attribute class {good, bad}
+@data
+"""
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> dict[str, str]:
+    """Small files of the three kinds, with people made up."""
+    rng = np.random.default_rng(5)
+    taiwan, german, law = [TAIWAN], [], ["LSAT,UGPA,PF_0,PF_1"]
+    for n in range(20):
+        taiwan.append(f"{1000 * (20 + n)},{20 + n},0,{n % 3},0,0,-1,0,{900 * n},{n % 2}")
+        german.append(f"'<0',{6 + n},{1000 + 99 * n},'no known savings','<1',{20 + n},good")
+        law.append(f"{20 + n},{2 + n / 20},{n % 2},{1 - n % 2}")
+    rng.shuffle(german)
+    files = {"taiwan-credit": "t.csv", "german-credit": "g.arff", "law-school": "l.csv"}
+    for name, text in (
+        ("t.csv", "\n".join(taiwan)), ("g.arff", GERMAN + "\n".join(german)),
+        ("l.csv", "\n".join(law)),
+    ):  # fmt: skip
+        (tmp_path / name).write_text(text + "\n")
+    return {world: str(tmp_path / name) for world, name in files.items()}
+
+
+@pytest.mark.filterwarnings("ignore::likewise.errors.MergedHypotheses")
+@pytest.mark.parametrize("name", ["taiwan-credit", "german-credit", "law-school"])
+def test_tables_of_people_make_worlds(name: str, tables: dict[str, str]) -> None:
+    from likewise.game import play
+    from likewise.learning import Learner
+    from likewise.worlds import WORLDS
+
+    world = WORLDS[name].make(1, k=4, file=tables[name])
+    assert play(world, Learner(world.hypotheses(), 4, 0.3, 0.3, 1), 5).rounds == 5
+    other = next(path for path in tables.values() if path != tables[name])
+    with pytest.raises(LikewiseError, match="person 1 cannot be read"):
+        WORLDS[name].make(1, k=4, file=other)
+    with pytest.raises(LikewiseError, match="fewer than the 50 of a round"):
+        WORLDS[name].make(1, k=50, file=tables[name])
+    with pytest.raises(MissingDataError, match="There is no file nowhere"):
+        WORLDS[name].make(1, file="nowhere")
+
+
+REAL = ["compas-judged", "compas-fitted", "phd-admissions", "taiwan-credit", "german-credit",
+        "law-school"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REAL)
 def test_the_real_files_make_worlds(name: str) -> None:
     from likewise.worlds import WORLDS
 

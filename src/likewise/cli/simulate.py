@@ -145,9 +145,15 @@ def _simulation(ctx: click.Context, asked: dict[str, Any]) -> Simulation:
         hypotheses=asked["hypotheses"],
         settings=_learner_settings(ctx, asked),
         rules={name: asked[name] for name in OF_ALL},
-        selection=asked["selection"],
+        selection=_given(ctx, asked, "selection"),
         delay=asked["delay"],
     )  # fmt: skip
+
+
+def _given(ctx: click.Context, asked: dict[str, Any], name: str) -> Any:
+    """An option that was given; None where it is the default."""
+    default = ctx.get_parameter_source(name) is ParameterSource.DEFAULT
+    return None if default else asked[name]
 
 
 def _learner_settings(ctx: click.Context, asked: dict[str, Any]) -> dict[str, Any]:

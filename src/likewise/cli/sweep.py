@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["played", "running_options", "sweep", "workers_of"]
 
-TABLES = ("points", "summary", "frontier", "rates")
+TABLES = ("points", "summary", "frontier", "rates", "calls")
 
 _RUNNING = (
     click.option(

@@ -15,9 +15,9 @@ import numpy as np
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise.evaluation.comparator_rows import BROKEN_BY, ROWS_AT_ONCE, ComparatorError, Demands
-from likewise.evaluation.solver import linprog
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
+from likewise.linear_programs import linprog
 from likewise.validation import flag
 
 __all__ = ["ColumnPolicy", "Search", "best_fair_by_columns", "exact_search"]

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from likewise.evaluation.solver import sparse as sp
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses import Bits
+from likewise.linear_programs import sparse as sp
 
 __all__ = ["Cells", "Form", "Grids", "Members", "Rows"]
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from likewise.errors import LikewiseError
 from likewise.evaluation.comparator_forms import Form, Rows
-from likewise.evaluation.solver import linprog
-from likewise.evaluation.solver import sparse as sp
 from likewise.fixed_point import FloatArray, IntArray
+from likewise.linear_programs import linprog
+from likewise.linear_programs import sparse as sp
 
 __all__ = ["BROKEN_BY", "ROWS_AT_ONCE", "ComparatorError", "Demands", "Solution", "solve"]
 

@@ -20,10 +20,10 @@ from likewise.errors import ParameterError
 from likewise.evaluation.comparator import Faced, checked_rounds, form_of, policy_scores
 from likewise.evaluation.comparator_forms import Form, Rows
 from likewise.evaluation.comparator_rows import BROKEN_BY, ComparatorError
-from likewise.evaluation.solver import linprog
-from likewise.evaluation.solver import sparse as sp
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass
+from likewise.linear_programs import linprog
+from likewise.linear_programs import sparse as sp
 from likewise.validation import real, reals
 
 __all__ = ["PRICES", "PricedPolicy", "priced_policies"]

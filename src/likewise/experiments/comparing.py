@@ -19,8 +19,15 @@ ETAS = (0.25, 1 / 32, 1 / 128)
 KAPPA_SHARES = (0.5, 0.3, 1 / 6)
 # Learners that are another name of one that is there, or that play the same with less.
 _SAME = ("auto",)
-# What is tuned like ours, by the names of their knobs: the best of a grid is shown.
-_NOISE = {"noise_divisor": (1.0, 1e4, 1e5, 1e6)}
+# What is tuned like ours: every learner with a knob stands for a grid of it.
+_GRIDS: Mapping[str, tuple[str, tuple[float, ...]]] = {
+    "paper": ("noise_divisor", (1.0, 1e4, 1e5, 1e6)),
+    "bechavod-jung-wu": ("noise_divisor", (1.0, 3.0, 10.0, 30.0)),
+    "bechavod-roth": ("noise_divisor", (1.0, 100.0, 1000.0, 10_000.0)),
+    "exp2": ("noise_divisor", (1.0, 3.0, 10.0)),
+    "fixed-trade-off": ("lam", (0.25, 1.0, 4.0, 16.0)),
+    "gillen": ("width_divisor", (1.0, 10.0, 100.0)),
+}
 
 
 def comparison(
@@ -81,8 +88,9 @@ def _configurations(name: str, *, grid: bool) -> Iterator[Configuration]:
         for share in KAPPA_SHARES if name == "exact" else KAPPA_SHARES[1:2]:
             for eta in ETAS:
                 yield Configuration.of(name, eta=eta, kappa_share=share)
-    elif "noise_divisor" in takes:
-        for divisor in _NOISE["noise_divisor"]:
-            yield Configuration.of(name, noise_divisor=divisor)
+    elif name in _GRIDS:
+        knob, values = _GRIDS[name]
+        for value in values:
+            yield Configuration(name, ((knob, value),))
     else:
         yield Configuration(name)

@@ -41,7 +41,9 @@ def spoken(name: str, value: Any) -> str:
         power = math.log10(value) if value > 0 else math.nan
         return f"noise ÷ 10^{power:.0f}" if power == round(power) != 0 else f"noise ÷ {value:g}"
     if name == "kappa_share":
-        return f"kappa = {fraction(value)}·eps"
+        near = Fraction(value).limit_denominator(12)
+        third = near.numerator == 1 and abs(float(near) - value) < 1e-12
+        return f"kappa = eps/{near.denominator}" if third else f"kappa = {value:g}·eps"
     if isinstance(value, bool):
         return name.replace("_", " ") if value else f"not {name.replace('_', ' ')}"
     if isinstance(value, float):

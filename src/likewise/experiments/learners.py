@@ -200,6 +200,11 @@ def make_learner(name: str, task: Task, settings: Given | None = None) -> Learne
     if isinstance(learner, Learner):
         rules = ("feedback", "estimate", "audit_share", "open_limit")
         return replace(learner, **{rule: getattr(task, rule) for rule in rules})
+    if learner.feedback != task.feedback:
+        raise ParameterError(
+            "feedback", f"must be {learner.feedback} for the learner {name}", task.feedback,
+            "It is defined for that alone.",
+        )  # fmt: skip
     if task.audit_share != 1:
         raise ParameterError(
             "audit_share", f"must be 1 for the learner {name}", task.audit_share,

@@ -13,8 +13,9 @@ from likewise.hypotheses import Listed
 from likewise.learning.costs import report_cost
 from likewise.learning.decisions import points_of
 from likewise.learning.learner import Learner
-from likewise.learning.state import Account, OpenRound, State, changed
-from likewise.learning.tuning import Tuning
+from likewise.learning.states.state import Account, OpenRound, State, changed
+from likewise.learning.states.tuning import Tuning
+from likewise.oracles.oracle import engine_for
 
 __all__ = [
     "charge_labels",
@@ -78,7 +79,7 @@ def with_round(
 
     ``tuning`` replaces the state's own.
     """
-    learner, before = state.learner, state.open.get(round_.id)
+    learner, before = state.learner, state.open.found(round_.id)
     more, waits = outstanding(round_, learner), int(waits_for_audit(round_, learner))
     if before is not None:
         more -= outstanding(before, learner)
@@ -125,7 +126,8 @@ def _charge(
     learner = state.learner
     points = points_of(learner, round_.people, people)
     sizes: IntArray = np.array(amounts, dtype=np.int64)
-    costs = learner.hypotheses.charge(state.costs, points, sizes)
+    engine = engine_for(learner.engine, learner.hypotheses)
+    costs = engine.charge(learner.hypotheses, state.costs, points, sizes)
     costs.flags.writeable = False
     places = learner.primal.places(learner.hypotheses, points)
     square = None if report else learner.label_square

@@ -15,8 +15,8 @@ from likewise.learning.costs import Direct
 from likewise.learning.event_checks import open_round
 from likewise.learning.learner import Learner
 from likewise.learning.primal import Frozen
-from likewise.learning.state import State
-from likewise.learning.tuning import Tuning
+from likewise.learning.states.state import State
+from likewise.learning.states.tuning import Tuning
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 
@@ -26,6 +26,7 @@ __all__ = [
     "drawn_for_audit",
     "frozen_policy",
     "located",
+    "located_as",
     "lottery",
     "points_of",
     "upcoming",
@@ -39,15 +40,21 @@ def located(learner: Learner, people: tuple[Person, ...]) -> Points:
     over: to decide, to charge labels and to charge a report.
     """
     known = learner.__dict__.get("_located")
-    if known is None or known[0] is not people:
-        schema = learner.hypotheses.schema
-        x = np.array([p.features for p in people], dtype=np.float64)
-        x = x.reshape(len(people), len(schema))
-        points = learner.hypotheses.locate(People(tuple(p.id for p in people), x, schema))
-        # A note on the learner, not a part of it: neither compared nor saved.
-        known = learner.__dict__["_located"] = (people, points)
-    found: Points = known[1]
-    return found
+    if known is not None and known[0] is people:
+        found: Points = known[1]
+        return found
+    schema = learner.hypotheses.schema
+    x = np.array([p.features for p in people], dtype=np.float64)
+    x = x.reshape(len(people), len(schema))
+    return located_as(learner, people, People(tuple(p.id for p in people), x, schema))
+
+
+def located_as(learner: Learner, people: tuple[Person, ...], same: People) -> Points:
+    """The same for people who are at hand as an array."""
+    points = learner.hypotheses.locate(same)
+    # A note on the learner, not a part of it: neither compared nor saved.
+    learner.__dict__["_located"] = (people, points)
+    return points
 
 
 def points_of(learner: Learner, people: tuple[Person, ...], some: Sequence[str]) -> Points:

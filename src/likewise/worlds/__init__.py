@@ -5,11 +5,13 @@ from likewise.worlds.adaptive import Adaptive
 from likewise.worlds.admissions import Admissions
 from likewise.worlds.adversarial import Adversarial
 from likewise.worlds.base import Course, Encounter, Recorded, Steady, View, World
-from likewise.worlds.compas import CompasFitted, CompasJudged
+from likewise.worlds.credit import GermanCredit, LawSchool, TaiwanCredit
 from likewise.worlds.drift import Drift
+from likewise.worlds.linear import Linear
 from likewise.worlds.loans import Loans
-from likewise.worlds.phd import PhdAdmissions
-from likewise.worlds.resampled import Resampled
+from likewise.worlds.people.compas import CompasFitted, CompasJudged
+from likewise.worlds.people.phd import PhdAdmissions
+from likewise.worlds.people.resampled import Resampled
 from likewise.worlds.settings import Setting, setting, settings_of
 from likewise.worlds.strategic import Strategic
 from likewise.worlds.turnover import Turnover
@@ -24,6 +26,9 @@ __all__ = [
     "Course",
     "Drift",
     "Encounter",
+    "GermanCredit",
+    "LawSchool",
+    "Linear",
     "Loans",
     "PhdAdmissions",
     "Recorded",
@@ -31,6 +36,7 @@ __all__ = [
     "Setting",
     "Steady",
     "Strategic",
+    "TaiwanCredit",
     "Turnover",
     "View",
     "World",

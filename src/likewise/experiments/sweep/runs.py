@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from likewise.algorithms import Algorithm
+from likewise.auditing import Selection
 from likewise.errors import LikewiseError, ParameterError
 from likewise.evaluation import (
     Comparators,
@@ -169,9 +170,12 @@ def _learner(run: Run, place: _Place, rounds: int) -> Learner | Algorithm:
 def _play(run: Run, place: _Place, learner: Learner | Algorithm, rounds: int) -> Transcript:
     scenario = run.scenario
     delay = checked_delay(scenario.delay, max(run.horizons))
+    selection: Selection | None = SELECTIONS[scenario.report].make(run.seed)
+    if isinstance(learner, Algorithm) and learner.selection is not None:
+        selection = None
     return play(
         place.world, learner, rounds, delay=delay, record=run.comparators and not place.steady,
-        selection=SELECTIONS[scenario.report].make(run.seed),
+        selection=selection,
         evaluation_draws=run.evaluation_draws,
     )  # fmt: skip
 

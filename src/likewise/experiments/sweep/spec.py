@@ -46,7 +46,7 @@ _SCENARIO = (
     "report", "label",
 )  # fmt: skip
 _SWEEP = (
-    "about", "level", "evaluation_draws", "prices", "comparators", "learners", "document",
+    "about", "level", "evaluation_draws", "prices", "comparators", "learners", "document", "figure",
 )  # fmt: skip
 _REMEDY = "See docs/sweeps.md."
 
@@ -109,6 +109,7 @@ class Sweep:
     comparators: bool = True
     only: Mapping[Configuration, tuple[str, ...]] = field(default_factory=dict)
     documents: tuple[Document, ...] = ()
+    figure: str | None = None
 
     def __post_init__(self) -> None:
         if not self.scenarios or not self.learners or not self.seeds or not self.horizons:
@@ -226,6 +227,7 @@ def sweep_from_data(data: Mapping[str, Any]) -> Sweep:
         flag("comparators", given.get("comparators", True), "Say which."),
         only,
         tuple(_document(one) for one in items("document", given.get("document", []), _REMEDY)),
+        None if "figure" not in given else text("figure", given["figure"], _REMEDY),
     )  # fmt: skip
 
 

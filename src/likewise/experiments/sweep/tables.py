@@ -10,6 +10,7 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.evaluation.frontiers import Outcome
 from likewise.evaluation.near_constant import NEAR_CONSTANT
 from likewise.experiments.configurations import Scenario
+from likewise.experiments.sweep.calls import calls_markdown
 from likewise.experiments.sweep.points import (
     Point,
     beaten,
@@ -167,6 +168,7 @@ TABLES: Mapping[str, Table] = {
     "summary": summary_markdown,
     "frontier": frontier_markdown,
     "rates": rates_markdown,
+    "calls": calls_markdown,
 }
 
 
@@ -183,6 +185,10 @@ def write_documents(sweep: Sweep, name: str, rows: Sequence[Row]) -> None:
         text = sweep_markdown(sweep, rows, document.table)
         write_between_marks(Path(document.file), document.mark, text)
     write_rows(RESULTS / f"{name}.csv", rows)
+    if sweep.figure is not None:
+        from likewise.experiments.sweep.figures import write_figure
+
+        write_figure(Path(sweep.figure), points(sweep, rows))
 
 
 def write_between_marks(path: Path, mark: str, text: str) -> None:

@@ -1,0 +1,144 @@
+"""Bechavod and Roth (2023): one-sided labels, a share of the panel, reports as copies.
+
+Quoted: the encoding with actions (h(x), 1 − h(x)) and losses (1 − y, ½), C = T^(4/45) copies,
+M = T^(1/3) redraws, R = T^(38/45) draws (of the proof; its theorem says T), the panel asked at
+alpha, the estimated policy deployed and a decision drawn from it, and the rate T^(41/45). Inferred:
+the noise (see :mod:`likewise.baselines.perturbed`). Its twin Exp2 keeps exponential weights on the
+same estimated losses: C = T^(1/5) and the rate T^(4/5) are quoted, its temperature is inferred from
+log|H|/w + w·K·T/2 over w.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise.algorithms import Algorithm
+from likewise.baselines.base import Rates, baseline
+from likewise.baselines.encoding import Copies, EncodedDriver, Round, power_of
+from likewise.baselines.perturbed import PerturbedAlgorithm, horizon_of
+from likewise.errors import HypothesisError, ParameterError
+from likewise.fixed_point import ONE, IntArray
+from likewise.hypotheses import ExactWeights, HypothesisClass, Points
+from likewise.hypotheses.weights import score
+from likewise.randomness import Purpose, Stream
+from likewise.schema import People
+from likewise.validation import real
+
+__all__ = ["Exp2", "bechavod_roth", "exp2"]
+
+RATES = Rates("T^41/45", "T^41/45", "T^41/45", "Bechavod, Roth 2023")
+EXP2 = Rates("T^4/5", "T^4/5", "T^4/5", "Bechavod, Roth 2023")
+
+
+@baseline(
+    "bechavod-roth", "2023, one-sided: reports as copies, which are resampled too", one_sided=RATES
+)
+def bechavod_roth(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None, noise_divisor: float = 1.0, engine: str = "compiled",
+) -> PerturbedAlgorithm:  # fmt: skip
+    """Context-Semi-Bandit-FTPL on the encoded stream."""
+    horizon = horizon_of(rounds, "bechavod-roth")
+    return PerturbedAlgorithm(
+        "bechavod-roth", hypotheses, k, alpha, eps, seed, horizon,
+        copies=power_of(horizon, 4, 45), elicited=power_of(horizon, 38, 45),
+        redraws=power_of(horizon, 1, 3), noise_divisor=noise_divisor, engine=engine,
+    )  # fmt: skip
+
+
+@baseline(
+    "exp2", "2023, one-sided: exponential weights on the same copies; no oracle", one_sided=EXP2
+)
+def exp2(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None, noise_divisor: float = 1.0,
+) -> Exp2:  # fmt: skip
+    """Exponential weights on importance-weighted losses."""
+    horizon = horizon_of(rounds, "exp2")
+    copies = power_of(horizon, 1, 5)
+    return Exp2(hypotheses, k, alpha, eps, seed, horizon, copies, noise_divisor)
+
+
+@dataclass(frozen=True)
+class Exp2(Algorithm):
+    """Exponential weights with a flat prior, at a temperature that the horizon fixes."""
+
+    hypotheses: HypothesisClass
+    k: int
+    alpha: float
+    eps: float
+    seed: int
+    rounds: int
+    copies: int
+    noise_divisor: float
+
+    @property
+    def feedback(self) -> str:
+        """One-sided labels."""
+        return "one-sided"
+
+    def __post_init__(self) -> None:
+        divisor = real("noise_divisor", self.noise_divisor, "1 is the predecessor's own.")
+        if not 0 < divisor < 1e12:
+            raise ParameterError("noise_divisor", "must be in (0, 10^12)", divisor, "Try 1.")
+        if not isinstance(self.hypotheses, ExactWeights):
+            raise HypothesisError(
+                f"{type(self.hypotheses).__name__} has no exact weights, which exp2 needs. "
+                f"bechavod-roth needs an oracle alone."
+            )
+
+    @property
+    def temperature(self) -> float:
+        """1/w for the w that minimises log|H|/w + w·K·T/2, over the divisor."""
+        dimension = 2 * (self.k + 2 * self.copies)
+        log_size = max(self.hypotheses.log_size, 1.0)
+        return math.sqrt(dimension * self.rounds / (2.0 * log_size)) / self.noise_divisor
+
+    def start(self) -> _Exp2Driver:
+        """A driver before the first round."""
+        return _Exp2Driver(self)
+
+    def calls_a_round(self, rounds: int) -> float:  # noqa: ARG002
+        """None."""
+        return 0.0
+
+    def settings(self) -> dict[str, Any]:
+        """The constants, by name."""
+        return {
+            "algorithm": "exp2", "hypotheses": self.hypotheses.spec(), "k": self.k,
+            "alpha": self.alpha, "eps": self.eps, "seed": self.seed, "copies": self.copies,
+            "temperature": self.temperature,
+        }  # fmt: skip
+
+
+class _Exp2Driver(EncodedDriver):
+    def __init__(self, made: Exp2) -> None:
+        exact = made.hypotheses
+        if not isinstance(exact, ExactWeights):
+            raise HypothesisError("exp2 needs exact weights.")
+        self._flat = exact.with_prior("flat")
+        super().__init__(made.hypotheses, made.alpha, Copies(made.copies, one_sided=True))
+        self.made = made
+
+    def play(self, points: Points) -> Round:
+        """The weights themselves, one draw of them, and one over the chance of what was chosen."""
+        policy = self._flat.weigh(self.costs, self.made.temperature * ONE)
+        weights = policy.approval(points)
+        scores = np.array([score(w, total) for w, total in weights], dtype=np.int64)
+        stream = Stream(self.made.seed, Purpose.DECIDE, self.number)
+        approved = policy.draw(points, stream, 0).astype(bool)
+        inverse = [
+            (total * ONE) // (weight if yes else total - weight)
+            for (weight, total), yes in zip(weights, approved.tolist(), strict=True)
+        ]
+        return Round(scores, approved, inverse)
+
+    def chances(self, people: People) -> IntArray:
+        """Exactly."""
+        points = self.hypotheses.locate(people)
+        weights = self._flat.weigh(self.costs, self.made.temperature * ONE).approval(points)
+        return np.array([score(w, total) for w, total in weights], dtype=np.int64)

@@ -1,0 +1,228 @@
+"""Gillen, Jung, Kearns and Roth (2018): linear rewards, an auditor who names all pairs.
+
+Each round p = argmax Σ p_i·r̂_i over 0 ≤ p ≤ 1, |p_i − p_j| ≤ d̂_ij: any number may be chosen, as in
+their remark. r̂ is optimistic: ridge regression on the rewards of the chosen, plus the confidence
+widths of Abbasi-Yadkori et al. (2011). d̂: for every pair of places an estimate of the squared
+distance, linear in the entries of AᵀA, which learns 'too large' where the pair was named, and 'not
+too large' where it was not though its constraint was tight; otherwise it is left as it was.
+
+Quoted: all of the above; eps = 1/(k³T). A surrogate: the estimator of distances
+(:mod:`likewise.baselines.ellipsoid`), with the d(d+1)/2 different entries of the symmetric AᵀA. It
+is defined in its own world alone, where it may be asked for with ``likewise simulate --world linear
+--learner gillen --feedback one-sided``; there the panel is asked at 0, and names every pair.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise.algorithms import Algorithm, Driver, Feedback
+from likewise.auditing import AllPairs
+from likewise.baselines.base import Rates, baseline
+from likewise.baselines.ellipsoid import Ellipsoid
+from likewise.baselines.perturbed import horizon_of
+from likewise.errors import LikewiseError, ParameterError
+from likewise.events import Audited, Labelled
+from likewise.fixed_point import ONE, FloatArray, IntArray
+from likewise.hypotheses import HypothesisClass
+from likewise.learning import Deployment
+from likewise.randomness import Purpose, Stream
+from likewise.schema import FeatureSchema, People
+from likewise.validation import real
+
+__all__ = ["Gillen", "fair_choice", "gillen", "squared_features"]
+
+RATES = Rates("T^1/2", "log T", "log T", "Gillen, Jung, Kearns, Roth 2018")
+# Its world's features, in [0, 2]; 1 is taken off, and norms are at most 1.
+WORLD = ("first", "second")
+TIGHT = 1e-7
+DELTA = 0.05
+
+
+@baseline(
+    "gillen", "2018: linear rewards, one auditor who names all pairs; the world linear alone",
+    one_sided=RATES,
+)  # fmt: skip
+def gillen(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None, width_divisor: float = 1.0,
+) -> Gillen:  # fmt: skip
+    """The algorithm with the widths of its own, or narrower by ``width_divisor``."""
+    horizon = horizon_of(rounds, "gillen")
+    made = Gillen(hypotheses, k, alpha, eps, seed, horizon, width_divisor)
+    made.check_schema(hypotheses.schema)
+    return made
+
+
+@dataclass(frozen=True)
+class Gillen(Algorithm):
+    """The algorithm by its settings."""
+
+    hypotheses: HypothesisClass
+    k: int
+    alpha: float
+    eps: float
+    seed: int
+    rounds: int
+    width_divisor: float
+
+    def __post_init__(self) -> None:
+        divisor = real("width_divisor", self.width_divisor, "1 is its own.")
+        if not 0 < divisor < 1e6:
+            raise ParameterError("width_divisor", "must be in (0, 10^6)", divisor, "Try 1.")
+
+    @property
+    def feedback(self) -> str:
+        """Rewards of the chosen alone."""
+        return "one-sided"
+
+    @property
+    def sensitivity(self) -> int:
+        """0: the auditor names every pair whose gap exceeds the distance."""
+        return 0
+
+    @property
+    def selection(self) -> AllPairs:
+        """Every pair."""
+        return AllPairs()
+
+    def check_schema(self, schema: FeatureSchema) -> None:
+        """Refuse every world but its own."""
+        if schema.names != WORLD:
+            raise LikewiseError(
+                f"gillen is defined in the world linear alone, whose features are "
+                f"{', '.join(WORLD)}; here they are {', '.join(schema.names)}."
+            )
+
+    def start(self) -> _Driver:
+        """A driver before the first round."""
+        return _Driver(self)
+
+    def calls_a_round(self, rounds: int) -> float:  # noqa: ARG002
+        """None: one linear program of k variables."""
+        return 0.0
+
+    def settings(self) -> dict[str, Any]:
+        """The settings, by name."""
+        return {
+            "algorithm": "gillen", "k": self.k, "alpha": self.alpha, "eps": self.eps,
+            "seed": self.seed, "rounds": self.rounds, "width_divisor": self.width_divisor,
+        }  # fmt: skip
+
+
+def squared_features(apart: FloatArray) -> FloatArray:
+    """The features in which ‖A·apart‖² is linear: products of two entries, once for each two.
+
+    >>> squared_features(np.array([1.0, 2.0])).tolist()
+    [1.0, 4.0, 4.0]
+    """
+    n = len(apart)
+    return np.array([
+        apart[i] * apart[j] * (1.0 if i == j else 2.0) for i in range(n) for j in range(i, n)
+    ])  # fmt: skip
+
+
+def fair_choice(rewards: FloatArray, distances: FloatArray) -> FloatArray:
+    """LP(r̂, d̂): the p in [0, 1]^k with the largest Σ p_i·r̂_i and |p_i − p_j| ≤ d̂_ij.
+
+    >>> fair_choice(np.array([1.0, -0.5]), np.array([[0.0, 0.25], [0.25, 0.0]])).tolist()
+    [1.0, 0.75]
+    """
+    from likewise.linear_programs import linprog
+
+    k = len(rewards)
+    pairs = list(itertools.permutations(range(k), 2))
+    if not pairs:
+        return np.array([float(rewards[0] > 0)])
+    rows = np.zeros((len(pairs), k))
+    for row, (i, j) in enumerate(pairs):
+        rows[row, i], rows[row, j] = 1.0, -1.0
+    bounds = np.array([distances[i, j] for i, j in pairs])
+    found = linprog(-rewards, A_ub=rows, b_ub=bounds, bounds=(0.0, 1.0), method="highs")
+    if not found.success:
+        raise LikewiseError(f"The linear program of gillen was not solved: {found.message}")
+    return np.clip(np.asarray(found.x, dtype=np.float64), 0.0, 1.0)
+
+
+class _Driver(Driver):
+    one_sided = True
+
+    def __init__(self, made: Gillen) -> None:
+        self.made, self.sensitivity = made, 0
+        self.selection = made.selection
+        n, places = len(WORLD), itertools.combinations(range(made.k), 2)
+        # ‖A·apart‖ is at most 1 for apart of norm 2 or less, cut off there: ‖AᵀA‖_F ≤ sqrt(d).
+        self.distances = {pair: Ellipsoid.ball(n * (n + 1) // 2, math.sqrt(n)) for pair in places}
+        self.gram, self.moments = np.eye(n), np.zeros(n)
+        self.number = 0
+        self._x: FloatArray = np.zeros((0, n))
+        self._ids: tuple[str, ...] = ()
+        self._chosen = self._scores = np.zeros(0, dtype=np.int64)
+        self._guesses: FloatArray = np.zeros((0, 0))
+
+    @property
+    def calls(self) -> int:
+        """No oracle."""
+        return 0
+
+    def _solved(self, people: People) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Normed people, their p, and the distances that it was made with."""
+        x = (people.x - 1.0) / math.sqrt(len(WORLD))
+        inverse = np.linalg.inv(self.gram)
+        theta = inverse @ self.moments
+        n, t = len(WORLD), self.made.rounds
+        wide = math.sqrt(n * math.log((1.0 + t) / DELTA)) + 1.0
+        widths = np.sqrt(np.einsum("ij,jk,ik->i", x, inverse, x)) * wide / self.made.width_divisor
+        k = len(x)
+        guesses = np.zeros((k, k))
+        for i, j in itertools.combinations(range(k), 2):
+            squared = self.distances[i, j].guess(squared_features(x[i] - x[j]))
+            guesses[i, j] = guesses[j, i] = min(1.0, math.sqrt(max(0.0, squared)))
+        return x, fair_choice(x @ theta + widths, guesses), guesses
+
+    def chances(self, people: People) -> IntArray:
+        """The p that would be played."""
+        return np.rint(self._solved(people)[1] * ONE).astype(np.int64)
+
+    def deploy(self, people: People, panel: str) -> Deployment:  # noqa: ARG002
+        """Solve the program, and choose everybody with their own p."""
+        self.number += 1
+        self._x, p, self._guesses = self._solved(people)
+        self._ids = people.ids
+        self._scores = np.rint(p * ONE).astype(np.int64)
+        coins = Stream(self.made.seed, Purpose.DECIDE, self.number).uniforms(0, 1, len(p))[0]
+        return Deployment(f"r{self.number}", people.ids, self._scores, coins < p)
+
+    def policy(self, people: People, draws: int) -> IntArray:  # noqa: ARG002
+        """p itself."""
+        return self._scores
+
+    def hear(self, event: Feedback) -> None:
+        """A reward of the chosen, or the pairs that the auditor names."""
+        if isinstance(event, Labelled):
+            x = self._x[self._ids.index(event.person)]
+            self.gram = self.gram + x[:, None] * x
+            self.moments = self.moments + x * (2.0 * event.label - 1.0)
+        elif isinstance(event, Audited):
+            place = {name: n for n, name in enumerate(self._ids)}
+            named = {frozenset((place[over], place[under])) for over, under in event.pairs}
+            for pair in itertools.combinations(range(len(self._ids)), 2):
+                self._learn(pair, named=frozenset(pair) in named)
+
+    def _learn(self, pair: tuple[int, int], *, named: bool) -> None:
+        i, j = pair
+        gap = abs(int(self._scores[i]) - int(self._scores[j])) / ONE
+        guess = float(self._guesses[i, j])
+        tight = gap >= guess - max(TIGHT, 2.0 / ONE) and guess < 1.0
+        if not named and not tight:
+            return
+        features = squared_features(self._x[i] - self._x[j])
+        k, t = self.made.k, self.made.rounds
+        # Narrower than eps = 1/(k³T), a cut would tell nothing.
+        if self.distances[pair].width(features) > 1.0 / (k * k * k * t):
+            self.distances[pair] = self.distances[pair].cut(features, smaller=named)

@@ -1,0 +1,144 @@
+"""Context-FTPL on encoded rounds: the oracle-efficient form of the predecessors.
+
+Constants: noise is that which minimises the regret bound of Syrgkanis, Krishnamurthy and Schapire
+(2016) that their proofs cite, 4·w·K·s·T + (10/w)·sqrt(s·m)·log|H| with full information and
+8·w·K²·s·M·m·T + (10/w)·sqrt(s·m)·log|H| with resampling, over w; K is the dimension of an encoded
+round and m how many of its coordinates are 1. That they take this w is inferred, not quoted. A
+``noise_divisor`` above 1 is less noise than that: their own tuned like ours.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise.algorithms import VIEW_DRAWS, Algorithm
+from likewise.baselines.encoding import Copies, EncodedDriver, Round
+from likewise.errors import ParameterError
+from likewise.fixed_point import ONE, IntArray
+from likewise.hypotheses import HypothesisClass, Points
+from likewise.hypotheses.weights import score
+from likewise.learning.primal.draws import Perturbed
+from likewise.oracles import ENGINES
+from likewise.randomness import Purpose, Stream
+from likewise.schema import People
+from likewise.validation import choice, integer, real
+
+__all__ = ["PerturbedAlgorithm", "horizon_of"]
+
+
+def horizon_of(rounds: int | None, name: str) -> int:
+    """The horizon, which the constants of a predecessor need."""
+    if rounds is None:
+        raise ParameterError("rounds", f"must be given for {name}", rounds, "Its constants need T.")
+    return integer("rounds", rounds, 1, 1 << 32, "It is T.")
+
+
+@dataclass(frozen=True)
+class PerturbedAlgorithm(Algorithm):
+    """A predecessor by its constants: copies C, draws R, redraws M (0 with full information)."""
+
+    name: str
+    hypotheses: HypothesisClass
+    k: int
+    alpha: float
+    eps: float
+    seed: int
+    rounds: int
+    copies: int
+    elicited: int
+    redraws: int
+    noise_divisor: float
+    engine: str = "compiled"
+
+    def __post_init__(self) -> None:
+        divisor = real("noise_divisor", self.noise_divisor, "1 is the predecessor's own.")
+        if not 0 < divisor < 1e12:
+            raise ParameterError("noise_divisor", "must be in (0, 10^12)", divisor, "Try 1.")
+        choice("engine", self.engine, ENGINES, "They all agree.")
+
+    @property
+    def feedback(self) -> str:
+        """One-sided labels for those that resample."""
+        return "one-sided" if self.redraws else "full"
+
+    @property
+    def dimension(self) -> int:
+        """K, the coordinates of an encoded round: twice as many where both actions have losses."""
+        return (2 if self.redraws else 1) * (self.k + 2 * self.copies)
+
+    @property
+    def scale(self) -> float:
+        """1/w for the w that minimises the cited bound, over the divisor."""
+        k, s, chosen = self.dimension, self.hypotheses.separators, self.k + 2 * self.copies
+        gain = 10.0 * math.sqrt(s * chosen) * max(self.hypotheses.log_size, 1.0)
+        if self.redraws:
+            loss = 8.0 * k * k * s * self.redraws * chosen * self.rounds
+        else:
+            loss = 4.0 * k * s * self.rounds
+        return math.sqrt(loss / gain) / self.noise_divisor
+
+    def start(self) -> PerturbedDriver:
+        """A driver before the first round."""
+        return PerturbedDriver(self)
+
+    def calls_a_round(self, rounds: int) -> float:  # noqa: ARG002
+        """R + M, whatever the round; the draw that decides is one of the R."""
+        return float(self.elicited + self.redraws)
+
+    def settings(self) -> dict[str, Any]:
+        """The constants, by name."""
+        return {
+            "algorithm": self.name, "hypotheses": self.hypotheses.spec(), "k": self.k,
+            "alpha": self.alpha, "eps": self.eps, "seed": self.seed, "copies": self.copies,
+            "draws": self.elicited, "redraws": self.redraws, "scale": self.scale,
+        }  # fmt: skip
+
+
+class PerturbedDriver(EncodedDriver):
+    """Draws of Context-FTPL with the repeated embedding: K Laplace variables a point."""
+
+    def __init__(self, made: PerturbedAlgorithm) -> None:
+        copies = Copies(made.copies, one_sided=bool(made.redraws))
+        super().__init__(made.hypotheses, made.alpha, copies)
+        self.made = made
+
+    @property
+    def draws(self) -> int:
+        """R."""
+        return self.made.elicited
+
+    def _law(self) -> Perturbed:
+        scales = np.array([self.made.scale])
+        made = self.made
+        return Perturbed(made.hypotheses, self.costs, scales, made.dimension, made.engine)
+
+    def play(self, points: Points) -> Round:
+        """The share of R draws that approve, one of these draws, and redraws until it repeats."""
+        made, law = self.made, self._law()
+        stream = Stream(made.seed, Purpose.ELICIT, self.number)
+        drawn = law.approvals(points, stream, first_draw=0, draws=made.elicited)
+        counts = drawn.sum(axis=0, dtype=np.int64).tolist()
+        scores = np.array([score(n, made.elicited) for n in counts], dtype=np.int64)
+        chosen = Stream(made.seed, Purpose.DECIDE, self.number).below(made.elicited)
+        approved = drawn[chosen].astype(bool)
+        self._calls += made.elicited + made.redraws
+        weights = [ONE] * len(scores)
+        if made.redraws:
+            stream = Stream(made.seed, Purpose.MIX, self.number)
+            again = law.approvals(points, stream, first_draw=0, draws=made.redraws).astype(bool)
+            repeated = again == approved
+            repeated[-1] = True
+            weights = [int(n) * ONE for n in (repeated.argmax(axis=0) + 1).tolist()]
+        return Round(scores, approved, weights)
+
+    def chances(self, people: People) -> IntArray:
+        """From draws that nobody else uses."""
+        stream = Stream(self.made.seed, Purpose.VIEW, self.number + 1)
+        points = self.hypotheses.locate(people)
+        drawn = self._law().approvals(points, stream, first_draw=0, draws=VIEW_DRAWS)
+        counts = drawn.sum(axis=0, dtype=np.int64).tolist()
+        return np.array([score(n, VIEW_DRAWS) for n in counts], dtype=np.int64)

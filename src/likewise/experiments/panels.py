@@ -1,0 +1,123 @@
+"""Panel studies: the same stream before the same people, whose objections rules count differently.
+
+For every rule the default learner plays the same rounds. Told are its counts; how far the members
+agree, by Krippendorff's alpha over the pairs that anybody had to look at; and who is decisive: how
+often each member was the pivot of a pair that was reported.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise.auditing import krippendorff_alpha
+from likewise.errors import LikewiseError, ParameterError
+from likewise.evaluation.counts import summarise
+from likewise.evaluation.frontiers import Outcome
+from likewise.experiments.environments import Environment
+from likewise.game import Moment, play
+from likewise.learning import Learner
+from likewise.validation import integer
+
+__all__ = ["UnderRule", "panel_markdown", "panel_study"]
+
+
+@dataclass(frozen=True)
+class UnderRule:
+    """The same rounds under one rule.
+
+    ``agreement`` is Krippendorff's alpha of objecting or not, None where all said the same;
+    ``objections`` the share of pairs looked at that each member objected to; ``decisive`` how many
+    reported pairs each member was the pivot of.
+    """
+
+    rule: str
+    outcome: Outcome
+    looked_at: int
+    agreement: float | None
+    objections: Mapping[str, float]
+    decisive: Mapping[str, int]
+
+
+def panel_study(
+    world: str,
+    rules: Sequence[str],
+    rounds: int,
+    seed: int,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    alpha: float = 0.3,
+) -> list[UnderRule]:
+    """Every rule on the same stream, with the learner that is the default there."""
+    rounds = integer("rounds", rounds, 1, 1 << 32, "Play at least one round.")
+    if not rules or len(set(rules)) != len(rules):
+        raise ParameterError("rules", "must be some, all different", list(rules), "Such as any.")
+    return [_under(world, rule, rounds, seed, dict(settings or {}), alpha) for rule in rules]
+
+
+def _under(
+    name: str, rule: str, rounds: int, seed: int, settings: dict[str, Any], alpha: float
+) -> UnderRule:
+    world = Environment(name, {**settings, "rule": rule}).make(seed)
+    learner = Learner(world.hypotheses(), world.k, alpha, alpha, seed)
+    votes: list[list[bool]] = []
+    decisive: Counter[str] = Counter()
+    members: tuple[str, ...] = ()
+
+    def note(moment: Moment) -> None:
+        nonlocal members
+        panel = moment.encounter.panel
+        if members and panel.members != members:
+            raise LikewiseError(f"The panel of {name} changes, so that nobody can be compared.")
+        members = panel.members
+        votes.extend(_votes(moment, learner.sensitivity))
+        place = {person: n for n, person in enumerate(moment.encounter.people.ids)}
+        for over, under in moment.report:
+            decisive[members[int(moment.pivot_auditors[place[over], place[under]])]] += 1
+
+    counted = summarise(play(world, learner, rounds, progress=note))
+    table = np.array(votes, dtype=bool).reshape(len(votes), len(members))
+    shares = table.mean(axis=0) if votes else np.zeros(len(members))
+    return UnderRule(
+        rule,
+        Outcome(counted.error_rate, counted.violations, counted.reports),
+        len(votes),
+        krippendorff_alpha(table.tolist()) if votes else None,
+        dict(zip(members, shares.tolist(), strict=True)),
+        {member: decisive[member] for member in members},
+    )
+
+
+def _votes(moment: Moment, sensitivity: int) -> list[list[bool]]:
+    """Objections of all members to every pair whose gap is large enough to be looked at."""
+    scores = moment.deployment.scores
+    gaps = np.abs(scores[:, None] - scores)
+    left, right = np.triu_indices(len(scores), 1)
+    look = gaps[left, right] > sensitivity
+    distances = np.array(moment.encounter.panel.distances(moment.encounter.people))
+    seen = distances[:, left[look], right[look]]
+    objected: list[list[bool]] = (gaps[left[look], right[look]] > seen + sensitivity).T.tolist()
+    return objected
+
+
+def panel_markdown(found: Sequence[UnderRule]) -> str:
+    """A line for each rule: counts, agreement, and who is decisive most often."""
+    lines = [
+        "| rule | error / violations / reports | pairs looked at | agreement (Krippendorff) | "
+        "objections, least to most | decisive most often |",
+        "|---|---|---|---|---|---|",
+    ]
+    for one in found:
+        at, shares = one.outcome, sorted(one.objections.values())
+        alpha = "–" if one.agreement is None else f"{one.agreement:.2f}"
+        most = sorted(one.decisive.items(), key=lambda item: -item[1])[:3]
+        named = ", ".join(f"{member} ({count})" for member, count in most if count) or "nobody"
+        lines.append(
+            f"| {one.rule} | {at.error:.3f} / {at.violations:.0f} / {at.reports:.0f} | "
+            f"{one.looked_at:,} | {alpha} | {shares[0]:.0%} to {shares[-1]:.0%} | {named} |"
+        )
+    return "\n".join(lines)

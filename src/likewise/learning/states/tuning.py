@@ -1,0 +1,93 @@
+"""The memory of a self-tuned schedule: how large the costs were so far, and what is outstanding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from likewise.fixed_point import ONE, FloatArray, IntArray, from_units, read_only
+from likewise.learning.states.open_rounds import changed
+
+__all__ = ["Tuning"]
+
+# A round that waits for its audit makes the next ones this much more careful; see docs/defaults.md.
+WAITING = 0.25
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """For every scale of the player: S, and its largest value so far.
+
+    ``squares`` is Σ_{tau<t} B_tau², ``pending`` what was charged since the last round opened (in
+    units), and ``peak`` is max_{tau≤t} S_tau. Late costs enter when they are charged; until then
+    ``outstanding`` bounds what open rounds may still cost in all (in units), and ``waiting`` counts
+    the rounds that wait for their audit.
+    """
+
+    squares: FloatArray
+    pending: IntArray
+    peak: FloatArray
+    outstanding: int = 0
+    waiting: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("squares", "pending", "peak"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    @classmethod
+    def start(cls, scales: int) -> Tuning:
+        """Before the first round."""
+        return cls(np.zeros(scales), np.zeros(scales, dtype=np.int64), np.zeros(scales))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tuning):
+            return NotImplemented
+        names = ("squares", "pending", "peak")
+        return (self.outstanding, self.waiting) == (other.outstanding, other.waiting) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in names
+        )
+
+    __hash__ = None  # type: ignore[assignment] # it holds arrays
+
+    def charged(self, places: IntArray, amounts: IntArray) -> Tuning:
+        """Some more costs: on every point one, which counts for the scales at its places."""
+        sizes = np.abs(amounts)
+        if len(self.pending) == 1 and places.shape[1] == 1:
+            pending = self.pending + sizes.sum()
+        else:
+            pending = self.pending.copy()
+            np.add.at(pending, places, sizes[:, None])
+        return changed(self, pending=read_only(pending))
+
+    def estimated(self, places: IntArray, square: float) -> Tuning:
+        """Some more costs whose ranges have no bound, but whose squares have."""
+        squares = self.squares.copy()
+        for row in places.tolist():
+            for place in row:
+                squares[place] = squares[place] + square
+        return Tuning(squares, self.pending, self.peak, self.outstanding, self.waiting)
+
+    def awaiting(self, outstanding: int, waiting: int) -> Tuning:
+        """More, or less, that has not come yet."""
+        if not outstanding and not waiting:
+            return self
+        return changed(
+            self, outstanding=self.outstanding + outstanding, waiting=self.waiting + waiting
+        )
+
+    def opened(self, largest: float, largest_square: float, *, counts_outstanding: bool) -> Tuning:
+        """A round opens, whose costs have at most the range ``largest`` = eta + 2·lam.
+
+        S_t = B̄_t² + Σ B_tau², or, counting what is outstanding,
+        S_t = (B̄_t² + Σ B_tau² + B̄_t·outstanding)·(1 + waiting/4).
+        """
+        charged = self.pending / ONE
+        squares = self.squares + charged * charged
+        s = largest_square + squares
+        if counts_outstanding:
+            late = largest * from_units(self.outstanding)
+            s = (s + late) * (1.0 + WAITING * self.waiting)
+        peak = np.maximum(self.peak, s)
+        none = np.zeros_like(self.pending)
+        return Tuning(squares, none, peak, self.outstanding, self.waiting)

