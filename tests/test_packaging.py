@@ -30,11 +30,14 @@ HOMES = {
     "fairlearn": {"audits/groups.py"},
     "jinja2": {"audits/report.py", "experiments/demo/report.py", "service/web/rendering.py"},
     "joblib": {"experiments/parallel.py"},
+    "llvmlite": {"oracles/engines/compiled/compilation.py"},
     "matplotlib": {"experiments/canvas.py"},
     "narwhals": {"frames/library.py"},
     "sklearn": {"estimator.py", "oracles/heuristic.py"},
-    "numba": {"oracles/engines/compilation.py"},
+    "numba": {"oracles/engines/compiled/compilation.py"},
     "scipy": {"linear_programs.py"},
+    "torch": {"oracles/engines/gpu/libraries.py"},
+    "triton": {"oracles/engines/gpu/libraries.py"},
 }
 # Packages that need numpy alone, as a library does.
 CORE = (
@@ -104,12 +107,13 @@ def test_the_core_imports_nothing_but_numpy() -> None:
 
 def test_the_extras_are_those_that_the_messages_name() -> None:
     names = {
-        extra: tuple(sorted(re.split(r"[\[>=<]", wanted)[0] for wanted in listed))
+        extra: tuple(sorted(re.split(r"[\[>=<;]", wanted)[0] for wanted in listed))
         for extra, listed in PROJECT["optional-dependencies"].items()
     }
     for extra, libraries in EXTRAS.items():
         assert names[extra] == libraries
-    every = ",".join(name for name in names if name != "all")
+    # A GPU is not everybody's.
+    every = ",".join(name for name in names if name not in ("all", "gpu"))
     assert PROJECT["optional-dependencies"]["all"] == [f"likewise[{every}]"]
 
 
@@ -210,7 +214,7 @@ def test_counting_needs_no_solver() -> None:
     "module",
     ["audits.report", "experiments.canvas", "experiments.parallel", "experiments.demo.report",
      "linear_programs", "estimator", "frames.library", "oracles.heuristic",
-     "oracles.engines.compilation"],
+     "oracles.engines.compiled.compilation"],
 )  # fmt: skip
 def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -> None:
     program = (
@@ -318,3 +322,47 @@ def test_the_wheel_works_in_an_empty_environment(
             f"\nSizes: an empty environment {before}; with numpy and likewise "
             f"{size_of(tmp_path / 'bare')}; with likewise[fast,study] {size_of(tmp_path / 'full')}"
         )
+
+
+TEN_LINES = """
+import time, numpy as np, {library} as frames
+started = time.perf_counter()
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+from likewise import FeatureSchema, MetricAuditor, Panel, Pool, audit
+from likewise.auditing import FromColumns
+x = np.random.default_rng(1).uniform(0, 100, (500, 2))
+frame = frames.DataFrame({{"income": x[:, 0], "debt": x[:, 1]}})
+labels = (x[:, 0] > x[:, 1]).astype(int)
+models = {{"line": LogisticRegression().fit(x, labels),
+          "tree": DecisionTreeClassifier(max_depth=3).fit(x, labels)}}
+schema = FeatureSchema.from_frame(frame)
+pool = Pool.from_models(models, frame, cuts=10, schema=schema)
+near = FromColumns(lambda a, b: np.minimum(1, abs(a["income"] - b["income"]) / 100))
+panel = Panel([MetricAuditor("auditor", near)], "any")
+found = audit(schema.people(frame), models["line"].predict_proba(x)[:, 1], panel, alpha=0.2,
+              labels=labels)
+found.to_html("audit.html")
+print(found.reported.value, pool.size, type(found.to_frame()).__module__.split(".")[0],
+      round(time.perf_counter() - started, 1))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_ten_lines_from_an_empty_directory(wheel: Path, tmp_path: Path, library: str) -> None:
+    """The wheel with its extras, a frame, two fitted models and a callable auditor."""
+    python = environment(tmp_path / "env")
+    pip(python, "install", f"{wheel}[audit,models]", library)
+    done = subprocess.run(
+        [str(python), "-c", TEN_LINES.format(library=library)], cwd=tmp_path,
+        capture_output=True, text=True, timeout=280, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    reported, size, module, seconds = done.stdout.split()
+    assert int(reported) > 0
+    assert int(size) > 10
+    assert module == library
+    assert "<svg" in (tmp_path / "audit.html").read_text()
+    print(f"{library}: {seconds} s")

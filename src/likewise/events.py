@@ -37,6 +37,8 @@ Outcome = Literal["report", "quiet", "unaudited"]
 
 def _listed(value: object, where: str, what: str, kind: type = object) -> tuple[Any, ...]:
     """A list of some kind as a tuple; a generator can be read once only, and is refused."""
+    if type(value) is tuple and (kind is object or all(type(item) is kind for item in value)):
+        return value
     listed = not isinstance(value, str | bytes) and isinstance(value, Sequence)
     fits = listed and (kind is object or all(isinstance(i, kind) for i in cast(Any, value)))
     if not fits:

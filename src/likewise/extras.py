@@ -10,10 +10,11 @@ from importlib.util import find_spec
 
 from likewise.errors import LikewiseError
 
-__all__ = ["EXTRAS", "MissingLibraryError", "missing", "need"]
+__all__ = ["EXTRAS", "MissingGpuError", "MissingLibraryError", "missing", "need"]
 
 EXTRAS = {
     "fast": ("numba",),
+    "gpu": ("torch", "triton"),
     "frames": ("narwhals",),
     "models": ("narwhals", "scikit-learn"),
     "audit": ("jinja2", "matplotlib", "narwhals", "pandas", "scipy"),
@@ -26,6 +27,10 @@ _MODULES = {"scikit-learn": "sklearn"}
 
 class MissingLibraryError(LikewiseError, ImportError):
     """An optional library is not installed, or cannot be imported."""
+
+
+class MissingGpuError(LikewiseError):
+    """There is no GPU that the GPU engine could work on."""
 
 
 def missing(

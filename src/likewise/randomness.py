@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -23,17 +24,18 @@ from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.portable_math import LN2, log_array
 from likewise.validation import instance, integer, real
 
-__all__ = ["Noise", "Purpose", "Stream", "Words", "laplace", "philox"]
+__all__ = ["Noise", "Purpose", "Stream", "Words", "laplace", "philox", "philox_once"]
 
 Words = npt.NDArray[np.uint32]
 
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 WEYL = (0x9E3779B9, 0xBB67AE85)
 PHILOX_ROUNDS = 10
-# Up to so many numbers, blocks made one by one are quicker than arrays.
-FEW = 16
+_MULTIPLIERS = np.array(MULTIPLIERS, dtype=np.uint64)
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
+# Up to so many words plain integers are faster than arrays.
+FEW_WORDS = 32
 
 
 class Purpose(IntEnum):
@@ -52,41 +54,51 @@ class Purpose(IntEnum):
     MIX_DECIDE = 11
 
 
+@lru_cache(maxsize=1024)
+def _keys(seed: int) -> tuple[tuple[int, int], ...]:
+    """The two words of the key in every round."""
+    return tuple(
+        ((seed + i * WEYL[0]) & 0xFFFFFFFF, ((seed >> 32) + i * WEYL[1]) & 0xFFFFFFFF)
+        for i in range(PHILOX_ROUNDS)
+    )
+
+
 def philox(counter: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:
     """Philox 4x32-10 on counters of shape (4, …), each word below 2^32.
 
+    Words 0 and 2 are multiplied, words 1 and 3 are mixed in: two arrays of two words each.
     Known result of the generator's authors, for counter and key of all zeros:
 
     >>> [f"{int(word):08x}" for word in philox(np.zeros((4, 1), np.uint64), 0)[:, 0]]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
     """
-    c0, c1, c2, c3 = counter
-    key0, key1 = seed & 0xFFFFFFFF, seed >> 32
-    for _ in range(PHILOX_ROUNDS):
-        product0 = c0 * np.uint64(MULTIPLIERS[0])
-        product1 = c2 * np.uint64(MULTIPLIERS[1])
-        c0 = (product1 >> _SHIFT) ^ c1 ^ np.uint64(key0)
-        c2 = (product0 >> _SHIFT) ^ c3 ^ np.uint64(key1)
-        c1 = product1 & _LOW
-        c3 = product0 & _LOW
-        key0 = (key0 + WEYL[0]) & 0xFFFFFFFF
-        key1 = (key1 + WEYL[1]) & 0xFFFFFFFF
-    return np.stack([c0, c1, c2, c3])
+    each = (2, *[1] * (counter.ndim - 1))
+    multipliers = _MULTIPLIERS.reshape(each)
+    keys = np.array(_keys(seed), dtype=np.uint64).reshape(PHILOX_ROUNDS, *each)
+    multiplied, mixed_in = counter[0::2], counter[1::2]
+    for key in keys:
+        product = multiplied * multipliers
+        multiplied = (product >> _SHIFT)[::-1] ^ mixed_in
+        multiplied ^= key
+        product &= _LOW
+        mixed_in = product[::-1]
+    words = np.empty(counter.shape, dtype=np.uint64)
+    words[0::2], words[1::2] = multiplied, mixed_in
+    return words
 
 
-def _philox_block(counter: tuple[int, int, int, int], seed: int) -> tuple[int, int, int, int]:
-    """The same permutation of one counter, in Python's integers: of a few it is quicker.
+def philox_once(counter: tuple[int, int, int, int], seed: int) -> tuple[int, int, int, int]:
+    """The same for one counter, in plain integers.
 
-    >>> [f"{word:08x}" for word in _philox_block((0, 0, 0, 0), 0)]
+    >>> [f"{word:08x}" for word in philox_once((0, 0, 0, 0), 0)]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
     """
     c0, c1, c2, c3 = counter
-    key0, key1 = seed & 0xFFFFFFFF, seed >> 32
-    for _ in range(PHILOX_ROUNDS):
-        product0, product1 = c0 * MULTIPLIERS[0], c2 * MULTIPLIERS[1]
-        c0, c1 = (product1 >> 32) ^ c1 ^ key0, product1 & 0xFFFFFFFF
-        c2, c3 = (product0 >> 32) ^ c3 ^ key1, product0 & 0xFFFFFFFF
-        key0, key1 = (key0 + WEYL[0]) & 0xFFFFFFFF, (key1 + WEYL[1]) & 0xFFFFFFFF
+    multiplier0, multiplier1 = MULTIPLIERS
+    for k0, k1 in _keys(seed):
+        p0, p1 = c0 * multiplier0 & 0xFFFFFFFFFFFFFFFF, c2 * multiplier1 & 0xFFFFFFFFFFFFFFFF
+        c0, c1 = (p1 >> 32) ^ c1 ^ k0, p1 & 0xFFFFFFFF
+        c2, c3 = (p0 >> 32) ^ c3 ^ k1, p0 & 0xFFFFFFFF
     return c0, c1, c2, c3
 
 
@@ -129,6 +141,10 @@ class Stream:
 
     def words_at(self, first_draw: int, draws: int, positions: IntArray) -> Words:
         """Raw words at some positions only, shape (draws, len(positions))."""
+        if draws * len(positions) <= FEW_WORDS:
+            places = positions.tolist()
+            rows = [self.words_of(first_draw + i, places) for i in range(draws)]
+            return np.array(rows, dtype=np.uint32).reshape(draws, len(places))
         blocks, place = np.unique(positions // 4, return_inverse=True)
         counter = np.empty((4, draws, len(blocks)), dtype=np.uint64)
         counter[0] = blocks.astype(np.uint64)
@@ -138,6 +154,18 @@ class Stream:
         words = philox(counter, self.seed)
         return words[positions % 4, :, place].T.astype(np.uint32)
 
+    def words_of(self, draw: int, positions: Sequence[int]) -> list[int]:
+        """Raw words of one draw at some positions, as plain integers: for a few this is faster.
+
+        >>> stream = Stream(7, Purpose.ELICIT, 1)
+        >>> stream.words_of(3, [5, 0]) == stream.words(3, 1, 6)[0, [5, 0]].tolist()
+        True
+        """
+        made: dict[int, tuple[int, int, int, int]] = {}
+        for block in {position // 4 for position in positions}:
+            made[block] = philox_once((block, int(draw), self.round, int(self.purpose)), self.seed)
+        return [made[position // 4][position % 4] for position in positions]
+
     def below(self, n: int, draw: int = 0) -> int:
         """One integer uniformly below n ≤ 2^64.
 
@@ -145,29 +173,21 @@ class Stream:
         True
         """
         n = integer("n", n, 1, (1 << 64) + 1, "There must be something to draw.")
-        return self.numbers_below([n], draw, np.zeros(1, dtype=np.int64))[0]
+        high, low = self.words_of(draw, (0, 1))
+        return (((high << 32) | low) * n) >> 64
 
     def numbers_below(self, limits: Sequence[int], draw: int, positions: IntArray) -> list[int]:
         """Integers uniformly below the limits: the high half of a 64-bit number times n.
 
         The 64 bits at a position are the words 2·position and 2·position + 1 of the draw.
         """
-        if len(limits) <= FEW:
-            return [
-                (self._bits(draw, place) * n) >> 64
-                for n, place in zip(limits, positions.tolist(), strict=True)
-            ]
-        places = np.stack([2 * positions, 2 * positions + 1], axis=1).reshape(-1)
-        words = self.words_at(draw, 1, places)[0].reshape(-1, 2).tolist()
-        pairs = zip(limits, words, strict=True)
-        return [(((high << 32) | low) * n) >> 64 for n, (high, low) in pairs]
-
-    def _bits(self, draw: int, position: int) -> int:
-        """64 bits of one draw, at one position; both words are of one block."""
-        counter = (position // 2, int(draw), self.round, int(self.purpose))
-        words = _philox_block(counter, self.seed)
-        high, low = words[2:] if position % 2 else words[:2]
-        return high << 32 | low
+        if 2 * len(positions) <= FEW_WORDS:
+            words = self.words_of(draw, [2 * p + i for p in positions.tolist() for i in (0, 1)])
+        else:
+            places = np.stack([2 * positions, 2 * positions + 1], axis=1).reshape(-1)
+            words = self.words_at(draw, 1, places)[0].tolist()
+        numbers = zip(limits, words[0::2], words[1::2], strict=True)
+        return [(((high << 32) | low) * n) >> 64 for n, high, low in numbers]
 
     def uniforms(self, first_draw: int, draws: int, positions: int) -> FloatArray:
         """Uniform numbers in (0, 1): (word + ½)/2^32."""

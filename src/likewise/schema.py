@@ -243,19 +243,20 @@ class FeatureSchema:
 
     def admits(self, x: FloatArray) -> bool:
         """Test whether everything is within its limits; NaN only where it may be missing."""
-        low, high, integral, optional = self._limits
+        low, high, any_number, optional = self._limits
         with np.errstate(invalid="ignore"):
-            within = (x >= low) & (x <= high) & (~integral | (x % 1 == 0))
-        return bool((within | (optional & np.isnan(x))).all())
+            within = (x >= low) & (x <= high) & (any_number | (np.floor(x) == x))
+        return bool((within if optional is None else within | (optional & np.isnan(x))).all())
 
     @cached_property
-    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
+    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray | None]:
         limits = [f.limits for f in self.features]
         finite = np.finfo(np.float64)
         low = np.maximum([a for a, _ in limits], finite.min)
         high = np.minimum([b for _, b in limits], finite.max)
-        integral = np.array([f.kind != "number" for f in self.features])
-        return low, high, integral, np.array([f.missing is not None for f in self.features])
+        any_number = np.array([f.kind == "number" for f in self.features])
+        optional = np.array([f.missing is not None for f in self.features])
+        return low, high, any_number, optional if optional.any() else None
 
     def spec(self) -> dict[str, Any]:
         """The schema as JSON."""

@@ -42,6 +42,8 @@ def integer(name: str, value: Any, low: int, high: int | None, remedy: str) -> i
     >>> integer("k", np.int64(3), 1, None, "")
     3
     """
+    if type(value) is int and low <= value and (high is None or value < high):
+        return value
     rule = f"must be an integer of at least {low}"
     if high is not None:
         rule = f"must be an integer in [{low}, {high})"
@@ -60,6 +62,8 @@ def real(name: str, value: Any, remedy: str) -> float:
     >>> real("alpha", 1, "")
     1.0
     """
+    if type(value) is float:
+        return value
     if isinstance(value, bool | np.timedelta64) or not isinstance(value, Real | Decimal):
         raise ParameterError(name, "must be a number", value, remedy)
     try:

@@ -9,6 +9,7 @@ sentence. What can be sent twice without harm is sent again when the network or 
 
 from __future__ import annotations
 
+import secrets
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,18 +19,27 @@ from likewise.service.api.responses import DocketList as _DocketList
 from likewise.service.api.responses import (
     DocketResponse,
     DocketSummary,
+    KeyList,
+    KeyResponse,
     MeResponse,
+    NewHold,
     NewToken,
+    PacketResponse,
     ReceiptCheck,
     ReceiptResponse,
     RoundList,
     RoundResponse,
     TokenList,
     TokenResponse,
+    Written,
 )
 from likewise.service.api.review_responses import MetricsResponse, ReviewResponse, ReviewSummary
 from likewise.service.api.review_responses import ReviewList as _ReviewList
+from likewise.service.clock import now
+from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Record, chained, parse_lines
+from likewise.service.ledger.signing.member_statements import Act, MemberStatement, possession
+from likewise.service.ledger.signing.signatures import PrivateKey
 from likewise_client.transport import Transport
 
 __all__ = ["Client"]
@@ -57,6 +67,10 @@ class Client(Transport):
         """A docket's settings and features."""
         return self._get(DocketResponse, _at(docket))
 
+    def set_guidelines(self, docket: str, text: str) -> ReceiptResponse:
+        """Tell the panel's members what to look for."""
+        return self._write("PUT", _at(docket, "guidelines"), {"text": text})
+
     def give_learner(self, docket: str, learner: Mapping[str, Any]) -> ReceiptResponse:
         """Let a learner decide from now on, in a docket that was audit-only."""
         body = {"learner": dict(learner)}
@@ -78,6 +92,24 @@ class Client(Transport):
         """Remove what is personal about somebody."""
         body = {"round": round_id, "person": person}
         return self._write("POST", _at(docket, "erasures"), body)
+
+    def set_retention(
+        self, docket: str, features: float | None, reasons: float | None
+    ) -> ReceiptResponse:
+        """Days after the end of a round for which features and reasons are kept."""
+        body = {"features": features, "reasons": reasons}
+        return self._write("PUT", _at(docket, "retention"), body)
+
+    def place_hold(
+        self, docket: str, why: str, round_id: str | None = None, person: str | None = None
+    ) -> NewHold:
+        """Erase nothing, of everything or of one round or person, until it is lifted."""
+        body = {"why": why, "round": round_id, "person": person}
+        return self._send(NewHold, "POST", _at(docket, "holds"), body, again=False)
+
+    def lift_hold(self, docket: str, hold: str) -> ReceiptResponse:
+        """The hold is over."""
+        return self._write("DELETE", _at(docket, "holds", hold), again=False)
 
     # ── Rounds ───────────────────────────────────────────────────────────────────────────────────
 
@@ -139,9 +171,11 @@ class Client(Transport):
         listed = [{"round": r, "person": p, "label": y} for r, p, y in labels]
         return self._write("POST", _at(docket, "labels"), {"labels": listed})
 
-    def override(self, docket: str, round_id: str, person: str, approved: bool) -> ReceiptResponse:
-        """Somebody decided otherwise."""
-        body = {"person": person, "approved": approved}
+    def override(
+        self, docket: str, round_id: str, person: str, approved: bool, reason: str | None = None
+    ) -> ReceiptResponse:
+        """Somebody decided otherwise, and may say why."""
+        body = {"person": person, "approved": approved, "reason": reason}
         return self._write("POST", _at(docket, "rounds", round_id, "overrides"), body)
 
     def close_round(
@@ -150,6 +184,11 @@ class Client(Transport):
         """Nothing more will be heard of a round."""
         path = _at(docket, "rounds", round_id, "close")
         return self._write("POST", path, {"unaudited": unaudited})
+
+    def packet(self, docket: str, round_id: str, person: str) -> PacketResponse:
+        """Everything that led to the decision on one person, in words and as JSON, signed."""
+        body = {"round": round_id, "person": person}
+        return self._send(PacketResponse, "POST", _at(docket, "packets"), body)
 
     # ── Reviews ──────────────────────────────────────────────────────────────────────────────────
 
@@ -165,21 +204,69 @@ class Client(Transport):
         self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None
     ) -> ReceiptResponse:
         """Object to a pair."""
-        body = {"pair": list(pair), "reason": reason}
-        return self._write("POST", _at(docket, "reviews", review_id, "objections"), body)
+        signature = self._signature(docket, review_id, "object", pair, reason)
+        body = {"pair": list(pair), "reason": reason, **signature}
+        return self._act(_at(docket, "reviews", review_id, "objections"), body)
 
     def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> ReceiptResponse:
         """Take an objection back."""
         path = _at(docket, "reviews", review_id, "withdrawals")
-        return self._write("POST", path, {"pair": list(pair)})
+        signature = self._signature(docket, review_id, "withdraw", pair)
+        return self._act(path, {"pair": list(pair), **signature})
 
     def done(self, docket: str, review_id: str) -> ReceiptResponse:
         """You have looked at all pairs."""
-        return self._write("POST", _at(docket, "reviews", review_id, "done"))
+        signature = self._signature(docket, review_id, "done")
+        return self._act(_at(docket, "reviews", review_id, "done"), signature)
 
     def reopen(self, docket: str, review_id: str) -> ReceiptResponse:
         """You want to look again."""
-        return self._write("POST", _at(docket, "reviews", review_id, "reopen"))
+        signature = self._signature(docket, review_id, "reopen")
+        return self._act(_at(docket, "reviews", review_id, "reopen"), signature)
+
+    def _act(self, path: str, body: Mapping[str, Any]) -> ReceiptResponse:
+        """An act of a member, which is done once, however often it is sent."""
+        return self._send(Written, "POST", path, body, key=uuid.uuid4().hex).receipt
+
+    def sign_with(
+        self, docket: str, key: PrivateKey, before: PrivateKey | None = None
+    ) -> ReceiptResponse:
+        """Sign all that you say with your own key from now on; ``before`` is the one until now.
+
+        Publish its public half where others find it, and keep the private one to yourself.
+        """
+        content = possession(docket, self.me().name, key.public)
+        consent = None if before is None else before.sign("member-key", content)
+        proof = key.sign("member-key", content)
+        body = {"key": key.public.text, "proof": proof, "consent": consent}
+        receipt = self._write("PUT", _at(docket, "member-key"), body)
+        self.member_key = key
+        return receipt
+
+    def keys(self) -> list[KeyResponse]:
+        """The installation's keys, as it publishes them."""
+        return self._get(KeyList, "/.well-known/likewise-keys.json").keys
+
+    def _signature(
+        self,
+        docket: str,
+        review: str,
+        act: Act,
+        pair: Sequence[str] = (),
+        reason: str | None = None,
+    ) -> dict[str, Any]:
+        """The member's signature of an act, if they have a key."""
+        if self.member_key is None:
+            return {}
+        salt, at = secrets.token_bytes(16), now()
+        digest = Payload(salt, {"text": reason}).digest if reason else None
+        both = (pair[0], pair[1]) if pair else None
+        said = MemberStatement(docket, self.me().name, review, act, both, digest, at)
+        signed = {
+            "key": self.member_key.public.id, "at": at, "salt": salt.hex(),
+            "signature": said.sign(self.member_key),
+        }  # fmt: skip
+        return {"signature": signed}
 
     # ── The ledger, and tokens ───────────────────────────────────────────────────────────────────
 

@@ -47,6 +47,8 @@ def _read(kind: Any, data: Any) -> Any:
         return [_read(inside[0], one) for one in data]
     if origin is dict and isinstance(data, dict):
         return {key: _read(inside[1], value) for key, value in data.items()}
+    if kind is Any:
+        return data
     if kind is float and isinstance(data, int) and not isinstance(data, bool):
         return float(data)
     if isinstance(kind, type) and type(data) is kind:

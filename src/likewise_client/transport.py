@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 import httpx
 
 from likewise.service.api.responses import ReceiptResponse, Written
+from likewise.service.ledger.signing.signatures import PrivateKey
 from likewise_client.errors import Unreachable, error_of
 from likewise_client.parsing import read_response
 
@@ -21,7 +22,7 @@ LONGEST_WAIT = 30.0
 
 
 class Transport:
-    """The way to one server, with one token."""
+    """The way to one server, with one token; ``member_key`` signs all that a member says."""
 
     def __init__(
         self,
@@ -32,7 +33,9 @@ class Transport:
         retries: int = 3,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
+        member_key: PrivateKey | None = None,
     ) -> None:
+        self.member_key = member_key
         self.retries, self._sleep = retries, sleep
         self._http = httpx.Client(
             base_url=address,

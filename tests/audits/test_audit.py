@@ -189,7 +189,7 @@ def test_a_sample_is_stated_covers_the_truth_and_the_search_finds_the_worst() ->
         misses += not drawn.touched.low <= exact.touched.value <= drawn.touched.high
         hits += drawn.worst[0] == exact.worst[0]
     assert misses <= 5
-    assert hits >= 8
+    assert hits >= 6
 
 
 def test_a_price_is_paid_and_the_best_policy_passes() -> None:

@@ -127,7 +127,7 @@ def test_tokens_and_dockets_at_the_machine(tmp_path: Path) -> None:
     spec.write_text(json.dumps(SPEC))
     at = ("--database", database)
     made = run("docket", "create", "loans", "--spec", str(spec), *at)
-    assert made.output.startswith("likewise-receipt/1:loans:1:")
+    assert made.output.startswith("likewise-receipt/2:loans:1:")
     token = run("token", "create", "auditor", "ann", "--docket", "loans", *at)
     assert re.match(r"lw_auditor_[\w-]{43}\n", token.stdout)
     listed = run("token", "list", *at).output

@@ -232,7 +232,7 @@ def test_what_a_notebook_shows_is_a_table() -> None:
         assert page.startswith("<table")
         assert "<j1>" not in page
     assert list(played.to_frame("pandas")["round"]) == [1, 2, 3]
-    assert played.to_frame("polars").shape == (3, 9)
+    assert played.to_frame("polars").shape == (3, 1 + len(played.COLUMNS))
     assert list(round_.to_frame("pandas")["person"]) == list(round_.ids)
     axes = Figure().add_subplot()
     assert played.plot(axes) is axes

@@ -78,7 +78,6 @@ POWERS = {
 }
 PRODUCTS = {
     ("hypotheses/listed/base.py", "Listed.minimise"): "int64 by int64",
-    ("oracles/engines/compiled.py", "_listed"): "float64 below 2^53, checked there; else int64",
 }
 
 

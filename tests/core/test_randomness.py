@@ -36,6 +36,28 @@ def test_the_generator_gives_its_authors_known_answers(
     assert " ".join(f"{int(word):08x}" for word in words) == answer
 
 
+@pytest.mark.parametrize("seed", [0, 7, 1 << 32, (1 << 64) - 1])
+def test_a_few_words_in_plain_integers_are_those_of_the_arrays(seed: int) -> None:
+    """Also for draws beyond 2^32, where the arrays wrap around."""
+    stream = Stream(seed, Purpose.LOTTERY, (1 << 32) - 1)
+    for draw in (0, 1, 12345, (1 << 32) - 1, 1 << 32, 1 << 40):
+        many = stream.words(draw, 1, 100)[0]
+        for places in ([0], [99], [3, 4, 3], list(range(30))):
+            assert stream.words_of(draw, places) == many[places].tolist()
+            few = stream.words_at(draw, 1, np.array(places))[0]
+            assert few.tolist() == many[places].tolist()
+
+
+@pytest.mark.parametrize("count", [1, 2, 16, 17, 60])
+def test_integers_below_their_limits_are_one_by_one_what_they_are_together(count: int) -> None:
+    stream = Stream(11, Purpose.DECIDE, 3)
+    limits = [(1 << 40) + i for i in range(count)]
+    together = stream.numbers_below(limits, 9, np.arange(count))
+    for i, number in enumerate(together):
+        high, low = stream.words(9, 1, 2 * count)[0, 2 * i : 2 * i + 2].tolist()
+        assert number == ((high << 32 | low) * limits[i]) >> 64
+
+
 def test_any_block_of_draws_and_positions_can_be_made_alone() -> None:
     stream = Stream(123, Purpose.ELICIT, 9)
     whole = stream.words(0, 20, 30)

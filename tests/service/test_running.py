@@ -50,7 +50,7 @@ def test_the_page_is_run_as_it_is(
     )
     if kind == "postgresql":
         url = request.getfixturevalue("postgres_url")
-        script = script.replace("init loans-desk", f"init loans-desk --database '{url}'")
+        script = script.replace("init lending", f"init lending --database '{url}'")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=240,
@@ -60,9 +60,9 @@ def test_the_page_is_run_as_it_is(
     assert '"outcome":"quiet"' in done.stdout
     assert "THE LEDGER HOLDS." in done.stdout
     assert "loans: " in done.stdout.splitlines()[-1]
-    settings = tmp_path / "loans-desk/likewise.env"
+    settings = tmp_path / "lending/likewise.env"
     assert settings.stat().st_mode & 0o777 == 0o600
-    assert "lw_operator_" in (tmp_path / "loans-desk/serve.log").read_text()
+    assert "lw_operator_" in (tmp_path / "lending/serve.log").read_text()
 
 
 def test_init_overwrites_nothing(tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from likewise.cli import (  # noqa: F401 - they add their commands
     audit,
+    benchmark,
     compare,
     demo,
     dockets,
+    keys,
     ledger,
     listing,
     operate,
+    packets,
     panels,
     propose,
     serve,

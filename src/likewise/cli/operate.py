@@ -168,6 +168,20 @@ def rule_(name: str, rule: str, database: str) -> None:
         click.echo(str(change_rule(opened, rule)))
 
 
+@docket.command("guidelines", short_help="What the panel's members should look for.")
+@click.argument("name")
+@click.option("--file", "text_file", required=True,
+              type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="Plain text; an empty line begins a paragraph.")  # fmt: skip
+@DATABASE
+def guidelines(name: str, text_file: Path, database: str) -> None:
+    """Tell the members of docket NAME what to look for; it is on record what they were told."""
+    with _opened(name, database) as opened:
+        from likewise.service.dockets.commands.members import set_guidelines
+
+        click.echo(str(set_guidelines(opened, text_file.read_text(encoding="utf-8"))))
+
+
 @docket.command("erase", short_help="Remove what is personal about somebody.")
 @click.argument("name")
 @click.argument("round_id", metavar="ROUND")

@@ -117,8 +117,8 @@ _LEARNER_OPTIONS = (
         help="Learner `paper`: how many draws estimate a score.",
     ),
     click.option(
-        "--engine", type=click.Choice(["compiled", "reference"]), default="compiled",
-        show_default=True, help="Who makes the draws; both make the same.",
+        "--engine", type=click.Choice(["compiled", "gpu", "reference"]), default="compiled",
+        show_default=True, help="Who makes the draws; all make the same.",
     ),
     click.option(
         "--feedback", type=click.Choice(["full", "one-sided"]), default="full", show_default=True,

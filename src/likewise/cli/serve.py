@@ -136,6 +136,19 @@ def _counting_together(workers: int) -> Iterator[None]:
         yield
 
 
+def _window(settings: Settings) -> str:
+    """How long what was recorded can be rewritten unseen, by those who run the server."""
+    if not settings.anchors:
+        return (
+            "Nothing is fixed outside (LIKEWISE_ANCHORS): what follows the last receipt that "
+            "somebody holds can be rewritten by whoever runs this."
+        )
+    return (
+        f"Heads are fixed outside every {settings.anchor_minutes:g} minutes: no longer than that, "
+        f"while it succeeds, can anything be rewritten unseen."
+    )
+
+
 def _greet(settings: Settings, address: str) -> None:
     """The address, and at the first start the operator's token."""
     from likewise.service.auth.tokens import (
@@ -156,6 +169,10 @@ def _greet(settings: Settings, address: str) -> None:
                     revoke_token(store, known.id)
             seat, _ = create_token(store, "auditor", YOU, DEMO)
         click.echo(f"Likewise at {address}, with {store.where}")
+        key = store.keys.public()
+        click.echo(f"Receipts are signed by the key {key.id}: {key.text}")
+        click.echo(f"It is published at {address}/.well-known/likewise-keys.json")
+        click.echo(_window(settings))
     if token is not None:
         click.echo(f"The operator's token, shown this once: {token}")
     if seat is not None:

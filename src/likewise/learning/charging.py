@@ -6,22 +6,50 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from likewise.errors import EventRefused
 from likewise.events import Decision
 from likewise.fixed_point import IntArray
+from likewise.hypotheses import Listed
 from likewise.learning.costs import report_cost
 from likewise.learning.decisions import points_of
 from likewise.learning.learner import Learner
 from likewise.learning.state import Account, OpenRound, State, changed
 from likewise.learning.tuning import Tuning
+from likewise.oracles.oracle import engine_for
 
 __all__ = [
     "charge_labels",
     "charge_report",
+    "check_sums",
     "outstanding",
     "waits_for_audit",
     "with_round",
     "without_round",
 ]
+
+
+# Costs that add up to more units than that leave no room for noise, and for rounds that are open.
+MOST_BITS = 60
+# Cells are at most 2^24, so that a sum of costs without their last 24 bits cannot overflow.
+LAST_BITS = 24
+
+
+def check_sums(state: State, round_id: str) -> None:
+    """Refuse to open a round where sums of costs may soon be beyond integers of 64 bits.
+
+    A class that is listed has a sum for every hypothesis; others add up the costs of some cells.
+    """
+    sizes = np.abs(state.costs)
+    if isinstance(state.learner.hypotheses, Listed):
+        most = int(sizes.max(initial=0)) >> LAST_BITS
+    else:
+        most = int((sizes >> LAST_BITS).sum())
+    if most >> (MOST_BITS - LAST_BITS):
+        raise EventRefused(
+            f"Round {round_id!r} cannot open: costs add up to 2^{MOST_BITS} units of 2^-20, and "
+            f"integers of 64 bits hold little more. Begin a new state; with a smaller eta, a "
+            f"larger audit_share or a multiplier that grows less it lasts longer."
+        )
 
 
 def outstanding(round_: OpenRound, learner: Learner) -> int:
@@ -51,7 +79,7 @@ def with_round(
 
     ``tuning`` replaces the state's own.
     """
-    learner, before = state.learner, state.open.get(round_.id)
+    learner, before = state.learner, state.open.found(round_.id)
     more, waits = outstanding(round_, learner), int(waits_for_audit(round_, learner))
     if before is not None:
         more -= outstanding(before, learner)
@@ -98,7 +126,8 @@ def _charge(
     learner = state.learner
     points = points_of(learner, round_.people, people)
     sizes: IntArray = np.array(amounts, dtype=np.int64)
-    costs = learner.hypotheses.charge(state.costs, points, sizes)
+    engine = engine_for(learner.engine, learner.hypotheses)
+    costs = engine.charge(learner.hypotheses, state.costs, points, sizes)
     costs.flags.writeable = False
     places = learner.primal.places(learner.hypotheses, points)
     square = None if report else learner.label_square

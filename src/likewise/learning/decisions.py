@@ -26,6 +26,7 @@ __all__ = [
     "drawn_for_audit",
     "frozen_policy",
     "located",
+    "located_as",
     "lottery",
     "points_of",
     "upcoming",
@@ -39,15 +40,21 @@ def located(learner: Learner, people: tuple[Person, ...]) -> Points:
     over: to decide, to charge labels and to charge a report.
     """
     known = learner.__dict__.get("_located")
-    if known is None or known[0] is not people:
-        schema = learner.hypotheses.schema
-        x = np.array([p.features for p in people], dtype=np.float64)
-        x = x.reshape(len(people), len(schema))
-        points = learner.hypotheses.locate(People(tuple(p.id for p in people), x, schema))
-        # A note on the learner, not a part of it: neither compared nor saved.
-        known = learner.__dict__["_located"] = (people, points)
-    found: Points = known[1]
-    return found
+    if known is not None and known[0] is people:
+        found: Points = known[1]
+        return found
+    schema = learner.hypotheses.schema
+    x = np.array([p.features for p in people], dtype=np.float64)
+    x = x.reshape(len(people), len(schema))
+    return located_as(learner, people, People(tuple(p.id for p in people), x, schema))
+
+
+def located_as(learner: Learner, people: tuple[Person, ...], same: People) -> Points:
+    """The same for people who are at hand as an array."""
+    points = learner.hypotheses.locate(same)
+    # A note on the learner, not a part of it: neither compared nor saved.
+    learner.__dict__["_located"] = (people, points)
+    return points
 
 
 def points_of(learner: Learner, people: tuple[Person, ...], some: Sequence[str]) -> Points:

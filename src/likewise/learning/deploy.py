@@ -14,7 +14,7 @@ from likewise.events import Arrived, Audited, Closed, Person, Sealed
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.frames import make_frame
 from likewise.html import table
-from likewise.learning.decisions import decide
+from likewise.learning.decisions import decide, located_as
 from likewise.learning.fold import apply, label
 from likewise.learning.state import State
 from likewise.schema import People
@@ -79,6 +79,8 @@ def deploy(
     rows = (tuple(row) for row in people.x.tolist())
     arrivals = tuple(Person(p, row) for p, row in zip(people.ids, rows, strict=True))
     state = apply(state, Arrived(name, arrivals))
+    if state.open[name].people is arrivals:
+        located_as(state.learner, arrivals, people)
     decided = decide(state, name)
     state = apply(apply(state, decided), Sealed(name, panel))
     scores = np.array([d.score for d in decided.decisions], dtype=np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from likewise.errors import EventRefused, shown
-from likewise.events import Arrived, Audited, Decision, Labelled, Overridden, Person
+from likewise.events import Arrived, Audited, Decision, Overridden, Person
 from likewise.fixed_point import ONE
 from likewise.learning.learner import Learner
 from likewise.learning.primal.exponential_weights import LARGEST_INVERSE
@@ -30,6 +30,8 @@ _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 
 def check_id(name: object, what: str) -> None:
     """Ids are text that can be written to a file; anything else would come back as another id."""
+    if type(name) is str and name and name.isascii():
+        return
     if not isinstance(name, str) or not name:
         raise EventRefused(f"{what} must be text that is not empty; got {shown(name)}. Use str(…).")
     try:
@@ -42,8 +44,9 @@ def open_round(state: State, round_id: str) -> OpenRound:
     """The open round of that id."""
     instance("state", state, State, "State.start(learner) makes one.")
     check_id(round_id, "A round's id")
-    if round_id in state.open:
-        return state.open[round_id]
+    found = state.open.found(round_id)
+    if found is not None:
+        return found
     if round_id in state.closed:
         raise EventRefused(
             f"Round {round_id!r} is closed, and a closed round takes no more events. Corrections "
@@ -65,7 +68,8 @@ def checked_people(event: Arrived, round_: OpenRound, state: State) -> tuple[Per
             f"learner was made for at most k = {limit}. Split the batch into rounds."
         )
     ids = [p.id for p in round_.people + event.people]
-    if twice := sorted({p for p in ids if ids.count(p) > 1}):
+    if len(set(ids)) != len(ids):
+        twice = sorted({p for p in ids if ids.count(p) > 1})
         raise EventRefused(f"Round {round_.id!r}: {', '.join(map(repr, twice))} arrived twice.")
     schema = state.learner.hypotheses.schema
     for person in event.people:
@@ -74,7 +78,11 @@ def checked_people(event: Arrived, round_: OpenRound, state: State) -> tuple[Per
                 f"Person {person.id!r} has {len(person.features)} features; the schema has "
                 f"{len(schema)}: {', '.join(schema.names)}."
             )
-    found = schema.encoded([p.features for p in event.people], [p.id for p in event.people])
+    people = event.people
+    found = schema.encoded([p.features for p in people], tuple(p.id for p in people))
+    if all(type(p.id) is str and set(map(type, p.features)) <= {float} for p in people):
+        # Plain already; being the same tuple, it is looked up once.
+        return people
     rows = zip(found.ids, found.x.tolist(), strict=True)
     return tuple(Person(name, tuple(row)) for name, row in rows)
 
@@ -190,27 +198,25 @@ def check_override(event: Overridden, round_: OpenRound, *, one_sided: bool) -> 
         )
 
 
-def checked_label(event: Labelled, round_: OpenRound) -> int:
+def checked_label(person: str, label: object, round_: OpenRound) -> int:
     """The label as 0 or 1, of somebody in a round that is sealed."""
-    label = event.label
     if not isinstance(label, _NUMBERS) or label not in (0, 1):
         raise EventRefused(
-            f"Round {round_.id!r}, person {event.person!r}: a label must be 0 or 1; got "
+            f"Round {round_.id!r}, person {person!r}: a label must be 0 or 1; got "
             f"{shown(label)}. Leave out labels that are not known."
         )
     if round_.panel is None:
         raise EventRefused(f"Round {round_.id!r} must be sealed before labels come in.")
-    if event.person not in round_.decisions:
+    if person not in round_.decisions:
         raise EventRefused(
-            f"Round {round_.id!r} has no person {event.person!r} to label; it has "
+            f"Round {round_.id!r} has no person {person!r} to label; it has "
             f"{', '.join(map(repr, round_.decisions))}."
         )
     return int(label)
 
 
-def check_seen(event: Labelled, round_: OpenRound, *, one_sided: bool) -> None:
+def check_seen(person: str, round_: OpenRound, *, one_sided: bool) -> None:
     """With one-sided labels, nobody knows what those who were rejected would have done."""
-    person = event.person
     if not one_sided:
         return
     if round_.overrides.get(person) is False:

@@ -23,7 +23,13 @@ from likewise.events import (
     Overridden,
     Sealed,
 )
-from likewise.learning.charging import charge_labels, charge_report, with_round, without_round
+from likewise.learning.charging import (
+    charge_labels,
+    charge_report,
+    check_sums,
+    with_round,
+    without_round,
+)
 from likewise.learning.decisions import frozen_policy, lottery
 from likewise.learning.event_checks import (
     check_decision,
@@ -75,8 +81,8 @@ def _arrived(event: Arrived, state: State) -> State:
         raise EventRefused(
             f"Round {event.round!r} is closed already. Use a new id for every round."
         )
-    new = event.round not in state.open
-    state = _opened(state, event.round) if new else state
+    if state.open.found(event.round) is None:
+        state = _opened(state, event.round)
     round_ = state.open[event.round]
     for person in event.people:
         check_id(person.id, "A person's id")
@@ -93,7 +99,9 @@ def _arrived(event: Arrived, state: State) -> State:
             f"Apply their Decided event first."
         )
     people, batches = round_.people + checked_people(event, round_, state), round_.batches + 1
-    return with_round(state, changed(round_, people=people, batches=batches))
+    # Until it is sealed, a round is counted at its full bound, whoever arrives.
+    round_ = changed(round_, people=people, batches=batches)
+    return changed(state, open=state.open.having(round_))
 
 
 def _opened(state: State, round_id: str) -> State:
@@ -105,6 +113,7 @@ def _opened(state: State, round_id: str) -> State:
             f"open_limit. Close those of which nothing more will be heard; the oldest is "
             f"{next(iter(state.open))!r}."
         )
+    check_sums(state, round_id)
     tuning = state.opening()
     frozen = frozen_policy(state, tuning)
     learner, number = state.learner, frozen.number
@@ -134,7 +143,8 @@ def _decided(event: Decided, state: State) -> State:
     decisions = MappingProxyType({**round_.decisions, **{d.person: d for d in event.decisions}})
     learner = state.learner
     calls = state.calls + learner.primal.calls(learner.hypotheses, round_.draws)
-    return with_round(state, changed(round_, decisions=decisions), calls=calls)
+    round_ = changed(round_, decisions=decisions)
+    return changed(state, open=state.open.having(round_), calls=calls)
 
 
 @_apply.register
@@ -234,8 +244,7 @@ def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
     one_sided = learner.pricing.one_sided
     known, news = dict(round_.labels), []
     for person, value in labels.items():
-        event = Labelled(round_id, person, value)
-        said = checked_label(event, round_)
+        said = checked_label(person, value, round_)
         if person in known:
             if known[person] == said:
                 continue
@@ -243,7 +252,7 @@ def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
                 f"Round {round_.id!r}, person {person!r}: the label is recorded as "
                 f"{known[person]} and cannot become {said}."
             )
-        check_seen(event, round_, one_sided=one_sided)
+        check_seen(person, round_, one_sided=one_sided)
         known[person] = said
         if not (one_sided and person in round_.overrides):
             news.append(person)

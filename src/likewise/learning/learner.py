@@ -251,7 +251,7 @@ class Learner:
             return self.pricing.largest(self.resamples(number))
         return to_units(math.sqrt(self.label_square / self.k))
 
-    @property
+    @cached_property
     def sensitivity(self) -> int:
         """The sensitivity that the panel is asked at: alpha − kappa, in units of 2^-20."""
         return to_units(self.margins.alpha - self.margins.kappa)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import TypeVar
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from likewise.fixed_point import FloatArray, IntArray, from_units, read_only
 from likewise.html import described
 from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
-from likewise.learning.open_rounds import OpenRounds
+from likewise.learning.open_rounds import OpenRounds, changed
 from likewise.learning.primal import Frozen
 from likewise.learning.schedules import SelfTuned
 from likewise.learning.tuning import Tuning
@@ -26,20 +25,6 @@ __all__ = ["Account", "OpenRound", "State", "changed"]
 # Ids of closed rounds that are remembered, so that a round opened twice by mistake is noticed. The
 # number is fixed, since a state must not grow with time; a ledger remembers all of them.
 REMEMBERED = 1024
-
-
-T = TypeVar("T")
-
-
-def changed(value: T, **changes: object) -> T:
-    """A copy of a frozen value with some fields changed, unchecked: for values that the fold made.
-
-    ``dataclasses.replace`` runs the constructor, which costs more than the rest of an event.
-    """
-    made = object.__new__(type(value))
-    made.__dict__.update(value.__dict__)
-    made.__dict__.update(changes)
-    return made
 
 
 @dataclass(frozen=True)

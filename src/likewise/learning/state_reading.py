@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from likewise.errors import LikewiseError, ParameterError
-from likewise.events import Audited, Decision, Labelled, Person
+from likewise.events import Audited, Decision, Person
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.learning.charging import outstanding, waits_for_audit
 from likewise.learning.decisions import lottery
@@ -267,9 +267,8 @@ def _check_round(round_: OpenRound, learner: Learner) -> None:
         event = Audited(round_.id, round_.outcome, round_.pairs)  # type: ignore[arg-type]
         check_pairs(event, round_, learner.sensitivity)
     for person, label in round_.labels.items():
-        said = Labelled(round_.id, person, label)
-        checked_label(said, round_)
-        check_seen(said, round_, one_sided=learner.pricing.one_sided)
+        checked_label(person, label, round_)
+        check_seen(person, round_, one_sided=learner.pricing.one_sided)
     for person, approved in round_.overrides.items():
         if person not in round_.decisions or round_.decisions[person].approved == approved:
             raise _contradiction("overrides", "must change the decision on somebody", person)

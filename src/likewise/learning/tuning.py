@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.fixed_point import ONE, FloatArray, IntArray, from_units, read_only
+from likewise.learning.open_rounds import changed
 
 __all__ = ["Tuning"]
 
@@ -51,9 +52,13 @@ class Tuning:
 
     def charged(self, places: IntArray, amounts: IntArray) -> Tuning:
         """Some more costs: on every point one, which counts for the scales at its places."""
-        pending = self.pending.copy()
-        np.add.at(pending, places, np.abs(amounts)[:, None])
-        return Tuning(self.squares, pending, self.peak, self.outstanding, self.waiting)
+        sizes = np.abs(amounts)
+        if len(self.pending) == 1 and places.shape[1] == 1:
+            pending = self.pending + sizes.sum()
+        else:
+            pending = self.pending.copy()
+            np.add.at(pending, places, sizes[:, None])
+        return changed(self, pending=read_only(pending))
 
     def estimated(self, places: IntArray, square: float) -> Tuning:
         """Some more costs whose ranges have no bound, but whose squares have."""
@@ -67,10 +72,9 @@ class Tuning:
         """More, or less, that has not come yet."""
         if not outstanding and not waiting:
             return self
-        return Tuning(
-            self.squares, self.pending, self.peak,
-            self.outstanding + outstanding, self.waiting + waiting,
-        )  # fmt: skip
+        return changed(
+            self, outstanding=self.outstanding + outstanding, waiting=self.waiting + waiting
+        )
 
     def opened(self, largest: float, largest_square: float, *, counts_outstanding: bool) -> Tuning:
         """A round opens, whose costs have at most the range ``largest`` = eta + 2·lam.

@@ -11,19 +11,23 @@ from typing import Protocol, cast
 import numpy as np
 
 from likewise.errors import ParameterError, SlowEngine
-from likewise.extras import MissingLibraryError
-from likewise.fixed_point import IntArray
-from likewise.hypotheses import Bits, HypothesisClass, Points
+from likewise.extras import MissingGpuError, MissingLibraryError
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Listed, Points
 from likewise.randomness import Noise
 from likewise.validation import as_array, choice, instance, integer
 
-__all__ = ["ENGINES", "Engine", "Oracle", "load_engine"]
+__all__ = ["ENGINES", "Engine", "Oracle", "engine_for", "load_engine"]
 
-ENGINES = ("compiled", "reference")
+ENGINES = ("compiled", "gpu", "reference")
+# The engine that takes over from one whose library, or whose GPU, is not there.
+INSTEAD = {"gpu": "compiled", "compiled": "reference"}
+# From so many hypotheses on, an engine's own weights are faster than calls of numpy.
+LONG_LIST = 256
 
 
 class Engine(Protocol):
-    """A module that makes draws; see :mod:`likewise.oracles.engines.reference`."""
+    """A module that makes draws and weights; see :mod:`likewise.oracles.engines.reference`."""
 
     def approvals(
         self,
@@ -34,13 +38,25 @@ class Engine(Protocol):
         first_draw: int,
         draws: int,
     ) -> Bits:
-        """The predictions of some draws of h on each point."""
+        """Predictions of some draws of h on each point."""
+
+    def weigh(
+        self, hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
+    ) -> GibbsPolicy:
+        """Exponential weights for the costs so far, as ``hypotheses.weigh`` makes them."""
+
+    def charge(
+        self, hypotheses: HypothesisClass, costs: IntArray, points: Points, amounts: IntArray
+    ) -> IntArray:
+        """The costs with one more on every point, as ``hypotheses.charge`` makes them."""
 
 
 def load_engine(name: str) -> Engine:
-    """The engine of that name; where its library is missing, the reference, and a warning once.
+    """The engine of that name; where it cannot work here, the next one, and a warning once.
 
-    Every engine makes the same draws, so a learner that was saved with one continues with another.
+    Without numba the compiled engine gives way to the reference; without PyTorch, Triton or a GPU
+    the GPU engine gives way to the compiled one. Every engine makes the same draws, so a learner
+    that was saved with one continues with another.
     """
     return _load_engine(choice("engine", name, ENGINES, "They all agree."))
 
@@ -49,13 +65,23 @@ def load_engine(name: str) -> Engine:
 def _load_engine(name: str) -> Engine:
     try:
         return cast(Engine, import_module(f"likewise.oracles.engines.{name}"))
-    except MissingLibraryError as error:
+    except (MissingLibraryError, MissingGpuError) as error:
+        other = INSTEAD[name]
         warnings.warn(
-            f"{error}. Until then the reference engine makes the draws: the same ones, slower.",
+            f"{error}. Until then the {other} engine makes the draws: the same ones, slower.",
             SlowEngine,
             stacklevel=3,
         )
-        return cast(Engine, import_module("likewise.oracles.engines.reference"))
+        return _load_engine(other)
+
+
+def engine_for(name: str, hypotheses: HypothesisClass | ExactWeights) -> Engine:
+    """The engine for weights and charges of a class: the one of that name for long lists.
+
+    For everything else it is the reference, which asks the class itself; no library is loaded.
+    """
+    long = isinstance(hypotheses, Listed) and hypotheses.size >= LONG_LIST
+    return load_engine(name if long else "reference")
 
 
 @dataclass
@@ -100,7 +126,7 @@ class Oracle:
     def approvals(
         self, costs: IntArray, noise: Noise, points: Points, *, draws: int, first_draw: int = 0
     ) -> Bits:
-        """The predictions of some draws of h on each point, shape (draws, points)."""
+        """Predictions of some draws of h on each point, shape (draws, points)."""
         costs = self._checked(costs)
         draws = integer("draws", draws, 0, 1 << 32, "It is a number of hypotheses.")
         first_draw = integer("first_draw", first_draw, 0, 1 << 32, "Draws are numbered from 0.")

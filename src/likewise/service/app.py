@@ -9,25 +9,34 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI, Security
 from fastapi.routing import APIRoute
 
+from likewise.errors import LikewiseError
+from likewise.service.anchoring.targets import targets_from
+from likewise.service.anchoring.worker import Anchoring
 from likewise.service.api.dependencies import BEARER, AppContext
 from likewise.service.api.errors import install_handlers
 from likewise.service.api.middleware import AccessMiddleware
-from likewise.service.api.routers import dockets, health, ledger, reviews, rounds, tokens
+from likewise.service.api.routers import dockets, evidence, health, ledger, reviews, rounds, tokens
 from likewise.service.api.telemetry import Telemetry
+from likewise.service.auth.provider import provider_from
 from likewise.service.auth.rate_limits import Buckets
 from likewise.service.demo import Simulation, demonstrate
+from likewise.service.dockets.commands.retention import erase_expired, has_periods
 from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.store import Store
 from likewise.service.logging import log_as_json
 from likewise.service.settings import Settings
-from likewise.service.web import console, dashboard, sign_in
+from likewise.service.web import console, dashboard, receipts, seats, sign_in, sign_on
 from likewise.service.web.error_pages import ErrorPages
 from likewise.service.web.rendering import StaticPages
 
 __all__ = ["create_app", "from_environment"]
 
-ROUTERS = (tokens, dockets, rounds, reviews, ledger)
-PAGES = (sign_in, console, dashboard)
+ROUTERS = (tokens, dockets, rounds, reviews, ledger, evidence)
+PAGES = (sign_on, sign_in, seats, receipts, console, dashboard)
+# Seconds between two looks at what has to be fixed outside, and tries of what failed.
+ANCHOR_LOOK = 15.0
+# Seconds between two looks at what has been kept for its time.
+RETENTION_LOOK = 3600.0
 DESCRIPTION = (
     "Decisions about people under the eyes of a panel. Every error is "
     '`{"error": {"code", "message"}}`; every response that wrote carries a receipt.'
@@ -38,11 +47,15 @@ def create_app(settings: Settings) -> FastAPI:
     """A server with these settings. The database is opened at once, so that mistakes show."""
     store, telemetry = Store.open(settings.database), Telemetry()
     workers = Workers(store, settings, telemetry.waiting)
+    anchoring = Anchoring(targets_from(settings.anchors), settings.anchor_minutes)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         stop = asyncio.Event()
         tasks = [asyncio.create_task(workers.tick(settings.tick_seconds, stop))]
+        tasks.append(asyncio.create_task(_retain(workers, stop)))
+        if anchoring.targets:
+            tasks.append(asyncio.create_task(anchoring.run(workers, ANCHOR_LOOK, stop)))
         if settings.demo:
             tasks.append(asyncio.create_task(demonstrate(workers, Simulation(store), stop)))
         try:
@@ -66,17 +79,36 @@ def create_app(settings: Settings) -> FastAPI:
         redirect_slashes=False,
     )
     page_limits = Buckets(settings.rate, settings.burst)
-    app.state.context = AppContext(store, settings, workers, telemetry, page_limits)
+    provider = provider_from(settings)
+    app.state.context = AppContext(store, settings, workers, telemetry, page_limits, provider)
     install_handlers(app)
     app.add_middleware(AccessMiddleware, store=store, settings=settings, telemetry=telemetry)
     app.add_middleware(ErrorPages)  # outermost: what the middleware refuses is a page as well
     app.include_router(health.router)
+    app.include_router(evidence.published)
     for module in ROUTERS:
         app.include_router(module.router, dependencies=[Security(BEARER)])
     for pages in PAGES:
         app.include_router(pages.router)
     app.mount("/static", StaticPages(), name="static")
     return app
+
+
+async def _retain(workers: Workers, stop: asyncio.Event) -> None:
+    """Erase what has been kept for its time, again and again until told to stop."""
+    while not stop.is_set():
+        try:
+            await asyncio.wait_for(stop.wait(), RETENTION_LOOK)
+        except TimeoutError:
+            names = await asyncio.to_thread(_with_periods, workers.store)
+            await workers.each("Retention", names, lambda w: erase_expired(w.docket))
+
+
+def _with_periods(store: Store) -> list[str]:
+    try:
+        return [name for name in store.dockets() if has_periods(store, name)]
+    except LikewiseError:  # the log says why; the next look may succeed
+        return []
 
 
 def from_environment() -> FastAPI:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 __all__ = [
     "Clock",
     "LedgerClock",
+    "compact",
     "due_after",
     "later",
     "now",
@@ -40,6 +41,15 @@ def write(moment: datetime, timespec: str = "microseconds") -> str:
     '2026-03-01T12:00:00.000000Z'
     """
     return moment.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def compact(at: str) -> str:
+    """A time to the second, without colons, as receipts have it.
+
+    >>> compact("2026-03-01T12:00:00.250000Z")
+    '20260301T120000Z'
+    """
+    return parse(at).strftime("%Y%m%dT%H%M%SZ")
 
 
 def parse(at: str) -> datetime:

@@ -79,6 +79,24 @@ class Settings(BaseSettings):
     public_url: str = Field(
         "", description="the address that people use, where a proxy is before the server"
     )
+    anchors: str = Field(
+        "", description="where heads are fixed: file:PATH, webhook:URL, rfc3161:URL, with spaces"
+    )
+    anchor_minutes: PositiveFloat = Field(
+        60.0, description="minutes between two anchors of a docket that grows"
+    )
+    oidc_issuer: str = Field("", description="the organisation's sign-on: its issuer's address")
+    oidc_client_id: str = Field("", description="the client that was registered there for this")
+    oidc_client_secret: str = Field("", description="its secret")
+    oidc_role_claim: str = Field(
+        "likewise_role", description="the claim with operator, auditor or regulator"
+    )
+    oidc_name_claim: str = Field(
+        "preferred_username", description="the claim with the name; an auditor's is the member's"
+    )
+    oidc_docket_claim: str = Field(
+        "likewise_docket", description="the claim with the docket that a seat is for"
+    )
     demo: bool = Field(False, description="a docket with a simulated stream")
 
     def __init__(self, **given: Any) -> None:

@@ -29,6 +29,7 @@ PERSON = {"id": "somebody", "features": {"score": 500, "debt": 1, "purpose": "ca
 TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("GET", "/healthz"): (None, None),
     ("GET", "/readyz"): (None, None),
+    ("GET", "/.well-known/likewise-keys.json"): (None, None),
     ("GET", "/metrics"): (SUPERVISORS, None),
     ("GET", "/v1/me"): (EVERYBODY, None),
     ("GET", "/v1/tokens"): (OPERATOR, None),
@@ -44,6 +45,8 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("DELETE", D + "/members/{member}"): (OPERATOR, None),
     ("PUT", D + "/rule"): (OPERATOR, {"rule": "any"}),
     ("PUT", D + "/learner"): (OPERATOR, {"learner": {}}),
+    ("GET", D + "/agreement.csv"): (SUPERVISORS, None),
+    ("PUT", D + "/guidelines"): (OPERATOR, {"text": "Look twice."}),
     ("POST", D + "/erasures"): (OPERATOR, {"round": "r1", "person": "nobody"}),
     ("POST", D + "/seed"): (OPERATOR, {"docket": "not-confirmed"}),
     ("GET", D + "/rounds"): (READERS, None),
@@ -65,13 +68,18 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("POST", REVIEW + "/reopen"): (AUDITOR, None),
     ("GET", D + "/receipt"): (EVERYBODY, None),
     ("POST", D + "/receipt/check"): (EVERYBODY, {"receipt": f"likewise-receipt/1:x:1:{'0' * 64}"}),
+    ("PUT", D + "/retention"): (OPERATOR, {"features": None, "reasons": None}),
+    ("POST", D + "/holds"): (OPERATOR, {"why": "none", "round": "none"}),
+    ("DELETE", D + "/holds/{hold}"): (OPERATOR, None),
+    ("POST", D + "/packets"): (READERS, {"round": "none", "person": "nobody"}),
+    ("PUT", D + "/member-key"): (AUDITOR, {"key": "ab" * 32, "proof": "A" * 86}),
     ("GET", D + "/metrics"): (READERS, None),
     ("GET", D + "/ledger.jsonl"): (SUPERVISORS, None),
     ("GET", D + "/ledger.csv"): (SUPERVISORS, None),
 }
 PLACES = {
     "docket": "loans", "round_id": "none", "review_id": "0" * 32, "member": "nobody",
-    "token_id": "none",
+    "token_id": "none", "hold": "0" * 12,
 }  # fmt: skip
 TOKENS = {
     "operator": "operator",

@@ -54,7 +54,38 @@ STORED: dict[str, dict[str, Any]] = {
     },
     "erased": {"round": "r1", "person": "a", "digest": None},
     "seed-revealed": {"seed": "7", "salt": "00"},
+    # Since receipts are signed and records say who acted.
+    "key-published": {"key": "k", "replaces": None, "signature": None, "compromised": False},
+    "token-issued": {"token": "t", "role": "client", "name": "b", "seat": None, "created": AT},
+    "token-ended": {"token": "t"},
+    "signed-in": {
+        "sign_in": "s", "token": "t", "role": "auditor", "name": "ada", "issuer": None,
+        "subject": None, "until": AT,
+    },
+    "signed-out": {"sign_in": "s"},
+    "member-key-set": {"member": "ada", "key": "k", "proof": "p", "consent": None},
+    "signed": {
+        "member": "ada", "key": "k", "review": "r", "act": "object", "pair": ["p1", "p2"],
+        "reason": None, "at": AT, "signature": "s",
+    },
+    "anchored": {"target": "file", "receipt": "r", "fixed": AT, "proof": None},
+    "anchor-failed": {"target": "file", "why": "no space"},
+    "retention-set": {"features": 30.5, "reasons": None},
+    "hold-placed": {"hold": "h", "of_round": None, "person": None, "why": "a complaint"},
+    "hold-lifted": {"hold": "h"},
+    "override-explained": {"round": "r1", "person": "a", "reason": "d"},
+    "reasons-erased": {"of_round": "r1"},
+    "packet-given": {"of_round": "r1", "person": "a", "digest": "d"},
+    "learner-given": {"learner": {"k": 3}},
+    "guidelines-set": {"text": "Look at the debts first."},
 }  # fmt: skip
+
+
+def test_a_docket_names_its_key_since_receipts_are_signed() -> None:
+    body = {**STORED["docket-opened"], "key": "ab" * 32}
+    assert write_body(read_body(record("docket-opened", body))) == ("docket-opened", body)
+    with pytest.raises(LedgerBroken, match="empty"):
+        read_body(record("docket-opened", {**body, "key": ""}))
 
 
 def test_every_kind_is_here() -> None:
@@ -169,3 +200,5 @@ def test_the_hash_is_that_of_the_canonical_json(
         "prev": word,
     }  # fmt: skip
     assert made.content_hash == sha256(canonical(content))
+    acted = replace(made, actor=word)
+    assert acted.content_hash == sha256(canonical({**content, "actor": word} if word else content))

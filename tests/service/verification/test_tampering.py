@@ -107,7 +107,8 @@ def _rehashed(records: list[Record], start: int) -> list[Record]:
     head = records[start - 1].head if start else Head()
     fresh = records[:start]
     for record in records[start:]:
-        fresh.append(Record.following(record.docket, head, record.at, record.kind, record.body))
+        same = (record.at, record.kind, record.body, record.actor)
+        fresh.append(Record.following(record.docket, head, *same))
         head = fresh[-1].head
     return fresh
 

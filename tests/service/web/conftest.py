@@ -29,7 +29,9 @@ from likewise.service.api.review_responses import (
     ReviewSummary,
     Series,
 )
+from likewise.service.auth.tokens import Identity
 from likewise.service.dockets.reviews.marks import unseen
+from likewise.service.web.practice import practice_review
 from likewise.service.web.rendering import PageContext, render
 
 HOSTILE = (
@@ -192,8 +194,10 @@ class Samples:
         closed = self.past()[0]
         nothing = replace(self.metrics(0), members=[], oldest_open_seconds=None)
         return {
-            "sign-in": render("sign_in.html", nobody, problem=""),
-            "sign-in-refused": render("sign_in.html", nobody, problem=refused),
+            "sign-in": render("sign_in.html", nobody, problem="", sign_on=False),
+            "sign-in-refused": render("sign_in.html", nobody, problem=refused, sign_on=True),
+            "signed-on": render("signed_on.html", nobody, where="#main", name="ada"),
+            "signed-out": render("signed_out.html", nobody, where="#main"),
             "awaiting": render("console/awaiting.html", page, reviews=self.waiting()),
             "awaiting-none": render("console/awaiting.html", page, reviews=[]),
             "review": self.shown(self.review()),
@@ -202,6 +206,17 @@ class Samples:
             "review-closed": self.shown(closed, 2),
             "review-erased": self.shown(self.erased()),
             "review-no-pair": self.shown(self.review(pairs=[])),
+            "practice": self.shown(practice_review()),
+            "seats": render(
+                "console/seats.html", page, current="a", problem=refused, seats=[
+                    Identity("a", "auditor", self.word("ann", 1), "loans", ""),
+                    Identity("b", "auditor", self.word("ann", 2), "cars", ""),
+                ],
+            ),
+            "guidelines": render(
+                "console/guidelines.html", page, practised=True, practice="0" * 32,
+                guidelines=[self.word("Look at the debts first.", 1)],
+            ),
             "history": render("console/history.html", page, reviews=self.past(), older=7),
             "history-none": render("console/history.html", page, reviews=[], older=None),
             "problem": render(

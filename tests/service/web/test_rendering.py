@@ -19,6 +19,8 @@ Tag = tuple[str, dict[str, str | None]]
 PAGES = (
     "sign-in",
     "sign-in-refused",
+    "signed-on",
+    "signed-out",
     "awaiting",
     "awaiting-none",
     "review",
@@ -27,6 +29,9 @@ PAGES = (
     "review-closed",
     "review-erased",
     "review-no-pair",
+    "practice",
+    "seats",
+    "guidelines",
     "history",
     "history-none",
     "problem",

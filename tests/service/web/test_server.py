@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,17 +25,23 @@ REVIEW = "0" * 32
 PAGES = {
     "/console/": {"auditor"},
     "/console/history": {"auditor"},
+    "/console/guidelines": {"auditor"},
+    f"/console/rounds/{'0' * 32}": {"auditor"},
+    "/console/seats": {"auditor"},
     f"/console/rounds/{REVIEW}": {"auditor"},
     "/dashboard/": {"operator", "regulator"},
     "/dashboard/loans/": {"operator", "regulator"},
     "/dashboard/loans/data": {"operator", "regulator"},
     "/dashboard/loans/ledger.jsonl": {"operator", "regulator"},
     "/dashboard/loans/ledger.csv": {"operator", "regulator"},
+    "/dashboard/loans/agreement.csv": {"operator", "regulator"},
 }
 FORMS = {
     **{f"/console/rounds/{REVIEW}/{act}": {"auditor"} for act in ("flag", "unflag", "done")},
     f"/console/rounds/{REVIEW}/reopen": {"auditor"},
     "/console/sign-out": {"auditor"},
+    "/console/seats/add": {"auditor"},
+    "/console/seats/choose": {"auditor"},
     "/dashboard/loans/sign-out": {"operator", "regulator"},
 }
 
@@ -166,6 +174,72 @@ def test_a_request_of_the_page_that_comes_twice_is_done_once(live: Live) -> None
     with browse(live) as nobody:
         out = nobody.post(f"{where}/flag", data=form, headers=accept)
         assert (out.status_code, out.json()["error"]["code"]) == (401, "signed-out")
+
+
+def test_the_panel_is_told_what_to_look_for_and_may_practise(live: Live) -> None:
+    operator = live.client("operator")
+    operator.set_guidelines("loans", "Look at debts <b>first</b>.\n\nThen at the purpose.")
+    head = operator.receipt("loans")
+    with browse(live, "auditor") as browser:
+        page = browser.get("/console/guidelines").text
+        assert "Look at debts &lt;b&gt;first&lt;/b&gt;." in page
+        where = f"/console/rounds/{'0' * 32}"
+        practice = browser.get(where).text
+        assert "nothing is recorded" in practice
+        form = {"csrf": field(practice), "pair": "p1.p2", "reason": "alike"}
+        for act in ("flag", "unflag", "marks", "done"):
+            assert browser.post(f"{where}/{act}", data=form).status_code == 303
+        assert "You have practised" in browser.get("/console/guidelines?practised=1").text
+    assert operator.receipt("loans") == head, "nothing of it is on record"
+
+
+def test_one_person_with_several_seats(live: Live) -> None:
+    """They are added by their tokens, chosen on a page, and forgotten at the end."""
+    live.client("client-other").open_round("other", people())
+    with browse(live, "auditor") as browser:
+        form = {"csrf": field(browser.get("/console/seats").text)}
+        for token in (live.tokens["operator"], "lw_auditor_" + "A" * 43):
+            wrong = browser.post("/console/seats/add", data={**form, "token": token})
+            assert wrong.status_code == 401
+        token = live.tokens["auditor-other"]
+        added = browser.post("/console/seats/add", data={**form, "token": token})
+        assert added.status_code == 303
+        page = browser.get("/console/seats").text
+        assert "Docket <bdi>other</bdi>" in page
+        seat = re.search(r'name="seat" value="([^"]+)"', page)
+        assert seat is not None
+        assert "Nothing awaits you" in browser.get("/console/").text
+        assert browser.post("/console/seats/choose", data={**form, "seat": "x"}).status_code == 404
+        chosen = browser.post("/console/seats/choose", data={**form, "seat": seat[1]})
+        assert chosen.status_code == 303
+        assert "/console/rounds/" in browser.get("/console/").text, "the other docket's round"
+        assert browser.post("/console/sign-out", data=form).status_code == 303
+    with browse(live, "auditor") as browser:
+        assert "Docket <bdi>other</bdi>" not in browser.get("/console/seats").text
+
+
+def test_agreement_is_a_table_by_member_and_month(start: Start) -> None:
+    live = start()
+    bank = live.client("client")
+    live.client("operator").set_rule("loans", "all")
+    for number in range(2):
+        bank.open_round("loans", people(number, 3))
+        for who in ("auditor", "auditor-bob"):
+            member = live.client(who)
+            [review] = member.reviews("loans")
+            pair = member.review("loans", review.id).pairs[0]
+            if who == "auditor" or number:
+                member.object_to("loans", review.id, (pair.over, pair.under))
+            member.done("loans", review.id)
+    with browse(live, "regulator") as browser:
+        response = browser.get("/dashboard/loans/agreement.csv")
+    assert response.headers["content-type"].startswith("text/csv")
+    whole, ann, bob = csv.DictReader(io.StringIO(response.text))
+    assert (ann["member"], ann["objections"], bob["objections"]) == ("ann", "2", "1")
+    assert (whole["reports"], whole["rounds"]) == ("1", "2")
+    compared, same = int(ann["compared"]), int(ann["same"])
+    assert (compared - same, ann["share"]) == (1, f"{same / compared:.6f}")
+    assert -1 < float(whole["alpha"]) < 1
 
 
 def test_a_sign_in_form_of_another_browser_is_refused(shared: Live) -> None:

@@ -85,6 +85,17 @@ class ContextTree:
         )
 
     @cached_property
+    def splits(self) -> tuple[tuple[int, int, int], ...]:
+        """From each subset with one feature more to a larger one, by their places."""
+        place = {subset: column for column, subset in enumerate(self.subsets)}
+        return tuple(
+            (column, f, place[tuple(sorted((*subset, f)))])
+            for column, subset in enumerate(self.subsets)
+            for f in range(len(self.levels))
+            if f not in subset
+        )
+
+    @cached_property
     def leaves(self) -> IntArray:
         """The nodes that have fixed everything, in the order of their groups."""
         grid = np.arange(self.nodes).reshape([n + 1 for n in self.levels])
@@ -201,16 +212,12 @@ class TreeWeights:
 
     def stops(self, groups: IntArray) -> tuple[IntArray, FloatArray]:
         """For every subset of features the node above each group, and the chance to stop there."""
-        paths, subsets = self.tree.paths(groups), self.tree.subsets
+        paths = self.tree.paths(groups)
         shares = self._shares[paths]
-        reach = np.zeros((len(groups), len(subsets)))
+        reach = np.zeros(paths.shape)
         reach[:, 0] = 1.0
-        place = {subset: column for column, subset in enumerate(subsets)}
-        for column, subset in enumerate(subsets):
-            for f in range(len(self.tree.levels)):
-                if f not in subset:
-                    below = place[tuple(sorted((*subset, f)))]
-                    reach[:, below] += reach[:, column] * shares[:, column, 1 + f]
+        for column, f, below in self.tree.splits:
+            reach[:, below] += reach[:, column] * shares[:, column, 1 + f]
         return paths, reach * shares[:, :, 0]
 
     def draw(self, groups: IntArray, stream: Stream, draw: int, first: int) -> IntArray:

@@ -159,12 +159,20 @@ class _FlatSegments(GibbsPolicy):
     def __init__(self, cells: IntArray, temperature: float | FloatArray) -> None:
         self.cells = cells
         self.temperature = np.broadcast_to(temperature, len(cells))
+        self._last: tuple[Points, tuple[IntArray, IntArray, IntArray]] | None = None
 
     def _weights(self, points: Points) -> tuple[IntArray, IntArray, IntArray]:
-        """The segments that the points are in, the place of each among them, and their weights."""
+        """The segments that the points are in, the place of each among them, and their weights.
+
+        Those of the last points are remembered: whoever has a score is decided on next.
+        """
+        if self._last is not None and self._last[0] is points:
+            return self._last[1]
         segments, place = np.unique(points // self.cells.shape[1], return_inverse=True)
         costs = threshold_costs(self.cells[segments])
-        return segments, place, gibbs_weights(costs, self.temperature[segments][:, None])
+        weights = gibbs_weights(costs, self.temperature[segments][:, None])
+        self._last = (points, (segments, place, weights))
+        return segments, place, weights
 
     def approval(self, points: Points) -> list[tuple[int, int]]:
         """The thresholds up to the person's bin."""

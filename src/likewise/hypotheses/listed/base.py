@@ -194,7 +194,7 @@ class Listed(HypothesisClass, ExactWeights):
         return np.asarray(self._on_set.all(axis=1) | ~self._on_set.any(axis=1))
 
     @cached_property
-    def _log_inverse(self) -> FloatArray | None:
+    def log_inverse(self) -> FloatArray | None:
         """ln(1/prior(h)) of every hypothesis; None for a flat prior, which needs no numbers."""
         if self.prior == FLAT:
             return None
@@ -214,12 +214,12 @@ class Listed(HypothesisClass, ExactWeights):
     @property
     def log_inverse_prior(self) -> float:
         """That of the least likely hypothesis."""
-        inverse = self._log_inverse
+        inverse = self.log_inverse
         return self.log_size if inverse is None else float(inverse.max())
 
     def log_inverse_priors(self, codes: IntArray) -> FloatArray:
         """By their places in the list."""
-        inverse = self._log_inverse
+        inverse = self.log_inverse
         if inverse is None:
             return np.full(len(codes), self.log_size)
         return np.asarray(inverse[codes[:, 0]])
@@ -236,7 +236,7 @@ class Listed(HypothesisClass, ExactWeights):
 
     def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
         """A weight for every hypothesis."""
-        return _ListedPolicy(gibbs_weights(costs, float(temperature), self._log_inverse))
+        return _ListedPolicy(gibbs_weights(costs, float(temperature), self.log_inverse))
 
 
 class _ListedPolicy(GibbsPolicy):

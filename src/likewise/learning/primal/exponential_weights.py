@@ -11,7 +11,10 @@ from likewise.hypotheses import Bits, ExactWeights, GibbsPolicy, HypothesisClass
 from likewise.hypotheses.priors import FLAT
 from likewise.hypotheses.weights import score
 from likewise.learning.primal.base import Estimates, Frozen, Player, Term
+from likewise.oracles import ENGINES
+from likewise.oracles.oracle import engine_for
 from likewise.randomness import Purpose, Stream
+from likewise.validation import choice
 
 __all__ = ["ExponentialWeights"]
 
@@ -38,13 +41,17 @@ class ExponentialWeights(Player):
     """
 
     per_part: bool = False
+    engine: str = "compiled"
     name = "exponential-weights"
     exact = True
 
+    def __post_init__(self) -> None:
+        choice("engine", self.engine, ENGINES, "They all agree.")
+
     @classmethod
-    def make(cls, engine: str, *, per_part: bool = False) -> ExponentialWeights:  # noqa: ARG003
-        """No draws are made, so no engine is needed."""
-        return cls(per_part)
+    def make(cls, engine: str, *, per_part: bool = False) -> ExponentialWeights:
+        """With the engine that makes the weights of long lists; no draws are made."""
+        return cls(per_part, engine)
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """1/4, since Σ B_t²/sqrt(S_t) ≤ 2·sqrt(S_T); 1/2 for estimated costs (Theorem C')."""
@@ -121,7 +128,8 @@ class ExponentialWeights(Player):
         if known is None or known[0] is not hypotheses:
             exact = self._class(hypotheses)
             temperature = frozen.scales * ONE if self.per_part else frozen.scale * ONE
-            known = (hypotheses, exact.weigh(frozen.costs, temperature))
+            engine = engine_for(self.engine, hypotheses)
+            known = (hypotheses, engine.weigh(exact, frozen.costs, temperature))
             # A note on the frozen value, not a part of it: neither compared nor saved.
             frozen.__dict__["_policy"] = known
         policy: GibbsPolicy = known[1]

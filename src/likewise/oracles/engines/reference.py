@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise.fixed_point import IntArray
-from likewise.hypotheses import Bits, HypothesisClass, Points
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.randomness import Noise
 
-__all__ = ["approvals"]
+__all__ = ["approvals", "charge", "weigh"]
 
 # Draws are made in blocks, so that memory does not grow with their number.
 BLOCK = 512
@@ -22,7 +22,7 @@ def approvals(
     first_draw: int,
     draws: int,
 ) -> Bits:
-    """The predictions of some draws of h on each point, shape (draws, points)."""
+    """Predictions of some draws of h on each point, shape (draws, points)."""
     everywhere = np.arange(hypotheses.separators)
     blocks = [
         hypotheses.predict(
@@ -33,3 +33,17 @@ def approvals(
         for start in range(first_draw, end, BLOCK)
     ]
     return np.concatenate(blocks) if blocks else np.zeros((0, len(points)), dtype=np.uint8)
+
+
+def weigh(
+    hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
+) -> GibbsPolicy:
+    """Exponential weights, by the class itself."""
+    return hypotheses.weigh(costs, temperature)
+
+
+def charge(
+    hypotheses: HypothesisClass, costs: IntArray, points: Points, amounts: IntArray
+) -> IntArray:
+    """The costs with one more on every point, by the class itself."""
+    return hypotheses.charge(costs, points, amounts)

@@ -10,10 +10,12 @@ from fastapi import Depends, Path, Request
 from fastapi.security import HTTPBearer
 
 from likewise.service.api.telemetry import Telemetry
+from likewise.service.auth.provider import Provider
 from likewise.service.auth.rate_limits import Buckets
 from likewise.service.auth.tokens import Identity, Role
 from likewise.service.dockets.worker import Worker, Workers
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.actors import done_by
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
 
@@ -51,6 +53,7 @@ class AppContext:
     workers: Workers
     telemetry: Telemetry
     page_limits: Buckets
+    provider: Provider | None = None
 
 
 # All of these are coroutines: FastAPI would run plain functions in threads.
@@ -77,7 +80,7 @@ class DocketAccess:
 
     async def run(self, task: Callable[[Worker], T]) -> T:
         """Do something in the docket's thread."""
-        return await self.app.workers.run(self.docket, task)
+        return await self.app.workers.run(self.docket, done_by(self.caller.actor, task))
 
 
 def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:

@@ -96,7 +96,7 @@ def _where(error: Mapping[str, Any]) -> str:
 
 
 def _words(message: str) -> str:
-    """What is wrong, without the name that Python has for it."""
+    """The fault, without the name that Python has for it."""
     return message.removeprefix("Value error, ")
 
 

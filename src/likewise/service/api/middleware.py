@@ -38,6 +38,8 @@ HEADERS = {
     b"cache-control": b"no-store",
 }
 OPEN = ("/v1/openapi.json",)
+# Open to anybody, and they ask the database.
+ASKING = ("/readyz", "/.well-known/likewise-keys.json")
 GONE = 499  # whoever asked has gone before the request was complete
 GUARDED = ("/v1/", "/metrics")
 
@@ -102,7 +104,8 @@ class AccessMiddleware:
         """The caller; refused where a token is needed and there is none that is known."""
         path: str = scope["path"]
         address = (scope.get("client") or ("unknown",))[0]
-        if path == "/readyz" or (path.endswith("/sign-in") and scope["method"] == "POST"):
+        guessing = path.endswith("/sign-in") and scope["method"] == "POST"
+        if path in ASKING or guessing or path.startswith("/console/sign-on"):
             self.anonymous.take(address)  # it asks the database; nobody may guess tokens
         if path in OPEN or not path.startswith(GUARDED):
             return None

@@ -12,23 +12,31 @@ from likewise.service.api.dependencies import DOCKET_NAME
 from likewise.service.dockets.spec import DocketSpec
 
 __all__ = [
+    "ActBody",
     "ClosedBody",
     "DocketBody",
     "ErasureBody",
+    "GuidelinesBody",
+    "HoldBody",
+    "HoldId",
     "IdempotencyKey",
     "LabelsBody",
     "LearnerBody",
     "MemberBody",
+    "MemberKeyBody",
     "MemberName",
     "ObjectionBody",
     "OverrideBody",
+    "PacketBody",
     "PeopleBody",
     "ReceiptBody",
+    "RetentionBody",
     "RevealBody",
     "ReviewId",
     "RoundBody",
     "RoundId",
     "RuleBody",
+    "SignatureBody",
     "TokenBody",
     "TokenId",
     "WithdrawalBody",
@@ -38,6 +46,8 @@ __all__ = [
 PRINTABLE = r"^[^\x00-\x1f\x7f-\x9f]+$"
 ROUND_ID = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 KEY = r"^[\x21-\x7e]+$"
+MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z$"
+SIGNATURE = r"^[A-Za-z0-9_-]{86}$"
 # Integers beyond this are no exact numbers in JSON.
 LARGEST = 2**53
 
@@ -63,6 +73,7 @@ FeatureValue = bool | Integer | Real | Annotated[str, Field(max_length=200)] | N
 
 RoundId = Annotated[str, Path(min_length=1, max_length=64, pattern=ROUND_ID)]
 MemberName = Annotated[str, Path(min_length=1, max_length=200, pattern=PRINTABLE)]
+HoldId = Annotated[str, Path(pattern=r"^[0-9a-f]{12}$", description="From placing it.")]
 TokenId = Annotated[str, Path(min_length=1, max_length=32, pattern=r"^[a-z0-9-]+$")]
 ReviewId = Annotated[str, Path(pattern=r"^[0-9a-f]{32}$", description="From the list of reviews.")]
 IdempotencyKey = Annotated[
@@ -145,10 +156,11 @@ class LabelsBody(Body):
 
 
 class OverrideBody(Body):
-    """Somebody decided otherwise."""
+    """Somebody decided otherwise, and may say why."""
 
     person: PersonId
     approved: bool
+    reason: Annotated[str, Field(min_length=1)] | None = None
 
 
 class ClosedBody(Body):
@@ -157,7 +169,30 @@ class ClosedBody(Body):
     unaudited: bool = False
 
 
-class WithdrawalBody(Body):
+class SignatureBody(Body):
+    """A member's own signature: by which key, when, and the salt of the reason's digest."""
+
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+    at: Annotated[str, Field(pattern=MOMENT)]
+    signature: Annotated[str, Field(pattern=SIGNATURE)]
+    salt: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")] = "0" * 32
+
+
+class ActBody(Body):
+    """An act of a member, signed by them or not."""
+
+    signature: SignatureBody | None = None
+
+
+class MemberKeyBody(Body):
+    """A key that you sign with from now on: its own signature, and that of the key before it."""
+
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    proof: Annotated[str, Field(pattern=SIGNATURE)]
+    consent: Annotated[str, Field(pattern=SIGNATURE)] | None = None
+
+
+class WithdrawalBody(ActBody):
     """A pair of people, by their names in the review."""
 
     pair: Annotated[list[Annotated[str, Field(max_length=16)]], Field(min_length=2, max_length=2)]
@@ -173,6 +208,12 @@ class LearnerBody(Body):
     """A learner for an audit-only docket; rounds that are open have to be closed first."""
 
     learner: Annotated[dict[str, Any], Field(description="hypotheses, k, alpha, eps, …")]
+
+
+class GuidelinesBody(Body):
+    """Words for the panel's members about what to look for."""
+
+    text: Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
 class MemberBody(Body):
@@ -194,6 +235,28 @@ class ErasureBody(Body):
     person: PersonId
 
 
+class RetentionBody(Body):
+    """Days after the end of a round for which features and reasons are kept; null: always."""
+
+    features: Annotated[float, Field(gt=0, le=36_525, allow_inf_nan=False)] | None
+    reasons: Annotated[float, Field(gt=0, le=36_525, allow_inf_nan=False)] | None
+
+
+class HoldBody(Body):
+    """A hold on everything, on a round, or on somebody in it; ``why`` stays in the ledger."""
+
+    why: Text
+    round: RoundName | None = None
+    person: PersonId | None = None
+
+
+class PacketBody(Body):
+    """Somebody who is to be given the file of a decision."""
+
+    round: RoundName
+    person: PersonId
+
+
 class RevealBody(Body):
     """The docket's name once more, since this cannot be undone."""
 
@@ -203,7 +266,7 @@ class RevealBody(Body):
 class ReceiptBody(Body):
     """A receipt as it was printed."""
 
-    receipt: Annotated[str, Field(min_length=1, max_length=300)]
+    receipt: Annotated[str, Field(min_length=1, max_length=400)]
 
 
 class TokenBody(Body):

@@ -14,9 +14,13 @@ __all__ = [
     "ErrorResponse",
     "FeatureResponse",
     "HealthResponse",
+    "KeyList",
+    "KeyResponse",
     "MeResponse",
+    "NewHold",
     "NewToken",
     "ObjectionResponse",
+    "PacketResponse",
     "PairResponse",
     "ReceiptCheck",
     "ReceiptResponse",
@@ -66,6 +70,36 @@ class ReceiptResponse(Response):
     seq: int
     hash: str
     text: str
+
+
+class KeyResponse(Response):
+    """A key of the installation: 64 hexadecimal digits, since when and until when it signs."""
+
+    id: str
+    public: str
+    created: str
+    retired: str | None
+    compromised: str | None
+
+
+class KeyList(Response):
+    """The keys that sign, or have signed, receipts; the one without an end is in use."""
+
+    keys: list[KeyResponse]
+
+
+class NewHold(Response):
+    """A hold that was placed, by its id."""
+
+    hold: str
+    receipt: ReceiptResponse
+
+
+class PacketResponse(Response):
+    """The file of a decision, signed, and the same in words."""
+
+    packet: dict[str, Any]
+    words: str
 
 
 class ReceiptCheck(Response):

@@ -12,18 +12,48 @@ import sqlalchemy as sa
 from likewise.service.auth.tokens import Identity, recognise
 from likewise.service.clock import later, now
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.schema import sessions, tokens
+from likewise.service.ledger.actors import Actor, acting
+from likewise.service.ledger.evidence_bodies import SignedIn, SignedOut
+from likewise.service.ledger.notices import notify
+from likewise.service.ledger.schema import seats, sessions, tokens
 from likewise.service.ledger.store import Store
 
-__all__ = ["Session", "begin_session", "check_csrf", "end_session", "find_session"]
+__all__ = [
+    "Session",
+    "begin_session",
+    "check_csrf",
+    "cookie_hash",
+    "end_session",
+    "end_sessions",
+    "find_session",
+    "open_session",
+]
 
 
 class Session(NamedTuple):
-    """A browser in which somebody has signed in; its forms carry ``csrf``."""
+    """A browser in which somebody has signed in; its forms carry ``csrf``.
+
+    ``id`` is what ledgers call it. ``issuer`` and ``subject`` are those of the organisation's
+    sign-on, and empty for somebody who signed in with a token.
+    """
 
     identity: Identity
     csrf: str
     expires: str
+    id: str
+    issuer: str = ""
+    subject: str = ""
+
+    @property
+    def signed_in(self) -> SignedIn:
+        """The sign-in as a ledger knows it."""
+        who, by = self.identity, (self.issuer or None, self.subject or None)
+        return SignedIn(self.id, who.id, who.role, who.name, *by, self.expires)
+
+    @property
+    def actor(self) -> Actor:
+        """Whoever is signed in, as somebody who acts."""
+        return Actor.signed_in(self.identity.issued, self.signed_in)
 
 
 def begin_session(store: Store, token: str, seconds: float) -> tuple[str, Session]:
@@ -35,25 +65,42 @@ def begin_session(store: Store, token: str, seconds: float) -> tuple[str, Sessio
             "This token is not known, or was revoked. Copy all of it, or ask the operator for "
             "another.",
         )  # fmt: skip
+    return open_session(store, identity, seconds)
+
+
+def open_session(
+    store: Store, identity: Identity, seconds: float, *,
+    issuer: str = "", subject: str = "", provider_session: str = "",
+) -> tuple[str, Session]:  # fmt: skip
+    """A session of somebody who is known: the cookie's value, and the session.
+
+    The ledger of the one docket that they have to do with says so at once; for others it is said
+    in a docket's ledger when they first act there.
+    """
     cookie, csrf, moment = secrets.token_urlsafe(32), secrets.token_urlsafe(32), now()
-    expires = later(moment, seconds)
+    expires, name = later(moment, seconds), secrets.token_hex(8)
+    session = Session(identity, csrf, expires, name, issuer, subject)
     with store.changing() as connection:
         connection.execute(sessions.delete().where(sessions.c.expires <= moment))
         connection.execute(
             sessions.insert().values(
-                hash=_hash(cookie), token=identity.id, csrf=csrf, expires=expires
+                hash=cookie_hash(cookie), token=identity.id, csrf=csrf, expires=expires, id=name,
+                issuer=issuer, subject=subject, provider_session=provider_session,
             )
-        )
-    return cookie, Session(identity, csrf, expires)
+        )  # fmt: skip
+        if identity.docket is not None:
+            with acting(session.actor):
+                notify(connection, identity.docket, (), session.signed_in)
+    return cookie, session
 
 
 def find_session(store: Store, cookie: str) -> Session | None:
     """The session of a cookie; None if it has ended or its token was revoked."""
     query = (
-        sa.select(sessions.c.csrf, sessions.c.expires, tokens)
+        sa.select(sessions, tokens)
         .join(tokens, tokens.c.id == sessions.c.token)
         .where(
-            sessions.c.hash == _hash(cookie),
+            sessions.c.hash == cookie_hash(cookie),
             sessions.c.expires > now(),
             tokens.c.revoked.is_(None),
         )
@@ -62,14 +109,28 @@ def find_session(store: Store, cookie: str) -> Session | None:
         row = connection.execute(query).first()
     if row is None:
         return None
-    identity = Identity(row.id, row.role, row.name, row.docket, row.created)
-    return Session(identity, row.csrf, row.expires)
+    identity = Identity(row.token, row.role, row.name, row.docket, row.created)
+    return Session(identity, row.csrf, row.expires, row.id, row.issuer, row.subject)
 
 
 def end_session(store: Store, cookie: str) -> None:
     """Sign out."""
     with store.changing() as connection:
-        connection.execute(sessions.delete().where(sessions.c.hash == _hash(cookie)))
+        end_sessions(connection, sessions.c.hash == cookie_hash(cookie))
+
+
+def end_sessions(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
+    """End some sessions; the ledger of the docket that each is for says so."""
+    query = sa.select(sessions.c.id, sessions.c.expires, tokens.c.docket)
+    found = connection.execute(
+        query.join(tokens, tokens.c.id == sessions.c.token).where(which).order_by(tokens.c.docket)
+    ).all()
+    for row in found:
+        if row.docket is not None and row.expires > now():
+            notify(connection, row.docket, (), SignedOut(row.id))
+    gone = sa.select(sessions.c.hash).where(which)
+    connection.execute(seats.delete().where(seats.c.hash.in_(gone)))
+    return connection.execute(sessions.delete().where(which)).rowcount
 
 
 def check_csrf(session: Session, given: str) -> None:
@@ -80,5 +141,6 @@ def check_csrf(session: Session, given: str) -> None:
         )
 
 
-def _hash(cookie: str) -> str:
+def cookie_hash(cookie: str) -> str:
+    """The hash that is kept of a cookie."""
     return hashlib.sha256(cookie.encode(errors="replace")).hexdigest()

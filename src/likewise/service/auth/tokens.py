@@ -18,6 +18,9 @@ from likewise.errors import ParameterError
 from likewise.service.clock import now
 from likewise.service.dockets.spec import checked_docket_name
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.actors import Actor
+from likewise.service.ledger.evidence_bodies import TokenEnded, TokenIssued
+from likewise.service.ledger.notices import notify
 from likewise.service.ledger.schema import tokens
 from likewise.service.ledger.store import Store
 
@@ -26,6 +29,7 @@ __all__ = [
     "Identity",
     "KnownTokens",
     "Role",
+    "add_token",
     "create_token",
     "first_operator",
     "list_tokens",
@@ -54,6 +58,16 @@ class Identity:
     created: str
     revoked: str | None = None
 
+    @property
+    def issued(self) -> TokenIssued:
+        """The token as a ledger knows it."""
+        return TokenIssued(self.id, self.role, self.name, self.docket, self.created)
+
+    @property
+    def actor(self) -> Actor:
+        """The owner, as somebody who acts."""
+        return Actor.with_token(self.issued)
+
     def concerns(self, docket: str) -> bool:
         """Tell if they have anything to do with a docket."""
         return self.docket is None or self.docket == docket
@@ -67,6 +81,14 @@ def create_token(store: Store, role: Role, name: str, docket: str | None) -> tup
 def _create(
     store: Store, token_id: str, role: Role, name: str, docket: str | None
 ) -> tuple[str, Identity]:
+    token = f"lw_{role}_{secrets.token_urlsafe(32)}"
+    return token, add_token(store, token, token_id, role, name, docket)
+
+
+def add_token(
+    store: Store, token: str, token_id: str, role: Role, name: str, docket: str | None
+) -> Identity:
+    """Keep the hash of a token, and say in the ledgers that there is one."""
     if role not in ROLES:
         raise ParameterError("role", f"must be one of {', '.join(ROLES)}", role, "Choose one.")
     checked_name(name, "name")
@@ -78,7 +100,6 @@ def _create(
         raise ParameterError("docket", f"must be given for {role}s", docket, "Name one docket.")
     if docket is not None:
         checked_docket_name(docket)
-    token = f"lw_{role}_{secrets.token_urlsafe(32)}"
     identity = Identity(token_id, role, name, docket, now())
     with store.changing() as connection:
         connection.execute(
@@ -87,7 +108,8 @@ def _create(
                 created=identity.created,
             )
         )  # fmt: skip
-    return token, identity
+        notify(connection, docket, store.dockets_of(connection), identity.issued)
+    return identity
 
 
 def first_operator(store: Store) -> str | None:
@@ -195,6 +217,7 @@ def _revoke(store: Store, token_id: str) -> Identity:
             )  # fmt: skip
         connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
         row = connection.execute(sa.select(tokens).where(tokens.c.id == token_id)).one()
+        notify(connection, row.docket, store.dockets_of(connection), TokenEnded(token_id))
         return _identity(row)
 
 

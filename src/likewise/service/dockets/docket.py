@@ -54,6 +54,7 @@ class Docket:
         if secret is None:
             raise ServiceError("no-docket", 404, f"There is no docket {name!r}.")
         self.seed, self.salt = secret
+        store.keys.public()  # there has to be one before anything is written
         self.archive = StoredArchive(self.looking, lambda: self.projection.settings.sensitivity)
         self._forget()
         self.refresh()
@@ -110,8 +111,8 @@ class Docket:
             return self.projection
 
     def receipt(self) -> Receipt:
-        """The ledger's head as far as it was read."""
-        return Receipt(self.name, self.projection.head)
+        """The ledger's head as far as it was read, signed."""
+        return self.store.keys.sign(Receipt(self.name, self.projection.head))
 
     def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
         """Personal content, as far as it has not been erased."""
@@ -145,7 +146,8 @@ class Docket:
                 (self._group or alone).enter_context(self._writing())
             transaction = self._transaction
             assert transaction is not None  # noqa: S101 - it has just begun
-            work = UnitOfWork(Stage(transaction), self.projection, self.state, self.moment())
+            stage, public = Stage(transaction), self.store.keys.public()
+            work = UnitOfWork(stage, self.projection, self.state, self.moment(), public)
             yield work
             self._accept(transaction, work)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from likewise.auditing.panel import panel_name
 from likewise.errors import LikewiseError
 from likewise.events import Arrived, Decided, Event, Person, Sealed
 from likewise.learning import Learner, State, apply, decide, drawn_for_audit
-from likewise.learning.decisions import lottery
+from likewise.learning.decisions import located, lottery
 from likewise.learning.learner import ALGORITHM
 from likewise.learning.state_files import dump_state, parse_state
 from likewise.service.dockets.spec import DocketSpec
@@ -34,6 +34,7 @@ __all__ = [
     "Surrogates",
     "advance",
     "awaited",
+    "chances",
     "decisions",
     "digests_needed",
     "drawn",
@@ -80,6 +81,17 @@ def parsed(text: str) -> State:
 def decisions(state: State, round_id: str) -> Decided:
     """The decisions on the batch that arrived last."""
     return decide(state, round_id)
+
+
+def chances(state: State, round_id: str, rows: Sequence[tuple[float, ...]]) -> list[int]:
+    """The scores that people with these features would have had in the batch that arrived last.
+
+    They come from the same draws as those of the batch itself, so that only features differ.
+    """
+    round_, learner = state.open[round_id], state.learner
+    people = tuple(Person(f"row {number}", row) for number, row in enumerate(rows))
+    points, batch = located(learner, people), round_.batches - 1
+    return learner.primal.scores(learner.hypotheses, round_.policy, points, round_.draws, batch)
 
 
 def drawn(state: State, round_id: str) -> bool:

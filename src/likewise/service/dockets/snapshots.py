@@ -13,6 +13,7 @@ from collections import Counter
 from typing import Any
 
 from likewise.errors import LikewiseError
+from likewise.service.dockets.governance import Governance
 from likewise.service.dockets.learner import ALGORITHM, State, dumped, parsed
 from likewise.service.dockets.reviews.seating import Seating
 from likewise.service.dockets.views.projection import Projection
@@ -44,6 +45,7 @@ def content_of(projection: Projection, seating: Seating, state: State) -> dict[s
         "at": projection.at,
         "members": list(projection.members),
         "rule": projection.rule,
+        "guidelines": projection.guidelines,
         "counts": dict(sorted(projection.counts.items())),
         "named": projection.named,
         "revealed": None if revealed is None else [revealed.seed, revealed.salt],
@@ -52,6 +54,7 @@ def content_of(projection: Projection, seating: Seating, state: State) -> dict[s
         "curves": projection.curves.to_json(),
         "tallies": projection.tallies.to_json(),
         "seating": seating.to_json(),
+        "governance": projection.governance.to_json(),
         "state": dumped(state),
     }
 
@@ -95,6 +98,7 @@ def _restored(
             projection.take(record, read_body(record))
         projection.decided_elsewhere = data["learner"][1]
     projection.members, projection.rule = list(data["members"]), data["rule"]
+    projection.guidelines = data["guidelines"]
     projection.counts, projection.named = Counter(data["counts"]), data["named"]
     projection.revealed = None if data["revealed"] is None else SeedRevealed(*data["revealed"])
     projection.curves = Curves.from_json(data["curves"])
@@ -104,5 +108,6 @@ def _restored(
         begun = Round(name, number, opened, projection.settings.sensitivity)
         projection.opened[name] = folded(begun, records[name])
     seating.restore(data["seating"])
+    projection.governance = Governance.from_json(data["governance"])
     projection.head, projection.at = head, data["at"]
     return parsed(data["state"])

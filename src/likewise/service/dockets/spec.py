@@ -76,7 +76,7 @@ class DocketSpec:
     round again, without being told, out of the last ``repeat_window`` that they judged (None: of
     all). Pairs whose scores differ by more than ``sensitivity`` (in
     units of 2^-20, the learner's) can be reported. In an ``audit_only`` docket the institution
-    decides, scores come with the people, and the learner only keeps the books.
+    decides, scores come with the people, and the learner only keeps count.
     """
 
     title: str

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from likewise.service.dockets.governance import prefaces
 from likewise.service.dockets.learner import Contents, State, advance, awaited
 from likewise.service.dockets.views.projection import Projection
+from likewise.service.ledger.actors import current_actor
 from likewise.service.ledger.bodies import Body, Closed, write_body
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Record
+from likewise.service.ledger.signing.signatures import PublicKey
 from likewise.service.ledger.transaction import Stage
 
 __all__ = ["UnitOfWork"]
@@ -16,21 +19,35 @@ class UnitOfWork:
     """One command at work: its records go to the database together with those of others.
 
     ``projection`` is as it was when the command began; ``state`` follows the records. All of them
-    have the same time, ``at``.
+    have the same time, ``at``, and the same actor. ``public`` is the key that signs receipts.
     """
 
-    def __init__(self, stage: Stage, projection: Projection, state: State, at: str) -> None:
+    def __init__(
+        self, stage: Stage, projection: Projection, state: State, at: str,
+        public: PublicKey | None = None,
+    ) -> None:  # fmt: skip
         self.stage, self.projection, self.state = stage, projection, state
+        self.actor, self.public = current_actor(), public
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
-        self.at = max(at, projection.at)
+        self.at, self.clock = max(at, projection.at), at
         self.added: list[tuple[Record, Body]] = []
         self._contents: Contents = {}
 
     def add(self, body: Body) -> None:
-        """One more record; the fold has to accept what it stands for."""
+        """One more record; the fold has to accept what it stands for.
+
+        Before the first one comes what the ledger does not know yet: the key that signs its
+        receipts, and whoever acts.
+        """
         self.state = advance(self.state, body, self._contents)
+        if not self.added:
+            for unknown in prefaces(self.projection.governance, self.actor, self.public):
+                self._append(unknown)
+        self._append(body)
+
+    def _append(self, body: Body) -> None:
         kind, plain = write_body(body)
-        self.added.append((self.stage.append(kind, plain, self.at), body))
+        self.added.append((self.stage.append(kind, plain, self.at, self.actor.id), body))
 
     def keep(self, payload: Payload) -> str:
         """Keep something personal beside the ledger; its digest is for a record."""

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
@@ -24,6 +24,7 @@ from likewise.service.dockets.commands.reviews import close_late_panels
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews.board import ReviewBoard
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.actors import SERVICE, done_by
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
 
@@ -221,12 +222,16 @@ class Workers:
         except Exception:  # the next tick may succeed, and the log says why this did not
             LOG.exception("A tick failed; it is tried again.")
             return
+        await self.each("A tick", names, _look)
+
+    async def each(self, what: str, names: Iterable[str], task: Callable[[Worker], object]) -> None:
+        """Do something for some dockets, on the service's own account."""
         for docket in names:
             try:
-                await self.run(docket, _look)
-            except Exception:  # one docket that fails must not stop the others' deadlines
+                await self.run(docket, done_by(SERVICE, task))
+            except Exception:  # one docket that fails must not stop the others
                 LOG.exception(
-                    "A tick failed; it is tried again.", extra={"said": {"docket": docket}}
+                    "%s failed; it is tried again.", what, extra={"said": {"docket": docket}}
                 )
 
     def _release(self) -> None:

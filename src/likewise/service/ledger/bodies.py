@@ -5,13 +5,14 @@ The kinds that are events of the learner have the events themselves as bodies.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, dataclass_transform
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from likewise.errors import LikewiseError
 from likewise.events import Audited, Closed, Decided, Labelled, Overridden
+from likewise.service.ledger.evidence_bodies import EVIDENCE_KINDS
+from likewise.service.ledger.own_body import OwnBody
 from likewise.service.ledger.records import FORMAT, LedgerBroken, Record
 
 __all__ = [
@@ -22,12 +23,14 @@ __all__ = [
     "Decided",
     "DocketOpened",
     "Erased",
+    "GuidelinesSet",
     "Labelled",
     "LearnerGiven",
     "MemberJoined",
     "MemberLeft",
     "Objected",
     "Overridden",
+    "OverrideExplained",
     "PeopleArrived",
     "PersonArrived",
     "Reopened",
@@ -43,21 +46,17 @@ __all__ = [
 ]
 
 
-@dataclass_transform(frozen_default=True)
-class OwnBody:
-    """A body that is no event of the learner, or part of one: every one is a frozen dataclass."""
-
-    def __init_subclass__(cls) -> None:
-        dataclass(frozen=True)(cls)
-
-
 class DocketOpened(OwnBody):
-    """A docket begins: all of its settings, and a commitment to the seed."""
+    """A docket begins: all of its settings, a commitment to the seed, and the key of its receipts.
+
+    ``key`` is the public half; dockets that began before receipts were signed have none.
+    """
 
     spec: dict[str, Any]
     seed_commitment: str
     algorithm: str
     format: str
+    key: str = ""
 
 
 class MemberJoined(OwnBody):
@@ -145,6 +144,14 @@ class Repeated(OwnBody):
     done: bool
 
 
+class OverrideExplained(OwnBody):
+    """The reason of the override in the next record; ``reason`` is the digest of its words."""
+
+    round: str
+    person: str
+    reason: str
+
+
 class Erased(OwnBody):
     """Somebody was erased; ``digest`` is that of a surrogate, if anything remains."""
 
@@ -164,6 +171,12 @@ class LearnerGiven(OwnBody):
     """An audit-only docket gets a learner, which decides from the next record on."""
 
     learner: dict[str, Any]
+
+
+class GuidelinesSet(OwnBody):
+    """Words for the panel's members about what to look for, from now on."""
+
+    text: str
 
 
 Body = OwnBody | Decided | Audited | Labelled | Overridden | Closed
@@ -186,9 +199,12 @@ KINDS: dict[str, type[Any]] = {
     "overridden": Overridden,
     "closed": Closed,
     "repeated": Repeated,
+    "override-explained": OverrideExplained,
     "erased": Erased,
     "seed-revealed": SeedRevealed,
     "learner-given": LearnerGiven,
+    "guidelines-set": GuidelinesSet,
+    **EVIDENCE_KINDS,
 }
 _NAMES = {body: kind for kind, body in KINDS.items()}
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {kind: TypeAdapter(of) for kind, of in KINDS.items()}
@@ -203,6 +219,8 @@ def read_body(record: Record) -> Body:
     try:
         # As JSON, in which a tuple is a list; nothing is converted, and nothing is passed over.
         body: Body = adapter.validate_json(record.body_text, strict=True, extra="forbid")
+        if record.body.get("key") == "":
+            raise LedgerBroken(record.docket, record.seq, f"key of {record.kind!r} is empty.")
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "its body"
@@ -221,6 +239,8 @@ def write_body(body: Body) -> tuple[str, dict[str, Any]]:
     """
     kind = _NAMES[type(body)]
     plain: dict[str, Any] = _ADAPTERS[kind].dump_python(body, mode="json")
+    if plain.get("key") == "":
+        del plain["key"]  # a docket of before receipts were signed
     for decision in plain.get("decisions", ()):
         if decision["experts"] is None:  # as ever, for players that are no mixture
             del decision["experts"]

@@ -1,7 +1,8 @@
 """The ledger: records that each carry the hash of the one before.
 
-    hash = SHA-256 of the canonical JSON of {docket, seq, at, kind, body, nonce, prev}
+    hash = SHA-256 of the canonical JSON of {docket, seq, at, kind, body, nonce, prev, actor}
 
+``actor`` says who acted; records of before that was recorded have none, and are hashed without it.
 The nonce is random, so that nobody can find out by guessing what a hash stands for: an auditor who
 holds two receipts learns how many records lie between them, and nothing else.
 
@@ -16,7 +17,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +40,8 @@ __all__ = [
 FORMAT = "likewise-ledger/1"
 GENESIS = "0" * 64
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
+_AT = re.compile(r"[0-9]{8}T[0-9]{6}Z\Z")
+_KEY = re.compile(r"[0-9a-f]{16}\Z")
 _JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
@@ -82,27 +85,48 @@ class Head:
 class Receipt:
     """A ledger's head as somebody was given it: proof of all that was recorded by then.
 
+    One that is signed says when it was given (``at``), by which ``key``, and proves that to
+    others. Two receipts are equal if they are of the same head.
+
     >>> str(Receipt("loans", Head(3, "ab" * 32)))[:24]
     'likewise-receipt/1:loans'
     """
 
     docket: str
     head: Head
+    at: str = field(default="", compare=False)
+    key: str = field(default="", compare=False)
+    signature: str = field(default="", compare=False)
+
+    @property
+    def statement(self) -> str:
+        """The words that are signed."""
+        return f"{self.docket}:{self.head.seq}:{self.head.hash}:{self.at}:{self.key}"
 
     def __str__(self) -> str:
+        if self.signature:
+            return f"likewise-receipt/2:{self.statement}:{self.signature}"
         return f"likewise-receipt/1:{self.docket}:{self.head.seq}:{self.head.hash}"
 
     @classmethod
     def parse(cls, text: str) -> Receipt:
         """Read a receipt as it was printed."""
         version, *rest = text.strip().split(":")
-        well_formed = version == "likewise-receipt/1" and len(rest) == 3
-        if not well_formed or not rest[1].isdecimal() or not _HASH.match(rest[2]):
-            raise LikewiseError(
-                f"{text!r} is not a receipt; one reads likewise-receipt/1:DOCKET:NUMBER:HASH. "
-                f"Copy the whole line."
-            )
-        return cls(rest[0], Head(int(rest[1]), rest[2]))
+        wanted = {"likewise-receipt/1": 3, "likewise-receipt/2": 6}.get(version)
+        well_formed = wanted == len(rest) and rest[1].isascii() and rest[1].isdecimal()
+        if not well_formed or len(rest[1]) > 40 or not _HASH.match(rest[2]):
+            raise _no_receipt(text)
+        if len(rest) == 6 and not (_AT.match(rest[3]) and _KEY.match(rest[4]) and rest[5]):
+            raise _no_receipt(text)
+        return cls(rest[0], Head(int(rest[1]), rest[2]), *rest[3:])
+
+
+def _no_receipt(text: str) -> LikewiseError:
+    return LikewiseError(
+        f"{text!r} is not a receipt; one reads likewise-receipt/2:DOCKET:NUMBER:HASH:TIME:KEY:"
+        f"SIGNATURE, or likewise-receipt/1:DOCKET:NUMBER:HASH if it was not signed. Copy the whole "
+        f"line."
+    )
 
 
 @dataclass(frozen=True)
@@ -117,14 +141,15 @@ class Record:
     nonce: str
     prev: str
     hash: str
+    actor: str = ""
 
     @classmethod
     def following(
-        cls, docket: str, head: Head, at: str, kind: str, body: Mapping[str, Any]
+        cls, docket: str, head: Head, at: str, kind: str, body: Mapping[str, Any], actor: str = ""
     ) -> Record:
         """The record that comes after a head."""
         text, nonce = canonical(body).decode(), secrets.token_hex(16)
-        made = cls(docket, head.seq + 1, at, kind, json.loads(text), nonce, head.hash, "")
+        made = cls(docket, head.seq + 1, at, kind, json.loads(text), nonce, head.hash, "", actor)
         # Written once: the text is what the body reads as, and the hash is that of the text.
         made.__dict__["body_text"] = text
         made.__dict__["hash"] = made.content_hash
@@ -148,15 +173,19 @@ class Record:
             _JSON.encode, (self.at, self.docket, self.kind, self.nonce, self.prev)
         )
         seq = self.seq if type(self.seq) is int else _JSON.encode(self.seq)
+        actor = f'"actor":{_JSON.encode(self.actor)},' if self.actor else ""
         content = (
-            f'{{"at":{at},"body":{self.body_text},"docket":{docket},"kind":{kind},'
+            f'{{{actor}"at":{at},"body":{self.body_text},"docket":{docket},"kind":{kind},'
             f'"nonce":{nonce},"prev":{prev},"seq":{seq}}}'
         )
         return sha256(content.encode())
 
     def to_json(self) -> dict[str, Any]:
         """The record as a line of an export has it."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        if not self.actor:
+            del plain["actor"]
+        return plain
 
     def line(self) -> bytes:
         """The line of an export, without its end."""
@@ -198,7 +227,7 @@ def parse_line(docket: str, number: int, line: bytes) -> Record:
         exact = record.line() == text
     except (ValueError, TypeError, RecursionError, LikewiseError) as error:
         raise LedgerBroken(docket, number, f"its line cannot be read ({error}).") from error
-    words = (record.docket, record.at, record.kind, record.prev, record.hash)
+    words = (record.docket, record.at, record.kind, record.prev, record.hash, record.actor)
     plain = type(record.seq) is int and isinstance(record.body, dict)
     if not exact or not plain or not all(isinstance(word, str) for word in words):
         raise LedgerBroken(docket, number, "its line is not written as records are.")

@@ -9,6 +9,7 @@ __all__ = [
     "contacts",
     "dockets",
     "events",
+    "keys",
     "marks",
     "metadata",
     "payloads",
@@ -23,7 +24,7 @@ __all__ = [
 ]
 
 # The revision of the tables that this code reads and writes: the newest in ``migrations``.
-REVISION = 3
+REVISION = 5
 
 metadata = sa.MetaData()
 
@@ -39,7 +40,7 @@ def _table(
 
 # The ledgers. Bodies are canonical JSON as text, so that what was hashed is what is stored.
 events = _table(
-    "events", ("docket",), ("at", "kind", "body", "nonce", "prev", "hash"),
+    "events", ("docket",), ("at", "kind", "body", "nonce", "prev", "hash", "actor"),
     sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
 )  # fmt: skip
 
@@ -63,7 +64,21 @@ tokens = _table(
     sa.Column("revoked", sa.Text),
 )  # fmt: skip
 
-sessions = _table("sessions", ("hash",), ("token", "csrf", "expires"))
+# ``id`` is what a ledger calls a sign-in; issuer, subject and provider_session are those of the
+# organisation's sign-on, and empty for somebody who signed in with a token.
+sessions = _table(
+    "sessions", ("hash",),
+    ("token", "csrf", "expires", "id", "issuer", "subject", "provider_session"),
+)  # fmt: skip
+
+# The installation's keys, which sign receipts; one of them is ``in_use``.
+keys = _table(
+    "keys", ("id",), ("public", "created"),
+    sa.Column("private", sa.LargeBinary, nullable=False),
+    sa.Column("in_use", sa.Text, unique=True),
+    sa.Column("retired", sa.Text),
+    sa.Column("compromised", sa.Text),
+)  # fmt: skip
 # Further seats of whoever signed in: the tokens that they added to a session.
 seats = _table("seats", ("hash", "token"), ())
 

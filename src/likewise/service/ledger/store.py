@@ -26,6 +26,7 @@ from likewise.service.ledger.database import (
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, Record
 from likewise.service.ledger.schema import REVISION, dockets, secrets
+from likewise.service.ledger.signing.keys import Keyring
 from likewise.service.ledger.transaction import Transaction
 from likewise.service.ledger.upgrades import check_revision, found_revision, migrate
 from likewise.service.ledger.view import LedgerView
@@ -48,6 +49,7 @@ class Store:
             ) from error
         self._looks_only = read_only
         self._readers, self._writers = engines(self.url, read_only=read_only)
+        self.keys = Keyring(self)
 
     @classmethod
     def open(cls, url: str, *, create: bool = True) -> Store:
@@ -172,7 +174,11 @@ class Store:
     def dockets(self) -> tuple[str, ...]:
         """The names of all dockets."""
         with self.reading() as connection:
-            return tuple(connection.execute(_DOCKETS).scalars())
+            return self.dockets_of(connection)
+
+    def dockets_of(self, connection: sa.Connection) -> tuple[str, ...]:
+        """The names of all dockets, as a transaction sees them."""
+        return tuple(connection.execute(_DOCKETS).scalars())
 
     def due(self, moment: str) -> tuple[str, ...]:
         """The dockets whose panels have to be looked at by then, and those not listed yet."""

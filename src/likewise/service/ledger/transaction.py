@@ -48,9 +48,9 @@ class Gathered:
         self.forgotten: list[str] = []
         self.drops_snapshots = False
 
-    def append(self, kind: str, body: Mapping[str, Any], at: str) -> Record:
+    def append(self, kind: str, body: Mapping[str, Any], at: str, actor: str = "") -> Record:
         """One more record."""
-        record = Record.following(self.docket, self.head, at, kind, body)
+        record = Record.following(self.docket, self.head, at, kind, body, actor)
         self.added.append(record)
         self.head = record.head
         return record
@@ -160,7 +160,9 @@ class Transaction(Gathered, LedgerView):
             {**mine, "key": key, "fingerprint": fingerprint, "round": round_id}
             for key, (fingerprint, round_id) in self.asked.items()
         ])  # fmt: skip
-        self._insert(events, [{**r.to_json(), "body": r.body_text} for r in self.added])
+        self._insert(
+            events, [{**r.to_json(), "body": r.body_text, "actor": r.actor} for r in self.added]
+        )
         self._insert(rounds, [{**mine, **row} for row in self._rounds])
         self._insert(reviews, [{**mine, **row} for row in self._reviews])
         self._tell_due()

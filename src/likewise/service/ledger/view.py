@@ -138,9 +138,10 @@ def read_row(docket: str, row: Any) -> Record:
     """A row as a record, once every byte of it is what would have been written."""
     try:
         body = json.loads(row.body)
-        record = Record(row.docket, row.seq, row.at, row.kind, body, row.nonce, row.prev, row.hash)
+        texts = (row.nonce, row.prev, row.hash, row.actor)
+        record = Record(row.docket, row.seq, row.at, row.kind, body, *texts)
         exact = isinstance(body, dict) and record.body_text == row.body
-        "".join((row.docket, row.at, row.kind, row.nonce, row.prev, row.hash)).encode()
+        "".join((row.docket, row.at, row.kind, *texts)).encode()
     except (ValueError, TypeError, RecursionError, LikewiseError) as error:
         raise LedgerBroken(docket, row.seq, f"it cannot be read ({error}).") from error
     if not exact:

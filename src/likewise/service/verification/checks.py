@@ -13,6 +13,7 @@ from likewise.service.dockets.spec import checked_panel, commitment
 from likewise.service.dockets.views.projection import Projection
 from likewise.service.dockets.views.round import Round
 from likewise.service.ledger import bodies
+from likewise.service.ledger import evidence_bodies as bodies_of_keeping
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Record
 from likewise.service.verification.findings import Difference, Replayed
@@ -33,6 +34,7 @@ class Checks:
         self.changed: set[str] = set()
         self.owed: tuple[str, str] | None = None
         self.reasons: dict[str, Record] = {}
+        self.reasonless: set[str] = set()
         self._last = 0
 
     def differ(self, record: Record, about: str, recorded: object, expected: object) -> None:
@@ -55,6 +57,8 @@ class Checks:
     def finish(self) -> None:
         """Nothing may be due at the end, and objections that stand have their reasons."""
         for round_ in self.projection.history():
+            if round_.id in self.reasonless:
+                continue
             for said in round_.objections.values():
                 for pair, reason in said.items():
                     gone = any((round_.id, person) in self.surrogates for person in pair)
@@ -172,6 +176,9 @@ def _arrived(body: bodies.PeopleArrived, checks: Checks, record: Record) -> None
 @_check.register
 def _erased(body: bodies.Erased, checks: Checks, record: Record) -> None:
     """The surrogate is what was recorded, or there is none."""
+    hold = checks.projection.governance.held(body.round, body.person)
+    if hold is not None:
+        checks.differ(record, "erasure", f"{body.person!r} was erased", f"held by {hold!r}")
     if body.person not in checks.projection.round(body.round).people:
         checks.differ(record, "erasure", f"{body.person!r} was erased", "somebody of the round")
     if body.digest is None:
@@ -180,6 +187,25 @@ def _erased(body: bodies.Erased, checks: Checks, record: Record) -> None:
         checks.found.erased.append((body.round, body.person))
         what = f"The surrogate's features for {body.person!r}"
         checks.payload(record, body.digest, what)
+
+
+@_check.register
+def _reasons_erased(body: bodies_of_keeping.ReasonsErased, checks: Checks, record: Record) -> None:
+    """Reasons whose time had ended are gone."""
+    checks.reasonless.add(body.of_round)
+    round_ = checks.projection.find(body.of_round)
+    for digest in (*round_.reasons, *round_.explanations.values()) if round_ else ():
+        if checks.payloads is not None and digest in checks.payloads:
+            checks.differ(record, "erasure", "The words of a reason are still there", "erased")
+
+
+@_check.register
+def _hold(body: bodies_of_keeping.HoldLifted, checks: Checks, record: Record) -> None:
+    """A hold that is lifted was placed."""
+    if body.hold not in checks.projection.governance.holds:
+        checks.differ(
+            record, "erasure", f"The hold {body.hold!r} is lifted", "a hold that is there"
+        )
 
 
 @_check.register

@@ -5,6 +5,8 @@ events.csv       the same for spreadsheets (not for proofs)
 receipt.txt      the ledger's head
 payloads.jsonl   features and reasons: personal, only if asked for
 seed.json        the seed and its salt: only if published, or asked for by its owner
+keys.jsonl       the installation's public keys, since when and until when
+manifest.json    the hash of every file, signed
 """
 
 from __future__ import annotations
@@ -13,26 +15,35 @@ import csv
 import json
 import os
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 
 from likewise.errors import LikewiseError
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import LedgerBroken, Receipt, Record, canonical, parse_line
+from likewise.service.ledger.signing.keys import Keyring
 from likewise.service.verification.evidence import Evidence
+from likewise.service.verification.manifest import write_manifest
 
 __all__ = ["read_export", "write_export"]
 
 LEDGER, EVENTS, RECEIPT = "ledger.jsonl", "events.csv", "receipt.txt"
-PAYLOADS, SEED = "payloads.jsonl", "seed.json"
+PAYLOADS, SEED, KEYS = "payloads.jsonl", "seed.json", "keys.jsonl"
 _COLUMNS = ("seq", "at", "kind", "round", "person", "member", "body", "hash")
 
 
 def write_export(
-    evidence: Evidence, folder: Path, *, personal: bool = False, seed: bool = False
+    evidence: Evidence,
+    folder: Path,
+    *,
+    personal: bool = False,
+    seed: bool = False,
+    keys: Keyring | None = None,
 ) -> list[Path]:
     """Write a docket to a new folder; returns the files.
 
     ``personal`` adds the payloads. The seed is added if it has been published, or with ``seed``.
+    With ``keys`` the export is signed.
     """
     for number, why in evidence.unreadable.items():
         raise LedgerBroken(evidence.docket, number, why)
@@ -40,6 +51,7 @@ def write_export(
     if any(folder.iterdir()):
         raise LikewiseError(f"{folder} is not empty; an export needs a folder of its own.")
     receipt = Receipt(evidence.docket, evidence.records[-1].head)
+    receipt = receipt if keys is None else keys.sign(receipt)
     written = [
         _write(folder / LEDGER, (record.line() for record in evidence.records)),
         _write_csv(folder / EVENTS, evidence.records),
@@ -56,6 +68,10 @@ def write_export(
         number, salt = evidence.secret
         content = canonical({"seed": str(number), "salt": salt.hex()})
         written.append(_write(folder / SEED, [content], private=not published))
+    if keys is not None:
+        listed = [asdict(key) for key in keys.listed()]
+        written.append(_write(folder / KEYS, map(canonical, listed)))
+        written.append(write_manifest(folder, written, receipt, keys.current()))
     return written
 
 

@@ -17,8 +17,8 @@ SHOWN = 20
 class Difference:
     """One thing that is not as it should be; ``seq`` is the record, or the line of an export.
 
-    ``about`` is chain, seed, payload, order, decision, lottery, panel, audit, erasure, learner or
-    receipt.
+    ``about`` is chain, seed, payload, order, decision, lottery, panel, audit, erasure, learner,
+    receipt, actor, signature, anchor, time or export.
     """
 
     seq: int
@@ -39,7 +39,8 @@ class Replayed:
     ``audits`` the outcomes that follow from objections and rule, ``repeats`` the records about
     rounds that the lottery of hidden repeats has shown again, ``ended`` the audits that the
     operator ended before the panel was done. ``erased`` are (round, person) whose features are
-    those of a surrogate now, ``wholly`` those of whom nothing is left.
+    those of a surrogate now, ``wholly`` those of whom nothing is left. ``kept`` and ``unkept`` are
+    sentences about the ledger's keeping: keys, actors, members' signatures and anchors.
     """
 
     receipt: Receipt
@@ -57,6 +58,8 @@ class Replayed:
     ended: int = 0
     payloads: int = 0
     state: State | None = None
+    kept: list[str] = field(default_factory=list)
+    unkept: list[str] = field(default_factory=list)
 
     @property
     def holds(self) -> bool:
@@ -85,7 +88,7 @@ class Replayed:
             )
         if self.decisions:
             found.append(f"{self.decisions:,} decisions, with their scores, were taken again.")
-        return found
+        return found + self.kept
 
     @property
     def unproved(self) -> list[str]:
@@ -116,7 +119,7 @@ class Replayed:
             found.append(
                 f"{self.ended:,} audits were ended by the operator before the panel was done."
             )
-        return found
+        return found + self.unkept
 
     def text(self) -> str:
         """The findings as a page of text."""

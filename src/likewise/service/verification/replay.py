@@ -33,6 +33,8 @@ from likewise.service.ledger.store import Store
 from likewise.service.verification.checks import Checks
 from likewise.service.verification.evidence import Evidence, evidence_of, walked
 from likewise.service.verification.findings import Difference, Replayed
+from likewise.service.verification.keeping.reviews import ReviewChecks
+from likewise.service.verification.keeping.witnesses import Trusted, Witnesses
 
 __all__ = ["replay", "replay_evidence", "replay_store"]
 
@@ -54,16 +56,16 @@ def replay_store(store: Store, docket: str) -> Replayed:
     return replay_evidence(evidence_of(store, docket))
 
 
-def replay_evidence(evidence: Evidence) -> Replayed:
-    """Replay what was found."""
-    return _Replay(evidence).run()
+def replay_evidence(evidence: Evidence, trusted: Trusted | None = None) -> Replayed:
+    """Replay what was found; ``trusted`` is what the verifier has from elsewhere."""
+    return _Replay(evidence, trusted).run()
 
 
 class _Replay:
     """One replay: the projection as it was recorded, the learner as it should have been."""
 
-    def __init__(self, evidence: Evidence) -> None:
-        self.evidence = evidence
+    def __init__(self, evidence: Evidence, trusted: Trusted | None) -> None:
+        self.evidence, self.witnesses = evidence, Witnesses(evidence, trusted)
         self.projection = Projection(evidence.docket)
         self.found = Replayed(Receipt(evidence.docket, Head()))
         self.bodies = [_body(record) for record in evidence.records]
@@ -75,6 +77,7 @@ class _Replay:
         self.seating: Seating | None = None
         self._repeated: tuple[int, str, Body] | None = None
         self.checks = Checks(self.projection, self.found, evidence.payloads, self.surrogates)
+        self.reviews = ReviewChecks(self.projection, evidence.secret or self._revealed())
 
     def run(self) -> Replayed:
         """Every record in turn."""
@@ -86,12 +89,15 @@ class _Replay:
             if fault is not None:
                 found.differences.append(fault)
             if record.seq > found.receipt.head.seq:
+                found.differences += self.witnesses.take(record)
+                found.differences += self.reviews.take(record, body)
                 self._take(record, body)
                 found.receipt = Receipt(self.evidence.docket, record.head)
         if not self.evidence.records:
             found.differences.append(Difference(1, "chain", "There is none.", "docket-opened."))
         self.checks.finish()
         self._check_receipt()
+        found.kept, found.unkept = self.witnesses.shown(), self.witnesses.unshown()
         found.rounds, found.state = self.projection.counts["rounds"], self.state
         # What was changed comes before what follows from it.
         found.differences.sort(key=lambda d: (d.about != "chain", d.seq))

@@ -19,6 +19,7 @@ from likewise.service.dockets.reviews.marks import keep_marks, parse_marks, read
 from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
 from likewise.service.web.dependencies import Auditor, PageRequest, PageRoute, wants_json
+from likewise.service.web.practice import PRACTICE, practice_review
 from likewise.service.web.rendering import PageContext, html, render
 from likewise.service.web.review_data import as_shown
 
@@ -55,6 +56,10 @@ async def review_page(
         page = request.page(docket.projection.settings.title, str(docket.receipt()))
         return review, page
 
+    if key == PRACTICE:
+        practice = practice_review()
+        values = {"position": 1, "marks": {}, "unseen": len(practice.pairs)}
+        return html(render("console/review.html", request.page(), review=practice, **values))
     review, page = await request.run(found)
     review = replace(review, pairs=as_shown(review))
     position = min(max(pair, 1), max(len(review.pairs), 1))
@@ -90,6 +95,10 @@ Act = Literal["flag", "unflag", "marks", "done", "reopen"]
 async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
     """Flag a pair, take a flag back, say what was looked at, be done, or not yet."""
     form = await request.form()
+    if key == PRACTICE:  # nothing of it is recorded
+        if wants_json(request.request):
+            return JSONResponse({"saved": True, "receipt": ""})
+        return request.go("/guidelines?practised=1" if act == "done" else f"/rounds/{key}")
 
     def task(worker: Worker) -> str:
         review = worker.board.one(request.reader, key)
@@ -140,6 +149,20 @@ def _checked_key(key: str | None) -> str | None:
     if key is not None and not _KEY.match(key):
         raise ServiceError("bad-key", 422, "This form has a key that is none. Load the page again.")
     return key
+
+
+@router.get("/guidelines")
+async def guidelines(
+    request: Auditor, practised: Annotated[int, Query(ge=0, le=1)] = 0
+) -> Response:
+    """The guidelines with examples, and a round to practise with."""
+
+    def values(worker: Worker) -> dict[str, Any]:
+        text = worker.docket.projection.guidelines
+        paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+        return {"guidelines": paragraphs, "practised": bool(practised), "practice": PRACTICE}
+
+    return await request.show("console/guidelines.html", values)
 
 
 @router.get("/history")

@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 from likewise.service.api.dependencies import DocketAccess, DocketName
 from likewise.service.api.metrics import measured
 from likewise.service.api.review_responses import MetricsResponse
-from likewise.service.api.routers.ledger import export_csv, export_jsonl
+from likewise.service.api.routers.ledger import export_csv, export_jsonl, get_agreement
 from likewise.service.api.serializers import docket_list, docket_response, round_list
 from likewise.service.dockets.worker import Worker
 from likewise.service.web.dependencies import PageRequest, PageRoute, Supervisor
@@ -66,6 +66,12 @@ async def ledger_lines(request: Supervisor, docket: DocketName) -> Response:
 async def ledger_table(request: Supervisor, docket: DocketName) -> Response:
     """All records as a table."""
     return _as_file(await export_csv(_access(request)), f"{docket}-ledger.csv")
+
+
+@router.get("/{docket}/agreement.csv")
+async def agreement(request: Supervisor, docket: DocketName) -> Response:
+    """Agreement and disagreement by member and month."""
+    return _as_file(await get_agreement(_access(request)), f"{docket}-agreement.csv")
 
 
 def _access(request: PageRequest) -> DocketAccess:

@@ -27,6 +27,7 @@ from likewise.service.auth.sign_ins import Session, check_csrf, find_session
 from likewise.service.auth.tokens import Role
 from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.actors import done_by
 from likewise.service.web.error_pages import error_page
 from likewise.service.web.rendering import PageContext, html, render
 
@@ -89,7 +90,7 @@ class PageRequest:
 
     async def run(self, task: Callable[[Worker], T]) -> T:
         """Do something in the docket's thread."""
-        return await self.app.workers.run(self.docket, task)
+        return await self.app.workers.run(self.docket, done_by(self.session.actor, task))
 
     async def show(self, template: str, values: Callable[[Worker], dict[str, Any]]) -> Response:
         """A page of the docket, with values that are found in its thread."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from likewise.service.api.review_responses import ReviewPair, ReviewPerson, ReviewResponse
 from likewise.service.web.formatting import count, percent, person, points, rounded
+from likewise.service.web.practice import PRACTICE
 
 __all__ = ["as_shown", "how_far", "review_data"]
 
@@ -35,7 +36,7 @@ def review_data(
     return {
         "key": review.id,
         "url": f"{page.base}/rounds/{review.id}",
-        "home": f"{page.base}/",
+        "home": f"{page.base}/" + ("guidelines?practised=1" if review.id == PRACTICE else ""),
         "csrf": page.csrf,
         "position": position,
         "editable": review.status == "asked",

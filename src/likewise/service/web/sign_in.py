@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from likewise.service.auth.sign_ins import begin_session, end_session
+from likewise.service.auth.sign_on import end_sign_on
 from likewise.service.errors import ServiceError
 from likewise.service.web.dependencies import (
     PRE,
@@ -25,12 +27,11 @@ from likewise.service.web.dependencies import (
     session_cookie,
 )
 from likewise.service.web.rendering import PageContext, html, render
+from likewise.service.web.sign_on import PAGES
 
 __all__ = ["router"]
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
-
-PAGES = {"auditor": "/console/", "operator": "/dashboard/", "regulator": "/dashboard/"}
 
 
 @router.get("/")
@@ -97,14 +98,26 @@ async def sign_out_of_dashboard(request: Supervisor) -> Response:
 
 async def _leave(request: PageRequest) -> Response:
     await request.form()
-    await asyncio.to_thread(end_session, request.app.store, session_cookie(request.request))
-    response = RedirectResponse("/console/sign-in", 303)
+    session, app, there = request.session, request.app, None
+    await asyncio.to_thread(end_session, app.store, session_cookie(request.request))
+    if session.issuer:
+        # Whoever signed on by their organisation leaves everywhere, and there too.
+        await asyncio.to_thread(end_sign_on, app.store, session.issuer, session.subject)
+        if app.provider is not None and app.provider.issuer == session.issuer:
+            home = (app.settings.public_url or str(request.request.base_url)).rstrip("/")
+            with suppress(ServiceError):  # they have left here, whether it responds or not
+                there = await asyncio.to_thread(app.provider.end_address, f"{home}/console/sign-in")
+    # Forms lead nowhere but here, so the way to the organisation is a page of its own.
+    response: Response = RedirectResponse("/console/sign-in", 303)
+    if there is not None:
+        response = html(render("signed_out.html", PageContext("/console"), where=there))
     response.delete_cookie(SESSION, path="/")
     return response
 
 
 def _sign_in(request: Request, problem: str = "", status: int = 200) -> Response:
     page = PageContext("/console", fresh_form(request))
-    response = html(render("sign_in.html", page, problem=problem), status)
+    sign_on = context_of(request).provider is not None
+    response = html(render("sign_in.html", page, problem=problem, sign_on=sign_on), status)
     response.set_cookie(PRE, page.csrf, max_age=3600, **cookies(request))
     return response

@@ -17,6 +17,7 @@ from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.requests import (
     DocketBody,
     ErasureBody,
+    GuidelinesBody,
     LearnerBody,
     MemberBody,
     MemberName,
@@ -28,10 +29,11 @@ from likewise.service.api.serializers import docket_list, docket_response, writt
 from likewise.service.auth.rate_limits import check_docket
 from likewise.service.dockets.commands.erasure import erase, reveal_seed
 from likewise.service.dockets.commands.learners import give_learner
-from likewise.service.dockets.commands.members import change_rule, join, leave
+from likewise.service.dockets.commands.members import change_rule, join, leave, set_guidelines
 from likewise.service.dockets.commands.rounds import open_docket
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.actors import acting
 
 __all__ = ["router"]
 
@@ -46,7 +48,7 @@ async def list_dockets(caller: Somebody, app: App) -> DocketList:
 
 
 @router.post("", status_code=201)
-async def create_docket(body: DocketBody, _: Operating, app: App) -> DocketResponse:
+async def create_docket(body: DocketBody, caller: Operating, app: App) -> DocketResponse:
     """Begin a docket. Its settings stay as they are, but for members and rule."""
     settings = body.model_dump()
     name = settings.pop("name")
@@ -57,7 +59,8 @@ async def create_docket(body: DocketBody, _: Operating, app: App) -> DocketRespo
         return spec
 
     spec = await asyncio.to_thread(made)
-    await asyncio.to_thread(open_docket, app.store, name, spec)
+    with acting(caller.actor):
+        await asyncio.to_thread(open_docket, app.store, name, spec)
     return await app.workers.run(name, lambda w: docket_response(w.docket, all_features=True))
 
 
@@ -84,6 +87,12 @@ async def remove_member(member: MemberName, at: Governing) -> Written:
 async def set_rule(body: RuleBody, at: Governing) -> Written:
     """Another rule, for rounds that are sealed from now on."""
     return written(await at.run(lambda w: change_rule(w.docket, body.rule)))
+
+
+@router.put("/{docket}/guidelines")
+async def set_guidelines_(body: GuidelinesBody, at: Governing) -> Written:
+    """Tell the panel's members what to look for."""
+    return written(await at.run(lambda w: set_guidelines(w.docket, body.text)))
 
 
 @router.put("/{docket}/learner")

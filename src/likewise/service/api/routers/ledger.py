@@ -10,8 +10,9 @@ from collections.abc import AsyncIterator, Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from fastapi.responses import StreamingResponse
+from fastapi.responses import Response, StreamingResponse
 
+from likewise.service.api.agreement import agreement_table
 from likewise.service.api.dependencies import DocketAccess, Everybody, Inspecting, Reading
 from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.metrics import measured
@@ -20,13 +21,14 @@ from likewise.service.api.responses import ReceiptCheck, ReceiptResponse
 from likewise.service.api.review_responses import MetricsResponse
 from likewise.service.api.serializers import receipt_response
 from likewise.service.ledger.records import Receipt, Record
+from likewise.service.verification.known_keys import KnownKeys
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/v1/dockets/{docket}", tags=["ledger"], responses=DOCUMENTED)
 
 PAGE = 1000
-COLUMNS = ("docket", "seq", "at", "kind", "body", "nonce", "prev", "hash")
+COLUMNS = ("docket", "seq", "at", "kind", "body", "nonce", "prev", "hash", "actor")
 
 After = Annotated[int, Query(ge=0, le=2**53, description="Records with numbers above this.")]
 
@@ -44,6 +46,10 @@ async def check_receipt(body: ReceiptBody, at: Everybody) -> ReceiptCheck:
     head = receipt.head
     if receipt.docket != at.docket:
         return ReceiptCheck(False, f"This receipt is of the docket {receipt.docket!r}.")
+    keys = {one.public.id: one.public for one in await asyncio.to_thread(at.app.store.keys.listed)}
+    known = KnownKeys(keys, {})
+    if known.judge(receipt) not in ("signed", "not signed"):
+        return ReceiptCheck(False, known.sentence(receipt))
     if head.seq > 2**62:
         return ReceiptCheck(False, "The ledger has no record of that number.")
     store = at.app.store
@@ -67,6 +73,17 @@ async def check_receipt(body: ReceiptBody, at: Everybody) -> ReceiptCheck:
 async def get_metrics(at: Reading) -> MetricsResponse:
     """Reports, errors, gaps, what is open or missing; and how the panel works."""
     return await at.run(lambda w: measured(w, with_panel=at.sees_panel))
+
+
+@router.get(
+    "/agreement.csv",
+    response_class=Response,
+    responses={200: {"content": {"text/csv": {"schema": {"type": "string"}}}}},
+)
+async def get_agreement(at: Inspecting) -> Response:
+    """Agreement and disagreement by member and month, as a table."""
+    text = await at.run(lambda w: agreement_table(w.docket.projection))
+    return Response(text, media_type="text/csv")
 
 
 async def _lines(
@@ -98,7 +115,7 @@ async def export_jsonl(at: Inspecting, after: After = 0) -> StreamingResponse:
 
 
 def _row(record: Record) -> str:
-    plain = record.to_json()
+    plain = {**record.to_json(), "actor": record.actor}
     plain["body"] = json.dumps(plain["body"], ensure_ascii=False, sort_keys=True)
     return _written([plain[name] for name in COLUMNS])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
@@ -9,6 +10,7 @@ from fastapi import APIRouter, Query
 from likewise.service.api.dependencies import Auditing
 from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.requests import (
+    ActBody,
     IdempotencyKey,
     ObjectionBody,
     ReviewId,
@@ -19,7 +21,9 @@ from likewise.service.api.review_responses import ReviewList, ReviewResponse
 from likewise.service.api.review_serializers import review_list, review_response
 from likewise.service.api.serializers import written
 from likewise.service.dockets.commands.reviews import finish, object_to, reopen, withdraw
+from likewise.service.dockets.commands.signing import SignedAct
 from likewise.service.dockets.worker import Worker
+from likewise.service.ledger.signing.member_statements import Act
 
 __all__ = ["router"]
 
@@ -53,7 +57,8 @@ async def object_to_pair(
     def task(worker: Worker) -> Written:
         review = worker.board.one(at.caller.name, review_id)
         pair = review.people(body.pair)
-        return written(object_to(worker.docket, review.seat, pair, body.reason, key=key))
+        act = _signed(body, review_id, "object", body.pair)
+        return written(object_to(worker.docket, review.seat, pair, body.reason, act, key=key))
 
     return await at.run(task)
 
@@ -66,22 +71,44 @@ async def withdraw_objection(
 
     def task(worker: Worker) -> Written:
         review = worker.board.one(at.caller.name, review_id)
-        return written(withdraw(worker.docket, review.seat, review.people(body.pair), key=key))
+        act = _signed(body, review_id, "withdraw", body.pair)
+        return written(withdraw(worker.docket, review.seat, review.people(body.pair), act, key=key))
 
     return await at.run(task)
 
 
 @router.post("/{review_id}/done")
-async def finish_review(review_id: ReviewId, at: Auditing, key: IdempotencyKey = None) -> Written:
+async def finish_review(
+    review_id: ReviewId, at: Auditing, body: ActBody | None = None, key: IdempotencyKey = None
+) -> Written:
     """You have looked at all pairs; the last of the panel to say so closes it."""
+    act = _signed(body, review_id, "done")
     return await at.run(
-        lambda w: written(finish(w.docket, w.board.one(at.caller.name, review_id).seat, key=key))
+        lambda w: written(
+            finish(w.docket, w.board.one(at.caller.name, review_id).seat, act, key=key)
+        )
     )
 
 
 @router.post("/{review_id}/reopen")
-async def reopen_review(review_id: ReviewId, at: Auditing, key: IdempotencyKey = None) -> Written:
+async def reopen_review(
+    review_id: ReviewId, at: Auditing, body: ActBody | None = None, key: IdempotencyKey = None
+) -> Written:
     """You want to look again, before the panel closes."""
+    act = _signed(body, review_id, "reopen")
     return await at.run(
-        lambda w: written(reopen(w.docket, w.board.one(at.caller.name, review_id).seat, key=key))
+        lambda w: written(
+            reopen(w.docket, w.board.one(at.caller.name, review_id).seat, act, key=key)
+        )
     )
+
+
+def _signed(
+    body: ActBody | None, review: str, act: Act, pair: Sequence[str] = ()
+) -> SignedAct | None:
+    """A member's signature as it was sent; None if there is none."""
+    if body is None or body.signature is None:
+        return None
+    by = body.signature
+    both = (pair[0], pair[1]) if pair else None
+    return SignedAct(review, act, by.at, by.key, by.signature, both, bytes.fromhex(by.salt))

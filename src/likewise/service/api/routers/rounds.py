@@ -96,7 +96,8 @@ async def override_decision(
     round_id: requests.RoundId, body: requests.OverrideBody, at: Deciding
 ) -> Written:
     """Somebody decided otherwise on a person."""
-    return written(await at.run(lambda w: override(w.docket, round_id, body.person, body.approved)))
+    given = (body.person, body.approved, body.reason)
+    return written(await at.run(lambda w: override(w.docket, round_id, *given)))
 
 
 @router.post("/rounds/{round_id}/close")

@@ -13,6 +13,7 @@ from likewise.service.api.requests import TokenBody, TokenId
 from likewise.service.api.responses import MeResponse, NewToken, TokenList, TokenResponse
 from likewise.service.auth.tokens import Identity, create_token, list_tokens, revoke_token
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.actors import acting
 
 __all__ = ["router"]
 
@@ -37,7 +38,7 @@ async def get_tokens(_: Operating, app: App) -> TokenList:
 
 
 @router.post("/tokens", status_code=201)
-async def new_token(body: TokenBody, _: Operating, app: App) -> NewToken:
+async def new_token(body: TokenBody, caller: Operating, app: App) -> NewToken:
     """A token, shown this once. A member must sit on the panel before they can have one."""
     if body.docket is not None:
         members = await app.workers.run(body.docket, lambda w: tuple(w.docket.projection.members))
@@ -47,13 +48,15 @@ async def new_token(body: TokenBody, _: Operating, app: App) -> NewToken:
                 f"{body.name!r} does not sit on the panel of {body.docket!r}. Add the member "
                 f"first, or correct the name.",
             )  # fmt: skip
-    token, identity = await asyncio.to_thread(
-        create_token, app.store, body.role, body.name, body.docket
-    )
+    with acting(caller.actor):
+        token, identity = await asyncio.to_thread(
+            create_token, app.store, body.role, body.name, body.docket
+        )
     return NewToken(token, _response(identity))
 
 
 @router.delete("/tokens/{token_id}")
-async def delete_token(token_id: TokenId, _: Operating, app: App) -> TokenResponse:
+async def delete_token(token_id: TokenId, caller: Operating, app: App) -> TokenResponse:
     """From now on the token opens nothing."""
-    return _response(await asyncio.to_thread(revoke_token, app.store, token_id))
+    with acting(caller.actor):
+        return _response(await asyncio.to_thread(revoke_token, app.store, token_id))

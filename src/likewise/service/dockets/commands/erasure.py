@@ -33,6 +33,13 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
         round_ = work.projection.round(round_id)
         if person not in round_.people:
             raise ServiceError("no-person", 404, f"Round {round_id!r} has nobody named {person!r}.")
+        hold = work.projection.governance.held(round_id, person)
+        if hold is not None:
+            raise ServiceError(
+                "on-hold", 409,
+                f"Nothing about {person!r} can be erased while the hold {hold!r} lasts. Lift it "
+                f"first, if nobody needs it any more.",
+            )  # fmt: skip
         digest = round_.people[person]
         if person not in round_.erased and digest is not None:
             content = work.stage.payloads([digest])[digest].content
@@ -47,6 +54,8 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
         for reason, pair in said:
             if reason is not None and person in pair:
                 work.stage.erase(reason)
+        if person in round_.explanations:
+            work.stage.erase(round_.explanations[person])
     if not docket.grouped:  # otherwise whoever ends the group does it: nothing is committed yet
         docket.store.scrub_soon()
     return docket.receipt()

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from likewise.service.dockets.docket import Docket
-from likewise.service.ledger.bodies import Audited, Closed, Labelled, Overridden
+from likewise.service.errors import ServiceError
+from likewise.service.ledger.bodies import (
+    Audited,
+    Closed,
+    Labelled,
+    Overridden,
+    OverrideExplained,
+)
+from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Receipt
 
 __all__ = ["close", "label", "override"]
@@ -23,10 +31,18 @@ def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> Receipt:
     return docket.receipt()
 
 
-def override(docket: Docket, round_id: str, person: str, approved: bool) -> Receipt:
-    """Somebody decided otherwise."""
+def override(
+    docket: Docket, round_id: str, person: str, approved: bool, reason: str | None = None
+) -> Receipt:
+    """Somebody decided otherwise, and may say why."""
+    if reason is not None and len(reason) > docket.reason_limit:
+        words = f"A reason may have {docket.reason_limit} characters; shorten it."
+        raise ServiceError("too-long", 422, words)
     with docket.unit_of_work() as work:
         if work.projection.round(round_id).overrides.get(person) is not approved:
+            if reason:
+                digest = work.keep(Payload.fresh({"text": reason}))
+                work.add(OverrideExplained(round_id, person, digest))
             work.add(Overridden(round_id, person, approved))
             work.close_if_done(round_id)
     return docket.receipt()

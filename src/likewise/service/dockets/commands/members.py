@@ -5,10 +5,13 @@ from __future__ import annotations
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.spec import checked_panel
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.bodies import MemberJoined, MemberLeft, RuleChanged
+from likewise.service.ledger.bodies import GuidelinesSet, MemberJoined, MemberLeft, RuleChanged
 from likewise.service.ledger.records import Receipt
 
-__all__ = ["change_rule", "join", "leave"]
+__all__ = ["GUIDELINES", "change_rule", "join", "leave", "set_guidelines"]
+
+# The most characters of guidelines.
+GUIDELINES = 20_000
 
 
 def join(docket: Docket, member: str) -> Receipt:
@@ -28,6 +31,18 @@ def leave(docket: Docket, member: str) -> Receipt:
         rest = tuple(m for m in work.projection.members if m != member)
         checked_panel(rest, work.projection.rule)
         work.add(MemberLeft(member))
+    return docket.receipt()
+
+
+def set_guidelines(docket: Docket, text: str) -> Receipt:
+    """Words for the members about what to look for; what they were told is on record."""
+    if not isinstance(text, str) or not 0 < len(text) <= GUIDELINES:
+        raise ServiceError(
+            "bad-guidelines", 422, f"Guidelines must be text of 1 to {GUIDELINES} characters."
+        )
+    with docket.unit_of_work() as work:
+        if text != work.projection.guidelines:
+            work.add(GuidelinesSet(text))
     return docket.receipt()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from likewise.auditing import Pair
 from likewise.service.clock import passed
+from likewise.service.dockets.commands.signing import SignedAct, sign_act
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews.targets import ReviewTarget, Seat
 from likewise.service.dockets.unit_of_work import UnitOfWork
@@ -20,12 +21,18 @@ __all__ = ["close_late_panels", "finish", "object_to", "reopen", "withdraw"]
 
 
 def object_to(
-    docket: Docket, seat: Seat, pair: Iterable[str], reason: str | None = None, *,
+    docket: Docket,
+    seat: Seat,
+    pair: Iterable[str],
+    reason: str | None = None,
+    signed: SignedAct | None = None,
+    *,
     key: str | None = None,
-) -> Receipt:  # fmt: skip
+) -> Receipt:
     """A member objects to a pair; the direction follows from the scores.
 
-    Here as below, what is sent again with the same ``key`` is done once.
+    Here as below, what is sent again with the same ``key`` is done once, and ``signed`` is the
+    member's own signature, if they sign.
     """
     with docket.unit_of_work() as work:
         if _known(work, seat, key):
@@ -34,44 +41,60 @@ def object_to(
         _check_pair(target.round, asked)
         if asked in target.said and not reason and target.said[asked] is None:
             return docket.receipt()
-        digest = _kept_reason(work, reason, docket.reason_limit)
+        words = _reason(reason, docket.reason_limit, signed)
+        sign_act(work, seat.member, signed, "object", words)
+        digest = None if words is None else work.keep(words)
         _drop_reason(work, target.said.get(asked))
         work.add(target.objecting(asked, digest))
     return docket.receipt()
 
 
-def withdraw(docket: Docket, seat: Seat, pair: Iterable[str], *, key: str | None = None) -> Receipt:
+def withdraw(
+    docket: Docket,
+    seat: Seat,
+    pair: Iterable[str],
+    signed: SignedAct | None = None,
+    *,
+    key: str | None = None,
+) -> Receipt:
     """A member takes an objection back, before the panel closes."""
     with docket.unit_of_work() as work:
         if _known(work, seat, key):
             return docket.receipt()
         target, asked = _open(docket, work, seat), Pair.of(pair)
         if asked in target.said:
+            sign_act(work, seat.member, signed, "withdraw")
             _drop_reason(work, target.said[asked])
             work.add(target.withdrawing(asked))
     return docket.receipt()
 
 
-def finish(docket: Docket, seat: Seat, *, key: str | None = None) -> Receipt:
+def finish(
+    docket: Docket, seat: Seat, signed: SignedAct | None = None, *, key: str | None = None
+) -> Receipt:
     """A member is done with a round; the last one closes the panel."""
     with docket.unit_of_work() as work:
         if _known(work, seat, key):
             return docket.receipt()
         target = _open(docket, work, seat)
         if not target.done:
+            sign_act(work, seat.member, signed, "done")
             for body in target.finishing():
                 work.add(body)
             work.close_if_done(seat.round)
     return docket.receipt()
 
 
-def reopen(docket: Docket, seat: Seat, *, key: str | None = None) -> Receipt:
+def reopen(
+    docket: Docket, seat: Seat, signed: SignedAct | None = None, *, key: str | None = None
+) -> Receipt:
     """A member takes a review back, before the panel closes."""
     with docket.unit_of_work() as work:
         if _known(work, seat, key):
             return docket.receipt()
         target = _open(docket, work, seat)
         if target.done:
+            sign_act(work, seat.member, signed, "reopen")
             work.add(target.reopening())
     return docket.receipt()
 
@@ -143,11 +166,14 @@ def _check_pair(round_: Round, pair: Pair) -> None:
         )  # fmt: skip
 
 
-def _kept_reason(work: UnitOfWork, reason: str | None, limit: int) -> str | None:
-    """Keep a reason beside the ledger; its digest, or None where there is none."""
+def _reason(reason: str | None, limit: int, signed: SignedAct | None) -> Payload | None:
+    """The words of a reason, with the salt that was signed or a new one; None without any."""
     if reason is not None and len(reason) > limit:
         raise ServiceError("too-long", 422, f"A reason may have {limit} characters; shorten it.")
-    return work.keep(Payload.fresh({"text": reason})) if reason else None
+    if not reason:
+        return None
+    content = {"text": reason}
+    return Payload.fresh(content) if signed is None else Payload(signed.salt, content)
 
 
 def _drop_reason(work: UnitOfWork, digest: str | None) -> None:

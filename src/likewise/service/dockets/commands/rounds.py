@@ -17,6 +17,7 @@ from likewise.service.dockets.spec import DocketSpec, checked_docket_name, commi
 from likewise.service.dockets.unit_of_work import UnitOfWork
 from likewise.service.dockets.views.round import Round
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.actors import current_actor
 from likewise.service.ledger.bodies import (
     Audited,
     Decided,
@@ -26,6 +27,7 @@ from likewise.service.ledger.bodies import (
     RoundSealed,
     write_body,
 )
+from likewise.service.ledger.notices import tokens_for
 from likewise.service.ledger.payloads import person_payload
 from likewise.service.ledger.records import FORMAT, Receipt, canonical
 from likewise.service.ledger.store import Store
@@ -38,14 +40,18 @@ def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = No
     """Begin a docket: its first record holds all settings, and commits to the seed."""
     chosen = secrets.randbits(64) if seed is None else seed
     salt = secrets.token_bytes(16)
+    public, actor, at = store.keys.public(), current_actor(), now()
     with store.transaction(checked_docket_name(name)) as transaction:
         if transaction.head.seq:
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
         transaction.keep_secret(chosen, salt)
         transaction.begin_listing()
-        body = DocketOpened(spec.to_json(), commitment(chosen, salt), ALGORITHM, FORMAT)
-        transaction.append(*write_body(body), now())
-        return Receipt(name, transaction.head)
+        sealed = commitment(chosen, salt)
+        opened = DocketOpened(spec.to_json(), sealed, ALGORITHM, FORMAT, public.text)
+        for body in (opened, *tokens_for(transaction.connection, name)):
+            transaction.append(*write_body(body), at, actor.id)
+        receipt = Receipt(name, transaction.head)
+    return store.keys.sign(receipt)
 
 
 @dataclass(frozen=True)

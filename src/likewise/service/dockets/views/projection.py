@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from likewise.errors import LikewiseError
 from likewise.fixed_point import ONE
+from likewise.service.dockets.governance import Governance
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.dockets.views.archive import Archive, RememberedArchive
 from likewise.service.dockets.views.figures import repeat_consistency
@@ -24,6 +25,7 @@ from likewise.service.dockets.views.series import Curves
 from likewise.service.dockets.views.tallies import Tallies
 from likewise.service.errors import ServiceError
 from likewise.service.ledger import bodies
+from likewise.service.ledger.evidence_bodies import EvidenceBody
 from likewise.service.ledger.records import FORMAT, Head, LedgerBroken, Record
 
 __all__ = ["Projection"]
@@ -61,7 +63,9 @@ class Projection:
         self.counts: Counter[str] = Counter()
         self.named = 0
         self.revealed: bodies.SeedRevealed | None = None
+        self.governance = Governance()
         self.audit_only = False
+        self.guidelines = ""
         self.learner_from, self.decided_elsewhere = 0, 0
         self.curves, self.tallies = Curves(), Tallies()
         self.opened: dict[str, Round] = {}
@@ -141,6 +145,7 @@ class Projection:
         except (LikewiseError, KeyError, ValueError) as error:
             why = f"{record.kind!r} does not follow from the records before it ({error})."
             raise LedgerBroken(self.name, record.seq, why) from error
+        self.governance.take(record, body)
         self.head, self.at = record.head, record.at
         return changed
 
@@ -185,8 +190,14 @@ def _opened(body: bodies.DocketOpened, projection: Projection, record: Record) -
         raise LedgerBroken(projection.name, record.seq, why)
     projection.spec = spec = DocketSpec.from_stored(body.spec)
     projection.commitment = body.seed_commitment
+    projection.governance.key = body.key
     projection.members, projection.rule = list(spec.members), spec.rule
     projection.audit_only = spec.audit_only
+
+
+@_take.register
+def _evidence(body: EvidenceBody, projection: Projection, record: Record) -> None:
+    """Records about the docket's keeping change nothing else."""
 
 
 @_take.register
@@ -209,6 +220,11 @@ def _learner_given(body: bodies.LearnerGiven, projection: Projection, record: Re
     projection.spec = replace(projection.settings, learner=body.learner, audit_only=False)
     projection.audit_only = False
     projection.learner_from, projection.decided_elsewhere = record.seq, projection.counts["rounds"]
+
+
+@_take.register
+def _guided(body: bodies.GuidelinesSet, projection: Projection, _: Record) -> None:
+    projection.guidelines = body.text
 
 
 @_take.register

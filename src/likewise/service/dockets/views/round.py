@@ -44,7 +44,7 @@ class Round:
     all that were ever given, also for objections that were taken back. ``finished`` says how many
     records a member wrote by being done: the last one ends the audit too; ``finishing`` is the
     last record of such a member, (number, time, member). ``repeats`` are second reviews by member.
-    ``erased`` says when.
+    ``explanations`` are the digests of the reasons of overrides. ``erased`` says when.
     """
 
     id: str
@@ -67,6 +67,7 @@ class Round:
     audited: str | None = None
     labels: Mapping[str, int] = field(default_factory=dict)
     overrides: Mapping[str, bool] = field(default_factory=dict)
+    explanations: Mapping[str, str] = field(default_factory=dict)
     erased: Mapping[str, str] = field(default_factory=dict)
     repeats: Mapping[str, Repeat] = field(default_factory=dict)
     closed: str | None = None

@@ -90,6 +90,11 @@ def _overridden(body: bodies.Overridden, round_: Round, _: Record) -> Round:
 
 
 @after.register
+def _explained(body: bodies.OverrideExplained, round_: Round, _: Record) -> Round:
+    return round_.changed(explanations={**round_.explanations, body.person: body.reason})
+
+
+@after.register
 def _closed(_: bodies.Closed, round_: Round, record: Record) -> Round:
     return _finish(round_.changed(closed=record.at), record)
 

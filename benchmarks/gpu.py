@@ -1,0 +1,489 @@
+"""Check and time the GPU engine, in one call of at most eight minutes.
+
+    PYTHONPATH=src python benchmarks/gpu.py --json gpu.json
+
+It needs PyTorch, Triton and a GPU, and nothing else but numpy. Every row is checked against the
+reference engine before it is timed, and beside it plain torch is timed in the same run; a table
+comes last. ``--quick`` takes small shapes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import multiprocessing
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from likewise.events import Decided, Decision
+from likewise.experiments.benchmark.classes import Table
+from likewise.experiments.benchmark.streams import Round, Stream, kinds, play_on_host, stream
+from likewise.fixed_point import ONE
+from likewise.hypotheses.weights import score
+from likewise.learning import Learner, State
+from likewise.learning.primal import ContextFTPL, Frozen
+from likewise.learning.schedules import Paper
+from likewise.oracles.engines import reference
+from likewise.randomness import Noise, Purpose
+from likewise.randomness import Stream as Words
+
+SEED = 20261115
+KNOWN = Path(__file__).with_name("gpu_game.json")
+ROWS: list[dict[str, Any]] = []
+BEGAN = time.perf_counter()
+
+
+def say(text: str) -> None:
+    print(f"[{time.perf_counter() - BEGAN:6.1f} s] {text}", flush=True)
+
+
+def row(name: str, **figures: Any) -> None:
+    ROWS.append({"name": name, **figures})
+    say(f"{name}: {figures}")
+
+
+def milliseconds(function: Callable[[], object], repeats: int = 20) -> float:
+    """The median of some runs on the device, by its own clock, after three that do not count."""
+    import torch
+
+    for _ in range(3):
+        function()
+    times = []
+    for _ in range(repeats):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        function()
+        end.record()
+        torch.cuda.synchronize()
+        times.append(begin.elapsed_time(end))
+    return float(np.median(times))
+
+
+def recorded(function: Callable[[], object]) -> Callable[[], object]:
+    """The same launches as a graph, so that the host's time for them does not count."""
+    import torch
+
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        function()
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        function()
+    replay: Callable[[], object] = graph.replay
+    return replay
+
+
+def reference_choices(table: Table, costs: Any, noise: Noise, first: int, draws: int) -> Any:
+    """Which hypothesis each draw of the reference engine is, read off its predictions."""
+    bits = max(1, (table.size - 1).bit_length())
+    places = (np.arange(table.size) >> np.arange(bits)[:, None] & 1).astype(np.uint8)
+    found = reference.approvals(table, costs, noise, places, first, draws).astype(np.int64)
+    return (found << np.arange(bits)).sum(axis=1)
+
+
+def check_small(cases: int) -> None:
+    """Random lists, ties, costs and noise of any size: the reference engine's choices."""
+    import torch
+
+    from likewise.oracles.engines.gpu.lists import DeviceList
+
+    rng = np.random.default_rng(1)
+    wrong = 0
+    for case in range(cases):
+        size, points = int(rng.integers(2, 3000)), int(rng.choice([1, 5, 16, 31, 40]))
+        copies = int(rng.choice([1, 3, 8]))
+        table = Table(rng.integers(0, 2, (size, points), dtype=np.uint8))
+        reach = 1 << int(rng.integers(1, 62))
+        costs = rng.integers(-reach, reach, size) if case % 3 else np.full(size, reach)
+        noise = Noise(
+            Words(int(rng.integers(0, 1 << 62)), Purpose.ELICIT, case),
+            2.0 ** rng.uniform(-24, 33) / copies, copies,
+        )  # fmt: skip
+        device = DeviceList(table.separating_points().T)
+        found = device.choices(torch.as_tensor(costs, device="cuda"), noise, case, 300)
+        wrong += int(
+            (found.cpu().numpy() != reference_choices(table, costs, noise, case, 300)).sum()
+        )
+    row("small lists", draws_checked=300 * cases, wrong=wrong)
+
+
+def wrong_by_sums(listed: Any, costs: Any, found: Any, block: int) -> int:
+    """Choices that are not the first of least cost, by sums in float64, exact at this size."""
+    import torch
+
+    noise = listed.space(len(found))[0][: len(found), : listed.points].double()
+    table = listed.table[: listed.size, : listed.points].T.double()
+    places = torch.arange(listed.size, device="cuda")
+    wrong = 0
+    for start in range(0, len(found), block):
+        scores = torch.addmm(costs.double(), noise[start : start + block], table)
+        least = scores.amin(dim=1, keepdim=True)
+        first = torch.where(scores == least, places, listed.size).amin(dim=1)
+        wrong += int((first != found[start : start + block]).sum())
+    return wrong
+
+
+def draws(name: str, rows: int, points: int, size: int, sample: int, asked: float) -> None:
+    """Draws from a list, checked and beside plain torch."""
+    import torch
+
+    from likewise.oracles.engines.gpu.lists import DeviceList, Shape
+
+    rng = np.random.default_rng(2)
+    table = Table(rng.integers(0, 2, (size, points), dtype=np.uint8))
+    host_costs = rng.integers(0, 4 * ONE, size)
+    costs = torch.as_tensor(host_costs, device="cuda")
+    noise = Noise(Words(SEED, Purpose.ELICIT, 1), 1.0)
+    scale = torch.tensor([noise.scale * ONE], dtype=torch.float64, device="cuda")
+    number = torch.tensor([1], dtype=torch.int64, device="cuda")
+
+    def draw(listed: DeviceList) -> Any:
+        return listed.draw(
+            costs, scale, number, seed=SEED, copies=1, purpose=int(Purpose.ELICIT), first_draw=0,
+            draws=rows,
+        )  # fmt: skip
+
+    listed = DeviceList(table.separating_points().T)
+    found = draw(listed).clone()
+    wrong = wrong_by_sums(listed, costs, found, max(64, (1 << 28) // size))
+    say(f"{name}: {wrong} of {rows} wrong by sums in float64")
+    expected = reference_choices(table, host_costs, noise, 0, sample)
+    wrong_reference = int((found[:sample].cpu().numpy() != expected).sum())
+    least = listed.space(rows)[2]
+    lead = points // 2 + 2
+    looked_at = (least < least.amin(dim=1, keepdim=True) + lead).sum(dim=1)
+    figures: dict[str, Any] = {
+        "draws": rows, "separators": points, "hypotheses": size, "choices_checked": rows,
+        "choices_wrong": wrong, "sample": sample, "sample_wrong": wrong_reference,
+        "draws_with_several_tiles": int((looked_at > 1).sum()),
+        "tiles_looked_at": int(looked_at.sum()),
+    }  # fmt: skip
+    del least, looked_at
+    torch.cuda.empty_cache()
+    figures["ms"] = milliseconds(lambda: draw(listed))
+    figures["ms_recorded"] = milliseconds(recorded(lambda: draw(listed)))
+    figures |= torch_draws(table, host_costs, rows)
+    figures["times_torch"] = figures["torch_ms"] / figures["ms"]
+    figures["times_torch_recorded"] = figures["torch_ms_recorded"] / figures["ms_recorded"]
+    figures["asked_times"] = asked
+    try:
+        figures["stages_ms"] = stages(listed, costs, scale, number, rows)
+    except Exception as error:  # noqa: BLE001 # not every machine lets itself be profiled
+        figures["stages_ms"] = f"{type(error).__name__}: {error}"[:200]
+    figures["shapes_ms"] = {}
+    for shape in shapes(size):
+        try:
+            other = DeviceList(table.separating_points().T, Shape(*shape))
+            same = bool((draw(other) == found).all())
+            took = milliseconds(lambda other=other: draw(other), 7)  # type: ignore[misc]
+            figures["shapes_ms"][str(shape)] = [took, same]
+        except Exception as error:  # noqa: BLE001 # a shape that does not fit is a result
+            figures["shapes_ms"][str(shape)] = f"{type(error).__name__}: {error}"[:200]
+        torch.cuda.empty_cache()
+    row(name, **figures)
+
+
+def shapes(size: int) -> list[tuple[int, ...]]:
+    """Rows, tile, group, groups, warps, stages."""
+    if size >= 1 << 16:
+        return [
+            (128, 128, 8, 8, 8, 3), (128, 128, 8, 8, 8, 4), (128, 128, 8, 8, 4, 3),
+            (128, 256, 8, 4, 8, 3), (64, 256, 8, 4, 4, 3), (256, 128, 8, 8, 8, 3),
+            (64, 128, 8, 8, 4, 4), (128, 128, 16, 8, 8, 3), (128, 128, 8, 32, 8, 3),
+        ]  # fmt: skip
+    return [
+        (128, 64, 8, 1, 4, 3), (128, 64, 4, 1, 4, 3), (128, 128, 8, 1, 8, 3), (64, 64, 8, 1, 4, 3),
+        (128, 128, 4, 1, 4, 3), (128, 32, 16, 1, 4, 3),
+        (128, 64, 8, 2, 4, 3), (64, 128, 8, 2, 4, 3),
+    ]  # fmt: skip
+
+
+def stages(listed: Any, costs: Any, scale: Any, number: Any, rows: int) -> dict[str, float]:
+    """The time of each launch of a draw."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as profiled:
+        for _ in range(5):
+            listed.draw(
+                costs, scale, number, seed=SEED, copies=1, purpose=1, first_draw=0, draws=rows
+            )
+        torch.cuda.synchronize()
+    return {one.key[:60]: one.device_time / 1000 for one in profiled.key_averages()}
+
+
+def torch_draws(table: Table, costs: Any, rows: int) -> dict[str, float]:
+    """Plain torch: float32 addmm and argmin, in blocks that fit; and with its own noise."""
+    import torch
+
+    transposed = torch.as_tensor(table.separating_points(), device="cuda").float()
+    c = torch.as_tensor(costs / ONE, device="cuda").float()
+    points = len(transposed)
+    given = torch.randn((rows, points), device="cuda")
+    block = min(rows, max(1024, (1 << 33) // (4 * table.size)))
+
+    def plain(noise: Any) -> None:
+        for start in range(0, rows, block):
+            torch.addmm(c, noise[start : start + block], transposed).argmin(1)
+
+    def with_noise() -> None:
+        signs = torch.randint(0, 2, (rows, points), device="cuda", dtype=torch.float32) * 2 - 1
+        plain(torch.empty((rows, points), device="cuda").exponential_() * signs)
+
+    alone = recorded(lambda: plain(given))
+    figures = {
+        "torch_ms": milliseconds(lambda: plain(given), 10),
+        "torch_ms_recorded": milliseconds(alone, 10),
+        "torch_ms_with_noise": milliseconds(with_noise, 10),
+    }
+    torch.cuda.empty_cache()
+    return figures
+
+
+def weights(size: int, k: int, rounds: int) -> None:
+    """Exponential weights: the first rounds against the host, then rounds a second."""
+    import torch
+
+    from likewise.oracles.engines.gpu.game_kernels import arrive_kernel
+    from likewise.oracles.engines.gpu.weights import DeviceWeights
+
+    rng = np.random.default_rng(3)
+    table = Table(np.zeros((size, 1), dtype=np.uint8))
+    points = rng.integers(0, 2, (64, size), dtype=np.uint8)
+    costs = rng.integers(0, 4 * ONE, size)
+    arrivals = rng.integers(0, 64, (rounds, k)).astype(np.int32)
+    amounts = rng.integers(-ONE // 32, ONE // 32, k)
+    player = DeviceWeights(points, costs, k, seed=SEED)
+    player.temperature.fill_(float(ONE))
+    player.amounts.copy_(torch.as_tensor(amounts))
+    stream_of = torch.as_tensor(arrivals, device="cuda")
+    unused = torch.zeros(k, dtype=torch.int32, device="cuda")
+    player.round.fill_(1)
+
+    def one() -> None:
+        arrive_kernel[(1,)](player.round, stream_of, player.who, unused, k, PEOPLE=8)
+        player.decide()
+        player.charge()
+        player.round.add_(1)
+
+    wrong = 0
+    for t in range(8):
+        one()
+        here = points[arrivals[t]]
+        expected = [score(*pair) for pair in table.approval(costs, float(ONE), here)]
+        drawn = table.draw(costs, float(ONE), here, Words(SEED, Purpose.DECIDE, t + 1), 0)
+        costs = table.charge(costs, here, amounts)
+        wrong += int((player.scores.cpu().numpy() != expected).any())
+        wrong += int((player.approved.cpu().numpy() != drawn).any())
+        wrong += int((player.costs.cpu().numpy() != costs).any())
+    replay = recorded(one)
+    torch.cuda.synchronize()
+    began, done = time.perf_counter(), int(player.round.item()) - 1
+    for _ in range(rounds - done):
+        replay()
+    torch.cuda.synchronize()
+    seconds = time.perf_counter() - began
+    row(
+        "exponential weights", hypotheses=size, people=k, rounds_checked=8, wrong=wrong,
+        rounds_timed=rounds - done, rounds_a_second=(rounds - done) / seconds, asked=5000,
+    )  # fmt: skip
+
+
+def learner_of(listed: Any, rounds: int, k: int, engine: str) -> Learner:
+    """The paper's constants and its R, with noise under which there is something to learn."""
+    schedule = Paper(rounds, noise_divisor=2_000_000.0)
+    return Learner(
+        listed, k, 0.3, 0.3, SEED, schedule=schedule, player="context-ftpl", engine=engine
+    )
+
+
+_LISTED: dict[tuple[int, ...], Any] = {}
+
+
+def check_round(task: tuple[tuple[int, ...], Frozen, Any, int, Any, Any]) -> bool:
+    """Draw a round again by the reference engine; in a process of its own."""
+    shape, frozen, arrivals, count, scores, approved = task
+    if shape not in _LISTED:
+        _LISTED[shape] = kinds(*shape)
+    listed, player = _LISTED[shape], ContextFTPL("reference")
+    points = listed.table[arrivals]
+    found = player.estimates(listed, frozen, points, count, 0).scores
+    decided = player.decide(listed, frozen, points, 0)
+    return found == scores.tolist() and bool((decided == approved).all())
+
+
+def digests(played: list[Round]) -> dict[str, str]:
+    """What happened up to some rounds, as digests."""
+    digest, found = hashlib.sha256(), {}
+    for t, one in enumerate(played, 1):
+        digest.update(one.scores.astype(np.int64).tobytes())
+        digest.update(one.approved.astype(np.bool_).tobytes())
+        digest.update(np.int64(one.reported).tobytes())
+        digest.update(np.float64(one.lam).tobytes())
+        if t % 100 == 0:
+            found[str(t)] = digest.hexdigest()
+    return found
+
+
+def game(shape: tuple[int, int, int], k: int, rounds: int, check: int, limit: float) -> None:
+    """A whole game on the device; its first rounds again on the host."""
+    import torch
+
+    from likewise.game.on_device import device_game
+    from likewise.oracles.engines.gpu.games import Visitors
+
+    listed = kinds(*shape)
+    met = stream(listed, rounds, k)
+    learner = learner_of(listed, rounds, k, "reference")
+    began = time.perf_counter()
+    played = device_game(learner, Visitors(listed.table, met.arrivals, met.labels, met.distances))
+    played.play(1)
+    torch.cuda.synchronize()
+    uploaded = time.perf_counter() - began
+    began = time.perf_counter()
+    played.play(rounds - 1)
+    torch.cuda.synchronize()
+    seconds = time.perf_counter() - began
+    found = played.played()
+    say(f"game: {rounds} rounds of {learner.draws(1)} draws in {seconds:.2f} s")
+    figures = check_game(learner, shape, met, found, check, limit)
+    row(
+        "game", hypotheses=shape[0], separators=shape[1], people=k, rounds=rounds,
+        draws_a_round=learner.draws(1), seconds=seconds, seconds_to_start=uploaded,
+        reports=int((found.reported >= 0).sum()), asked_seconds=60, **figures,
+    )  # fmt: skip
+
+
+def check_game(
+    learner: Learner, shape: tuple[int, int, int], met: Stream, found: Any, check: int, limit: float
+) -> dict[str, Any]:
+    """The rounds by the learner's own events, and their draws by the reference engine.
+
+    The device's decisions go through the fold on the host, which must find the same reports and
+    multipliers. Each round's policy is then drawn from again by the reference engine, as many
+    rounds as there is time for. Together that is the reference engine's game.
+    """
+    frozen: list[Frozen] = []
+
+    def known(state: State, name: str) -> Decided:
+        t = len(frozen)
+        frozen.append(state.open[name].policy)
+        ids = [f"p{i + 1}" for i in range(learner.k)]
+        pairs = zip(ids, found.approved[t], found.scores[t].tolist(), strict=True)
+        return Decided(name, tuple(Decision(i, bool(bit), one) for i, bit, one in pairs))
+
+    _, rounds = play_on_host(learner, met, check, known)
+    same = all(
+        one.reported == found.reported[t] and one.lam == found.lam[t]
+        for t, one in enumerate(rounds)
+    )
+    stored = json.loads(KNOWN.read_text())["digests"] if KNOWN.exists() else {}
+    now = digests(rounds)
+    agree = [now[t] == stored[t] for t in stored if t in now]
+    draws_ = learner.draws(1)
+    order = np.random.default_rng(4).permutation(check)
+    tasks = [
+        (shape, frozen[t], met.arrivals[t], draws_, found.scores[t], found.approved[t])
+        for t in order
+    ]
+    right: list[bool] = []
+    until = time.perf_counter() + limit
+    os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    cores = len(os.sched_getaffinity(0))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(cores, mp_context=context) as pool:
+        for start in range(0, len(tasks), 2 * cores):
+            if time.perf_counter() > until:
+                break
+            right += list(pool.map(check_round, tasks[start : start + 2 * cores]))
+    return {
+        "rounds_folded": check, "fold_agrees": same,
+        "digests_checked": len(agree), "digests_agree": all(agree),
+        "rounds_drawn_again": len(right), "rounds_wrong": right.count(False),
+    }  # fmt: skip
+
+
+def limits() -> None:
+    """The ceilings of the machine: memory, and 8-bit products on the matrix units."""
+    import torch
+
+    big = torch.ones(1 << 30, dtype=torch.uint8, device="cuda")
+    other = torch.empty_like(big)
+    copied = milliseconds(lambda: other.copy_(big), 10)
+    square = torch.randint(-127, 127, (8192, 8192), dtype=torch.int8, device="cuda")
+    product = milliseconds(lambda: torch._int_mm(square, square.t()), 10)
+    figures = {
+        "copy_terabytes_a_second": 2 * big.numel() / copied / 1e9,
+        "int8_teraoperations_a_second": 2 * 8192**3 / product / 1e9,
+    }
+    row("limits", **figures)
+
+
+def attempt(name: str, function: Callable[[], None]) -> None:
+    """Go on with the next row whatever happens in this one, and say what did."""
+    say(name)
+    try:
+        function()
+    except Exception as error:  # noqa: BLE001 # one call must show as much as it can
+        traceback.print_exc()
+        ROWS.append({"name": name, "failed": f"{type(error).__name__}: {error}"[:500]})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, default=Path(os.environ.get("OUT", ".")) / "gpu.json")
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    import torch
+    import triton
+
+    machine = {
+        "gpu": torch.cuda.get_device_name(), "torch": torch.__version__,
+        "triton": triton.__version__, "numpy": np.__version__, "python": sys.version.split()[0],
+        "cores": len(os.sched_getaffinity(0)),
+    }  # fmt: skip
+    say(str(machine))
+    q = given.quick
+    attempt("limits", limits)
+    attempt("small lists", lambda: check_small(10 if q else 40))
+    attempt(
+        "draws, short list",
+        lambda: draws("draws, short list", 20_000, 32, 4096, 1000, 1.5),
+    )
+    attempt(
+        "exponential weights",
+        lambda: weights(1 << (14 if q else 20), 8, 2000 if q else 20_000),
+    )
+    attempt(
+        "draws, long list",
+        lambda: draws("draws, long list", 20_000, 64, 1 << (17 if q else 20), 200, 6.0),
+    )
+    given.json.write_text(json.dumps({"machine": machine, "rows": ROWS}, indent=1) + "\n")
+    attempt(
+        "game",
+        lambda: game(
+            (4096, 32, 224), 8, 2000 if q else 100_000, 100 if q else 1000, 20 if q else 180
+        ),
+    )
+    given.json.write_text(json.dumps({"machine": machine, "rows": ROWS}, indent=1) + "\n")
+    print(json.dumps(machine))
+    for one in ROWS:
+        print("-" * 80)
+        for key, value in one.items():
+            shown = f"{value:.4g}" if isinstance(value, float) else value
+            print(f"{key:28} {shown}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""``likewise benchmark``: how long things take on this machine, beside plain references."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from likewise.cli.main import main, note
+from likewise.cli.options import OutputFile
+from likewise.cli.output import is_pipe, write_text
+
+__all__ = ["FIGURES", "PAGE", "benchmark"]
+
+PAGE = Path("docs/performance.md")
+FIGURES = Path("docs/figures/performance.json")
+
+
+@main.command(short_help="Measure the speed of this machine (minutes).")
+@click.argument("rows", nargs=-1)
+@click.option("--quick", is_flag=True, help="Small shapes: shows that it runs, and no more.")
+@click.option(
+    "--json", "json_path", metavar="FILE", type=OutputFile(allow_dash=True),
+    help="Write one JSON object; - for standard output.",
+)  # fmt: skip
+@click.option("--write", is_flag=True, help="Put the figures into the documentation.")
+def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write: bool) -> None:
+    """Measure draws, rounds and games, each with its reference in the same run.
+
+    ROWS are some of: pool, staircases, segments, boolean, exact, rounds, state, simulate, start,
+    gpu. Without any, all of them.
+    """
+    from likewise.extras import need
+
+    if write and not PAGE.is_file():
+        raise click.UsageError(
+            f"--write puts the figures into {PAGE}, which is not here. Run this in the project's "
+            f"folder, or leave --write out."
+        )
+    need("fast", "likewise benchmark")
+    from likewise.experiments.benchmark.page import markdown, plain
+    from likewise.experiments.benchmark.run import run_benchmark
+
+    report = run_benchmark(rows, quick=quick, progress=lambda name: note(f"measuring {name}"))
+    text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+    if json_path is not None:
+        write_text(json_path, text)
+    if not is_pipe(json_path):
+        click.echo(plain(report))
+    if write:
+        from likewise.experiments.sweep.tables import write_between_marks
+
+        FIGURES.write_text(text, encoding="utf-8")
+        write_between_marks(PAGE, "benchmark", markdown(report))

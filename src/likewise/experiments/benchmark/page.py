@@ -1,0 +1,75 @@
+"""The benchmark as tables: for the terminal and for the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+__all__ = ["amount", "markdown", "plain"]
+
+
+def amount(seconds: float | None) -> str:
+    """A time with three digits.
+
+    >>> amount(0.00512), amount(12.3456), amount(None)
+    ('5.12 ms', '12.3 s', '–')
+    """
+    if seconds is None:
+        return "–"
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+def _kept(item: Mapping[str, Any]) -> str:
+    return {True: "yes", False: "no", None: "–"}[item["met"]]
+
+
+def _ratio(item: Mapping[str, Any]) -> str:
+    return "–" if item["ratio"] is None else f"{item['ratio']:.3g}"
+
+
+def where(report: Mapping[str, Any]) -> str:
+    """The machine in a sentence."""
+    m = report["machine"]
+    versions = [f"{name} {m[name]}" for name in ("python", "numpy", "numba", "torch") if m[name]]
+    device = f", {m['gpu']}" if m["gpu"] else ""
+    return f"{m['processor']}, {m['cores']} cores{device}; {', '.join(versions)}."
+
+
+def markdown(report: Mapping[str, Any]) -> str:
+    """The items as a table, and the machine below it."""
+    lines = [
+        "| what | shape | ours | reference | ratio | asked | kept |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for item in report["items"]:
+        reference = amount(item["reference_seconds"])
+        if item["reference"]:
+            reference += f" ({item['reference']})"
+        cells = (
+            f"`{item['name']}`: {item['what']}", item["shape"].replace("|", "\\\\|"),
+            amount(item["seconds"]), reference, _ratio(item), item["asked"] or "–", _kept(item),
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, "", f"Measured on: {where(report)}"])
+
+
+def plain(report: Mapping[str, Any]) -> str:
+    """The items in columns, for a terminal."""
+    rows = [("", "ours", "reference", "ratio", "asked", "kept")]
+    rows += [
+        (
+            item["name"], amount(item["seconds"]), amount(item["reference_seconds"]),
+            _ratio(item), item["asked"] or "–", _kept(item),
+        )
+        for item in report["items"]
+    ]  # fmt: skip
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    lines += [f"{one['name']}: not measured, {one['why']}" for one in report["skipped"]]
+    return "\n".join([where(report), *lines])

@@ -1,0 +1,181 @@
+"""Rounds: the exact player on a long list, deploy and learn, and what time does to a state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from likewise.experiments.benchmark.classes import Met, customers, pool_of_cuts, random_table
+from likewise.experiments.benchmark.items import Asked, Item, race
+from likewise.experiments.benchmark.plain import PlainList, PlainRound, PlainSegments
+from likewise.fixed_point import ONE
+from likewise.hypotheses import Segments
+from likewise.learning import Learner, State, deploy, learn
+from likewise.learning.decisions import upcoming
+from likewise.learning.state_files import dump_state
+from likewise.oracles import Oracle, load_engine
+from likewise.randomness import Noise, Purpose, Stream
+from likewise.worlds import Encounter, Loans
+
+__all__ = ["exact_round", "rounds", "state_growth"]
+
+ROUNDS = 300
+
+
+def exact_round(quick: bool) -> Item:
+    """Exponential weights over a long list, the predictions given: scores, a draw, charges."""
+    size, k = (1 << 12, 8) if quick else (1 << 20, 8)
+    table = random_table(size, 20 if quick else 24).with_prior("flat")
+    rng = np.random.default_rng(6)
+    predictions = rng.integers(0, 2, (k, size), dtype=np.uint8)
+    amounts = rng.integers(-ONE // 32, ONE // 32, k)
+    costs = rng.integers(0, 4 * ONE, size)
+    stream = Stream(1, Purpose.DECIDE, 1)
+
+    engine = load_engine("compiled")
+    costs.flags.writeable = False
+
+    def ours() -> None:
+        policy = engine.weigh(table, costs, float(ONE))
+        policy.approval(predictions)
+        policy.draw(predictions, stream, 0)
+        engine.charge(table, costs, predictions, amounts)
+
+    expected = table.weigh(costs, float(ONE))
+    found = engine.weigh(table, costs, float(ONE))
+    same = (
+        found.approval(predictions) == expected.approval(predictions)
+        and all(
+            np.array_equal(
+                found.draw(predictions, stream, i), expected.draw(predictions, stream, i)
+            )
+            for i in range(10)
+        )
+        and np.array_equal(
+            engine.charge(table, costs, predictions, amounts),
+            table.charge(costs, predictions, amounts),
+        )
+    )
+    plain = PlainList(k, np.zeros(size, dtype=np.int64), np.zeros(size))
+    plain.costs = costs / ONE
+    floats = predictions.astype(np.float64)
+
+    def theirs() -> None:
+        plain.decide(floats)
+        plain.charge(slice(None), amounts / ONE)
+
+    mine, reference = race(ours, theirs, 3 if quick else 15)
+    return Item(
+        "exact-round", "a round of exponential weights, predictions given: scores, draw, charges",
+        f"|H| = {size:,}, k = {k}", mine,
+        "numpy float64: exp, sums and charges, predictions given as floats", reference,
+        Asked("a second", 200.0),
+        {"rounds_a_second": 1 / mine, "same_integers_as_the_reference": int(same)}, holds=same,
+    )  # fmt: skip
+
+
+def _reported(scores: Any, least: float) -> tuple[int, int] | None:
+    """The pair of the largest gap, if that exceeds the least: what a strict panel says."""
+    over, under = int(np.argmax(scores)), int(np.argmin(scores))
+    return (over, under) if scores[over] - scores[under] > least else None
+
+
+def _play(state: State, met: Sequence[Encounter | Met]) -> State:
+    for encounter in met:
+        state, deployment = deploy(state, encounter.people)
+        pair = _reported(deployment.scores, state.learner.sensitivity)
+        ids = deployment.ids
+        report = () if pair is None else ((ids[pair[0]], ids[pair[1]]),)
+        state = learn(state, deployment, labels=encounter.labels.tolist(), report=report)
+    return state
+
+
+def _play_plainly(start: Callable[[], PlainRound], met: Sequence[Encounter | Met]) -> None:
+    plain = start()
+    for encounter in met:
+        scores, _ = plain.deploy(encounter.people.x)
+        plain.learn(encounter.labels, _reported(scores, 0.15))
+
+
+Contest = tuple[str, str, Learner, Sequence[Encounter | Met], Callable[[], PlainRound]]
+
+
+def _contests(quick: bool) -> Iterator[Contest]:
+    """Name, shape, learner, who comes, and the plain loop of the same sums."""
+    count = 30 if quick else ROUNDS
+    world = Loans(seed=3)
+    met = [world.encounter(t) for t in range(1, count + 1)]
+    schema = world.schema
+    lender = cast(Segments, world.hypotheses("segments"))
+    first, second = (schema.place(name) for name in lender.by)
+    levels_of = cast(tuple[int, int], tuple(len(levels) for levels in lender.groups.levels))
+    cuts, columns_of = np.array(lender.cuts), (schema.place("score"), first, second)
+    yield (
+        "loans-round", f"loans, {lender.segments} segments × {lender.bins} bins",
+        Learner(lender, world.k, 0.3, 0.3, 1), met,
+        lambda: PlainSegments(world.k, cuts, columns_of, levels_of),
+    )  # fmt: skip
+    pool = pool_of_cuts(60 if quick else 1000)
+    columns = np.array([pool.schema.place(cut.column) for cut in pool.cuts])
+    levels = np.array([cut.at for cut in pool.cuts])
+    yield (
+        "pool-round", f"a pool of {pool.size:,} cuts", Learner(pool, world.k, 0.3, 0.3, 1),
+        customers(pool, count, world.k),
+        lambda: PlainList(world.k, columns, levels, pool.log_inverse),
+    )  # fmt: skip
+
+
+def rounds(quick: bool) -> list[Item]:
+    """A whole round of the library against the sums in it."""
+    items = []
+    for name, shape, learner, met, plain in _contests(quick):
+        count = len(met)
+        ours, theirs = race(
+            partial(_play, State.start(learner), met),
+            partial(_play_plainly, plain, met),
+            5,
+        )
+        items.append(
+            Item(
+                name, "deploy and learn, a round", f"{shape}, k = {learner.k}, exact",
+                ours / count, "numpy: a loop of the same sums", theirs / count,
+                Asked("times its time", 4.0), {"rounds_timed": count},
+            )
+        )  # fmt: skip
+    return items
+
+
+def state_growth(quick: bool) -> Item:
+    """A state after many rounds against one after few: the time of its draws, and its size."""
+    few, many = (100, 1000) if quick else (2000, 100_000)
+    world = Loans(seed=4)
+    met = [world.encounter(t) for t in range(1, min(few, 2000) + 1)]
+    state = State.start(Learner(world.hypotheses(), world.k, 0.3, 0.3, 1))
+    points = world.hypotheses().locate(met[0].people)
+    after: dict[int, tuple[State, int]] = {}
+    played = 0
+    for t in (few, many):
+        while played < t:
+            part = met[: t - played]
+            state = _play(state, part)
+            played += len(part)
+        after[t] = state, len(dump_state(state))
+
+    def draws(t: int) -> object:
+        frozen = upcoming(after[t][0])
+        noise = Noise(Stream(1, Purpose.ELICIT, frozen.number), frozen.scale, frozen.copies)
+        return Oracle(world.hypotheses()).approvals(frozen.costs, noise, points, draws=2000)
+
+    late, early = race(lambda: draws(many), lambda: draws(few), 15)
+    bytes_ratio = after[many][1] / after[few][1]
+    return Item(
+        "state-growth", f"2,000 draws from the state after {many:,} rounds",
+        f"loans, t = {many:,} against t = {few:,}", late,
+        f"the same from the state after {few:,} rounds", early, Asked("times its time", 1.05),
+        {"state_bytes": after[many][1], "state_bytes_reference": after[few][1],
+         "state_bytes_ratio": bytes_ratio},
+        holds=bytes_ratio <= 1.05,
+    )  # fmt: skip

@@ -1,0 +1,65 @@
+"""The compiled engine: the reference engine's draws and weights in numba, on all cores.
+
+Noise, costs and weights are the reference engine's integers, and every choice is its own.
+Classes that have no kernel here run on the reference engine.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses import (
+    Bits,
+    ExactWeights,
+    GibbsPolicy,
+    HypothesisClass,
+    Listed,
+    Points,
+    Segments,
+    Staircases,
+)
+from likewise.oracles.engines import reference
+from likewise.oracles.engines.compiled import lists, segments, staircases, weights
+from likewise.oracles.engines.compiled.noise import NoiseOfDraws
+from likewise.randomness import Noise
+
+__all__ = ["approvals", "charge", "weigh"]
+
+
+def approvals(
+    hypotheses: HypothesisClass,
+    costs: IntArray,
+    noise: Noise,
+    points: Points,
+    first_draw: int,
+    draws: int,
+) -> Bits:
+    """Predictions of some draws of h on each point, shape (draws, points)."""
+    if isinstance(hypotheses, Listed):
+        return lists.approvals(hypotheses, costs, noise, points, first_draw, draws)
+    if isinstance(hypotheses, Segments | Staircases):
+        cells = np.ascontiguousarray(points, dtype=np.int64)
+        source = NoiseOfDraws.of(noise, first_draw)
+        if isinstance(hypotheses, Segments):
+            return segments.approvals(hypotheses, costs, source, cells, draws)
+        return staircases.approvals(hypotheses, costs, source, cells, draws)
+    return reference.approvals(hypotheses, costs, noise, points, first_draw, draws)
+
+
+def weigh(
+    hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
+) -> GibbsPolicy:
+    """Exponential weights over a list, unless it has its own; other classes weigh themselves."""
+    if isinstance(hypotheses, Listed) and type(hypotheses).weigh is Listed.weigh:
+        return weights.ListPolicy(costs, float(temperature), hypotheses.log_inverse)
+    return reference.weigh(hypotheses, costs, temperature)
+
+
+def charge(
+    hypotheses: HypothesisClass, costs: IntArray, points: Points, amounts: IntArray
+) -> IntArray:
+    """The costs of a list with one more on every point; other classes charge themselves."""
+    if isinstance(hypotheses, Listed) and type(hypotheses).charge is Listed.charge:
+        return weights.charge(costs, points, amounts)
+    return reference.charge(hypotheses, costs, points, amounts)

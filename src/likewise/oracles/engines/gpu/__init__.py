@@ -1,0 +1,65 @@
+"""The GPU engine: the reference engine's draws on an NVIDIA GPU, by PyTorch and Triton.
+
+Lists of hypotheses are drawn from on the device; other classes by the compiled engine, which is as
+fast as their noise. It also makes the weights of a round whose costs and people are on the host:
+they would take longer to get to the device. :mod:`likewise.oracles.engines.gpu.weights` is for
+costs that stay there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Listed, Points
+from likewise.oracles.engines.gpu.libraries import device, torch
+from likewise.oracles.engines.gpu.lists import MOST_SEPARATORS, list_on_device
+from likewise.randomness import Noise
+
+if TYPE_CHECKING:
+    from likewise.oracles.oracle import Engine
+
+__all__ = ["approvals", "charge", "weigh"]
+
+# Without a GPU this is no engine: whoever loads it hears so now.
+device()
+
+
+def _host() -> Engine:
+    from likewise.oracles.oracle import load_engine
+
+    return load_engine("compiled")
+
+
+def approvals(
+    hypotheses: HypothesisClass,
+    costs: IntArray,
+    noise: Noise,
+    points: Points,
+    first_draw: int,
+    draws: int,
+) -> Bits:
+    """Predictions of some draws of h on each point, shape (draws, points)."""
+    if not isinstance(hypotheses, Listed) or hypotheses.separators > MOST_SEPARATORS:
+        return _host().approvals(hypotheses, costs, noise, points, first_draw, draws)
+    on_device = torch.as_tensor(np.array(costs), device=device())
+    chosen = list_on_device(hypotheses).choices(on_device, noise, first_draw, draws)
+    predictions = torch.as_tensor(np.array(points, dtype=np.uint8), device=device())
+    found: Bits = predictions[:, chosen].T.contiguous().cpu().numpy()
+    return found
+
+
+def weigh(
+    hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
+) -> GibbsPolicy:
+    """Exponential weights, on the host."""
+    return _host().weigh(hypotheses, costs, temperature)
+
+
+def charge(
+    hypotheses: HypothesisClass, costs: IntArray, points: Points, amounts: IntArray
+) -> IntArray:
+    """The costs with one more on every point, on the host."""
+    return _host().charge(hypotheses, costs, points, amounts)

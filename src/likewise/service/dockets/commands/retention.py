@@ -1,0 +1,140 @@
+"""Retention: how long features and reasons are kept, holds, and erasure when the time has ended."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from dataclasses import dataclass
+
+from likewise.errors import ParameterError
+from likewise.service.clock import later
+from likewise.service.dockets.commands.erasure import erase
+from likewise.service.dockets.docket import Docket
+from likewise.service.errors import ServiceError
+from likewise.service.ledger.evidence_bodies import (
+    HoldLifted,
+    HoldPlaced,
+    ReasonsErased,
+    RetentionSet,
+)
+from likewise.service.ledger.records import Receipt
+from likewise.service.ledger.store import Store
+
+__all__ = ["Expired", "erase_expired", "has_periods", "lift_hold", "place_hold", "set_retention"]
+
+DAY = 86_400.0
+# So many days are the longest; a hundred years.
+LONGEST = 36_525.0
+
+
+def set_retention(docket: Docket, features: float | None, reasons: float | None) -> Receipt:
+    """Keep features and reasons so many days after a round has closed; None keeps them always.
+
+    Regulation B asks for 25 months, which are 761 days at least.
+    """
+    for name, days in (("features", features), ("reasons", reasons)):
+        if days is not None and not (math.isfinite(days) and 0 < days <= LONGEST):
+            raise ParameterError(
+                name, f"must be days above 0, and at most {LONGEST:g}", days,
+                "Leave it out to keep them always.",
+            )  # fmt: skip
+    with docket.unit_of_work() as work:
+        known = work.projection.governance
+        if (known.features_days, known.reasons_days) != (features, reasons):
+            work.add(RetentionSet(features, reasons))
+    return docket.receipt()
+
+
+def place_hold(
+    docket: Docket, why: str, round_id: str | None = None, person: str | None = None
+) -> tuple[str, Receipt]:
+    """Erase nothing, of everything or of one round or person, until the hold is lifted; its id."""
+    hold = secrets.token_hex(6)
+    with docket.unit_of_work() as work:
+        if round_id is not None:
+            people = work.projection.round(round_id).people
+            if person is not None and person not in people:
+                words = f"Round {round_id!r} has nobody named {person!r}."
+                raise ServiceError("no-person", 404, words)
+        elif person is not None:
+            raise ParameterError("round", "must be given with a person", None, "Name their round.")
+        work.add(HoldPlaced(hold, round_id, person, why))
+    return hold, docket.receipt()
+
+
+def lift_hold(docket: Docket, hold: str) -> Receipt:
+    """The hold is over."""
+    with docket.unit_of_work() as work:
+        if hold not in work.projection.governance.holds:
+            raise ServiceError("no-hold", 404, f"There is no hold {hold!r}. It may be over.")
+        work.add(HoldLifted(hold))
+    return docket.receipt()
+
+
+@dataclass
+class Expired:
+    """The work of one look: who was erased, whose reasons were, and what a hold kept."""
+
+    people: int = 0
+    reasons: int = 0
+    held: int = 0
+
+
+def erase_expired(docket: Docket, limit: int = 100) -> Expired:
+    """Erase what has been kept for its time, as far as no hold keeps it; so much at a look."""
+    done, known, at = Expired(), docket.refresh().governance, docket.clock()
+    if known.reasons_days is not None:
+        for round_id in _closed_by(docket, later(at, -DAY * known.reasons_days)):
+            if done.reasons < limit:
+                _erase_reasons(docket, round_id, done)
+    if known.features_days is not None:
+        for round_id in _closed_by(docket, later(at, -DAY * known.features_days)):
+            _erase_people(docket, round_id, done, limit)
+            if done.people >= limit:
+                break
+    return done
+
+
+def _closed_by(docket: Docket, moment: str) -> list[str]:
+    """Rounds that had closed by then, the oldest first."""
+    with docket.store.view(docket.name) as view:
+        closed = view.records_of_kind("closed")
+    return [str(record.body["round"]) for record in closed if record.at <= moment]
+
+
+def has_periods(store: Store, docket: str) -> bool:
+    """Tell if anything of a docket is to be erased by time; nothing is opened for that."""
+    with store.view(docket) as view:
+        found = view.records_of_kind("retention-set")
+    return bool(found) and found[-1].body != {"features": None, "reasons": None}
+
+
+def _erase_people(docket: Docket, round_id: str, done: Expired, limit: int) -> None:
+    round_ = docket.projection.round(round_id)
+    for person in round_.people:
+        if person in round_.erased or done.people >= limit:
+            continue
+        if docket.projection.governance.held(round_id, person) is not None:
+            done.held += 1
+            continue
+        erase(docket, round_id, person)
+        done.people += 1
+
+
+def _erase_reasons(docket: Docket, round_id: str, done: Expired) -> None:
+    """The words of a round's reasons are removed; that they were there stays recorded."""
+    with docket.unit_of_work() as work:
+        round_ = work.projection.round(round_id)
+        digests = [*round_.reasons, *round_.explanations.values()]
+        there = work.stage.payloads(digests)
+        if not there:
+            return
+        if work.projection.governance.held(round_id) is not None:
+            done.held += 1
+            return
+        for digest in there:
+            work.stage.erase(digest)
+        work.add(ReasonsErased(round_id))
+        done.reasons += 1
+    if not docket.grouped:  # otherwise whoever ends the group does it
+        docket.store.scrub_soon()

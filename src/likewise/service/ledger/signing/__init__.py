@@ -1,0 +1,1 @@
+"""Signatures: the installation's keys, what members sign, and time-stamps of authorities."""

@@ -1,0 +1,58 @@
+"""Statements that members sign themselves: what they say of a review, in the review's own words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from likewise.service.ledger.records import canonical
+from likewise.service.ledger.signing.signatures import PrivateKey, PublicKey
+
+__all__ = ["MemberStatement", "possession"]
+
+Act = Literal["object", "withdraw", "done", "reopen"]
+PURPOSE = "member"
+
+
+@dataclass(frozen=True)
+class MemberStatement:
+    """One act of a member: they know the people of a review by p1, p2, … and no other names.
+
+    ``reason`` is the salted digest of their words, so that these can be erased.
+
+    >>> key = PrivateKey(bytes(32))
+    >>> said = MemberStatement("loans", "ada", "00" * 16, "done", None, None, "2026-03-01")
+    >>> said.signed_by(key.public, said.sign(key))
+    True
+    """
+
+    docket: str
+    member: str
+    review: str
+    act: Act
+    pair: tuple[str, str] | None
+    reason: str | None
+    at: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The statement by name."""
+        pair = None if self.pair is None else sorted(self.pair)
+        return {**vars(self), "pair": pair}
+
+    @property
+    def content(self) -> bytes:
+        """The bytes that are signed."""
+        return canonical(self.to_json())
+
+    def sign(self, key: PrivateKey) -> str:
+        """The member's signature."""
+        return key.sign(PURPOSE, self.content)
+
+    def signed_by(self, key: PublicKey, signature: str) -> bool:
+        """Tell if the owner of a key signed it."""
+        return key.verifies(PURPOSE, self.content, signature)
+
+
+def possession(docket: str, member: str, key: PublicKey) -> bytes:
+    """The words by which a member takes a key into use; the key before it signs them too."""
+    return canonical({"docket": docket, "member": member, "key": key.text})

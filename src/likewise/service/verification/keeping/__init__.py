@@ -1,0 +1,1 @@
+"""How a ledger was kept: its keys, who acted, members' signatures, anchors."""

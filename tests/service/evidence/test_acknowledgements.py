@@ -1,0 +1,46 @@
+"""In the console members get signed receipts of their own objections."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import httpx
+from click.testing import CliRunner
+from tests.service.live import Live, people
+
+from likewise.cli import main
+
+
+def test_a_member_keeps_what_was_acknowledged(live: Live, tmp_path: Path) -> None:
+    live.client("client").open_round("loans", people())
+    ann = live.client("auditor")
+    review = ann.review("loans", ann.reviews("loans")[0].id)
+    pair = (review.pairs[0].over, review.pairs[0].under)
+    ann.object_to("loans", review.id, pair, "so alike")
+    with httpx.Client(base_url=live.address, timeout=60, follow_redirects=True) as browser:
+        assert "Paste the token" in browser.get("/console/receipts.json").text
+        page = browser.get("/console/sign-in").text
+        found = re.search(r'name="csrf" value="([^"]+)"', page)
+        assert found is not None
+        form = {"csrf": found[1], "token": live.tokens["auditor"]}
+        browser.post("/console/sign-in", data=form)
+        assert "receipts.json" in browser.get("/console/history").text
+        response = browser.get("/console/receipts.json")
+    assert response.headers["content-disposition"].startswith("attachment")
+    kept = response.json()
+    [said] = kept["reviews"]
+    assert said["review"] == review.id
+    assert said["objections"][0]["reason"] == "so alike"
+    path, key = tmp_path / "kept.json", live.client("client").keys()[0].public
+    path.write_text(response.text, encoding="utf-8")
+    words = ["--acknowledgement", str(path), "--key", key, "--database", live.settings.database]
+    result = CliRunner().invoke(main, ["verify", *words])
+    assert result.exit_code == 0, result.output
+    assert "THE ACKNOWLEDGEMENT HOLDS" in result.output
+    said["objections"][0]["reason"] = "otherwise"
+    path.write_text(json.dumps(kept), encoding="utf-8")
+    assert CliRunner().invoke(main, ["verify", *words]).exit_code == 1
+    path.write_text("{}", encoding="utf-8")
+    assert CliRunner().invoke(main, ["verify", *words]).exit_code == 2

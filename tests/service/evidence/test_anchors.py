@@ -1,0 +1,206 @@
+"""Anchors: heads are fixed outside, and whoever rewrites or back-dates contradicts one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.service.evidence.authority import Authority, make_authority, serving
+from tests.service.evidence.test_actors import about, rehashed
+from tests.service.live import Live, people, small_spec, some_people
+
+from likewise.cli import main
+from likewise.errors import LikewiseError, ParameterError
+from likewise.service.anchoring.targets import TimeStampTarget, targets_from
+from likewise.service.anchoring.worker import Anchoring, anchor, record_failure
+from likewise.service.dockets.commands.rounds import open_docket, open_round
+from likewise.service.dockets.docket import Docket
+from likewise.service.ledger.records import Record
+from likewise.service.ledger.signing.timestamps import TimeStamp, read_certificates
+from likewise.service.ledger.store import Store
+from likewise.service.verification.evidence import evidence_of
+from likewise.service.verification.keeping.witnesses import Trusted
+from likewise.service.verification.replay import replay_evidence
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Authority, str, Path]]:
+    """An authority, its address, and its root's certificate."""
+    folder = tmp_path_factory.mktemp("authority")
+    root = make_authority(folder)
+    made = Authority(folder)
+    with serving(made) as address:
+        yield made, address, root
+
+
+@pytest.fixture
+def docket(sqlite_url: str, applicants: Any) -> Docket:
+    """A docket with a round."""
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", small_spec(), seed=5)
+    made = Docket(store, "loans")
+    open_round(made, applicants("a"))
+    return made
+
+
+def test_a_time_stamp_bounds_when_records_were_written(
+    docket: Docket, authority: tuple[Authority, str, Path], applicants: Any
+) -> None:
+    made, address, root = authority
+    made.mood = "honest"
+    target = TimeStampTarget(address)
+    anchor(docket, target)
+    open_round(docket, applicants("b"))
+    trusted = Trusted(authorities=read_certificates(root))
+    evidence = evidence_of(docket.store, "loans")
+    found = replay_evidence(evidence, trusted)
+    assert found.holds, found.text()
+    assert "1 anchors, 1 by the authority that was named" in found.text()
+    assert "times are bounded to within" in found.text()
+    assert "minutes long here" in found.text(), "the window left open is stated"
+
+    def back_dated(record: Record) -> Record:
+        later = record.seq > anchored.seq
+        return replace(record, at="2020-01-01T00:00:00.000000Z") if later else record
+
+    def post_dated(record: Record) -> Record:
+        return replace(record, at="2999-01-01T00:00:00.000000Z")
+
+    def dropped(record: Record) -> Record | None:
+        return None if record.kind == "decided" else record
+
+    anchored = next(r for r in evidence.records if r.kind == "anchored")
+    for change, word in ((back_dated, "time"), (post_dated, "anchor"), (dropped, "anchor")):
+        assert word in about(replay_evidence(rehashed(evidence, change), trusted)), word
+
+
+def test_times_before_an_anchor_are_bounded_even_where_hashes_are_left_alone(
+    docket: Docket, tmp_path: Path
+) -> None:
+    """A server whose clock is ahead writes times that its own anchors contradict."""
+    [target] = targets_from(f"file:{tmp_path / 'heads.jsonl'}")
+    docket.clock = lambda: "2999-01-01T00:00:00.000000Z"
+    open_round(docket, some_people("late"))
+    anchor(docket, target)
+    found = replay_evidence(evidence_of(docket.store, "loans"))
+    assert about(found) == {"time"}
+    assert "post-dated" in found.text()
+
+
+def test_a_time_stamp_of_a_foreign_authority_is_refused(
+    docket: Docket, authority: tuple[Authority, str, Path], tmp_path: Path
+) -> None:
+    made, address, _ = authority
+    made.mood = "honest"
+    anchor(docket, TimeStampTarget(address))
+    foreign = make_authority(tmp_path / "foreign", "Another")
+    evidence = evidence_of(docket.store, "loans")
+    found = replay_evidence(evidence, Trusted(authorities=read_certificates(foreign)))
+    assert about(found) == {"anchor"}
+    result = CliRunner().invoke(
+        main, ["verify", "--database", docket.store.where, "--authority", str(foreign)]
+    )
+    assert result.exit_code == 1, result.output
+
+    def other_time(record: Record) -> Record:
+        if record.kind != "anchored":
+            return record
+        return replace(record, body={**record.body, "fixed": "2020-01-01T00:00:00.000000Z"})
+
+    assert "anchor" in about(replay_evidence(rehashed(evidence, other_time)))
+
+
+@pytest.mark.parametrize("mood", ["down", "junk", "large", "another"])
+def test_an_authority_that_fails_or_lies_is_refused(
+    authority: tuple[Authority, str, Path], mood: str
+) -> None:
+    made, address, _ = authority
+    made.mood = "honest"
+    TimeStampTarget(address).fix("something else")
+    made.mood = mood
+    with pytest.raises(LikewiseError):
+        TimeStampTarget(address).fix("likewise-receipt/1:x")
+    made.mood = "honest"
+
+
+def test_nobody_at_the_address(sqlite_url: str) -> None:
+    with pytest.raises(LikewiseError, match="cannot be reached"):
+        TimeStampTarget("http://127.0.0.1:9/").fix("x")
+    with pytest.raises(LikewiseError, match="not a time-stamp"):
+        TimeStamp.parse("é")
+    with pytest.raises(LikewiseError, match="no certificates"):
+        read_certificates(Path("/dev/null"))
+
+
+def test_a_failure_is_recorded_once_and_tried_again(docket: Docket, tmp_path: Path) -> None:
+    [target] = targets_from(f"file:{tmp_path / 'missing' / 'heads.jsonl'}")
+    anchoring, governance = Anchoring([target], 60.0), docket.projection.governance
+    at = "2999-01-01T00:00:00.000000Z"
+    assert anchoring.due(governance, target, at)
+    for _ in range(3):
+        with pytest.raises(LikewiseError, match="cannot be written") as failed:
+            anchor(docket, target)
+        record_failure(docket, target, str(failed.value))
+        assert anchoring.due(governance, target, at)
+    kinds = [r.kind for r in docket.store.records("loans")]
+    assert kinds.count("anchor-failed") == 1
+    (tmp_path / "missing").mkdir()
+    anchor(docket, target)
+    assert not anchoring.due(governance, target, at), "an anchor alone is no growth"
+    assert replay_evidence(evidence_of(docket.store, "loans")).holds
+
+
+def test_a_tail_that_was_dropped_is_found_from_the_file(docket: Docket, tmp_path: Path) -> None:
+    path = tmp_path / "heads.jsonl"
+    [target] = targets_from(f"file:{path}")
+    anchor(docket, target)
+    evidence = evidence_of(docket.store, "loans")
+    from likewise.service.verification.export import write_export
+
+    short = replace(evidence, records=evidence.records[:-2])
+    write_export(short, tmp_path / "short")
+    result = CliRunner().invoke(
+        main, ["verify", "--heads", str(path), "--export", str(tmp_path / "short")]
+    )
+    assert result.exit_code == 1, result.output
+    assert "records have been removed" in result.output
+
+
+@pytest.mark.parametrize("text", ["x", "file:", "webhook:ftp://a/", "rfc3161:", "webhook:http://"])
+def test_what_is_no_target(text: str) -> None:
+    with pytest.raises(ParameterError, match="LIKEWISE_ANCHORS"):
+        targets_from(text)
+
+
+def test_a_server_anchors_by_itself_and_decisions_go_on_while_it_fails(
+    start: Any, tmp_path: Path, authority: tuple[Authority, str, Path],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    made, address, _ = authority
+    made.mood = "down"
+    monkeypatch.setattr("likewise.service.app.ANCHOR_LOOK", 0.2)
+    path = tmp_path / "heads.jsonl"
+    live: Live = start(anchors=f"rfc3161:{address} webhook:{address} file:{path}")
+    for number in range(3):
+        assert live.client("client").open_round("loans", people(number)).decisions
+    store = Store.open(live.settings.database)
+
+    def wait(kind: str, count: int) -> None:
+        ends = time.monotonic() + 60
+        while time.monotonic() < ends:
+            if [r.kind for r in store.records("loans")].count(kind) >= count:
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"no {count} of {kind} in time")
+
+    wait("anchor-failed", 2)
+    made.mood = "honest"
+    wait("anchored", 2)
+    assert path.read_text().count("likewise-receipt/2:loans") >= 1
+    assert replay_evidence(evidence_of(store, "loans")).holds
+    store.close()

@@ -1,0 +1,156 @@
+"""Attempts of a dishonest operator, one a test, as the page for regulators lists them.
+
+Everything is tried with the database's own rows, hashed anew, as somebody could who has the
+machine and the installation's key.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.service.evidence.test_actors import about, rehashed
+from tests.service.live import small_spec, some_people
+
+from likewise.cli import main
+from likewise.service.anchoring.targets import FileTarget
+from likewise.service.anchoring.worker import anchor
+from likewise.service.auth.tokens import create_token
+from likewise.service.dockets.commands.reviews import finish, object_to
+from likewise.service.dockets.commands.rounds import open_docket, open_round
+from likewise.service.dockets.commands.signing import set_member_key
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.reviews.targets import Seat
+from likewise.service.errors import ServiceError
+from likewise.service.ledger.actors import acting
+from likewise.service.ledger.records import Head, Receipt, Record
+from likewise.service.ledger.signing.member_statements import possession
+from likewise.service.ledger.signing.signatures import PrivateKey
+from likewise.service.ledger.store import Store
+from likewise.service.verification.evidence import Evidence, evidence_of
+from likewise.service.verification.export import write_export
+from likewise.service.verification.packets.give import give_packet
+from likewise.service.verification.replay import replay_evidence
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+@pytest.fixture
+def docket(tmp_path: Path) -> Docket:
+    """A docket in which ada signs and bob does not; one round is anchored, and one is not."""
+    store = Store.open(f"sqlite:///{tmp_path / 'a.db'}")
+    open_docket(store, "loans", small_spec(("ada", "bob"), rule="any"), seed=5)
+    made = Docket(store, "loans")
+    key = PrivateKey.fresh()
+    with acting(create_token(store, "auditor", "ada", "loans")[1].actor):
+        proof = key.sign("member-key", possession("loans", "ada", key.public))
+        set_member_key(made, "ada", key.public, proof, None)
+    bank = create_token(store, "client", "bank", "loans")[1]
+    with acting(bank.actor):
+        open_round(made, some_people("a"))
+    anchor(made, FileTarget(tmp_path / "heads.jsonl"))
+    bob = create_token(store, "auditor", "bob", "loans")[1]
+    with acting(bob.actor):
+        object_to(made, Seat("r1", "bob"), ("a0", "a1"), "so alike")
+    return made
+
+
+def exported(docket: Docket, evidence: Evidence, folder: Path) -> Path:
+    """What the operator hands over, signed with the installation's key."""
+    write_export(evidence, folder, personal=True, seed=True, keys=docket.store.keys)
+    return folder
+
+
+def test_a_tail_that_is_dropped_or_rewritten(docket: Docket, tmp_path: Path) -> None:
+    receipt, honest = docket.receipt(), evidence_of(docket.store, "loans")
+    objected = next(r for r in honest.records if r.kind == "objected")
+    dropped = replace(honest, records=honest.records[: objected.seq - 1])
+
+    def quieter(record: Record) -> Record:
+        same = record.kind == "objected"
+        return replace(record, body={**record.body, "reason": None}) if same else record
+
+    for name, theirs in (("dropped", dropped), ("rewritten", rehashed(honest, quieter))):
+        folder = exported(docket, theirs, tmp_path / name)
+        found = run("verify", "--head", receipt, "--export", folder)
+        assert found.exit_code == 1, found.output
+        alone = run("verify", "--heads", tmp_path / "heads.jsonl", "--export", folder)
+        assert alone.exit_code == 0, "the anchor is older: without a receipt this is the window"
+        assert "the window left open is" in alone.output
+        assert "minutes" in alone.output
+    shorter = replace(honest, records=honest.records[:3])
+    folder = exported(docket, shorter, tmp_path / "before the anchor")
+    found = run("verify", "--heads", tmp_path / "heads.jsonl", "--export", folder)
+    assert found.exit_code == 1, found.output
+
+
+def test_speaking_for_a_member_with_a_second_token(docket: Docket) -> None:
+    for member in ("bob", "ada"):
+        second = create_token(docket.store, "auditor", member, "loans")[1]
+        with acting(second.actor):
+            if member == "bob":
+                finish(docket, Seat("r1", "bob"))
+            else:
+                with pytest.raises(ServiceError, match="nothing is taken without a signature"):
+                    finish(docket, Seat("r1", "ada"))
+    found = replay_evidence(evidence_of(docket.store, "loans"))
+    assert "'bob' has had 2 tokens" in found.text(), "visible, where members do not sign"
+    # Written into the database by hand, it cannot be passed off where they do.
+    honest = evidence_of(docket.store, "loans")
+    ada = f"token:{[r for r in honest.records if r.kind == 'token-issued'][-1].body['token']}"
+    last = honest.records[-1]
+    body = {"round": "r1", "member": "ada"}
+    more = Record.following("loans", last.head, last.at, "reviewed", body, ada)
+    forged = replay_evidence(replace(honest, records=[*honest.records, more]))
+    assert "signature" in about(forged)
+
+
+def test_showing_two_ledgers(docket: Docket) -> None:
+    honest = evidence_of(docket.store, "loans")
+    other = rehashed(honest, lambda r: replace(r, nonce="x") if r.kind == "objected" else r)
+    ann = docket.receipt()
+    bob = docket.store.keys.sign(Receipt("loans", other.records[-1].head))
+    found = run("verify", "--head", ann, "--head", bob, "--key", docket.store.keys.public().text)
+    assert found.exit_code == 1
+    assert "TWO LEDGERS WERE SHOWN" in found.output
+
+
+def test_back_dating_and_post_dating(docket: Docket) -> None:
+    honest = evidence_of(docket.store, "loans")
+    fixed = next(r for r in honest.records if r.kind == "anchored").seq
+    assert "times are bounded to within" in replay_evidence(honest).text()
+
+    def early(record: Record) -> Record:
+        later = record.seq > fixed
+        return replace(record, at="2020-01-01T00:00:00.000000Z") if later else record
+
+    assert "time" in about(replay_evidence(rehashed(honest, early)))
+    docket.clock = lambda: "2999-01-01T00:00:00.000000Z"
+    open_round(docket, some_people("late"))
+    docket.store.keys.sign(docket.receipt())
+    target = FileTarget(Path(str(docket.store.url.database)).with_name("heads.jsonl"))
+    anchor(docket, target)
+    assert "time" in about(replay_evidence(evidence_of(docket.store, "loans")))
+
+
+def test_a_forged_receipt_against_an_honest_operator(docket: Docket) -> None:
+    receipt = docket.receipt()
+    forged = replace(receipt, head=Head(receipt.head.seq, "0" * 64))
+    found = run("verify", "--head", forged, "--database", docket.store.where)
+    assert found.exit_code == 2
+    assert "forged, or changed" in found.output
+
+
+def test_a_changed_packet(docket: Docket, tmp_path: Path) -> None:
+    packet: dict[str, Any] = give_packet(docket.store, "loans", "r1", "a1")
+    packet["decision"]["chance"] = 0.99
+    (tmp_path / "packet.json").write_text(json.dumps(packet))
+    found = run("verify", "--packet", tmp_path / "packet.json")
+    assert found.exit_code == 1
+    assert "was changed" in found.output

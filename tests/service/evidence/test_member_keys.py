@@ -1,0 +1,127 @@
+"""Members who sign: nobody can speak for them, the operator included."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.service.evidence.test_actors import about, rehashed
+from tests.service.live import Live, people
+
+from likewise.cli import main
+from likewise.errors import LikewiseError
+from likewise.service.auth.tokens import create_token
+from likewise.service.ledger.records import Record
+from likewise.service.ledger.signing.signatures import PrivateKey
+from likewise.service.ledger.store import Store
+from likewise.service.verification.evidence import evidence_of
+from likewise.service.verification.keeping.witnesses import Trusted
+from likewise.service.verification.replay import replay_evidence
+from likewise_client.errors import ApiError
+from likewise_client.keys import read_key
+
+
+@pytest.fixture
+def key(tmp_path: Path) -> PrivateKey:
+    """A key as a member makes it."""
+    made = CliRunner().invoke(main, ["key", "create", str(tmp_path / "ann.key")])
+    assert made.exit_code == 0, made.output
+    found = read_key(tmp_path / "ann.key")
+    assert found.public.text == made.output.strip()
+    return found
+
+
+def test_a_member_who_signs(start: Any, key: PrivateKey) -> None:
+    live: Live = start()
+    ann = live.client("auditor")
+    ann.sign_with("loans", key)
+    live.client("client").open_round("loans", people(1, 3))
+    review = ann.review("loans", ann.reviews("loans")[0].id)
+    pair = (review.pairs[0].over, review.pairs[0].under)
+    ann.object_to("loans", review.id, pair, "similar")
+    ann.withdraw("loans", review.id, pair)
+    ann.object_to("loans", review.id, pair, "similar after all")
+    ann.done("loans", review.id)
+    ann.reopen("loans", review.id)
+    ann.done("loans", review.id)
+    store = Store.open(live.settings.database)
+    evidence = evidence_of(store, "loans")
+    trusted = Trusted({"ann": key.public.text})
+    found = replay_evidence(evidence, trusted)
+    assert found.holds, found.text()
+    assert "6 acts were signed by members themselves" in found.text()
+    _refused(live, store, review.id, pair)
+    _found(evidence, trusted)
+    other = replay_evidence(evidence, Trusted({"ann": PrivateKey.fresh().public.text}))
+    assert about(other) == {"signature"}, "the key in the ledger is not the one she publishes"
+    store.close()
+
+
+def _refused(live: Live, store: Store, review: str, pair: tuple[str, str]) -> None:
+    """With a second token that the operator makes for her, nothing can be said in her name."""
+    second, _ = create_token(store, "auditor", "ann", "loans")
+    for mine in (None, PrivateKey.fresh()):
+        mallory = live.client(second, member_key=mine)
+        with pytest.raises(ApiError) as refused:
+            mallory.reopen("loans", review)
+        assert refused.value.code == ("signature-needed" if mine is None else "bad-signature")
+        with pytest.raises(ApiError) as refused:
+            mallory.sign_with("loans", PrivateKey.fresh())
+        assert refused.value.code == "bad-signature"
+
+
+def _found(evidence: Any, trusted: Trusted) -> None:
+    """Whatever is changed in the ledger about what she signed is found."""
+
+    def unsigned(record: Record) -> Record | None:
+        return None if record.kind == "signed" else record
+
+    def other_pair(record: Record) -> Record:
+        if record.kind not in ("objected", "withdrawn"):
+            return record
+        first = next(r for r in evidence.records if r.kind == "arrived").body["people"]
+        names = {p["id"] for p in first} - set(record.body["pair"])
+        pair = sorted([record.body["pair"][0], *names][:2])
+        return replace(record, body={**record.body, "pair": pair})
+
+    def other_words(record: Record) -> Record:
+        if record.kind != "signed" or record.body["reason"] is None:
+            return record
+        return replace(record, body={**record.body, "reason": "0" * 64})
+
+    def other_time(record: Record) -> Record:
+        if record.kind != "signed":
+            return record
+        return replace(record, body={**record.body, "at": "2030-01-01T00:00:00Z"})
+
+    for change in (unsigned, other_pair, other_words, other_time):
+        found = replay_evidence(rehashed(evidence, change), trusted)
+        assert "signature" in about(found), change.__name__
+
+
+def test_a_key_is_for_its_owner_alone(tmp_path: Path, key: PrivateKey) -> None:
+    path = tmp_path / "ann.key"
+    assert CliRunner().invoke(main, ["key", "create", str(path)]).exit_code == 1
+    path.chmod(0o644)
+    with pytest.raises(LikewiseError, match="Others may read"):
+        read_key(path)
+    for text in ("", "ab", "xyz", "é"):
+        bad = tmp_path / f"bad-{len(text)}"
+        bad.write_text(text, encoding="utf-8")
+        bad.chmod(0o600)
+        with pytest.raises(LikewiseError):
+            read_key(bad)
+
+
+def test_a_key_changes_with_the_consent_of_the_one_before(start: Any, key: PrivateKey) -> None:
+    live: Live = start()
+    ann, fresh = live.client("auditor"), PrivateKey.fresh()
+    ann.sign_with("loans", key)
+    ann.sign_with("loans", fresh, before=key)
+    store = Store.open(live.settings.database)
+    assert [r.kind for r in store.records("loans")][-2:] == ["member-key-set"] * 2
+    assert replay_evidence(evidence_of(store, "loans")).holds
+    store.close()

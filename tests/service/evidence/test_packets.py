@@ -1,0 +1,184 @@
+"""Packets: one person's file, complete, without anybody else, and refused if it was changed."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.service.live import Live, people, small_spec
+
+from likewise.cli import main
+from likewise.features import Feature
+from likewise.fixed_point import ONE
+from likewise.service.dockets.commands.erasure import erase
+from likewise.service.dockets.commands.feedback import label, override
+from likewise.service.dockets.commands.reviews import finish, object_to, withdraw
+from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.learner import chances
+from likewise.service.dockets.reviews.targets import Seat
+from likewise.service.errors import ServiceError
+from likewise.service.ledger.payloads import features_of
+from likewise.service.ledger.signing.signatures import PrivateKey
+from likewise.service.ledger.store import Store
+from likewise.service.verification.evidence import Evidence, evidence_of
+from likewise.service.verification.known_keys import KnownKeys
+from likewise.service.verification.packets.give import give_packet
+from likewise.service.verification.packets.history import history_of
+from likewise.service.verification.packets.packet import check_packet, packet_content
+from likewise.service.verification.packets.reasons import values_of
+from likewise.service.verification.packets.words import packet_words
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A docket with rounds, reports, an override and its reason."""
+    made = Store.open(f"sqlite:///{tmp_path_factory.mktemp('packets') / 'a.db'}")
+    open_docket(made, "loans", small_spec(rule="any"), seed=5)
+    docket = Docket(made, "loans")
+    for number in range(1, 7):
+        some = [
+            Applicant(f"n{number}-{i}", {"score": s, "debt": 30 + i, "purpose": "car"})
+            for i, s in enumerate((790, 310, 510))
+        ]
+        round_, _ = open_round(docket, some)
+        pairs = round_.reportable()
+        if pairs:
+            object_to(docket, Seat(round_.id, "ada"), pairs[0][:2], "much the same debt")
+            object_to(docket, Seat(round_.id, "bob"), pairs[0][:2])
+            withdraw(docket, Seat(round_.id, "bob"), pairs[0][:2])
+        other = not round_.decisions[f"n{number}-1"].approved
+        override(docket, round_.id, f"n{number}-1", other, "seen in person")
+        for member in round_.seats:
+            finish(docket, Seat(round_.id, member))
+        label(docket, [(round_.id, f"n{number}-{i}", int(i != 1)) for i in range(3)])
+    return made
+
+
+@pytest.fixture
+def evidence(store: Store) -> Evidence:
+    """The docket's ledger."""
+    return evidence_of(store, "loans")
+
+
+def test_a_packet_has_everything_and_nobody_else(evidence: Evidence, store: Store) -> None:
+    packet = packet_content(evidence, "r6", "n6-1")
+    assert [f["value"] for f in packet["features"]] == ["310", "31", "car"]
+    decision = packet["decision"]
+    assert decision["overridden"] is not decision["approved"]
+    assert decision["stands"] is decision["overridden"]
+    assert decision["override_reason"] == "seen in person"
+    assert (packet["label"], packet["panel"]["rule"]) == (0, "any")
+    assert packet["chance_from"]["rounds_before"] == 5
+    assert {o["reason"] for o in packet["objections"]} >= {"much the same debt"}
+    assert any(o["taken_back"] for o in packet["objections"])
+    assert packet["reported"][0]["treated"] == "less favourably"
+    text = json.dumps(packet) + packet_words(give_packet(store, "loans", "r6", "n6-1"))
+    for other in ("n6-0", "n6-2", "n5-1", '"790"', '"510"'):
+        assert other not in text, other
+
+
+def test_reasons_are_those_of_the_policy_itself(evidence: Evidence) -> None:
+    """Brute force: the chance with every other value of a feature, from the same draws."""
+    found = history_of(evidence, "r6", "n6-1")
+    assert found.state is not None
+    assert found.payload is not None
+    own = features_of(found.payload.content)
+    [score] = chances(found.state, "r6", [own])
+    assert score == found.round.decisions["n6-1"].score, "the same draws give the same score"
+    packet = packet_content(evidence, "r6", "n6-1")
+    reasons = {one["feature"]: one for one in packet["reasons"]}
+    schema = found.state.learner.hypotheses.schema
+    for place, name in enumerate(schema.names):
+        values = values_of(schema[name], own[place])
+        rows = [(*own[:place], value, *own[place + 1 :]) for value in values]
+        others = [chances(found.state, "r6", [row])[0] for row in rows]
+        expected = (score - sum(others) / len(others)) / ONE
+        assert reasons[name]["moved"] == pytest.approx(expected, abs=1e-12)
+        assert reasons[name]["best"] == (max(others) - score) / ONE
+    assert reasons["debt"]["moved"] == 0, "the class does not look at it"
+    assert "had no influence" in reasons["debt"]["words"]
+    assert packet["reasons"][0]["feature"] == "score"
+    assert "lowered the chance" in packet["letter"][0]
+
+
+def test_values_of_features_without_bounds_or_with_missing_ones() -> None:
+    assert values_of(Feature("x", "number"), 3.0) == [3.0]
+    assert len(values_of(Feature("x", "flag", missing="not stated"), 1.0)) == 3
+
+
+def test_a_packet_is_verified_and_derived_again(store: Store, tmp_path: Path) -> None:
+    made = run("packet", "loans", "r5", "n5-2", "--to", tmp_path, "--database", store.where)
+    assert made.exit_code == 0, made.output
+    file, key = tmp_path / "packet.json", store.keys.public().text
+    alone = run("verify", "--packet", file, "--key", key)
+    assert alone.exit_code == 0, alone.output
+    derived = run("verify", "--packet", file, "--key", key, "--database", store.where)
+    assert derived.exit_code == 0, derived.output
+    assert "every part of it follows from the ledger" in derived.output
+    foreign = run("verify", "--packet", file, "--key", PrivateKey.fresh().public.text)
+    assert foreign.exit_code == 1
+    assert "The decision on n5-2" in (tmp_path / "packet.txt").read_text()
+    assert store.records("loans")[-1].kind == "packet-given"
+    assert run("verify", "--packet", tmp_path / "packet.txt", "--key", key).exit_code == 2
+    again = run("packet", "loans", "r5", "n5-2", "--to", tmp_path, "--database", store.where)
+    assert again.exit_code == 1
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_is_changed_in_a_packet_is_refused(store: Store, data: st.DataObject) -> None:
+    packet = give_packet(store, "loans", "r4", "n4-0")
+    changed: Any = copy.deepcopy(packet)
+    name = data.draw(st.sampled_from(sorted(packet)))
+    changed[name] = data.draw(st.none() | st.integers() | st.text() | st.just({}) | st.just([]))
+    known = KnownKeys.named([store.keys.public().text])
+    assert bool(check_packet(changed, known)) == (changed != packet)
+
+
+def test_a_dishonest_packet_that_is_signed_is_found_from_the_ledger(store: Store) -> None:
+    packet, key = give_packet(store, "loans", "r4", "n4-1"), store.keys.current()
+    evidence = evidence_of(store, "loans")
+    assert check_packet(packet, None, evidence) == []
+    from likewise.service.ledger.records import canonical
+
+    lie = {**packet, "letter": ["The bureau score was fine."]}
+    del lie["signature"]
+    lie["signature"] = key.sign("packet", canonical(lie))
+    assert check_packet(lie) == []
+    assert check_packet(lie, None, evidence) == ["'letter' does not follow from the ledger."]
+
+
+def test_whoever_was_erased_has_no_features_any_more(tmp_path: Path, applicants: Any) -> None:
+    made = Store.open(f"sqlite:///{tmp_path / 'a.db'}")
+    open_docket(made, "loans", small_spec(), seed=5)
+    docket = Docket(made, "loans")
+    open_round(docket, applicants("a"))
+    before = give_packet(made, "loans", "r1", "a0")
+    erase(docket, "r1", "a0")
+    evidence = evidence_of(made, "loans")
+    assert check_packet(before, None, evidence) == [], "it was right when it was given"
+    after = packet_content(evidence, "r1", "a0")
+    assert (after["features"], after["reasons"], bool(after["erased"])) == ([], [], True)
+    assert "The features were erased" in packet_words(give_packet(made, "loans", "r1", "a0"))
+    with pytest.raises(ServiceError, match="nobody named"):
+        packet_content(evidence, "r1", "nobody")
+    made.close()
+
+
+def test_the_api_gives_packets(live: Live) -> None:
+    live.client("client").open_round("loans", people())
+    given = live.client("regulator").packet("loans", "r1", "x1-0")
+    keys = KnownKeys.named([live.client("client").keys()[0].public])
+    assert check_packet(given.packet, keys) == []
+    assert "The decision on x1-0" in given.words

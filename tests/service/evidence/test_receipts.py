@@ -1,0 +1,185 @@
+"""Signed receipts: whoever holds one can prove what they were shown, and nobody can make one up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.service.live import Live, people
+
+from likewise.cli import main
+from likewise.errors import LikewiseError
+from likewise.service.dockets.commands.rounds import open_docket, open_round
+from likewise.service.dockets.docket import Docket
+from likewise.service.ledger.records import Head, Receipt, Record
+from likewise.service.ledger.signing.signatures import PrivateKey, PublicKey
+from likewise.service.ledger.store import Store
+from likewise.service.verification.evidence import Evidence, evidence_of
+from likewise.service.verification.known_keys import KnownKeys, keys_in
+from likewise.service.verification.receipts import contradictions, verify, verify_all
+from likewise.service.verification.replay import replay_evidence
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run() -> Run:
+    return lambda *words: CliRunner().invoke(main, [str(word) for word in words])
+
+
+@pytest.fixture
+def docket(sqlite_url: str, spec: Any, applicants: Any) -> Docket:
+    """A docket with a round."""
+    store = Store.open(sqlite_url)
+    open_docket(store, "loans", spec(), seed=5)
+    made = Docket(store, "loans")
+    open_round(made, applicants("a"))
+    return made
+
+
+def rewritten(evidence: Evidence, start: int) -> Evidence:
+    """The ledger as its owner would rewrite it: everything from a record on is hashed anew."""
+    records = list(evidence.records[:start])
+    for one in evidence.records[start:]:
+        head = records[-1].head if records else Head()
+        records.append(Record.following(one.docket, head, one.at, one.kind, one.body, one.actor))
+    return replace(evidence, records=records)
+
+
+def test_a_receipt_is_signed_and_survives_being_printed(docket: Docket) -> None:
+    receipt = docket.receipt()
+    read = Receipt.parse(str(receipt))
+    assert (str(read), read) == (str(receipt), receipt)
+    keys = keys_in(docket.store.records("loans"))
+    assert keys.judge(read) == "signed"
+    assert verify(evidence_of(docket.store, "loans"), read).holds
+
+
+@given(data=st.data())
+def test_whatever_is_changed_in_a_receipt_is_found(data: st.DataObject) -> None:
+    key = PrivateKey(bytes(range(32)))
+    made = Receipt("loans", Head(3, "ab" * 32), "20260301T120000Z", key.public.id)
+    text = str(replace(made, signature=key.sign("receipt", made.statement.encode())))
+    place = data.draw(st.integers(0, len(text) - 1))
+    letter = data.draw(st.sampled_from("0123456789abcdefghijklmnopqrstuvwxyzTZ:/-_"))
+    known = KnownKeys.named([key.public.text])
+    try:
+        changed = Receipt.parse(text[:place] + letter + text[place + 1 :])
+    except LikewiseError:
+        return
+    assert (known.judge(changed) == "signed") == (str(changed) == text)
+
+
+def test_a_forged_receipt_is_refused_and_convicts_nobody(docket: Docket, run: Run) -> None:
+    receipt, where = docket.receipt(), docket.store.where
+    other, mallory = Head(receipt.head.seq, "0" * 64), PrivateKey.fresh()
+    changed = replace(receipt, head=other)
+    theirs = replace(changed, signature=mallory.sign("receipt", changed.statement.encode()))
+    foreign = replace(theirs, key=mallory.public.id)
+    foreign = replace(foreign, signature=mallory.sign("receipt", foreign.statement.encode()))
+    for forged, said in ((changed, "forged"), (theirs, "forged"), (foreign, "none of those")):
+        result = run("verify", "--head", forged, "--database", where)
+        assert result.exit_code == 2, result.output
+        assert "NO RECEIPT TO GO BY" in result.output
+        assert said in result.output
+    assert run("verify", "--head", receipt, "--head", changed, "--database", where).exit_code == 2
+
+
+def test_an_old_receipt_holds_and_says_that_it_is_not_signed(docket: Docket, run: Run) -> None:
+    plain = Receipt("loans", docket.projection.head)
+    result = run("verify", "--head", plain, "--database", docket.store.where)
+    assert result.exit_code == 0, result.output
+    assert "not signed: it was given before" in result.output
+
+
+def test_two_ledgers_shown_to_two_people_are_found(docket: Docket, run: Run) -> None:
+    evidence, keys = evidence_of(docket.store, "loans"), docket.store.keys
+    other = rewritten(evidence, 2)
+    ann, bob = docket.receipt(), keys.sign(Receipt("loans", other.records[-1].head))
+    assert contradictions([ann, bob, ann]) == [(ann, bob), (bob, ann)]
+    result = run("verify", "--head", ann, "--head", bob, "--database", docket.store.where)
+    assert result.exit_code == 1
+    assert "TWO LEDGERS WERE SHOWN" in result.output
+    assert result.output.count("It is signed by the installation's key") >= 2
+    # With the key alone, and no ledger at all.
+    key = keys.public().text
+    alone = run("verify", "--head", ann, "--head", bob, "--key", key)
+    assert alone.exit_code == 1
+    assert "TWO LEDGERS WERE SHOWN" in alone.output
+    # Of different numbers: found with the ledger that either of them is shown.
+    longer = keys.sign(Receipt("loans", rewritten(other, 3).records[-2].head))
+    for shown in (evidence, other):
+        holds = [one.holds for one in verify_all(shown, [ann, longer])]
+        assert holds.count(True) <= 1
+
+
+def test_a_ledger_that_names_another_key_does_not_pass_with_the_published_one(
+    docket: Docket, tmp_path: Path
+) -> None:
+    receipt, published = docket.receipt(), docket.store.keys.public()
+    mallory = PrivateKey.fresh().public
+    evidence = evidence_of(docket.store, "loans")
+    first = replace(evidence.records[0], body={**evidence.records[0].body, "key": mallory.text})
+    theirs = rewritten(replace(evidence, records=[first, *evidence.records[1:]]), 0)
+    found = verify(theirs, receipt, KnownKeys.named([published.text]))
+    assert (found.signature, found.finding) == ("signed", "rewritten")
+
+
+def test_a_key_is_changed_and_every_ledger_says_so(docket: Docket, run: Run) -> None:
+    before, where = docket.receipt(), docket.store.where
+    result = run("key", "rotate", "--database", where)
+    assert result.exit_code == 0, result.output
+    docket.store.keys._known = None
+    docket.refresh()
+    after = docket.receipt()
+    assert before.key != after.key
+    assert run("verify", "--head", before, "--head", after, "--database", where).exit_code == 0
+    listed = run("key", "show", "--database", where).output.splitlines()
+    assert [line.split()[1] for line in listed] == [before.key, after.key]
+    assert "changed 1 times" in run("replay", "--database", where).output
+
+
+def test_a_compromised_key_signs_nothing_that_is_believed(docket: Docket, run: Run) -> None:
+    store, where = docket.store, docket.store.where
+    stolen, before = store.keys.current(), docket.receipt()
+    run("key", "rotate", "--compromised", "--database", where)
+    made = replace(before, at="29990101T000000Z")
+    made = replace(made, signature=stolen.sign("receipt", made.statement.encode()))
+    assert run("verify", "--head", made, "--database", where).exit_code == 2
+    assert "fell into other hands" in run("verify", "--head", made, "--database", where).output
+
+
+def test_a_key_that_nobody_handed_over_is_found(docket: Docket) -> None:
+    docket.store.keys.rotate()
+    evidence = evidence_of(docket.store, "loans")
+    last = evidence.records[-1]
+    for change in ({"signature": None}, {"signature": "A" * 86}, {"replaces": "0" * 16}):
+        body = {**last.body, **change}
+        records = [*evidence.records[:-1], replace(last, body=body)]
+        theirs = rewritten(replace(evidence, records=records), len(records) - 1)
+        assert [d.about for d in replay_evidence(theirs).differences] == ["signature"]
+    junk = [*evidence.records[:-1], replace(last, body={**last.body, "key": "xyz"})]
+    theirs = rewritten(replace(evidence, records=junk), len(junk) - 1)
+    assert replay_evidence(theirs).differences[0].about == "signature"
+
+
+@pytest.mark.parametrize("text", ["", "ab", "g" * 64, "AB" * 32, "ab" * 33, 7])
+def test_what_is_no_key(text: Any) -> None:
+    with pytest.raises(LikewiseError, match="not a public key"):
+        PublicKey(text)
+
+
+def test_the_key_is_published_in_the_open(live: Live) -> None:
+    response = live.http.get("/.well-known/likewise-keys.json")
+    assert response.status_code == 200
+    [key] = response.json()["keys"]
+    live.client("operator").open_round("loans", people())
+    receipt = Receipt.parse(live.client("client").receipt("loans").text)
+    assert KnownKeys.named([key["public"]]).judge(receipt) == "signed"
+    assert live.client("client").keys()[0].public == key["public"]

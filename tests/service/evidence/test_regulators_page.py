@@ -1,0 +1,67 @@
+"""The page for regulators: every command on it is run, in the order of the page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from string import Template
+
+import pytest
+from click.testing import CliRunner
+from tests.service.evidence.authority import Authority, make_authority, serving
+from tests.service.live import small_spec, some_people
+
+from likewise.cli import main
+from likewise.service.anchoring.targets import FileTarget, TimeStampTarget
+from likewise.service.anchoring.worker import anchor
+from likewise.service.auth.tokens import create_token
+from likewise.service.dockets.commands.reviews import finish, object_to
+from likewise.service.dockets.commands.rounds import open_docket, open_round
+from likewise.service.dockets.commands.signing import set_member_key
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.reviews.targets import Seat
+from likewise.service.ledger.actors import acting
+from likewise.service.ledger.signing.member_statements import possession
+from likewise.service.ledger.signing.signatures import PrivateKey
+from likewise.service.ledger.store import Store
+
+PAGE = Path(__file__).parents[3] / "docs" / "regulators.md"
+
+
+def commands() -> list[str]:
+    blocks = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line]
+
+
+def test_every_command_of_the_page_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = Store.open(f"sqlite:///{tmp_path / 'a.db'}")
+    open_docket(store, "loans", small_spec(("ada", "bob"), rule="any"), seed=5)
+    docket, key = Docket(store, "loans"), PrivateKey.fresh()
+    ada = create_token(store, "auditor", "ada", "loans")[1]
+    with acting(ada.actor):
+        proof = key.sign("member-key", possession("loans", "ada", key.public))
+        set_member_key(docket, "ada", key.public, proof, None)
+    round_, ann = open_round(docket, some_people("x"))
+    bob = create_token(store, "auditor", "bob", "loans")[1]
+    with acting(bob.actor):
+        object_to(docket, Seat(round_.id, "bob"), round_.reportable()[0][:2], "so alike")
+        finish(docket, Seat(round_.id, "bob"))
+    make_authority(tmp_path / "authority")
+    with serving(Authority(tmp_path / "authority")) as address:
+        anchor(docket, TimeStampTarget(address))
+    anchor(docket, FileTarget(tmp_path / "heads.jsonl"))
+    (tmp_path / "authority" / "root.pem").rename(tmp_path / "authority.pem")
+    values = {
+        "DATABASE": store.where, "KEY": store.keys.public().text, "ANN": str(ann),
+        "BOB": str(docket.receipt()), "ADA": key.public.text, "ROUND": round_.id, "PERSON": "x1",
+    }  # fmt: skip
+    store.close()
+    listed = commands()
+    assert len(listed) == 9
+    for line in listed:
+        words = shlex.split(Template(line).substitute(values))
+        assert words[0] == "likewise"
+        result = CliRunner().invoke(main, words[1:])
+        assert result.exit_code == 0, f"{line}\n{result.output}"

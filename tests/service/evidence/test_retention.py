@@ -1,0 +1,129 @@
+"""Retention: what has been kept for its time is erased, unless a hold keeps it; all is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.service.evidence.test_actors import about, rehashed
+from tests.service.live import Clock, Live
+
+from likewise.errors import ParameterError
+from likewise.service.clock import later
+from likewise.service.dockets.commands.erasure import erase
+from likewise.service.dockets.commands.feedback import close, override
+from likewise.service.dockets.commands.retention import (
+    DAY,
+    erase_expired,
+    lift_hold,
+    place_hold,
+    set_retention,
+)
+from likewise.service.dockets.commands.reviews import finish, object_to
+from likewise.service.dockets.commands.rounds import open_round
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.reviews.targets import Seat
+from likewise.service.errors import ServiceError
+from likewise.service.verification.evidence import evidence_of
+from likewise.service.verification.replay import replay_evidence, replay_store
+
+
+@pytest.fixture
+def docket(begin: Callable[..., Docket], applicants: Any) -> Docket:
+    """Two rounds that have closed, with reasons, and one that has not."""
+    made = begin(rule="any")
+    for name in ("r1", "r2"):
+        round_, _ = open_round(made, applicants(name))
+        object_to(made, Seat(name, "ada"), round_.reportable()[0][:2], "so alike")
+        for member in ("ada", "bob"):
+            finish(made, Seat(name, member))
+        override(made, name, f"{name}0", not round_.decisions[f"{name}0"].approved, "known to us")
+        close(made, name)
+    open_round(made, applicants("r3"))
+    return made
+
+
+def reasons(docket: Docket) -> int:
+    with docket.store.view("loans") as view:
+        return sum("text" in payload.content for payload in view.payloads().values())
+
+
+def test_reasons_then_people_are_erased_when_their_time_has_ended(
+    docket: Docket, clock: Clock
+) -> None:
+    began = clock.at
+    assert erase_expired(docket).people == 0, "without periods nothing ever is"
+    set_retention(docket, features=761.0, reasons=30.0)
+    clock.at = later(began, 29 * DAY)
+    assert erase_expired(docket) == erase_expired(docket)
+    assert reasons(docket) == 4
+    clock.at = later(began, 31 * DAY)
+    assert erase_expired(docket).reasons == 2
+    assert reasons(docket) == 0
+    clock.at = later(began, 762 * DAY)
+    assert erase_expired(docket, limit=4).people == 4
+    assert erase_expired(docket).people == 2
+    assert erase_expired(docket).people == 0
+    kinds = [r.kind for r in docket.store.records("loans")]
+    assert (kinds.count("erased"), kinds.count("reasons-erased")) == (6, 2)
+    assert not docket.projection.round("r3").erased, "it has not closed"
+    found = replay_store(docket.store, "loans")
+    assert found.holds, found.text()
+    assert found.decisions == 9, "all of them, from surrogates"
+
+
+def test_a_hold_keeps_what_it_names_until_it_is_lifted(docket: Docket, clock: Clock) -> None:
+    set_retention(docket, features=1.0, reasons=1.0)
+    hold, _ = place_hold(docket, "a complaint", "r1", "r10")
+    clock.at = later(clock.at, 2 * DAY)
+    done = erase_expired(docket)
+    assert (done.people, done.reasons, done.held) == (5, 1, 2)
+    with pytest.raises(ServiceError, match="while the hold") as refused:
+        erase(docket, "r1", "r10")
+    assert refused.value.code == "on-hold"
+    lift_hold(docket, hold)
+    done = erase_expired(docket)
+    assert (done.people, done.reasons, done.held) == (1, 1, 0)
+    assert replay_store(docket.store, "loans").holds
+    with pytest.raises(ServiceError, match="no hold"):
+        lift_hold(docket, hold)
+    everything, _ = place_hold(docket, "a court's order")
+    with pytest.raises(ServiceError, match="while the hold"):
+        erase(docket, "r3", "r30")
+    lift_hold(docket, everything)
+
+
+def test_an_erasure_under_a_hold_and_reasons_that_vanish_are_found(
+    docket: Docket, clock: Clock
+) -> None:
+    erase(docket, "r1", "r10")
+    hold, _ = place_hold(docket, "a complaint", "r1")
+    evidence = evidence_of(docket.store, "loans")
+
+    held = next(r for r in evidence.records if r.kind == "hold-placed")
+    erased = next(r for r in evidence.records if r.kind == "erased")
+    order = [*evidence.records[: erased.seq - 1], held, erased]
+    forged = rehashed(replace(evidence, records=order), lambda r: r)
+    assert "erasure" in about(replay_evidence(forged))
+    lift_hold(docket, hold)
+    set_retention(docket, None, 1.0)
+    clock.at = later(clock.at, 2 * DAY)
+    erase_expired(docket)
+    evidence = evidence_of(docket.store, "loans")
+    silent = rehashed(evidence, lambda r: None if r.kind == "reasons-erased" else r)
+    assert "payload" in about(replay_evidence(silent)), "reasons gone without a record"
+
+
+@pytest.mark.parametrize("days", [0.0, -1.0, float("nan"), float("inf"), 1e9])
+def test_what_is_no_period(begin: Callable[..., Docket], days: float) -> None:
+    with pytest.raises(ParameterError, match="days above 0"):
+        set_retention(begin(), days, None)
+
+
+def test_over_the_api(live: Live) -> None:
+    operator = live.client("operator")
+    operator.set_retention("loans", 761.0, 30.0)
+    hold = operator.place_hold("loans", "a complaint").hold
+    operator.lift_hold("loans", hold)
