@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from likewise.worlds import WORLDS
-from likewise.worlds.sources import MissingDataError
+from likewise.worlds.people.sources import MissingDataError
 
 __all__ = ["HERE"]
 

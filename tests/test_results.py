@@ -15,7 +15,7 @@ from likewise.experiments.sweep.runs import play_run
 from likewise.experiments.sweep.spec import read_sweep, shipped_sweeps
 from likewise.experiments.sweep.store import read_rows
 from likewise.experiments.sweep.tables import RESULTS, sweep_markdown
-from likewise.worlds.sources import MissingDataError
+from likewise.worlds.people.sources import MissingDataError
 
 ROOT = Path(__file__).parents[1]
 STORED = sorted(path.stem for path in (ROOT / RESULTS).glob("*.csv"))

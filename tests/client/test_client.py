@@ -10,7 +10,10 @@ import pytest
 from tests.service.live import Live, people
 
 from likewise.errors import LikewiseError
+from likewise.service.dockets.commands.rounds import Applicant, open_round
+from likewise.service.dockets.docket import Docket
 from likewise.service.ledger.records import LedgerBroken
+from likewise.service.ledger.store import Store
 from likewise_client.client import Client
 from likewise_client.errors import (
     ApiError,
@@ -142,7 +145,11 @@ def test_answers_are_checked(data: Any) -> None:
 def test_a_ledger_is_checked_as_it_comes(shared: Live) -> None:
     operator = shared.client("operator")
     strange = "line\u2028break"
-    operator.open_round("other", {strange: {"score": 500, "debt": 1, "purpose": "car"}})
+    # The API refuses such an id by now; a ledger of before may have one.
+    store = Store.open(shared.settings.database)
+    features = {"score": 500, "debt": 1, "purpose": "car"}
+    open_round(Docket(store, "other"), [Applicant(strange, features)])
+    store.close()
     records = list(operator.ledger("other"))
     assert any(strange.encode() in record.line() for record in records)
     forged = b"".join(record.line() + b"\n" for record in records).replace(b"majority", b"any")

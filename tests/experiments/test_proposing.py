@@ -16,7 +16,7 @@ from likewise.experiments import proposing
 from likewise.experiments.proposing import Tried, propose
 from likewise.hypotheses import Segments
 from likewise.worlds import Loans, Recorded
-from likewise.worlds.resampled import draw_round
+from likewise.worlds.people.resampled import draw_round
 
 PANEL = """
 rule = "any"

@@ -1,9 +1,10 @@
 """Priors: by hand, by enumeration at any cost and temperature, as a start, and refused.
 
 Mutants that die here, each tried by hand: a node that stops with probability 1/3; splits on open
-features that are not mixed (weight 1 each); the constants without their half, or with 1/2 each;
-``least`` of a node left out of its weight; grades that are shared by hypotheses in place of
-grades; a prior of 0 allowed; the sum not checked; a flat prior for ``untaught`` forgotten.
+features that are not divided by their number; a constant with twice its share, or at the opposite
+cost; the least cost of a node left out of its weight; thresholds that do not share what is a
+node's; no half for the constants of a listed class; hypotheses of a grade with as much as a class
+of one grade has; a prior of 0 allowed; the sum not checked; ``untaught`` with the class's prior.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from likewise.errors import StateFileError
 from likewise.game import play
 from likewise.learning import Learner, State, dump_state, load_state, parse_state, save_state
-from likewise.learning.state_files import VERSION
+from likewise.learning.states.files import VERSION
 from likewise.worlds import Loans
 
 

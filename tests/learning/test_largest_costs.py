@@ -18,7 +18,7 @@ from likewise.hypotheses import HypothesisClass, Pool, Segments, Staircases
 from likewise.learning import Learner, SelfTuned, State, apply, decide
 from likewise.learning.dual import LARGEST_LAM, Geometric
 from likewise.learning.schedules.self_tuned import LARGEST_ETA
-from likewise.learning.state import changed
+from likewise.learning.states.state import changed
 from likewise.schema import Feature, FeatureSchema
 
 SCHEMA = FeatureSchema((Feature("score"), Feature("home", "flag")))

@@ -45,9 +45,9 @@ from likewise.learning import (
     dump_state,
     parse_state,
 )
-from likewise.learning.open_rounds import OpenRounds
 from likewise.learning.primal import ContextFTPL, Frozen
 from likewise.learning.schedules import schedule_from_spec
+from likewise.learning.states.open_rounds import OpenRounds
 from likewise.oracles import Oracle
 from likewise.randomness import Noise, Purpose, Stream
 from likewise.schema import Feature, FeatureSchema

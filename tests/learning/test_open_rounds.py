@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.learning.open_rounds import OpenRounds
-from likewise.learning.state import OpenRound
+from likewise.learning.states.open_rounds import OpenRounds
+from likewise.learning.states.state import OpenRound
 
 # Far more names than buckets, some of them strange.
 NAMES = st.one_of(

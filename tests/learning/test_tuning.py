@@ -1,12 +1,13 @@
 """The schedule's memory: S is its formula written out, and nothing is outstanding in the end.
 
-Mutants that die here, each tried by hand: WAITING = 1/2; the factor (1 + waiting/4) left out, or on
-the squares alone; outstanding added without B̄; what is pending not squared, or squared before it
-is added up, or kept when a round opens; a peak that is the last S; ``awaiting`` that sets in place
-of adding; amounts charged with their signs; a round's audit not counted in ``outstanding``, at lam
-in place of 2·lam, or at the present lam; labels that came counted as outstanding; ``waits_for_audit``
-of rounds that were not drawn; ``without_round`` that keeps the rest.
-"""  # noqa: E501
+Mutants that die here, each tried by hand: WAITING = 1/2; the factor (1 + waiting/4) left out, or not
+on what is outstanding; outstanding added without B̄; what is pending not squared, or kept when a
+round opens; of costs that come together the largest alone; a peak that is the last S; ``awaiting``
+that sets in place of adding; a square that replaces those before; amounts charged with their signs;
+a round's audit not counted in ``outstanding``, or at lam in place of 2·lam; labels that came counted
+as outstanding; ``waits_for_audit`` of rounds that were not drawn, or where reports are ignored;
+``without_round`` that keeps the rest.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ from likewise.events import Arrived, Audited, Closed, Labelled, Person, Sealed
 from likewise.fixed_point import ONE
 from likewise.learning import SelfTuned, State, apply, decide, dump_state
 from likewise.learning.fold import label
-from likewise.learning.tuning import Tuning
+from likewise.learning.states.tuning import Tuning
 
 SCALES = 3
 PLACES = st.lists(st.integers(0, SCALES - 1), min_size=1, max_size=2, unique=True)

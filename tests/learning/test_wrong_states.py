@@ -28,7 +28,7 @@ from likewise.learning import (
     parse_state,
     save_state,
 )
-from likewise.learning.state_files import VERSION
+from likewise.learning.states.files import VERSION
 from likewise.schema import Feature, FeatureSchema
 
 SCHEMA = FeatureSchema(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from likewise.fixed_point import ONE, FloatArray
-from likewise.learning.tuning import Tuning
+from likewise.learning.states.tuning import Tuning
 
 # The noise on the first point is cut into slices of equal probability.
 SLICES = 1000

@@ -32,7 +32,7 @@ from likewise.learning import (
 )
 from likewise.learning.certificate import Certificate
 from likewise.learning.dual import Additive, Geometric
-from likewise.learning.state import changed
+from likewise.learning.states.state import changed
 
 WHO: dict[str, tuple[Setting, dict[str, Any]]] = {
     "weights": (EXACT["pool"], {}),

@@ -31,7 +31,7 @@ from likewise.learning.bounds import bounds
 from likewise.learning.bounds.players import Lateness
 from likewise.learning.decisions import upcoming
 from likewise.learning.dual import GradientAscent
-from likewise.learning.tuning import Tuning
+from likewise.learning.states.tuning import Tuning
 
 # ── The lemmas ──────────────────────────────────────────────────────────────────────────────────
 

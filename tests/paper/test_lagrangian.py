@@ -22,7 +22,7 @@ from likewise.learning.lagrangian import (
     regularised_lagrangian,
     unfairness_proxy,
 )
-from likewise.learning.state import changed
+from likewise.learning.states.state import changed
 
 TABLE = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]
 

@@ -34,7 +34,7 @@ from likewise.learning.primal import (
     Player,
 )
 from likewise.learning.schedules import SelfTuned
-from likewise.learning.tuning import Tuning
+from likewise.learning.states.tuning import Tuning
 from likewise.schema import Feature, FeatureSchema, People
 
 ROUNDS = 60

@@ -12,9 +12,9 @@ from likewise.errors import LikewiseError
 from likewise.fixed_point import ONE
 from likewise.testing import check_world
 from likewise.worlds import CompasFitted, CompasJudged, PhdAdmissions
-from likewise.worlds.compas import LAST, read_compas
-from likewise.worlds.sources import FOLDER, MissingDataError
-from likewise.worlds.surveys import panel_of, read_survey
+from likewise.worlds.people.compas import LAST, read_compas
+from likewise.worlds.people.sources import FOLDER, MissingDataError
+from likewise.worlds.people.surveys import panel_of, read_survey
 
 HEADER = (
     "id,name,dob,c_case_number,compas_screening_date,decile_score,age,priors_count,juv_fel_count,"
@@ -90,7 +90,7 @@ def test_a_file_that_is_not_here_is_asked_for(
 
 
 def test_a_fit_finds_the_line_that_ratings_lie_on() -> None:
-    from likewise.worlds.ridge import fitted
+    from likewise.worlds.people.ridge import fitted
 
     rng = np.random.default_rng(3)
     x = rng.normal(size=(200, 2))

@@ -54,8 +54,8 @@ def _said_of_world(
     A setting that another world has ``listed`` before is named, and not explained again.
     """
     from likewise.errors import LikewiseError
+    from likewise.worlds.people.sources import MissingDataError
     from likewise.worlds.settings import settings_of
-    from likewise.worlds.sources import MissingDataError
 
     try:
         world = worlds[name]

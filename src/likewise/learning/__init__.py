@@ -8,8 +8,8 @@ from likewise.learning.learner import Learner
 from likewise.learning.margins import Margins
 from likewise.learning.primal import Player
 from likewise.learning.schedules import Paper, PaperOneSided, Schedule, SelfTuned
-from likewise.learning.state import State
-from likewise.learning.state_files import dump_state, load_state, parse_state, save_state
+from likewise.learning.states.files import dump_state, load_state, parse_state, save_state
+from likewise.learning.states.state import State
 
 __all__ = [
     "Certificate",

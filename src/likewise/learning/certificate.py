@@ -29,7 +29,7 @@ from likewise.learning.bounds.players import Lateness
 from likewise.learning.bounds.theorems import IN_EXPECTATION, Theorems, label_terms
 from likewise.learning.costs import Lifted
 from likewise.learning.schedules import SelfTuned
-from likewise.learning.state import Account, State
+from likewise.learning.states.state import Account, State
 from likewise.validation import instance, integer, real
 
 __all__ = ["Certificate", "certificate"]

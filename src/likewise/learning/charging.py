@@ -13,8 +13,8 @@ from likewise.hypotheses import Listed
 from likewise.learning.costs import report_cost
 from likewise.learning.decisions import points_of
 from likewise.learning.learner import Learner
-from likewise.learning.state import Account, OpenRound, State, changed
-from likewise.learning.tuning import Tuning
+from likewise.learning.states.state import Account, OpenRound, State, changed
+from likewise.learning.states.tuning import Tuning
 from likewise.oracles.oracle import engine_for
 
 __all__ = [

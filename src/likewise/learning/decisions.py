@@ -15,8 +15,8 @@ from likewise.learning.costs import Direct
 from likewise.learning.event_checks import open_round
 from likewise.learning.learner import Learner
 from likewise.learning.primal import Frozen
-from likewise.learning.state import State
-from likewise.learning.tuning import Tuning
+from likewise.learning.states.state import State
+from likewise.learning.states.tuning import Tuning
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 

@@ -16,7 +16,7 @@ from likewise.frames import make_frame
 from likewise.html import table
 from likewise.learning.decisions import decide, located_as
 from likewise.learning.fold import apply, label
-from likewise.learning.state import State
+from likewise.learning.states.state import State
 from likewise.schema import People
 from likewise.validation import instance
 

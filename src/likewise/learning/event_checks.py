@@ -9,7 +9,7 @@ from likewise.events import Arrived, Audited, Decision, Overridden, Person
 from likewise.fixed_point import ONE
 from likewise.learning.learner import Learner
 from likewise.learning.primal.exponential_weights import LARGEST_INVERSE
-from likewise.learning.state import OpenRound, State
+from likewise.learning.states.state import OpenRound, State
 from likewise.validation import instance
 
 __all__ = [

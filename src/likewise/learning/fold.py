@@ -42,7 +42,7 @@ from likewise.learning.event_checks import (
     open_round,
     same_person,
 )
-from likewise.learning.state import REMEMBERED, OpenRound, State, changed
+from likewise.learning.states.state import REMEMBERED, OpenRound, State, changed
 from likewise.validation import instance
 
 __all__ = ["apply", "label"]

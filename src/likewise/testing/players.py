@@ -12,7 +12,7 @@ from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass, Points, Pool
 from likewise.learning import Learner, Player
 from likewise.learning.primal import Estimates, Frozen
-from likewise.learning.tuning import Tuning
+from likewise.learning.states.tuning import Tuning
 from likewise.oracles import ENGINES
 from likewise.randomness import Purpose
 from likewise.registry import PLAYERS

@@ -15,7 +15,7 @@ from likewise.fixed_point import ONE
 from likewise.hypotheses import Segments
 from likewise.learning import Learner, State, deploy, learn
 from likewise.learning.decisions import upcoming
-from likewise.learning.state_files import dump_state
+from likewise.learning.states.files import dump_state
 from likewise.oracles import Oracle, load_engine
 from likewise.randomness import Noise, Purpose, Stream
 from likewise.worlds import Encounter, Loans

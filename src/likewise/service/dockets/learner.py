@@ -11,7 +11,7 @@ from likewise.events import Arrived, Decided, Event, Person, Sealed
 from likewise.learning import Learner, State, apply, decide, drawn_for_audit
 from likewise.learning.decisions import located, lottery
 from likewise.learning.learner import ALGORITHM
-from likewise.learning.state_files import dump_state, parse_state
+from likewise.learning.states.files import dump_state, parse_state
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.ledger.bodies import (
     Audited,

@@ -14,10 +14,10 @@ from likewise.fixed_point import FloatArray, IntArray, from_units, read_only
 from likewise.html import described
 from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
-from likewise.learning.open_rounds import OpenRounds, changed
 from likewise.learning.primal import Frozen
 from likewise.learning.schedules import SelfTuned
-from likewise.learning.tuning import Tuning
+from likewise.learning.states.open_rounds import OpenRounds, changed
+from likewise.learning.states.tuning import Tuning
 from likewise.validation import instance
 
 __all__ = ["Account", "OpenRound", "State", "changed"]

@@ -24,11 +24,11 @@ from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses import Cut, HypothesisClass, Pool, Segments
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.worlds.base import Encounter, Steady
-from likewise.worlds.resampled import draw_round
-from likewise.worlds.ridge import fitted
+from likewise.worlds.people.resampled import draw_round
+from likewise.worlds.people.ridge import fitted
+from likewise.worlds.people.sources import Source, check_paths, panel_file
+from likewise.worlds.people.surveys import Survey, panel_of, rating_features, read_wide_survey
 from likewise.worlds.settings import setting
-from likewise.worlds.sources import Source, check_paths, panel_file
-from likewise.worlds.surveys import Survey, panel_of, rating_features, read_wide_survey
 
 __all__ = ["CompasFitted", "CompasJudged", "Defendants", "read_compas"]
 

@@ -20,8 +20,8 @@ from typing import Any
 from likewise.errors import LikewiseError, StateFileError, shown
 from likewise.fixed_point import IntArray
 from likewise.learning.learner import Learner
-from likewise.learning.state import OpenRound, State
-from likewise.learning.state_reading import COUNTS, modern, state_from_json
+from likewise.learning.states.reading import COUNTS, modern, state_from_json
+from likewise.learning.states.state import OpenRound, State
 from likewise.validation import instance
 
 __all__ = ["VERSION", "dump_state", "load_state", "parse_state", "save_state"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.fixed_point import ONE, FloatArray, IntArray, from_units, read_only
-from likewise.learning.open_rounds import changed
+from likewise.learning.states.open_rounds import changed
 
 __all__ = ["Tuning"]
 

@@ -26,9 +26,9 @@ from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses import Cut, HypothesisClass, Pool
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.worlds.base import Encounter, Steady
-from likewise.worlds.resampled import draw_round
+from likewise.worlds.people.resampled import draw_round
+from likewise.worlds.people.sources import Source, check_paths
 from likewise.worlds.settings import setting
-from likewise.worlds.sources import Source, check_paths
 
 __all__ = ["GermanCredit", "LawSchool", "TaiwanCredit"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zlib import crc32
 
 if TYPE_CHECKING:
-    from likewise.learning.state import OpenRound
+    from likewise.learning.states.state import OpenRound
 
 __all__ = ["OpenRounds", "changed"]
 

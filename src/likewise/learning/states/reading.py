@@ -28,10 +28,10 @@ from likewise.learning.event_checks import (
     checked_label,
 )
 from likewise.learning.learner import Learner
-from likewise.learning.open_rounds import OpenRounds
 from likewise.learning.primal import Frozen
-from likewise.learning.state import REMEMBERED, Account, OpenRound, State
-from likewise.learning.tuning import Tuning
+from likewise.learning.states.open_rounds import OpenRounds
+from likewise.learning.states.state import REMEMBERED, Account, OpenRound, State
+from likewise.learning.states.tuning import Tuning
 from likewise.validation import flag, integer, items, members, real
 
 __all__ = ["COUNTS", "ROUND", "modern", "state_from_json"]
