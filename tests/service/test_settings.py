@@ -28,6 +28,7 @@ def test_names_and_defaults_stay() -> None:
         "burst": 100, "anonymous_rate": 5.0, "anonymous_burst": 30, "waiting_limit": 200,
         "connection_limit": 1_000, "header_seconds": 10.0, "body_seconds": 60.0,
         "trusted_proxies": "",
+        "webhook": "", "smtp": "", "mail_from": "likewise@localhost", "notice_seconds": 14_400.0,
         "tick_seconds": 1.0, "session_seconds": 43_200.0, "public_url": "", "anchors": "",
         "anchor_minutes": 60.0, "oidc_issuer": "", "oidc_client_id": "", "oidc_client_secret": "",
         "oidc_role_claim": "likewise_role", "oidc_name_claim": "preferred_username",

@@ -168,6 +168,24 @@ def rule_(name: str, rule: str, database: str) -> None:
         click.echo(str(change_rule(opened, rule)))
 
 
+@docket.command("contact", short_help="The e-mail address of a member.")
+@click.argument("name")
+@click.argument("member")
+@click.argument("email")
+@DATABASE
+def contact(name: str, member: str, email: str, database: str) -> None:
+    """Tell MEMBER of docket NAME at EMAIL what awaits them; an empty address ends that."""
+    from likewise.errors import LikewiseError
+
+    with _opened(name, database) as opened:
+        from likewise.service.dockets.notices import keep_contact
+
+        if member not in opened.projection.members:
+            raise LikewiseError(f"{member!r} does not sit on the panel of {name!r}.")
+        keep_contact(opened.store, name, member, email)
+    click.echo(f"{member} is told at {email}." if email else f"{member} is told no more.")
+
+
 @docket.command("guidelines", short_help="What the panel's members should look for.")
 @click.argument("name")
 @click.option("--file", "text_file", required=True,

@@ -34,7 +34,7 @@ def without_password(
     return value
 
 
-PASSWORD = re.compile(r"[^/]*://[^/@]*:[^/@]*@")
+PASSWORD = re.compile(r"[^/]*://[^/@:]*:[^/@]+@")
 DATABASE = click.option(
     "--database", envvar="LIKEWISE_DATABASE", default="likewise.db", show_default=True,
     callback=without_password, help="A file, or postgresql://USER@HOST/NAME.",

@@ -79,6 +79,12 @@ class Settings(BaseSettings):
     public_url: str = Field(
         "", description="the address that people use, where a proxy is before the server"
     )
+    webhook: str = Field("", description="an address that is told what awaits a member")
+    smtp: str = Field("", description="HOST:PORT of a mail server, to tell members by e-mail")
+    mail_from: str = Field("likewise@localhost", description="the sender of e-mails")
+    notice_seconds: PositiveFloat = Field(
+        4 * 3600.0, description="how long a member is not told again"
+    )
     anchors: str = Field(
         "", description="where heads are fixed: file:PATH, webhook:URL, rfc3161:URL, with spaces"
     )

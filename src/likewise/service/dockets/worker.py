@@ -22,6 +22,7 @@ from likewise.errors import LikewiseError
 from likewise.service.clock import now
 from likewise.service.dockets.commands.reviews import close_late_panels
 from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.notices import awaiting, tell
 from likewise.service.dockets.reviews.board import ReviewBoard
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.actors import SERVICE, done_by
@@ -34,6 +35,8 @@ T = TypeVar("T")
 # So many commands share a transaction at most; after so many seconds a docket is let go of.
 GROUP = 64
 IDLE = 900.0
+# So many seconds at least lie between two looks at whom something awaits.
+NOTICE = 2.0
 LOG = logging.getLogger("likewise.service")
 
 
@@ -65,6 +68,7 @@ class Worker:
         self.store, self.name, self.settings, self.waiting = store, name, settings, 0
         self.thread = ThreadPoolExecutor(1, thread_name_prefix=f"docket-{name}")
         self.used = time.monotonic()
+        self.noticed, self.looked = 0, 0.0
         self._jobs: deque[Job] = deque()
         self._docket: Docket | None = None
         self._board: ReviewBoard | None = None
@@ -84,6 +88,11 @@ class Worker:
         if self._board is None:
             self._board = ReviewBoard(self.docket)
         return self._board
+
+    @property
+    def seq(self) -> int:
+        """The last record that was read; 0 where the docket is not open."""
+        return 0 if self._docket is None else self._docket.projection.head.seq
 
     @property
     def loading(self) -> bool:
@@ -233,6 +242,22 @@ class Workers:
                 LOG.exception(
                     "%s failed; it is tried again.", what, extra={"said": {"docket": docket}}
                 )
+        await self._notify()
+
+    async def _notify(self) -> None:
+        """Tell members what awaits them, in dockets that have changed since the last look."""
+        if not (self.settings.webhook or self.settings.smtp):
+            return
+        for name, worker in list(self._workers.items()):
+            seq = worker.seq
+            if seq == worker.noticed or time.monotonic() - worker.looked < NOTICE:
+                continue
+            worker.noticed, worker.looked = seq, time.monotonic()
+            try:
+                waiting = await self.run(name, lambda one: awaiting(one.docket))
+                await asyncio.to_thread(tell, self.store, self.settings, name, waiting)
+            except Exception:  # a notice that fails must not stop deadlines
+                LOG.exception("Nobody could be told.", extra={"said": {"docket": worker.name}})
 
     def _release(self) -> None:
         """Let go of dockets that nobody has touched for a while."""

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -20,6 +21,8 @@ __all__ = ["advisory_lock", "check_log", "engines", "fold_log", "keep_private", 
 # Seconds that a writer waits for its turn; and, fewer, that one which fell silent may hold it.
 PATIENCE = 60
 SILENCE = 30
+# Seconds within which whoever opens a file has made its log, or whoever closes it has folded it.
+OPENING = 3.0
 # Stores of this revision and later are left without a log by whoever lets go of them last.
 FOLDS_LOG = 3
 # PostgreSQL's words for a server that takes no writes: read-only, or one that is being recovered.
@@ -167,7 +170,12 @@ def check_log(path: str) -> None:
     Whoever lets go of a file last folds the log into it, and its head says so. Files of revisions
     before that have to be upgraded in any case.
     """
-    if _keeps_log(path) and not os.path.exists(f"{path}-wal") and _folds_log(path):
+    ends = time.monotonic() + OPENING
+    while _keeps_log(path) and not os.path.exists(f"{path}-wal") and _folds_log(path):
+        # Somebody who is opening or closing it at this moment leaves it so for an instant.
+        if time.monotonic() < ends:
+            time.sleep(0.05)
+            continue
         raise StoreError(
             f"{path} lacks the log that belongs to it ({path}-wal): it was copied from a database "
             f"in use, and what was written last is missing. Use `likewise backup`. If you know "

@@ -1,0 +1,144 @@
+"""Notices: a member is told once for a while, by webhook and by e-mail; a failure stops nothing."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from tests.service.conftest import Start
+from tests.service.live import people, some_people
+
+from likewise.service.dockets.commands import reviews
+from likewise.service.dockets.commands.rounds import open_round
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.notices import Notice, awaiting, keep_contact, tell
+from likewise.service.dockets.reviews.targets import Seat
+from likewise.service.errors import ServiceError
+from likewise.service.settings import Settings
+
+Begin = Callable[..., Docket]
+
+
+@contextmanager
+def webhook(status: int = 200) -> Iterator[tuple[str, list[dict[str, object]]]]:
+    said: list[dict[str, object]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            said.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/", said
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@contextmanager
+def mail_server() -> Iterator[tuple[str, list[str]]]:
+    """A mail server that keeps what it is sent, one message at a time."""
+    messages: list[str] = []
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        while True:
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            with client, client.makefile("rw", newline="\r\n") as talk:
+
+                def say(line: str, talk: object = talk) -> None:
+                    talk.write(line + "\n")  # type: ignore[attr-defined] # a file
+                    talk.flush()  # type: ignore[attr-defined]
+
+                say("220 here")
+                for line in talk:
+                    verb = line.strip().upper()
+                    if verb == "DATA":
+                        say("354 go on")
+                        lines = []
+                        for text in talk:
+                            if text.strip() == ".":
+                                break
+                            lines.append(text.strip())
+                        messages.append("\n".join(lines))
+                        say("250 kept")
+                    else:
+                        say("221 bye" if verb == "QUIT" else "250 fine")
+                        if verb == "QUIT":
+                            break
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    yield f"127.0.0.1:{listener.getsockname()[1]}", messages
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    thread.join(10)
+
+
+def test_whom_something_awaits_is_told_once_for_a_while(begin: Begin) -> None:
+    docket = begin()
+    open_round(docket, some_people("a"))
+    open_round(docket, some_people("b"))
+    reviews.finish(docket, Seat("r1", "ada"))
+    assert awaiting(docket) == {"ada": 1, "bob": 2}
+    keep_contact(docket.store, "loans", "ada", "ada@panel.example")
+    with webhook() as (url, said), mail_server() as (smtp, messages):
+        settings = Settings(webhook=url, smtp=smtp, public_url="https://likewise.example")
+        told = tell(docket.store, settings, "loans", awaiting(docket))
+        assert told == [
+            Notice("loans", "ada", 1, "ada@panel.example"), Notice("loans", "bob", 2),
+        ]  # fmt: skip
+        assert tell(docket.store, settings, "loans", awaiting(docket)) == [], "not again so soon"
+        soon = settings.model_copy(update={"notice_seconds": 1e-6})
+        assert len(tell(docket.store, soon, "loans", awaiting(docket))) == 2
+    assert said[0] == {
+        "docket": "loans", "member": "ada", "awaiting": 1, "address": "https://likewise.example",
+    }  # fmt: skip
+    assert len(messages) == 2
+    assert "1 round awaits you in loans" in messages[0]
+    assert "https://likewise.example" in messages[0]
+
+
+def test_a_notice_that_fails_stops_nothing(begin: Begin) -> None:
+    docket = begin()
+    open_round(docket, some_people("a"))
+    with webhook(500) as (url, said):
+        assert tell(docket.store, Settings(webhook=url), "loans", awaiting(docket)) == []
+    assert len(said) == 2
+    nobody = Settings(webhook="http://127.0.0.1:9/", notice_seconds=1e-6)
+    assert tell(docket.store, nobody, "loans", awaiting(docket)) == []
+
+
+@pytest.mark.parametrize(
+    "email",
+    ["nobody", "a b@c.d", "a@b\nBcc: c@d", "x" * 260 + "@a.b"],
+    ids=["no", "gap", "line", "long"],
+)
+def test_an_address_that_is_none_is_refused(begin: Begin, email: str) -> None:
+    with pytest.raises(ServiceError, match="not an e-mail address"):
+        keep_contact(begin().store, "loans", "ada", email)
+
+
+def test_a_server_tells_by_itself(start: Start) -> None:
+    with webhook() as (url, said):
+        live = start(webhook=url)
+        live.client("client").open_round("loans", people())
+        ends = time.monotonic() + 60
+        while len(said) < 2 and time.monotonic() < ends:
+            time.sleep(0.05)
+        assert {one["member"] for one in said} == {"ann", "bob"}
