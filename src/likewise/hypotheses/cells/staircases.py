@@ -92,6 +92,12 @@ class Staircases(OverCells):
             )
         self.grids = self.groups.count
 
+    def __repr__(self) -> str:
+        by = f", by={list(self.by)}" if self.by else ""
+        return (
+            f"Staircases(first={self.first!r}, second={self.second!r}, {self.separators} cells{by})"
+        )
+
     @property
     def cells(self) -> int:
         """A·B, the cells of one grid."""
