@@ -32,7 +32,7 @@ PANEL = Panel(
     ],
     "majority",
 )
-ALPHA, PEOPLE, DRAWS, STEP = 0.2, 8, 30, 0.2
+ALPHA, PEOPLE, DRAWS, STEP = 0.2, 8, 30, 0.02
 Search = Callable[[Any, Any], Any]
 
 

@@ -230,9 +230,9 @@ WORLDS: Registry[type[World]] = _registry(
         "compas-judged": "likewise.worlds.people.compas:CompasJudged",
         "compas-fitted": "likewise.worlds.people.compas:CompasFitted",
         "phd-admissions": "likewise.worlds.people.phd:PhdAdmissions",
-        "taiwan-credit": "likewise.worlds.credit:TaiwanCredit",
-        "german-credit": "likewise.worlds.credit:GermanCredit",
-        "law-school": "likewise.worlds.credit:LawSchool",
+        "taiwan-credit": "likewise.worlds.people.credit:TaiwanCredit",
+        "german-credit": "likewise.worlds.people.credit:GermanCredit",
+        "law-school": "likewise.worlds.people.credit:LawSchool",
     },
 )
 METRICS: Registry[type[Metric]] = _registry(

@@ -1,8 +1,8 @@
 """Open rounds are a mapping like any other, of which earlier versions stay as they were.
 
-Mutants that die here: ``_count`` not corrected when a round is put in the place of its earlier
-self; ``having`` or ``without`` writing into the bucket that is there; rounds listed by id, or by
-bucket, in place of the order in which they opened; ``without`` emptying the whole bucket.
+Mutants that die here, each tried by hand: a count that is not corrected where a round takes the
+place of its earlier self; ``having`` writing into the bucket that is there; a copy that shares the
+list of buckets; rounds listed by id in place of the order in which they opened.
 """
 
 from __future__ import annotations

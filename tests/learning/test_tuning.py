@@ -1,12 +1,12 @@
 """The schedule's memory: S is its formula written out, and nothing is outstanding in the end.
 
-Mutants that die here, each tried by hand: WAITING = 1/2; the factor (1 + waiting/4) left out, or not
-on what is outstanding; outstanding added without B̄; what is pending not squared, or kept when a
-round opens; of costs that come together the largest alone; a peak that is the last S; ``awaiting``
-that sets in place of adding; a square that replaces those before; amounts charged with their signs;
-a round's audit not counted in ``outstanding``, or at lam in place of 2·lam; labels that came counted
-as outstanding; ``waits_for_audit`` of rounds that were not drawn, or where reports are ignored;
-``without_round`` that keeps the rest.
+Mutants that die here, each tried by hand: WAITING = 1/2; the factor (1 + waiting/4) left out, or
+not on what is outstanding; outstanding added without B̄; what is pending not squared, or kept when
+a round opens; of costs that come together the largest alone; a peak that is the last S;
+``awaiting`` that sets in place of adding; a square that replaces those before; amounts charged
+with their signs; a round's audit not counted in ``outstanding``, or at lam in place of 2·lam;
+labels that came counted as outstanding; ``waits_for_audit`` of rounds that were not drawn, or where
+reports are ignored; ``without_round`` that keeps the rest.
 """
 
 from __future__ import annotations

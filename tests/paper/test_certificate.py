@@ -240,6 +240,61 @@ def test_the_largest_lam_is_enough_for_the_other_form_by_hand() -> None:
     assert found == pytest.approx(12.409943, rel=1e-4)
 
 
+def three_rounds(**given: Any) -> State:
+    pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    schedule = SelfTuned(eta=0.5, kappa=0.3, r=0.29, delta=0.9)
+    state = State.start(Learner(pool, 2, 0.6, 0.6, 1, schedule, **given))
+    for _ in range(3):
+        state, deployment = deploy(state, pool.schema.people([[0, 0, 1], [0, 1, 1]]))
+        state = learn(state, deployment, labels=[0, 1], report=None)
+    return state
+
+
+@pytest.mark.parametrize("player", ["context-ftpl", "nested-ftpl"])
+def test_scores_are_as_sure_as_the_draws_that_they_are_made_from(player: str) -> None:
+    """k·sqrt(ln(1/failing)·T/(2·n)); of a mixture's draws one is for J, and in no score.
+
+    Dies for the mutant that counts that one too.
+    """
+    state = three_rounds(player=player)
+    learner = state.learner
+    experts = learner.primal.experts(learner.hypotheses)
+    n = learner.schedule.draws(learner.margins, 2 * max(1, experts), 1)
+    assert learner.draws(1) == n + (experts > 0)
+
+    def off(confidence: float) -> float:
+        return 2 * math.sqrt(math.log(1 / (1 - confidence)) * 3 / (2 * n))
+
+    found = (certificate(state, confidence=c).regret for c in (0.99, 0.5))
+    assert next(found) - next(found) == pytest.approx(off(0.99) - off(0.5), rel=1e-9)
+
+
+def test_the_largest_lam_counts_as_reports_do_one_over_the_share() -> None:
+    """The other form is a line in lam^, twice as steep where half of the rounds are audited.
+
+    Dies for the mutant that leaves the share out.
+    """
+
+    def steep(share: float) -> float:
+        state = three_rounds(audit_share=share)
+        assert state.account is not None
+        low, high = (
+            certificate(changed(state, account=changed(state.account, largest_lam=lam)), delay=0)
+            for lam in (0.0, 1.0)
+        )
+        assert low.from_largest_lam is not None
+        assert high.from_largest_lam is not None
+        return high.from_largest_lam - low.from_largest_lam
+
+    assert steep(0.5) == pytest.approx(2 * steep(1.0), rel=1e-9)
+
+
+def test_the_other_form_is_for_late_feedback_only_where_lam_never_decreases() -> None:
+    assert certificate(three_rounds(), delay=1).from_largest_lam is None
+    assert certificate(three_rounds(), delay=0).from_largest_lam is not None
+    assert certificate(three_rounds(dual="additive"), delay=1).from_largest_lam is not None
+
+
 def test_a_saved_run_has_the_same_certificate() -> None:
     setting, given = WHO["mixture"]
     played = hostile_game(learner_of(setting, **given), setting, "the policy", rounds=20)

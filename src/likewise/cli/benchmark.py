@@ -11,10 +11,12 @@ from likewise.cli.main import main, note
 from likewise.cli.options import OutputFile
 from likewise.cli.output import is_pipe, write_text
 
-__all__ = ["FIGURES", "PAGE", "benchmark"]
+__all__ = ["FIGURES", "GPU_FIGURES", "PAGE", "benchmark"]
 
 PAGE = Path("docs/performance.md")
-FIGURES = Path("docs/figures/performance.json")
+FIGURES = Path("docs/results/performance.json")
+# Written by benchmarks/gpu.py, on a machine that has a GPU.
+GPU_FIGURES = Path("docs/results/performance-gpu.json")
 
 
 @main.command(short_help="Measure the speed of this machine (minutes).")
@@ -24,7 +26,11 @@ FIGURES = Path("docs/figures/performance.json")
     "--json", "json_path", metavar="FILE", type=OutputFile(allow_dash=True),
     help="Write one JSON object; - for standard output.",
 )  # fmt: skip
-@click.option("--write", is_flag=True, help="Put the figures into the documentation.")
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Put the figures into the documentation, in place of those of the same rows.",
+)
 def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write: bool) -> None:
     """Measure draws, rounds and games, each with its reference in the same run.
 
@@ -39,8 +45,9 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
             f"folder, or leave --write out."
         )
     need("fast", "likewise benchmark")
+    from likewise.experiments.benchmark.gpu_page import gpu_markdown
     from likewise.experiments.benchmark.page import markdown, plain
-    from likewise.experiments.benchmark.run import run_benchmark
+    from likewise.experiments.benchmark.run import merged, run_benchmark
 
     report = run_benchmark(rows, quick=quick, progress=lambda name: note(f"measuring {name}"))
     text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
@@ -51,5 +58,9 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
     if write:
         from likewise.experiments.sweep.tables import write_between_marks
 
+        if FIGURES.is_file():
+            report = merged(json.loads(FIGURES.read_text(encoding="utf-8")), report)
+        text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
         FIGURES.write_text(text, encoding="utf-8")
         write_between_marks(PAGE, "benchmark", markdown(report))
+        write_between_marks(PAGE, "gpu", gpu_markdown(json.loads(GPU_FIGURES.read_text())))

@@ -5,11 +5,11 @@ from likewise.worlds.adaptive import Adaptive
 from likewise.worlds.admissions import Admissions
 from likewise.worlds.adversarial import Adversarial
 from likewise.worlds.base import Course, Encounter, Recorded, Steady, View, World
-from likewise.worlds.credit import GermanCredit, LawSchool, TaiwanCredit
 from likewise.worlds.drift import Drift
 from likewise.worlds.linear import Linear
 from likewise.worlds.loans import Loans
 from likewise.worlds.people.compas import CompasFitted, CompasJudged
+from likewise.worlds.people.credit import GermanCredit, LawSchool, TaiwanCredit
 from likewise.worlds.people.phd import PhdAdmissions
 from likewise.worlds.people.resampled import Resampled
 from likewise.worlds.settings import Setting, setting, settings_of

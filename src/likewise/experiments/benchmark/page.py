@@ -30,6 +30,14 @@ def _ratio(item: Mapping[str, Any]) -> str:
     return "–" if item["ratio"] is None else f"{item['ratio']:.3g}"
 
 
+def _limit(item: Mapping[str, Any]) -> str:
+    """The time that the machine needs at least by some measure, and our distance to it."""
+    limit = item["details"].get("limit_seconds")
+    if limit is None:
+        return "–"
+    return f"{amount(limit)} ({item['details']['limit']}), {item['seconds'] / limit:.3g} times that"
+
+
 def where(report: Mapping[str, Any]) -> str:
     """The machine in a sentence."""
     m = report["machine"]
@@ -41,8 +49,8 @@ def where(report: Mapping[str, Any]) -> str:
 def markdown(report: Mapping[str, Any]) -> str:
     """The items as a table, and the machine below it."""
     lines = [
-        "| what | shape | ours | reference | ratio | asked | kept |",
-        "|---|---|---|---|---|---|---|",
+        "| what | shape | ours | reference | ratio | asked | kept | limit |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for item in report["items"]:
         reference = amount(item["reference_seconds"])
@@ -51,9 +59,21 @@ def markdown(report: Mapping[str, Any]) -> str:
         cells = (
             f"`{item['name']}`: {item['what']}", item["shape"].replace("|", "\\\\|"),
             amount(item["seconds"]), reference, _ratio(item), item["asked"] or "–", _kept(item),
+            _limit(item),
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", f"Measured on: {where(report)}"])
+    lines += ["", f"Measured on: {where(report)}"]
+    for item in report["items"]:
+        processor = item["details"].get("processor_seconds")
+        if processor is not None:
+            lines.append(
+                f"`{item['name']}` takes {amount(processor)} of processor time, which two idle "
+                f"cores share: {amount(processor / 2)}."
+            )
+    lines += [
+        f"Not measured there: `{one['name']}` ({one['why']})." for one in report["skipped"][:1]
+    ]
+    return "\n".join(lines)
 
 
 def plain(report: Mapping[str, Any]) -> str:

@@ -71,7 +71,7 @@ class PlainSegments(PlainRound):
     ) -> None:
         super().__init__(k)
         self.cuts, self.columns = cuts, columns
-        self.costs = np.zeros((*levels, len(cuts) + 1))
+        self.costs: FloatArray = np.zeros((*levels, len(cuts) + 1))
 
     def deploy(self, x: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """Weights of all thresholds of all nodes, of the nodes, and of the constants."""
@@ -143,7 +143,7 @@ class PlainList(PlainRound):
     ) -> None:
         super().__init__(k)
         self.columns, self.levels, self.inverse = columns, levels, inverse
-        self.costs = np.zeros(len(columns))
+        self.costs: FloatArray = np.zeros(len(columns))
 
     def deploy(self, x: FloatArray) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """Weights of those that approve each person."""

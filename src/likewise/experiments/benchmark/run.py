@@ -11,7 +11,7 @@ from likewise.experiments.benchmark import draws, games, gpu, players, start
 from likewise.experiments.benchmark.items import Item, Skipped
 from likewise.experiments.benchmark.machine import machine
 
-__all__ = ["ROWS", "run_benchmark"]
+__all__ = ["ROWS", "merged", "run_benchmark"]
 
 Row = Callable[[bool], Item | list[Item] | list[Item | Skipped]]
 
@@ -28,6 +28,23 @@ ROWS: Mapping[str, Row] = {
     "start": start.start_up,
     "gpu": gpu.rows,
 }
+
+
+def merged(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """A report with the items that were measured anew in place of the earlier ones.
+
+    A report of another machine, or a quick one, is not mixed with another: it takes its place.
+
+    >>> old = {"machine": 1, "quick": False, "items": [{"name": "a"}, {"name": "b"}], "skipped": []}
+    >>> merged(old, {**old, "items": [{"name": "b", "seconds": 3}]})["items"]
+    [{'name': 'a'}, {'name': 'b', 'seconds': 3}]
+    """
+    if (before["machine"], before["quick"]) != (now["machine"], now["quick"]):
+        return dict(now)
+    items = {item["name"]: item for item in (*before["items"], *now["items"])}
+    skipped = {one["name"]: one for one in (*before["skipped"], *now["skipped"])}
+    left = [one for name, one in skipped.items() if name not in items]
+    return {**now, "items": list(items.values()), "skipped": left}
 
 
 def run_benchmark(

@@ -175,7 +175,7 @@ class DeviceGame:
             self.round()
 
     def played(self) -> Played:
-        """The game so far, on the host."""
+        """The rounds played so far, on the host."""
         done = int(self.clock.item()) - 1
         return Played(
             self.scores_of[:done].cpu().numpy(), self.approved_of[:done].cpu().numpy(),
