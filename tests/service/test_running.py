@@ -131,7 +131,7 @@ def test_a_copy_without_its_log_is_refused(start: Start, sqlite_url: str, tmp_pa
             assert done.exit_code == 2, done.output
             assert "likewise backup" in done.output
     with pytest.raises(LikewiseError, match="lacks the log"):
-        Store.open(f"sqlite:///{copy}")
+        Store.read_only(f"sqlite:///{copy}")
     store.close()
     shutil.copy(path, whole)  # closed: all of it is in the file
     done = CliRunner().invoke(main, ["replay", "loans", "--database", str(whole)])

@@ -105,6 +105,7 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
     put a proxy with TLS before it, if others are to reach it.
     """
     need_service("fastapi", "uvicorn", "httptools", "prometheus_client", *needed_for(database))
+    from likewise.service.ledger.store import fold_log_of
     from likewise.service.logging import log_as_json
     from likewise.service.server import serve as serve_at
     from likewise.service.settings import Settings
@@ -120,8 +121,7 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
             serve_at(settings, host, port, workers)
         finally:
             # Processes that end together may each have left a SQLite file's log to the others.
-            with opened_store(settings.database):
-                pass
+            fold_log_of(settings.database)
 
 
 @contextmanager

@@ -46,15 +46,19 @@ for _ in range(10):
 """
 
 
+COLUMNS = "docket, seq, at, kind, body, nonce, prev, hash"
+
+
 @pytest.mark.parametrize(
     "statement",
     [
         "UPDATE events SET at = 'never'",
         "DELETE FROM events",
         "DELETE FROM events WHERE seq = 2",
-        "INSERT INTO events SELECT docket, seq + 7, at, kind, body, nonce, prev, hash FROM events",
-        "INSERT INTO events SELECT docket, 3, at, kind, body, nonce, prev, hash FROM events "
-        "WHERE seq = 1",
+        f"INSERT INTO events ({COLUMNS}) "
+        "SELECT docket, seq + 7, at, kind, body, nonce, prev, hash FROM events",
+        f"INSERT INTO events ({COLUMNS}) "
+        "SELECT docket, 3, at, kind, body, nonce, prev, hash FROM events WHERE seq = 1",
     ],
 )
 def test_the_database_itself_refuses_to_change_a_ledger(store: Store, statement: str) -> None:
@@ -70,8 +74,8 @@ def test_sqlite_refuses_to_replace_a_record(sqlite_url: str) -> None:
     _append(store, "d", 1, {})
     with pytest.raises(sa.exc.DBAPIError), store.changing() as connection:
         connection.exec_driver_sql(
-            "INSERT OR REPLACE INTO events SELECT docket, seq, 'x', kind, body, nonce, prev, hash "
-            "FROM events WHERE seq = 2"
+            f"INSERT OR REPLACE INTO events ({COLUMNS}) "
+            "SELECT docket, seq, 'x', kind, body, nonce, prev, hash FROM events WHERE seq = 2"
         )
     store.close()
 

@@ -31,7 +31,7 @@ from likewise.service.ledger.transaction import Transaction
 from likewise.service.ledger.upgrades import check_revision, found_revision, migrate
 from likewise.service.ledger.view import LedgerView
 
-__all__ = ["Store"]
+__all__ = ["Store", "fold_log_of"]
 
 # How often the journal is tried before readers are told to let go of it.
 SCRUBS = 40
@@ -59,8 +59,6 @@ class Store:
         """
         store = cls(url)
         with store._opening(create):
-            if store._on_sqlite:
-                check_log(str(store.url.database))
             found = store._revision()
             check_revision(found or (store._migrated() if create else 0), store.where)
         return store
@@ -241,3 +239,10 @@ _DOCKETS = sa.text(
     "SELECT (SELECT min(docket) FROM events WHERE docket > named.docket) FROM named "
     "WHERE docket IS NOT NULL) SELECT docket FROM named WHERE docket IS NOT NULL"
 )
+
+
+def fold_log_of(url: str) -> None:
+    """Leave a SQLite file without a log, once nobody uses it any more."""
+    address = sa.make_url(url)
+    if address.get_backend_name() == "sqlite":
+        fold_log(str(address.database), 5.0)
