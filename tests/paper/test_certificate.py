@@ -289,6 +289,12 @@ def test_the_largest_lam_counts_as_reports_do_one_over_the_share() -> None:
     assert steep(0.5) == pytest.approx(2 * steep(1.0), rel=1e-9)
 
 
+def test_the_other_form_is_for_late_feedback_only_where_lam_never_decreases() -> None:
+    assert certificate(three_rounds(), delay=1).from_largest_lam is None
+    assert certificate(three_rounds(), delay=0).from_largest_lam is not None
+    assert certificate(three_rounds(dual="additive"), delay=1).from_largest_lam is not None
+
+
 def test_a_saved_run_has_the_same_certificate() -> None:
     setting, given = WHO["mixture"]
     played = hostile_game(learner_of(setting, **given), setting, "the policy", rounds=20)
