@@ -161,7 +161,7 @@ def test_any_registered_class_can_be_played_from_its_file(stumps: Path) -> None:
     [
         ("{", "is not JSON"),
         ("[1]", "must hold one JSON object"),
-        ('{"class": "trees"}', "must be one of pool, segments"),
+        ('{"class": "no-such-class"}', "must be one of pool, segments"),
         (json.dumps(Admissions(1).hypotheses().spec()), "is over other features (grades, "),
     ],
 )
