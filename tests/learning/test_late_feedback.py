@@ -707,12 +707,12 @@ def test_the_rarest_letters_still_come() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "must be a number of rounds or geometric:P; got ''"),
-        ("soon", "must be a number of rounds or geometric:P; got 'soon'"),
-        ("2.5", "must be a number of rounds or geometric:P; got '2.5'"),
-        ("geometric", "must be a number of rounds or geometric:P"),
-        ("geometric:often", "must be a number of rounds or geometric:P"),
-        ("geometric:0.5:3", "must be a number of rounds or geometric:P"),
+        ("", "must be a number of rounds, geometric:P, or audits:…,labels:…; got ''"),
+        ("soon", "must be a number of rounds, geometric:P, or audits:…,labels:…; got 'soon'"),
+        ("2.5", "must be a number of rounds, geometric:P, or audits:…,labels:…; got '2.5'"),
+        ("geometric", "must be a number of rounds, geometric:P, or audits"),
+        ("geometric:often", "must be a number of rounds, geometric:P, or audits"),
+        ("geometric:0.5:3", "must be a number of rounds, geometric:P, or audits"),
         ("-1", "must be an integer in"),
         ("geometric:0", "must have a chance in"),
         ("geometric:2", "must have a chance in"),

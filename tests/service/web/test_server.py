@@ -179,9 +179,9 @@ def test_a_request_of_the_page_that_comes_twice_is_done_once(live: Live) -> None
 def test_the_panel_is_told_what_to_look_for_and_may_practise(live: Live) -> None:
     operator = live.client("operator")
     operator.set_guidelines("loans", "Look at debts <b>first</b>.\n\nThen at the purpose.")
-    head = operator.receipt("loans")
     with browse(live, "auditor") as browser:
         page = browser.get("/console/guidelines").text
+        head = operator.receipt("loans")  # with the sign-in, which is on record
         assert "Look at debts &lt;b&gt;first&lt;/b&gt;." in page
         where = f"/console/rounds/{'0' * 32}"
         practice = browser.get(where).text
