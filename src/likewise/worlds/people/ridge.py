@@ -17,8 +17,8 @@ def fitted(judged: FloatArray, ratings: FloatArray, everybody: FloatArray) -> Fl
     """Ratings of everybody by one ridge regression a respondent, in hundredths within [0, 1].
 
     >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> fitted(x, x / 4, np.array([[4.0], [9.0]])).round(2).tolist()
-    [[0.85], [1.0]]
+    >>> fitted(x, x / 5, np.array([[4.0], [9.0]])).round(2).tolist()
+    [[0.7], [1.0]]
     """
     middle, spread = judged.mean(axis=0), judged.std(axis=0)
     spread[spread == 0] = 1.0
