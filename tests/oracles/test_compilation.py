@@ -45,6 +45,7 @@ def start(**environment: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
+@pytest.mark.long
 def test_the_second_start_compiles_nothing(tmp_path: Path) -> None:
     _, compiled = map(int, start(NUMBA_CACHE_DIR=str(tmp_path)).stdout.split())
     assert compiled > 5
@@ -53,6 +54,7 @@ def test_the_second_start_compiles_nothing(tmp_path: Path) -> None:
     assert found > 5
 
 
+@pytest.mark.long
 def test_a_package_that_cannot_be_written_keeps_its_code_in_the_users_folder(
     tmp_path: Path,
 ) -> None:
@@ -63,6 +65,7 @@ def test_a_package_that_cannot_be_written_keeps_its_code_in_the_users_folder(
     assert start(**user).stdout.split()[1] == "0"
 
 
+@pytest.mark.long
 def test_where_nothing_can_be_written_it_says_so_once_and_works() -> None:
     nowhere = {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator", "NUMBA_CACHE_DIR": ""}
     done = start(**nowhere)
