@@ -30,7 +30,7 @@ IN_THE_PAPER = {
     "Algorithm: Online Learning with Individual Fairness under Partial Information",
     "Algorithm: Reduction to Context-Semi-Bandit-FTPL + Online Gradient Descent",
 }  # fmt: skip
-LEMMAS, THEOREMS, REMARKS, FIGURES, FOOTNOTES = 4, 2, 10, 3, 18
+LEMMAS, THEOREMS, REMARKS, FIGURES, BOXES, FOOTNOTES = 4, 2, 10, 3, 1, 18
 
 # The paper's source, for those who have it: a folder with the .tex file.
 PAPER = Path(os.environ.get("LIKEWISE_PAPER", ROOT.parent / "shared" / "paper"))
@@ -67,8 +67,10 @@ def counted(kind: str) -> int:
 def test_every_untitled_statement_has_an_entry() -> None:
     theorems = {row[0].split(",")[0] for row in ROWS if row[0].startswith("Theorem: ")}
     assert len(theorems) == THEOREMS
-    found = {kind: counted(kind) for kind in ("Lemma", "Remark", "Figure", "Footnote")}
-    wanted = {"Lemma": LEMMAS, "Remark": REMARKS, "Figure": FIGURES, "Footnote": FOOTNOTES}
+    found = {kind: counted(kind) for kind in ("Lemma", "Remark", "Figure", "Box", "Footnote")}
+    wanted = {
+        "Lemma": LEMMAS, "Remark": REMARKS, "Figure": FIGURES, "Box": BOXES, "Footnote": FOOTNOTES,
+    }  # fmt: skip
     assert found == wanted
 
 
@@ -94,6 +96,7 @@ def test_the_list_is_that_of_the_paper() -> None:
         **{kind: sum(n.lower().startswith(kind) for n in IN_THE_PAPER) for kind in titled},
     }  # fmt: skip
     assert len(re.findall(r"\\footnote(?:text)?\s*\{", text)) == FOOTNOTES
+    assert len(re.findall(r"\\fbox\s*\{", text)) == BOXES
     titles = re.findall(r"\\begin\{definition\}[^\[\n]*\[([^\]]+)\]", text)
     assert {f"Definition: {title}" for title in titles} <= IN_THE_PAPER
     assert len(titles) == begun["definition"]

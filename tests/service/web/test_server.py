@@ -149,6 +149,9 @@ def test_errors_in_a_browser_are_pages(shared: Live) -> None:
         assert response.headers["content-type"].startswith("text/html"), path
         assert "<h1" in response.text
     assert shared.http.get("/nowhere").json()["error"]["code"] == "not-found"
+    page = shared.http.get("/nowhere", headers={"accept": "text/html"}).text
+    assert "There is nothing at this address" in page
+    assert "openapi" not in page, "that is for programs"
     said = shared.http.get("/v1/dockets", headers=accept)
     assert said.json()["error"]["code"] == "unauthorised", "the API stays as it is"
 

@@ -15,6 +15,12 @@ TITLES = {
     401: "Sign in", 403: "Not for you", 404: "Not found", 409: "Too late", 413: "Too large",
     429: "Too fast", 503: "Not now",
 }  # fmt: skip
+# What the API says of these is for programs.
+FOR_PEOPLE = {
+    "not-found": "There is nothing at this address. It may have been mistyped, or has moved.",
+    "wrong-method": "This address cannot be opened like that. Go back, and use the buttons there.",
+    "bad-request": "The browser sent something that cannot be read. Go back, and try again.",
+}
 
 
 def wants_page(headers: Headers) -> bool:
@@ -73,7 +79,8 @@ def _is_problem(message: Message) -> bool:
 
 
 async def _send_page(path: str, begun: Message, content: bytes, send: Send) -> None:
-    sentence = str(json.loads(content)["error"]["message"])
+    error = json.loads(content)["error"]
+    sentence = FOR_PEOPLE.get(error["code"], str(error["message"]))
     page = error_page(path, begun["status"], sentence).encode()
     headers = MutableHeaders(raw=list(begun["headers"]))
     headers["content-type"] = "text/html; charset=utf-8"
