@@ -150,7 +150,7 @@ def test_a_dishonest_packet_that_is_signed_is_found_from_the_ledger(store: Store
     packet, key = give_packet(store, "loans", "r4", "n4-1"), store.keys.current()
     evidence = evidence_of(store, "loans")
     assert check_packet(packet, None, evidence) == []
-    from likewise.service.ledger.records import canonical
+    from likewise.service.ledger.canonical_json import canonical
 
     lie = {**packet, "letter": ["The bureau score was fine."]}
     del lie["signature"]

@@ -15,8 +15,9 @@ from likewise.errors import LikewiseError
 from likewise.fixed_point import from_units
 from likewise.service.clock import compact
 from likewise.service.ledger import bodies
+from likewise.service.ledger.canonical_json import canonical
 from likewise.service.ledger.payloads import Payload, features_of
-from likewise.service.ledger.records import Receipt, Record, canonical
+from likewise.service.ledger.records import Receipt, Record
 from likewise.service.ledger.signing.signatures import PrivateKey, PublicKey
 from likewise.service.verification.evidence import Evidence
 from likewise.service.verification.known_keys import KnownKeys
