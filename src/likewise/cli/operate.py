@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from likewise.service.dockets.docket import Docket
     from likewise.service.settings import Settings
 
-__all__ = ["backup", "init", "restore"]
+__all__ = ["backup", "init", "opened_docket", "restore"]
 
 KIT = ("docket.json", "audit-only.json", "likewise.service", "nginx.conf", "Caddyfile")
 SETTINGS = "likewise.env"
@@ -125,7 +125,8 @@ def restore(path: Path, database: str) -> None:
 
 
 @contextmanager
-def _opened(name: str, database: str) -> Iterator[Docket]:
+def opened_docket(name: str, database: str) -> Iterator[Docket]:
+    """A docket of a database, until the end of the block."""
     with opened_store(database) as store:
         from likewise.service.dockets.docket import Docket
 
@@ -138,7 +139,7 @@ def _opened(name: str, database: str) -> Iterator[Docket]:
 @DATABASE
 def join(name: str, member: str, database: str) -> None:
     """Let MEMBER join the panel of docket NAME, for rounds that are sealed from now on."""
-    with _opened(name, database) as opened:
+    with opened_docket(name, database) as opened:
         from likewise.service.dockets.commands.members import join as joined
 
         click.echo(str(joined(opened, member)))
@@ -150,7 +151,7 @@ def join(name: str, member: str, database: str) -> None:
 @DATABASE
 def leave(name: str, member: str, database: str) -> None:
     """Let MEMBER leave the panel of docket NAME; rounds that are under way keep them."""
-    with _opened(name, database) as opened:
+    with opened_docket(name, database) as opened:
         from likewise.service.dockets.commands.members import leave as left
 
         click.echo(str(left(opened, member)))
@@ -162,7 +163,7 @@ def leave(name: str, member: str, database: str) -> None:
 @DATABASE
 def rule_(name: str, rule: str, database: str) -> None:
     """Give the panel of docket NAME another RULE, for rounds that are sealed from now on."""
-    with _opened(name, database) as opened:
+    with opened_docket(name, database) as opened:
         from likewise.service.dockets.commands.members import change_rule
 
         click.echo(str(change_rule(opened, rule)))
@@ -177,7 +178,7 @@ def contact(name: str, member: str, email: str, database: str) -> None:
     """Tell MEMBER of docket NAME at EMAIL what awaits them; an empty address ends that."""
     from likewise.errors import LikewiseError
 
-    with _opened(name, database) as opened:
+    with opened_docket(name, database) as opened:
         from likewise.service.dockets.notices import keep_contact
 
         if member not in opened.projection.members:
@@ -194,7 +195,7 @@ def contact(name: str, member: str, email: str, database: str) -> None:
 @DATABASE
 def guidelines(name: str, text_file: Path, database: str) -> None:
     """Tell the members of docket NAME what to look for; it is on record what they were told."""
-    with _opened(name, database) as opened:
+    with opened_docket(name, database) as opened:
         from likewise.service.dockets.commands.members import set_guidelines
 
         click.echo(str(set_guidelines(opened, text_file.read_text(encoding="utf-8"))))
@@ -207,7 +208,7 @@ def guidelines(name: str, text_file: Path, database: str) -> None:
 @DATABASE
 def erase_(name: str, round_id: str, person: str, database: str) -> None:
     """Erase PERSON of ROUND in docket NAME: features, and the reasons that are about them."""
-    with _opened(name, database) as opened:
+    with opened_docket(name, database) as opened:
         from likewise.service.dockets.commands.erasure import erase
 
         click.echo(str(erase(opened, round_id, person)))
@@ -229,7 +230,7 @@ def learner(name: str, spec_file: Path, database: str) -> None:
         raise LikewiseError(f"{spec_file} is not JSON: {error}. Correct it.") from error
     if not isinstance(given, dict):
         raise LikewiseError(f"{spec_file} must hold one JSON object.")
-    with _opened(name, database) as opened:
+    with opened_docket(name, database) as opened:
         from likewise.service.dockets.commands.learners import give_learner
 
         click.echo(str(give_learner(opened, given)))
