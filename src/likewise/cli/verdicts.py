@@ -75,7 +75,7 @@ def print_verdicts(
     """Say what holds and what does not; the exit status."""
     from likewise.service.verification.known_keys import KnownKeys, keys_in
 
-    known = keys or (KnownKeys({}, {}) if evidence is None else keys_in(evidence.records))
+    known = keys or (KnownKeys({}) if evidence is None else keys_in(evidence.records))
     outcomes = [_against_each_other(receipts, known, alone=evidence is None)]
     if evidence is not None:
         outcomes.append(_against_ledger(evidence, receipts, known))

@@ -36,6 +36,7 @@ from likewise.service.verification.evidence import Evidence, evidence_of, walked
 from likewise.service.verification.findings import Difference, Replayed
 from likewise.service.verification.keeping.reviews import ReviewChecks
 from likewise.service.verification.keeping.witnesses import Trusted, Witnesses
+from likewise.service.verification.kind_checks import check_kind
 
 __all__ = ["replay", "replay_evidence", "replay_store"]
 
@@ -128,7 +129,7 @@ class _Replay:
             if isinstance(body, LedgerBroken):
                 raise body
             self.checks.order(record, body)
-            self.checks.check(record, body)
+            check_kind(body, self.checks, record)
             if isinstance(body, Decided):
                 self._decide_again(record, body)
             self._draw_again(record, body)
