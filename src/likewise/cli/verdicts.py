@@ -161,6 +161,14 @@ def _keeping(evidence: Evidence, trusted: Trusted, exported: ExportCheck | None)
         wrong += [] if fault is None else [str(fault)]
         wrong += map(str, witnesses.take(record))
     faults = [] if exported is None else list(exported.faults)
+    if wrong or faults:
+        click.echo("THE LEDGER DOES NOT HOLD.")
+    else:
+        click.echo(
+            f"THE LEDGER HOLDS IN ITSELF: its {len(evidence.records):,} records follow one "
+            f"another, and whoever acted, signatures and anchors fit them. Decisions are taken "
+            f"again by likewise replay."
+        )
     for line in (*faults, *wrong[:SHOWN]):
         click.echo(f"DOES NOT HOLD: {line}")
     if len(wrong) > SHOWN:
