@@ -200,9 +200,9 @@ BASELINES: Registry[Baseline] = _registry(
     "baselines",
     "baseline",
     {
-        "accuracy-only": "likewise.baselines.accuracy_only:accuracy_only",
-        "untaught": "likewise.baselines.untaught:untaught",
-        "constant": "likewise.baselines.constant:constant",
+        "accuracy-only": "likewise.baselines.plain:accuracy_only",
+        "untaught": "likewise.baselines.plain:untaught",
+        "constant": "likewise.baselines.plain:constant",
         "fixed-trade-off": "likewise.baselines.fixed_trade_off:fixed_trade_off",
         "bechavod-jung-wu": "likewise.baselines.bechavod_jung_wu:bechavod_jung_wu",
         "bechavod-roth": "likewise.baselines.bechavod_roth:bechavod_roth",
