@@ -39,11 +39,7 @@ class Linear(Steady):
     name = "linear"
     summary = "rewards linear in two features, one auditor who names all pairs; for gillen"
     classes = ("linear",)
-
-    @property
-    def schema(self) -> FeatureSchema:
-        """Two features."""
-        return SCHEMA
+    schema = SCHEMA
 
     @cached_property
     def panel(self) -> Panel:
