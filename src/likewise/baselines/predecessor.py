@@ -54,14 +54,14 @@ class Predecessor(Algorithm):
     eps: float
     seed: int
 
+    def calls_a_round(self, rounds: int) -> float:  # noqa: ARG002
+        """None, whatever the horizon."""
+        return 0.0
+
     @property
     @abstractmethod
     def constants(self) -> dict[str, Any]:
         """Its own settings and what follows from them, by name."""
-
-    def calls_a_round(self, rounds: int) -> float:  # noqa: ARG002
-        """None, whatever the horizon."""
-        return 0.0
 
     def settings(self) -> dict[str, Any]:
         """The settings that all have, and its own."""

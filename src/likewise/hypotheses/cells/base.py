@@ -25,6 +25,7 @@ __all__ = ["OverCells"]
 
 # Nodes times cells of a context tree; each of them takes a few numbers of memory and time.
 LARGEST_TREE = 1 << 22
+LONGEST_LIST = 1 << 20
 
 
 class OverCells(HypothesisClass, ExactWeights):
@@ -132,6 +133,11 @@ class OverCells(HypothesisClass, ExactWeights):
         """Read the class from its JSON."""
         schema, own = read_class(cls.kind, spec, *cls.parameters)
         return cls(schema, **own)
+
+    def check_listable(self, count: str) -> None:
+        """Refuse to list more than 2^20 hypotheses; ``count`` says how many there are."""
+        if self.size > LONGEST_LIST:
+            raise HypothesisError(f"This class has {count} hypotheses; at most 2^20 can be listed.")
 
     def separating_points(self) -> Points:
         """Every cell, in order."""

@@ -24,7 +24,6 @@ from likewise.schema import FeatureSchema, People
 
 __all__ = ["Segments"]
 
-LONGEST_LIST = 1 << 20
 LARGEST = 1 << 24
 
 
@@ -96,11 +95,7 @@ class Segments(OverCells):
 
     def codes(self) -> IntArray:
         """All combinations of thresholds, if there are at most 2^20."""
-        if self.size > LONGEST_LIST:
-            raise HypothesisError(
-                f"This class has {self.bins + 1}^{self.segments} hypotheses; at most 2^20 can be "
-                f"listed."
-            )
+        self.check_listable(f"{self.bins + 1}^{self.segments}")
         return np.array(list(product(range(self.bins + 1), repeat=self.segments)), dtype=np.int64)
 
     def describe(self, code: IntArray) -> str:

@@ -14,13 +14,12 @@ from itertools import combinations_with_replacement, groupby, product
 
 import numpy as np
 
-from likewise.errors import HypothesisError, ParameterError
+from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits, GibbsPolicy, Points
 from likewise.hypotheses.cells.base import OverCells
 from likewise.hypotheses.cells.coarse_to_fine import NodeRules
 from likewise.hypotheses.cells.groups import Groups, bands, grouping
-from likewise.hypotheses.cells.segments import LONGEST_LIST
 from likewise.hypotheses.cells.staircase_rules import StaircaseRules
 from likewise.hypotheses.cells.stairs import FlatStaircases, costs_of_rows
 from likewise.schema import FeatureSchema, People
@@ -144,11 +143,7 @@ class Staircases(OverCells):
 
     def codes(self) -> IntArray:
         """All combinations of thresholds that never rise, if there are at most 2^20."""
-        if self.size > LONGEST_LIST:
-            raise HypothesisError(
-                f"This class has C({self.rows + self.columns}, {self.rows})^{self.grids} "
-                f"hypotheses; at most 2^20 can be listed."
-            )
+        self.check_listable(f"C({self.rows + self.columns}, {self.rows})^{self.grids}")
         one = sorted(combinations_with_replacement(range(self.columns, -1, -1), self.rows))
         listed = np.array(list(product(one, repeat=self.grids)), dtype=np.int64)
         return listed.reshape(self.size, -1)
