@@ -17,6 +17,7 @@ from likewise.hypotheses.cells.coarse_to_fine import CoarseToFine
 from likewise.hypotheses.weights import pick
 from likewise.oracles.engines import compiled
 from likewise.oracles.engines.compiled import tree_kernels as kernels
+from likewise.oracles.engines.compiled.picking import picked
 from likewise.oracles.engines.compiled.trees import SegmentTreePolicy, _plan
 from likewise.portable_math import log
 from likewise.randomness import Purpose, Stream
@@ -94,7 +95,7 @@ def test_logarithms_and_picks_are_the_references() -> None:
     for number in [1.0, 2.0, 3.0, *np.random.default_rng(1).integers(1, 1 << 62, 2000).tolist()]:
         assert kernels._log(float(number)) == log(float(number))
     weights = np.array([2, 0, 1])
-    assert [kernels._picked(weights, n) for n in range(3)] == [pick(weights, n) for n in range(3)]
+    assert [picked(weights, n) for n in range(3)] == [pick(weights, n) for n in range(3)]
 
 
 def test_other_priors_and_classes_that_weigh_themselves_are_asked() -> None:

@@ -88,13 +88,14 @@ def engine_for(name: str, hypotheses: HypothesisClass | ExactWeights) -> Engine:
     """The engine for weights and charges of a class: the one of that name where it has kernels.
 
     That is for long lists, and for segments with the prior from coarse to fine. For everything else
-    it is the reference, which asks the class itself; no library is loaded.
+    it is the reference, which asks the class itself; no library is loaded. The name is one of
+    ``ENGINES``, as that of every learner is.
     """
     if isinstance(hypotheses, Listed):
         faster = hypotheses.size >= LONG_LIST
     else:
         faster = isinstance(hypotheses, Segments) and hypotheses.prior != FLAT
-    return load_engine(name if faster else "reference")
+    return _load_engine(name if faster else "reference")
 
 
 @dataclass

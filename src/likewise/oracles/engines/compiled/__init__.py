@@ -53,7 +53,7 @@ def weigh(
 ) -> GibbsPolicy:
     """Exponential weights over a list or a tree of segments, unless the class has its own."""
     if isinstance(hypotheses, Listed) and type(hypotheses).weigh is Listed.weigh:
-        return weights.ListPolicy(costs, float(temperature), hypotheses.log_inverse)
+        return weights.policy_of(costs, float(temperature), hypotheses.log_inverse)
     own = type(hypotheses).weigh is not Segments.weigh
     if isinstance(hypotheses, Segments) and not own and hypotheses.prior != FLAT:
         return trees.SegmentTreePolicy(hypotheses, costs, float(temperature))

@@ -14,19 +14,18 @@ import numpy as np
 
 from likewise.hypotheses.weights import WEIGHT_BITS
 from likewise.oracles.engines.compiled.compilation import compiled
-from likewise.oracles.engines.compiled.noise import philox_words
+from likewise.oracles.engines.compiled.picking import below, picked
 from likewise.oracles.engines.compiled.weight_kernels import weights_of
 from likewise.portable_math import LN2
 
 __all__ = ["approve", "draw", "weigh"]
 
 # Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"noise": "9dfbc03c23bc453a", "weight_kernels": "7388818c8902c74e"}
+BUILT_IN = {"picking": "1f47cec9bc7dc3b6", "weight_kernels": "3c6fdefe73836c04"}
 
 _SQRT_HALF = 0.7071067811865476
 _LOG_WEIGHT = WEIGHT_BITS * LN2
 _WEIGHT = float(1 << WEIGHT_BITS)
-_LOW, _HALF, _TWO = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(2)
 
 
 @compiled
@@ -175,29 +174,6 @@ def approve(
 
 
 @compiled
-def _below(n: Any, position: Any, noise: Any, words: Any) -> Any:  # pragma: no cover
-    """The integer below n at a position of the draw: the high half of a 64-bit number times n."""
-    key, fixed, draw = noise
-    philox_words(key, fixed, np.uint64(position) // _TWO, draw, 1, words)
-    first = 2 * (position % 2)
-    high, low, limit = words[first, 0], words[first + 1, 0], np.uint64(n)
-    above, under = limit >> _HALF, limit & _LOW
-    # (high·2^32 + low)·(above·2^32 + under), without its lowest 64 bits.
-    middle = ((low * under) >> _HALF) + ((high * under) & _LOW) + ((low * above) & _LOW)
-    upper = ((high * under) >> _HALF) + ((low * above) >> _HALF) + (middle >> _HALF)
-    return np.int64(high * above + upper)
-
-
-@compiled
-def _picked(weights: Any, number: Any) -> Any:  # pragma: no cover
-    place, total = 0, weights[0]
-    while total <= number:
-        place += 1
-        total += weights[place]
-    return place
-
-
-@compiled
 def draw(
     points: Any, plan: Any, noise: Any, summed: Any, choices: Any, top: Any, out: Any
 ) -> None:  # pragma: no cover
@@ -205,7 +181,7 @@ def draw(
     levels, strides, leaves = plan[0], plan[1], plan[2]
     nodes, bins = len(summed), summed.shape[1] - 1
     words = np.empty((4, 1), dtype=np.uint64)
-    which = _picked(top, _below(top.sum(), 0, noise, words))
+    which = picked(top, below(top.sum(), 0, noise, words))
     if which < 2:
         out[:] = 1 - which
         return
@@ -215,7 +191,7 @@ def draw(
         while True:
             if chosen[node] < 0:
                 weights = choices[node]
-                chosen[node] = _picked(weights, _below(weights.sum(), 1 + node, noise, words))
+                chosen[node] = picked(weights, below(weights.sum(), 1 + node, noise, words))
             if chosen[node] == 0:
                 break
             f = chosen[node] - 1
@@ -223,6 +199,6 @@ def draw(
             node -= (levels[f] - level) * strides[f]
         if threshold[node] < 0:
             row = summed[node]
-            number = _below(row[bins], 1 + nodes + node, noise, words)
+            number = below(row[bins], 1 + nodes + node, noise, words)
             threshold[node] = np.searchsorted(row, number, side="right")
         out[i] = points[i] % bins >= threshold[node]

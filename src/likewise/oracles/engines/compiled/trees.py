@@ -12,6 +12,7 @@ from likewise.hypotheses import Bits, GibbsPolicy, Points, Segments
 from likewise.hypotheses.cells.context_tree import ContextTree
 from likewise.hypotheses.weights import WEIGHT_BITS
 from likewise.oracles.engines.compiled import tree_kernels as kernels
+from likewise.oracles.engines.compiled.picking import noise_of
 from likewise.portable_math import LN2, log
 from likewise.randomness import Stream
 
@@ -72,7 +73,5 @@ class SegmentTreePolicy(GibbsPolicy):
     def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
         """Position 0 chooses among the constants and the tree; then every node has its own."""
         cells, bits = np.ascontiguousarray(points, dtype=np.int64), np.empty(len(points), np.uint8)
-        fixed = (np.uint64(int(stream.purpose)), np.uint64(stream.round))
-        noise = (np.uint64(stream.seed), fixed, np.uint64(draw))
-        kernels.draw(cells, self._plan.nodes, noise, *self._weights, bits)
+        kernels.draw(cells, self._plan.nodes, noise_of(stream, draw), *self._weights, bits)
         return bits
