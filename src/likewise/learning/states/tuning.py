@@ -58,7 +58,8 @@ class Tuning:
         else:
             pending = self.pending.copy()
             np.add.at(pending, places, sizes[:, None])
-        return changed(self, pending=read_only(pending))
+        pending.flags.writeable = False
+        return changed(self, pending=pending)
 
     def estimated(self, places: IntArray, square: float) -> Tuning:
         """Some more costs whose ranges have no bound, but whose squares have."""
@@ -88,6 +89,7 @@ class Tuning:
         if counts_outstanding:
             late = largest * from_units(self.outstanding)
             s = (s + late) * (1.0 + WAITING * self.waiting)
-        peak = np.maximum(self.peak, s)
-        none = np.zeros_like(self.pending)
-        return Tuning(squares, none, peak, self.outstanding, self.waiting)
+        peak, none = np.maximum(self.peak, s), np.zeros(len(s), dtype=np.int64)
+        for array in (squares, none, peak):
+            array.flags.writeable = False
+        return changed(self, squares=squares, pending=none, peak=peak)
