@@ -172,8 +172,13 @@ class State:
         else:
             largest = labels + reports
             square = learner.k * learner.label_square + reports * reports
-        counts = isinstance(learner.schedule, SelfTuned) and learner.schedule.counts_outstanding
-        return self.tuning.opened(largest, square, counts_outstanding=counts)
+        schedule = learner.schedule
+        if not isinstance(schedule, SelfTuned):
+            return self.tuning.opened(largest, square, counts_outstanding=False)
+        return self.tuning.opened(
+            largest, square, counts_outstanding=schedule.counts_outstanding,
+            outstanding=schedule.outstanding, waiting=schedule.waiting,
+        )  # fmt: skip
 
     def scales(self, tuning: Tuning) -> FloatArray:
         """The noise scales (temperatures) of a round that opens now."""
