@@ -62,9 +62,11 @@ def game(hypotheses: HypothesisClass, seen: Any, rounds: int, seed: int) -> tupl
     rng = np.random.default_rng(seed)
     state = State.start(Learner(hypotheses, k=PEOPLE, alpha=ALPHA, eps=ALPHA, seed=seed))
     wrong, unfair = 0.0, 0
-    for _ in range(rounds):
-        x, labels = people_and_labels(rng, PEOPLE)
-        people: People = seen(x)
+    x, y = people_and_labels(rng, PEOPLE * rounds)
+    everybody: People = seen(x)
+    for t in range(rounds):
+        places = range(PEOPLE * t, PEOPLE * (t + 1))
+        people, labels = everybody.take(places), y[places]
         state, round_ = deploy(state, people)
         wrong += float(np.abs(round_.probabilities - labels).mean())
         unfair += bool(PANEL.violations(people, round_.scores, to_units(ALPHA)).any())
