@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from likewise.cli.dockets import docket
-from likewise.cli.operate import opened_docket
-from likewise.cli.serve import DATABASE
+from likewise.cli.operate import docket_command
 
 if TYPE_CHECKING:
+    from likewise.service.dockets.docket import Docket
     from likewise.service.dockets.governance import Governance
 
 __all__ = ["hold", "release", "retention"]
@@ -30,28 +29,24 @@ def _days(_: click.Context, param: click.Parameter, value: str | None) -> Period
         raise click.BadParameter(words, param=param) from error
 
 
-@docket.command("retention", short_help="How long features and reasons are kept.")
-@click.argument("name")
+@docket_command("retention", "How long features and reasons are kept.")
 @click.option("--features", callback=_days, metavar="DAYS",
               help="Erase people's features so long after their round has closed.")  # fmt: skip
 @click.option("--reasons", callback=_days, metavar="DAYS",
               help="Erase the words of reasons so long after the round has closed.")  # fmt: skip
-@DATABASE
-def retention(name: str, features: Period | None, reasons: Period | None, database: str) -> None:
+def retention(opened: Docket, features: Period | None, reasons: Period | None) -> object:
     """Set how long docket NAME keeps features and reasons, in days or `always`.
 
     What is not named stays as it is; with neither, the periods and the holds are shown. Regulation
     B asks for 25 months, which are 761 days at least.
     """
-    with opened_docket(name, database) as opened:
-        from likewise.service.dockets.commands.retention import set_retention
+    from likewise.service.dockets.commands.retention import set_retention
 
-        known = opened.refresh().governance
-        if features is None and reasons is None:
-            click.echo("\n".join(_shown(known)))
-            return
-        periods = _period(features, known.features_days), _period(reasons, known.reasons_days)
-        click.echo(str(set_retention(opened, *periods)))
+    known = opened.refresh().governance
+    if features is None and reasons is None:
+        return "\n".join(_shown(known))
+    periods = _period(features, known.features_days), _period(reasons, known.reasons_days)
+    return set_retention(opened, *periods)
 
 
 def _period(given: Period | None, known: float | None) -> float | None:
@@ -72,33 +67,26 @@ def _shown(known: Governance) -> list[str]:
     return lines
 
 
-@docket.command("hold", short_help="Nothing is erased until the hold is released.")
-@click.argument("name")
+@docket_command("hold", "Nothing is erased until the hold is released.")
 @click.option("--why", required=True, help="The reason, which stays in the ledger.")
 @click.option("--round", "round_id", metavar="ROUND", help="Of one round only.")
 @click.option("--person", help="Of one person in that round only.")
-@DATABASE
-def hold(name: str, why: str, round_id: str | None, person: str | None, database: str) -> None:
+def hold(opened: Docket, why: str, round_id: str | None, person: str | None) -> str:
     """Keep docket NAME, a round or a person in it from being erased, whatever the periods say.
 
     Prints the id of the hold and a receipt.
     """
-    with opened_docket(name, database) as opened:
-        from likewise.service.dockets.commands.retention import place_hold
+    from likewise.service.dockets.commands.retention import place_hold
 
-        made, receipt = place_hold(opened, why, round_id, person)
-    click.echo(made)
-    click.echo(str(receipt))
-    click.echo(f"To end it: likewise docket release {name} {made}", err=True)
+    made, receipt = place_hold(opened, why, round_id, person)
+    click.echo(f"To end it: likewise docket release {opened.name} {made}", err=True)
+    return f"{made}\n{receipt}"
 
 
-@docket.command("release", short_help="A hold is over.")
-@click.argument("name")
+@docket_command("release", "A hold is over.")
 @click.argument("hold_id", metavar="HOLD")
-@DATABASE
-def release(name: str, hold_id: str, database: str) -> None:
+def release(opened: Docket, hold_id: str) -> object:
     """End HOLD of docket NAME; what has been kept for its time is erased soon after."""
-    with opened_docket(name, database) as opened:
-        from likewise.service.dockets.commands.retention import lift_hold
+    from likewise.service.dockets.commands.retention import lift_hold
 
-        click.echo(str(lift_hold(opened, hold_id)))
+    return lift_hold(opened, hold_id)

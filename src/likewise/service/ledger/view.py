@@ -13,13 +13,15 @@ from likewise.errors import LikewiseError
 from likewise.service.ledger.canonical_json import canonical, canonical_text, read_json
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, LedgerBroken, Record
-from likewise.service.ledger.schema import events, payloads, requests, secrets
+from likewise.service.ledger.schema import events, payloads, secrets
 
-__all__ = ["LedgerView", "json_text", "portions", "read_row"]
+__all__ = ["PLACEHOLDERS", "LedgerView", "head_of", "json_text", "portions", "read_row"]
 
 T = TypeVar("T")
-_MINE = events.c.docket == sa.bindparam("docket")
-_HEAD = sa.select(events.c.seq, events.c.hash).where(_MINE).order_by(events.c.seq.desc()).limit(1)
+# Asked with every command, so in the driver's own words: nothing has to be put together.
+_HEAD = "SELECT seq, hash FROM events WHERE docket = {} ORDER BY seq DESC LIMIT 1"
+_REQUEST = "SELECT fingerprint, round FROM requests WHERE docket = {} AND key = {}"
+PLACEHOLDERS = {"sqlite": "?", "postgresql": "%s"}
 # The round that a body names, as the index has it (migrations, revision 3).
 _ROUND: dict[str, sa.ColumnElement[str]] = {
     "sqlite": sa.literal_column("(body -> '$.round')", sa.Text),
@@ -55,8 +57,7 @@ class LedgerView:
     @cached_property
     def head(self) -> Head:
         """The docket's last record."""
-        row = self.connection.execute(_HEAD, {"docket": self.docket}).first()
-        return Head() if row is None else Head(row.seq, row.hash)
+        return head_of(self.connection, self.docket)
 
     def flush(self) -> None:
         """Let the database know all that was gathered; there is nothing to tell by looking."""
@@ -128,13 +129,20 @@ class LedgerView:
 
     def request(self, key: str) -> tuple[str, str] | None:
         """The fingerprint and the round of an earlier request with that key."""
-        row = self.connection.execute(_REQUEST, {"docket": self.docket, "key": key}).first()
+        row = _asked(self.connection, _REQUEST, self.docket, key)
         return None if row is None else (row.fingerprint, row.round)
 
 
-_REQUEST = sa.select(requests.c.fingerprint, requests.c.round).where(
-    requests.c.docket == sa.bindparam("docket"), requests.c.key == sa.bindparam("key")
-)
+def head_of(connection: sa.Connection, docket: str) -> Head:
+    """A docket's last record."""
+    row = _asked(connection, _HEAD, docket)
+    return Head() if row is None else Head(row.seq, row.hash)
+
+
+def _asked(connection: sa.Connection, statement: str, *values: str) -> sa.Row[Any] | None:
+    place = PLACEHOLDERS[connection.dialect.name]
+    text = statement.format(*(place for _ in values))
+    return connection.exec_driver_sql(text, values).first()
 
 
 def read_row(docket: str, row: Any) -> Record:

@@ -31,8 +31,8 @@ class Archive(ABC):
         """A round has closed, or one that had closed has changed."""
 
     @abstractmethod
-    def ended(self, review_id: str) -> EndedReview | None:
-        """The ended review of that id."""
+    def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
+        """The ended reviews of those ids."""
 
     @abstractmethod
     def end(self, review: EndedReview) -> None:
@@ -60,9 +60,9 @@ class RememberedArchive(Archive):
         """A round has closed, or changed."""
         self.rounds[round_.id] = round_
 
-    def ended(self, review_id: str) -> EndedReview | None:
-        """The ended review of that id."""
-        return self.reviews.get(review_id)
+    def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
+        """The ended reviews of those ids."""
+        return [self.reviews[name] for name in review_ids if name in self.reviews]
 
     def end(self, review: EndedReview) -> None:
         """A review has ended."""

@@ -110,7 +110,7 @@ class PrivateKey:
 
         return cls(Ed25519PrivateKey.generate().private_bytes_raw())
 
-    @property
+    @cached_property
     def _key(self) -> Ed25519PrivateKey:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
