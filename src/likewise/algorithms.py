@@ -19,7 +19,7 @@ from likewise.fixed_point import IntArray, to_units
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Deployment, Learner, State, apply, deploy, drawn_for_audit
 from likewise.learning.decisions import upcoming
-from likewise.learning.primal import Frozen
+from likewise.learning.primal import Draws, Frozen
 from likewise.randomness import Purpose
 from likewise.schema import FeatureSchema, People
 
@@ -215,8 +215,9 @@ class FoldDriver(Driver):
     def _scores(self, frozen: Frozen, people: People, draws: int, purpose: Purpose) -> IntArray:
         learner = self.state.learner
         points = learner.hypotheses.locate(people)
-        scores = learner.primal.scores(learner.hypotheses, frozen, points, draws, 0, purpose)
-        return np.array(scores, dtype=np.int64)
+        asked = Draws(draws, purpose=purpose)
+        found = learner.primal.estimates(learner.hypotheses, frozen, points, asked)
+        return np.array(found.scores, dtype=np.int64)
 
     def audited(self, round_id: str) -> bool:
         """As the learner's lottery drew."""
