@@ -46,21 +46,6 @@ class Driver(ABC):
     late: bool = False
     selection: Selection | None = None
 
-    @property
-    def lam(self) -> float:
-        """The price of a report; 0 for an algorithm that has none."""
-        return 0.0
-
-    @property
-    def draws(self) -> int:
-        """How many draws the scores of the last deployment came from; 0 where they are exact."""
-        return 0
-
-    @property
-    @abstractmethod
-    def calls(self) -> int:
-        """How often the oracle was called so far."""
-
     @abstractmethod
     def chances(self, people: People) -> IntArray:
         """The policy about to be deployed, in units, as far as the world may see it."""
@@ -80,6 +65,21 @@ class Driver(ABC):
     @abstractmethod
     def hear(self, event: Feedback) -> None:
         """An audit, a label, or that nothing more will be heard of a round."""
+
+    @property
+    def lam(self) -> float:
+        """The price of a report; 0 for an algorithm that has none."""
+        return 0.0
+
+    @property
+    def draws(self) -> int:
+        """How many draws the scores of the last deployment came from; 0 where they are exact."""
+        return 0
+
+    @property
+    @abstractmethod
+    def calls(self) -> int:
+        """How often the oracle was called so far."""
 
 
 class Algorithm(ABC):

@@ -50,11 +50,6 @@ class Certificate:
     from_largest_lam: float | None
     reports: int
 
-    @property
-    def informative(self) -> bool:
-        """Test whether it is below what any learner has."""
-        return self.regret < self.k * self.rounds
-
     def to_json(self) -> dict[str, Any]:
         """The certificate with the trivial bound beside it."""
         return {
@@ -65,6 +60,11 @@ class Certificate:
             "trivial_regret": self.k * self.rounds,
             "informative": self.informative,
         }
+
+    @property
+    def informative(self) -> bool:
+        """Test whether it is below what any learner has."""
+        return self.regret < self.k * self.rounds
 
 
 def certificate(state: State, *, delay: int | None = None, confidence: float = 0.95) -> Certificate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 
 import numpy as np
 
@@ -143,18 +143,20 @@ class Player(ABC):
         choice("engine", self.engine, ENGINES, "They all agree.")
 
     @classmethod
-    def make(cls, engine: str, *, per_part: bool = False) -> Player:  # noqa: ARG003
+    def make(cls, engine: str, *, per_part: bool = False) -> Player:
         """A player by its name alone.
 
-        ``engine`` is for those who make draws; ``per_part`` asks for a scale for each part of a
-        product class.
+        ``engine`` is for those who have such a field; ``per_part`` asks for a scale for each part
+        of a product class, and is refused by players without that field.
         """
-        if per_part:
+        own: set[str] = {field.name for field in fields(cls)} if is_dataclass(cls) else set()
+        if per_part and "per_part" not in own:
             raise ParameterError(
                 "scales", f"must be shared for the player {cls.name}", "per-part",
                 "context-ftpl and exponential-weights can have one for every part.",
             )  # fmt: skip
-        return cls()
+        given = {"engine": engine, "per_part": per_part}
+        return cls(**{name: value for name, value in given.items() if name in own})
 
     @abstractmethod
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:

@@ -38,11 +38,6 @@ class ContextFTPL(Player):
     name = "context-ftpl"
     exact = False
 
-    @classmethod
-    def make(cls, engine: str, *, per_part: bool = False) -> ContextFTPL:
-        """With the engine that makes its draws."""
-        return cls(engine, per_part)
-
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """s, the size of the separating set; 1 where every point is one of it."""
         return 1.0 if hypotheses.cellular else float(hypotheses.separators)

@@ -43,11 +43,6 @@ class ExponentialWeights(Player):
     name = "exponential-weights"
     exact = True
 
-    @classmethod
-    def make(cls, engine: str, *, per_part: bool = False) -> ExponentialWeights:
-        """With the engine that makes the weights of long lists; no draws are made."""
-        return cls(per_part, engine)
-
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """1/4, since Σ B_t²/sqrt(S_t) ≤ 2·sqrt(S_T); 1/2 for estimated costs (Theorem C')."""
         return 0.5 if estimated else 0.25
