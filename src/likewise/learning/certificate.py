@@ -52,14 +52,9 @@ class Certificate:
 
     def to_json(self) -> dict[str, Any]:
         """The certificate with the trivial bound beside it."""
-        return {
-            "regret": self.regret,
-            "holds": self.holds,
-            "from_largest_lam": self.from_largest_lam,
-            "reports": self.reports,
-            "trivial_regret": self.k * self.rounds,
-            "informative": self.informative,
-        }
+        own = ("regret", "holds", "from_largest_lam", "reports")
+        trivial = {"trivial_regret": self.k * self.rounds, "informative": self.informative}
+        return {name: getattr(self, name) for name in own} | trivial
 
     @property
     def informative(self) -> bool:
