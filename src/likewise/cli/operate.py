@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from likewise.service.dockets.docket import Docket
     from likewise.service.settings import Settings
 
-__all__ = ["backup", "init", "restore"]
+__all__ = ["backup", "docket_command", "init", "restore"]
 
 KIT = ("docket.json", "audit-only.json", "likewise.service", "nginx.conf", "Caddyfile")
 SETTINGS = "likewise.env"
@@ -124,7 +124,7 @@ def restore(path: Path, database: str) -> None:
 # ── A docket's panel ─────────────────────────────────────────────────────────────────────────────
 
 
-def _docket_command(name: str, short_help: str) -> Callable[[Callable[..., object]], click.Command]:
+def docket_command(name: str, short_help: str) -> Callable[[Callable[..., object]], click.Command]:
     """Make a command of a function on an opened docket; it prints what the function returns."""
 
     def decorate(act: Callable[..., object]) -> click.Command:
@@ -165,10 +165,10 @@ def _on_the_panel(argument: str, function: str, text: str) -> Callable[..., obje
 
 
 for _name, _argument, _function, _short, _text in _ON_THE_PANEL:
-    _docket_command(_name, _short)(_on_the_panel(_argument, _function, _text))
+    docket_command(_name, _short)(_on_the_panel(_argument, _function, _text))
 
 
-@_docket_command("contact", "The e-mail address of a member.")
+@docket_command("contact", "The e-mail address of a member.")
 @click.argument("member")
 @click.argument("email")
 def contact(opened: Docket, member: str, email: str) -> str:
@@ -182,7 +182,7 @@ def contact(opened: Docket, member: str, email: str) -> str:
     return f"{member} is told at {email}." if email else f"{member} is told no more."
 
 
-@_docket_command("guidelines", "What the panel's members should look for.")
+@docket_command("guidelines", "What the panel's members should look for.")
 @click.option("--file", "text_file", required=True,
               type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="Plain text; an empty line begins a paragraph.")  # fmt: skip
@@ -193,7 +193,7 @@ def guidelines(opened: Docket, text_file: Path) -> object:
     return set_guidelines(opened, text_file.read_text(encoding="utf-8"))
 
 
-@_docket_command("erase", "Remove what is personal about somebody.")
+@docket_command("erase", "Remove what is personal about somebody.")
 @click.argument("round_id", metavar="ROUND")
 @click.argument("person")
 def erase_(opened: Docket, round_id: str, person: str) -> object:
@@ -203,7 +203,7 @@ def erase_(opened: Docket, round_id: str, person: str) -> object:
     return erase(opened, round_id, person)
 
 
-@_docket_command("learner", "A learner for an audit-only docket.")
+@docket_command("learner", "A learner for an audit-only docket.")
 @click.option("--spec", "spec_file", required=True,
               type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="Its settings: JSON with hypotheses, k, alpha, eps, ….")  # fmt: skip

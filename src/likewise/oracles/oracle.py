@@ -13,7 +13,16 @@ import numpy as np
 from likewise.errors import ParameterError, SlowEngine
 from likewise.extras import MissingGpuError, MissingLibraryError
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.hypotheses import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Listed, Points
+from likewise.hypotheses import (
+    Bits,
+    ExactWeights,
+    GibbsPolicy,
+    HypothesisClass,
+    Listed,
+    Points,
+    Segments,
+)
+from likewise.hypotheses.priors import FLAT
 from likewise.randomness import Noise
 from likewise.validation import as_array, choice, instance, integer
 
@@ -71,12 +80,17 @@ def _load_engine(name: str) -> Engine:
 
 
 def engine_for(name: str, hypotheses: HypothesisClass | ExactWeights) -> Engine:
-    """The engine for weights and charges of a class: the one of that name for long lists.
+    """The engine for weights and charges of a class: the one of that name where it has kernels.
 
-    For everything else it is the reference, which asks the class itself; no library is loaded.
+    That is for long lists, and for segments with the prior from coarse to fine. For everything else
+    it is the reference, which asks the class itself; no library is loaded. The name is one of
+    ``ENGINES``, as that of every learner is.
     """
-    long = isinstance(hypotheses, Listed) and hypotheses.size >= LONG_LIST
-    return load_engine(name if long else "reference")
+    if isinstance(hypotheses, Listed):
+        faster = hypotheses.size >= LONG_LIST
+    else:
+        faster = isinstance(hypotheses, Segments) and hypotheses.prior != FLAT
+    return _load_engine(name if faster else "reference")
 
 
 @dataclass

@@ -272,7 +272,7 @@ class Pool(Listed):
 
     def predictions(self, people: People) -> Bits:
         """The predictions of all members, shape (k, N)."""
-        return (people.x[:, self._columns] >= self._levels).astype(np.uint8)
+        return (people.x.take(self._columns, axis=1) >= self._levels).view(np.uint8)
 
     def describe(self, code: IntArray) -> str:
         """The member's cut."""

@@ -19,8 +19,9 @@ from likewise.hypotheses import (
     Segments,
     Staircases,
 )
+from likewise.hypotheses.priors import FLAT
 from likewise.oracles.engines import reference
-from likewise.oracles.engines.compiled import lists, segments, staircases, weights
+from likewise.oracles.engines.compiled import lists, segments, staircases, trees, weights
 from likewise.oracles.engines.compiled.noise import NoiseOfDraws
 from likewise.randomness import Noise
 
@@ -45,9 +46,12 @@ def approvals(
 def weigh(
     hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
 ) -> GibbsPolicy:
-    """Exponential weights over a list, unless it has its own; other classes weigh themselves."""
+    """Exponential weights over a list or a tree of segments, unless the class has its own."""
     if isinstance(hypotheses, Listed) and type(hypotheses).weigh is Listed.weigh:
-        return weights.ListPolicy(costs, float(temperature), hypotheses.log_inverse)
+        return weights.policy_of(costs, float(temperature), hypotheses.log_inverse)
+    own = type(hypotheses).weigh is not Segments.weigh
+    if isinstance(hypotheses, Segments) and not own and hypotheses.prior != FLAT:
+        return trees.SegmentTreePolicy(hypotheses, costs, float(temperature))
     return reference.weigh(hypotheses, costs, temperature)
 
 
