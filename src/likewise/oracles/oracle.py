@@ -39,15 +39,10 @@ class Engine(Protocol):
     """A module that makes draws and weights; see :mod:`likewise.oracles.engines.reference`."""
 
     def approvals(
-        self,
-        hypotheses: HypothesisClass,
-        costs: IntArray,
-        noise: Noise,
-        points: Points,
-        first_draw: int,
-        draws: int,
-    ) -> Bits:
-        """Predictions of some draws of h on each point."""
+        self, hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points,
+        draws: range,
+    ) -> Bits:  # fmt: skip
+        """Predictions of the draws of h with these numbers on each point."""
 
     def weigh(
         self, hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
@@ -151,4 +146,5 @@ class Oracle:
         instance("noise", noise, Noise, "Make it: Noise(stream, scale).")
         self.calls += draws
         engine = load_engine(self.engine)
-        return engine.approvals(self.hypotheses, costs, noise, points, first_draw, draws)
+        numbers = range(first_draw, first_draw + draws)
+        return engine.approvals(self.hypotheses, costs, noise, points, numbers)

@@ -174,8 +174,13 @@ class State:
         else:
             largest = learner.k * from_units(bound) + from_units(reports)
             square = learner.k * learner.label_square + from_units(reports) * from_units(reports)
-        counts = isinstance(learner.schedule, SelfTuned) and learner.schedule.counts_outstanding
-        return self.tuning.opened(largest, square, counts_outstanding=counts)
+        schedule = learner.schedule
+        if not isinstance(schedule, SelfTuned):
+            return self.tuning.opened(largest, square, counts_outstanding=False)
+        return self.tuning.opened(
+            largest, square, counts_outstanding=schedule.counts_outstanding,
+            outstanding=schedule.outstanding, waiting=schedule.waiting,
+        )  # fmt: skip
 
     def scales(self, tuning: Tuning) -> FloatArray:
         """The noise scales (temperatures) of a round that opens now."""

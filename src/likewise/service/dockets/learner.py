@@ -39,6 +39,7 @@ __all__ = [
     "digests_needed",
     "drawn",
     "dumped",
+    "features_known",
     "lottery",
     "parsed",
     "start",
@@ -92,6 +93,12 @@ def chances(state: State, round_id: str, rows: Sequence[tuple[float, ...]]) -> l
     people = tuple(Person(f"row {number}", row) for number, row in enumerate(rows))
     points, batch = located(learner, people), round_.batches - 1
     return learner.primal.scores(learner.hypotheses, round_.policy, points, round_.draws, batch)
+
+
+def features_known(state: State, round_id: str) -> dict[str, tuple[float, ...]]:
+    """Features by person, of a round that the learner holds as open; of others nothing."""
+    round_ = state.open.get(round_id)
+    return {} if round_ is None else {person.id: person.features for person in round_.people}
 
 
 def drawn(state: State, round_id: str) -> bool:

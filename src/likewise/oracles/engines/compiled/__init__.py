@@ -29,23 +29,18 @@ __all__ = ["approvals", "charge", "weigh"]
 
 
 def approvals(
-    hypotheses: HypothesisClass,
-    costs: IntArray,
-    noise: Noise,
-    points: Points,
-    first_draw: int,
-    draws: int,
+    hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points, draws: range
 ) -> Bits:
     """Predictions of some draws of h on each point, shape (draws, points)."""
     if isinstance(hypotheses, Listed):
-        return lists.approvals(hypotheses, costs, noise, points, first_draw, draws)
+        return lists.approvals(hypotheses, costs, noise, points, draws)
     if isinstance(hypotheses, Segments | Staircases):
         cells = np.ascontiguousarray(points, dtype=np.int64)
-        source = NoiseOfDraws.of(noise, first_draw)
+        source = NoiseOfDraws.of(noise, draws.start)
         if isinstance(hypotheses, Segments):
-            return segments.approvals(hypotheses, costs, source, cells, draws)
-        return staircases.approvals(hypotheses, costs, source, cells, draws)
-    return reference.approvals(hypotheses, costs, noise, points, first_draw, draws)
+            return segments.approvals(hypotheses, costs, source, cells, len(draws))
+        return staircases.approvals(hypotheses, costs, source, cells, len(draws))
+    return reference.approvals(hypotheses, costs, noise, points, draws)
 
 
 def weigh(
