@@ -138,7 +138,7 @@ def compared(
     found: dict[str, list[dict[str, float]]] = {}
     for _ in range(asked.times):
         if asked.workers:
-            for workers in (1, asked.workers):
+            for workers in (asked.workers, 1):
                 one = workers_rate(fresh(str(workers)), asked.rounds, workers)
                 found.setdefault(f"{workers} workers", []).append(one)
             continue
