@@ -88,7 +88,9 @@ def reference_choices(table: Table, costs: Any, noise: Noise, first: int, draws:
     """Which hypothesis each draw of the reference engine is, read off its predictions."""
     bits = max(1, (table.size - 1).bit_length())
     places = (np.arange(table.size) >> np.arange(bits)[:, None] & 1).astype(np.uint8)
-    found = reference.approvals(table, costs, noise, places, first, draws).astype(np.int64)
+    found = reference.approvals(table, costs, noise, places, range(first, first + draws)).astype(
+        np.int64
+    )
     return (found << np.arange(bits)).sum(axis=1)
 
 

@@ -7,6 +7,8 @@ Every message names the thing, the rule it breaks, the value, and why or what to
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "RuleError",
     "SlowEngine",
     "StateFileError",
+    "foreign_code",
     "shown",
 ]
 
@@ -95,6 +98,23 @@ class StateFileError(LikewiseError):
 
 class ContractError(LikewiseError, AssertionError):
     """An extension does not do what its base class promises; see :mod:`likewise.testing`."""
+
+
+@contextmanager
+def foreign_code(refused: type[LikewiseError], what: str, rule: str) -> Iterator[None]:
+    """Turn whatever code of somebody else's raises into an error of ours; ours stay as they are.
+
+    >>> with foreign_code(AuditError, "The function failed", "It gets two people."):
+    ...     raise KeyError("income")
+    Traceback (most recent call last):
+    likewise.errors.AuditError: The function failed with KeyError: 'income'. It gets two people.
+    """
+    try:
+        yield
+    except LikewiseError:
+        raise
+    except Exception as error:
+        raise refused(f"{what} with {type(error).__name__}: {error}. {rule}") from error
 
 
 class LikewiseWarning(UserWarning):

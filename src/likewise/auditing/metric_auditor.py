@@ -93,22 +93,17 @@ class MetricAuditor:
                 f"({k}, {k}); got shape {d.shape}. A function of two people goes into FromFunction."
             )
         np.fill_diagonal(d, 0.0)
-        outside = ~((d >= 0.0) & (d <= 1.0))
-        if outside.any():
-            left, right = np.argwhere(outside)[0]
-            raise AuditError(
-                f"Auditor {self.name!r}: a distance must be within [0, 1]; got "
-                f"{float(d[left, right])!r} for ({people.ids[left]!r}, {people.ids[right]!r}). "
-                f"Scale it, or cut it off at 1."
-            )
-        uneven = np.abs(d - d.T) > _ROUNDING
-        if uneven.any():
-            left, right = np.argwhere(uneven)[0]
-            raise AuditError(
-                f"Auditor {self.name!r}: a distance must be symmetric; got "
-                f"{float(d[left, right])!r} for ({people.ids[left]!r}, {people.ids[right]!r}) and "
-                f"{float(d[right, left])!r} the other way round. Take their mean, or the larger."
-            )
+        for wrong, rule, remedy in (
+            (~((d >= 0.0) & (d <= 1.0)), "within [0, 1]", "Scale it, or cut it off at 1."),
+            (np.abs(d - d.T) > _ROUNDING, "symmetric", "Take their mean, or the larger."),
+        ):
+            if wrong.any():
+                one, other = np.argwhere(wrong)[0]
+                raise AuditError(
+                    f"Auditor {self.name!r}: a distance must be {rule}; got "
+                    f"{float(d[one, other])!r} for ({people.ids[one]!r}, {people.ids[other]!r}) "
+                    f"and {float(d[other, one])!r} the other way round. {remedy}"
+                )
         return distance_units(np.maximum(d, d.T))
 
     def _measured(self, distance: Callable[..., Any], whom: People | Sides) -> FloatArray:

@@ -144,7 +144,7 @@ def _from_largest_lam(state: State, account: Account, delay: int) -> float | Non
     m = proven_margin(learner)
     if learner.pricing.one_sided or m <= 0 or (delay and not steady) or not state.opened:
         return None
-    if not isinstance(schedule, SelfTuned):
+    if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
         return None
     late = Lateness(delay, delay + 1, counted=schedule.counts_outstanding, steady=steady)
     theorem = Theorems(learner, schedule, state.opened, late)

@@ -131,3 +131,33 @@ class HeuristicOracle:
             if cost < best.cost:
                 best = Found(model, None, cost)
         return best
+
+    def candidates(self, x: npt.ArrayLike, labels: npt.ArrayLike, count: int = 64) -> list[Found]:
+        """Hypotheses for a pool, so that a learner can choose among what this oracle can find.
+
+        Each is what the oracle finds for the labels' costs 1 − 2y under more Laplace noise than the
+        one before, from none to four times a label's weight; those that predict the same on ``x``
+        come once, and the constants, which every pool has, not at all. What a learner on such a
+        pool is promised is promised against the best mixture of the pool, and of nothing else.
+
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> oracle = HeuristicOracle(DecisionTreeClassifier(max_depth=1))
+        >>> x = np.arange(10.0)[:, None]
+        >>> found = oracle.candidates(x, x[:, 0] >= 5, count=20)
+        >>> found[0].predict(x).tolist(), 1 < len(found) <= 20
+        ([0, 0, 0, 0, 0, 1, 1, 1, 1, 1], True)
+        """
+        rows, signs = as_array(x), as_array(labels)
+        count = integer("HeuristicOracle.candidates.count", count, 1, 10_000, "Try 64.")
+        if signs.shape != (len(rows),) or not np.isin(signs, (0, 1)).all():
+            raise ParameterError(
+                "HeuristicOracle.candidates.labels", "must be a 0 or 1 for every row",
+                f"shape {signs.shape}", "Give the labels of the rows, in their order.",
+            )  # fmt: skip
+        rng = np.random.Generator(np.random.Philox(self.seed))
+        distinct: dict[bytes, Found] = {}
+        for scale in np.linspace(0.0, 4.0, count):
+            found = self.minimise(rows, 1.0 - 2.0 * signs + scale * rng.laplace(size=len(rows)))
+            if found.constant is None:
+                distinct.setdefault(found.predict(rows).tobytes(), found)
+        return list(distinct.values())

@@ -69,11 +69,7 @@ class LoanSettings(World):
         low=0.01, high=10,
     )  # fmt: skip
     classes = ("segments", "segments-large", "pool")
-
-    @property
-    def schema(self) -> FeatureSchema:
-        """Nine features, one of them the bureau's score."""
-        return SCHEMA
+    schema = SCHEMA
 
     @cached_property
     def panel(self) -> Panel:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from likewise.auditing.metrics.sides import Sides, joined
-from likewise.errors import AuditError, LikewiseError, ParameterError, shown
+from likewise.errors import AuditError, shown
 from likewise.fixed_point import FloatArray
 from likewise.registry import METRICS
 from likewise.schema import People
@@ -95,18 +95,6 @@ def metric_from_spec(spec: Mapping[str, Any]) -> Metric:
     >>> metric_from_spec({"metric": "ratings", "ratings": "interview", "low": 0, "high": 10})
     Ratings(ratings='interview', low=0.0, high=10.0)
     """
-    if not isinstance(spec, Mapping) or "metric" not in spec:
-        raise ParameterError(
-            "distance", "must be an object that names a metric", spec,
-            'Write {"metric": "weighted-l1", "weights": {"income": 0.5}}.',
-        )  # fmt: skip
-    kind = METRICS[spec["metric"]]
-    try:
-        return kind.from_spec(spec)
-    except LikewiseError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise AuditError(
-            f"This is not the JSON of a metric {spec['metric']!r} ({type(error).__name__}: "
-            f"{error}). Compare it with what spec() writes."
-        ) from error
+    example = '{"metric": "weighted-l1", "weights": {"income": 0.5}}'
+    found: Metric = METRICS.read("metric", spec, example)
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from likewise.auditing.metrics.differences import (
     signed_difference,
 )
 from likewise.auditing.metrics.sides import Sides, joined
-from likewise.errors import AuditError, ParameterError, shown
+from likewise.errors import AuditError, ParameterError, foreign_code, shown
 from likewise.fixed_point import FloatArray
 from likewise.schema import Feature, People, Value
 from likewise.validation import members, real
@@ -132,7 +132,22 @@ def _rows(people: People) -> list[dict[str, Value]]:
 
 
 @dataclass(frozen=True)
-class FromFunction:
+class _OfTwo:
+    """A function of two of something; subclasses say of what, and how it is asked."""
+
+    function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
+    two: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ParameterError(
+                f"{type(self).__name__}.function", f"must be a function of {self.two}",
+                self.function, "Write lambda one, other: ….",
+            )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FromFunction(_OfTwo):
     """Any function of two people, each a mapping from feature to value; asked in both orders.
 
     Every value is checked to be within [0, 1] and the same in both orders, up to 1e-9 (the
@@ -145,14 +160,7 @@ class FromFunction:
     [[0.0, 0.5], [0.5, 0.0]]
     """
 
-    function: Callable[[Mapping[str, Any], Mapping[str, Any]], float]
-
-    def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise ParameterError(
-                "FromFunction.function", "must be a function of two people", self.function,
-                "Write lambda one, other: ….",
-            )  # fmt: skip
+    two = "two people"
 
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
@@ -202,7 +210,7 @@ class FromFunction:
 
 
 @dataclass(frozen=True)
-class FromColumns:
+class FromColumns(_OfTwo):
     """Any function of two sets of columns, which is asked for blocks of pairs at once.
 
     Each set is a mapping from feature to an array: numbers, the texts of levels, or truth values.
@@ -216,14 +224,7 @@ class FromColumns:
     [[0.0, 0.5], [0.5, 0.0]]
     """
 
-    function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
-
-    def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise ParameterError(
-                "FromColumns.function", "must be a function of two sets of columns", self.function,
-                "Write lambda one, other: ….",
-            )  # fmt: skip
+    two = "two sets of columns"
 
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
@@ -251,14 +252,10 @@ class FromColumns:
     def _ask(
         self, one: Mapping[str, Any], other: Mapping[str, Any], shape: tuple[int, ...]
     ) -> FloatArray:
-        try:
+        rule = f"It gets arrays that broadcast to the shape {shape}, and returns such an array."
+        with foreign_code(AuditError, f"The function of {self.two} failed", rule):
             found = np.asarray(self.function(one, other))
             return np.broadcast_to(found, shape).astype(np.float64)
-        except Exception as error:  # whatever a function of somebody else's does
-            raise AuditError(
-                f"The function of two sets of columns failed with {type(error).__name__}: {error}. "
-                f"It gets arrays that broadcast to the shape {shape}, and returns such an array."
-            ) from error
 
 
 def _texts(people: People, name: str) -> Any:

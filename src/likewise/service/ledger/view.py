@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
+from likewise.service.ledger.canonical_json import canonical, canonical_text, read_json
 from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import Head, LedgerBroken, Record, canonical
+from likewise.service.ledger.records import Head, LedgerBroken, Record
 from likewise.service.ledger.schema import events, payloads, secrets
 
 __all__ = ["PLACEHOLDERS", "LedgerView", "head_of", "json_text", "portions", "read_row"]
@@ -68,7 +69,9 @@ class LedgerView:
         query = sa.select(events).where(events.c.docket == self.docket, events.c.seq > after)
         if until is not None:
             query = query.where(events.c.seq <= until)
-        return self.connection.execute(query.order_by(events.c.seq).limit(limit))
+        found = self.connection.execute(query.order_by(events.c.seq).limit(limit))
+        # One by one, most of the time would go into asking for the next.
+        return (row for some in found.partitions(PORTION) for row in some)
 
     def records(
         self, after: int = 0, until: int | None = None, limit: int | None = None
@@ -143,25 +146,24 @@ def _asked(connection: sa.Connection, statement: str, *values: str) -> sa.Row[An
 
 
 def read_row(docket: str, row: Any) -> Record:
-    """A row as a record, once every byte of it is what would have been written."""
+    """A row of ``events`` as a record, once every byte of it is what would have been written."""
+    name, at, kind, text, nonce, prev, found, actor, seq = row
     try:
-        body = json.loads(row.body)
-        texts = (row.nonce, row.prev, row.hash, row.actor)
-        record = Record(row.docket, row.seq, row.at, row.kind, body, *texts)
-        exact = isinstance(body, dict) and record.body_text == row.body
-        "".join((row.docket, row.at, row.kind, *texts)).encode()
-    except (ValueError, TypeError, RecursionError, LikewiseError) as error:
-        raise LedgerBroken(docket, row.seq, f"it cannot be read ({error}).") from error
+        body = read_json(text)
+        exact = isinstance(body, dict) and canonical_text(body) == text
+        "".join((text, name, at, kind, nonce, prev, found, actor)).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise LedgerBroken(docket, seq, f"it cannot be read ({error}).") from error
     if not exact:
-        raise LedgerBroken(docket, row.seq, "its body is not written as bodies are.")
-    return record
+        raise LedgerBroken(docket, seq, "its body is not written as bodies are.")
+    return Record.of_text(name, seq, at, kind, body, text, nonce, prev, found, actor)
 
 
 def _payload(row: Any) -> Payload:
     """A payload; one that cannot be read becomes one that does not have its digest."""
     try:
-        content = json.loads(row.content)
-        canonical(content)
-        return Payload(bytes(row.salt), content)
+        made = Payload(bytes(row.salt), json.loads(row.content))
+        made.text  # noqa: B018 - written here once, so that what cannot be written is found here
     except (ValueError, TypeError, RecursionError, LikewiseError):
         return Payload(b"", {"unreadable": ascii(row.content)})
+    return made

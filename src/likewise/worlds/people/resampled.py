@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from likewise.auditing import Panel
+from likewise.auditing import Panel, Rule
 from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass
@@ -21,8 +22,10 @@ from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.validation import integer
 from likewise.worlds.base import Encounter, Steady
+from likewise.worlds.people.sources import check_paths
+from likewise.worlds.settings import setting
 
-__all__ = ["Resampled", "draw_round", "labels_of", "parse_people", "read_table"]
+__all__ = ["OfFiles", "Resampled", "draw_round", "labels_of", "parse_people", "read_table"]
 
 
 def draw_round(seed: int, t: int, people: int, k: int) -> IntArray:
@@ -37,6 +40,20 @@ def draw_round(seed: int, t: int, people: int, k: int) -> IntArray:
         other = place + stream.below(people - place, place)
         left[[place, other]] = left[[other, place]]
     return left[:k]
+
+
+@dataclass(frozen=True)
+class OfFiles(Steady):
+    """The settings of worlds whose people are in a file that Likewise may not hand on."""
+
+    seed: int
+    k: int = setting(8, "the number of people a round", low=1, high=100)
+    rule: Rule | str = setting("majority", "when objections make a report")
+    file: str = setting("", "the file; that of an installed distribution where it is empty")
+
+    def __post_init__(self) -> None:
+        check_paths(file=self.file)
+        super().__post_init__()
 
 
 class Resampled(Steady):

@@ -51,8 +51,7 @@ async def check_receipt(body: ReceiptBody, at: Everybody) -> ReceiptCheck:
     head = receipt.head
     if receipt.docket != at.docket:
         return ReceiptCheck(False, f"This receipt is of the docket {receipt.docket!r}.")
-    keys = {one.public.id: one.public for one in await asyncio.to_thread(at.app.store.keys.listed)}
-    known = KnownKeys(keys, {})
+    known = KnownKeys.installed(await asyncio.to_thread(at.app.store.keys.listed))
     if known.judge(receipt) not in ("signed", "not signed"):
         return ReceiptCheck(False, known.sentence(receipt))
     if head.seq > 2**62:

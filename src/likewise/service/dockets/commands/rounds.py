@@ -29,9 +29,10 @@ from likewise.service.ledger.bodies import (
     RoundSealed,
     write_body,
 )
+from likewise.service.ledger.canonical_json import canonical
 from likewise.service.ledger.notices import tokens_for
 from likewise.service.ledger.payloads import person_payload
-from likewise.service.ledger.records import FORMAT, Receipt, canonical
+from likewise.service.ledger.records import FORMAT, Receipt
 from likewise.service.ledger.store import Store
 from likewise.validation import real
 

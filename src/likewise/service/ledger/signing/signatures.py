@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from likewise.errors import LikewiseError
-from likewise.service.ledger.records import sha256
+from likewise.service.ledger.canonical_json import sha256
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
