@@ -12,6 +12,7 @@ from likewise.events import Arrived, Decided, Event, Person, Sealed
 from likewise.learning import Learner, State, apply, decide, drawn_for_audit
 from likewise.learning.decisions import located, lottery
 from likewise.learning.learner import ALGORITHM
+from likewise.learning.primal import Draws
 from likewise.learning.states.files import dump_state, parse_state
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.ledger.bodies import (
@@ -92,8 +93,8 @@ def chances(state: State, round_id: str, rows: Sequence[tuple[float, ...]]) -> l
     """
     round_, learner = state.open[round_id], state.learner
     people = tuple(Person(f"row {number}", row) for number, row in enumerate(rows))
-    points, batch = located(learner, people), round_.batches - 1
-    return learner.primal.scores(learner.hypotheses, round_.policy, points, round_.draws, batch)
+    points, draws = located(learner, people), Draws(round_.draws, round_.batches - 1)
+    return learner.primal.estimates(learner.hypotheses, round_.policy, points, draws).scores
 
 
 def features_known(state: State, round_id: str) -> dict[str, tuple[float, ...]]:
