@@ -8,7 +8,9 @@ events; an algorithm with other mechanics, such as a predecessor, brings a drive
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from likewise.fixed_point import IntArray, to_units
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Deployment, Learner, State, apply, deploy, drawn_for_audit
 from likewise.learning.decisions import upcoming
+from likewise.learning.fold import label
 from likewise.learning.primal import Draws, Frozen
 from likewise.randomness import Purpose
 from likewise.schema import FeatureSchema, People
@@ -65,6 +68,11 @@ class Driver(ABC):
     @abstractmethod
     def hear(self, event: Feedback) -> None:
         """An audit, a label, or that nothing more will be heard of a round."""
+
+    def hear_all(self, events: Iterable[Feedback]) -> None:
+        """All that has become known, in order."""
+        for event in events:
+            self.hear(event)
 
     @property
     def lam(self) -> float:
@@ -226,3 +234,12 @@ class FoldDriver(Driver):
     def hear(self, event: Feedback) -> None:
         """Fold the event."""
         self.state = apply(self.state, event)
+
+    def hear_all(self, events: Iterable[Feedback]) -> None:
+        """Fold the events; labels of a round that follow each other are charged in one sum."""
+        for (kind, round_id), some in groupby(events, lambda event: (type(event), event.round)):
+            if kind is Labelled:
+                labels = {event.person: event.label for event in cast(Iterable[Labelled], some)}
+                self.state = label(self.state, round_id, labels)
+            else:
+                super().hear_all(some)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from likewise.auditing.panel import panel_name
 from likewise.errors import LikewiseError
@@ -115,12 +116,16 @@ def awaited(state: State, round_id: str) -> tuple[str, ...]:
     return open_round.awaited(one_sided=state.learner.pricing.one_sided)
 
 
+# A docket asks for the same few again and again, and a name needs its rule to be read.
+_panel = lru_cache(maxsize=256)(panel_name)
+
+
 def _event(body: Body, contents: Contents, surrogates: Surrogates) -> Event | None:
     """The event of the fold that a record stands for; None for records that do not concern it."""
     if isinstance(body, (Decided, Overridden, Audited, Labelled, Closed)):
         return body
     if isinstance(body, RoundSealed):
-        panel = panel_name(body.members, body.rule) if body.members else "nobody"
+        panel = _panel(body.members, body.rule) if body.members else "nobody"
         return Sealed(body.round, panel)
     if isinstance(body, PeopleArrived):
         people = []
