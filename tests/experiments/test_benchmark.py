@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli import main
-from likewise.cli.benchmark import FIGURES, GPU_FIGURES, PAGE
+from likewise.cli.studies.benchmark import FIGURES, GPU_FIGURES, PAGE
 from likewise.errors import ParameterError
 from likewise.experiments.benchmark import gpu
 from likewise.experiments.benchmark.gpu_page import gpu_markdown

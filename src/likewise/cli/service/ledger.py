@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from likewise.cli.main import main
-from likewise.cli.serve import without_password
+from likewise.cli.service.serve import without_password
 
 if TYPE_CHECKING:
     from likewise.service.verification.evidence import Evidence
@@ -109,7 +109,7 @@ def verify(
     and so are all signatures and anchors in the ledger. Exits with 0 if all holds, with 1 if
     something does not, with 2 if it could not be looked at, or a receipt is none.
     """
-    from likewise.cli.verdicts import (
+    from likewise.cli.service.verdicts import (
         print_packet,
         print_verdicts,
         read_acknowledgement,
