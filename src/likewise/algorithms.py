@@ -22,7 +22,7 @@ from likewise.hypotheses import HypothesisClass
 from likewise.learning import Deployment, Learner, State, apply, deploy, drawn_for_audit
 from likewise.learning.decisions import upcoming
 from likewise.learning.fold import label
-from likewise.learning.primal import Frozen
+from likewise.learning.primal import Draws, Frozen
 from likewise.randomness import Purpose
 from likewise.schema import FeatureSchema, People
 
@@ -49,21 +49,6 @@ class Driver(ABC):
     late: bool = False
     selection: Selection | None = None
 
-    @property
-    def lam(self) -> float:
-        """The price of a report; 0 for an algorithm that has none."""
-        return 0.0
-
-    @property
-    def draws(self) -> int:
-        """How many draws the scores of the last deployment came from; 0 where they are exact."""
-        return 0
-
-    @property
-    @abstractmethod
-    def calls(self) -> int:
-        """How often the oracle was called so far."""
-
     @abstractmethod
     def chances(self, people: People) -> IntArray:
         """The policy about to be deployed, in units, as far as the world may see it."""
@@ -88,6 +73,21 @@ class Driver(ABC):
         """All that has become known, in order."""
         for event in events:
             self.hear(event)
+
+    @property
+    def lam(self) -> float:
+        """The price of a report; 0 for an algorithm that has none."""
+        return 0.0
+
+    @property
+    def draws(self) -> int:
+        """How many draws the scores of the last deployment came from; 0 where they are exact."""
+        return 0
+
+    @property
+    @abstractmethod
+    def calls(self) -> int:
+        """How often the oracle was called so far."""
 
 
 class Algorithm(ABC):
@@ -223,8 +223,9 @@ class FoldDriver(Driver):
     def _scores(self, frozen: Frozen, people: People, draws: int, purpose: Purpose) -> IntArray:
         learner = self.state.learner
         points = learner.hypotheses.locate(people)
-        scores = learner.primal.scores(learner.hypotheses, frozen, points, draws, 0, purpose)
-        return np.array(scores, dtype=np.int64)
+        asked = Draws(draws, purpose=purpose)
+        found = learner.primal.estimates(learner.hypotheses, frozen, points, asked)
+        return np.array(found.scores, dtype=np.int64)
 
     def audited(self, round_id: str) -> bool:
         """As the learner's lottery drew."""

@@ -42,7 +42,8 @@ class WeightedL1(BySides):
 
     Weights are at least 0. Where they add up to at most 1 the outer min does nothing; heavier
     ones make a more lenient auditor, for whom enough differences are a full one. Scales are by
-    default the widths of the bounds in the schema.
+    default the widths of the bounds in the schema. Two levels of a category differ wholly, by 1; so
+    do a missing value and one that is there, while two missing ones do not differ.
 
     >>> from likewise.schema import Feature, FeatureSchema
     >>> schema = FeatureSchema((Feature("income", low=0, high=100), Feature("owns", "flag")))
