@@ -227,6 +227,8 @@ def _known(
     try:
         named = KnownKeys.named(keys) if keys else None
         pairs = [text.rpartition("=") for text in member_keys]
+        if odd := [text for text, (name, _, _) in zip(member_keys, pairs, strict=True) if not name]:
+            raise LikewiseError(f"{odd[0]!r} does not say whose key it is. Write NAME=KEY.")
         members = {name: PublicKey(key.strip().lower()).text for name, _, key in pairs}
         roots = [] if authority is None else read_certificates(authority)
     except LikewiseError as error:
