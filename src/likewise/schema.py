@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +20,14 @@ import numpy.typing as npt
 from likewise.errors import ParameterError, PeopleError, shown
 from likewise.features import Feature, Kind, Value
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.rows import checked_ids, is_table, listed_rows, refuse_table, row_values
+from likewise.rows import (
+    checked_ids,
+    is_table,
+    listed_rows,
+    refuse_repeated,
+    refuse_table,
+    row_values,
+)
 from likewise.validation import as_array, choice, items
 
 if TYPE_CHECKING:
@@ -32,8 +38,6 @@ __all__ = ["Feature", "FeatureSchema", "Kind", "People", "Value"]
 BoolArray = npt.NDArray[np.bool_]
 # Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
 _NUMERIC = "fiub"
-# Of people who share an id, so many are named in an error.
-_NAMED = 5
 
 
 def _listed_ids(ids: Sequence[str] | str | None) -> Sequence[str] | None:
@@ -302,13 +306,7 @@ class People:
                 f"{type(self.schema).__name__}. FeatureSchema.people makes them."
             )
         object.__setattr__(self, "ids", checked_ids(len(self.x), self.ids))
-        if len(set(self.ids)) != len(self.ids):
-            twice = sorted(name for name, count in Counter(self.ids).items() if count > 1)
-            more = f" and {len(twice) - _NAMED} others" if len(twice) > _NAMED else ""
-            raise PeopleError(
-                f"Everybody must have an id of their own; more than one person is called "
-                f"{', '.join(map(repr, twice[:_NAMED]))}{more}."
-            )
+        refuse_repeated(self.ids)
         if self.x.shape != (len(self.ids), len(self.schema)):
             raise PeopleError(
                 f"{len(self.ids)} people with {len(self.schema)} features need an array of that "

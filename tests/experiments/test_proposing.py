@@ -15,6 +15,8 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.experiments import proposing
 from likewise.experiments.proposing import Tried, propose
 from likewise.hypotheses import Segments
+from likewise.schema import Feature, FeatureSchema
+from likewise.tables import parse_people, read_table
 from likewise.worlds import Loans, Recorded
 from likewise.worlds.people.resampled import draw_round
 
@@ -121,6 +123,8 @@ def test_the_command_proposes(files: dict[str, Path]) -> None:
         ("people.csv", "", "must have one column"),
         ("panel.toml", "rule = ", "is not a TOML file"),
         ("panel.toml", 'rule = "any"\n', "auditors"),
+        ("panel.toml", PANEL.replace("weights", "wieghts"), "panel.toml is not a panel. Auditor 1"),
+        ("panel.toml", PANEL.replace("weights", "wieghts"), "('banker'): weighted-l1 must have"),
         ("class.json", "{", "is not JSON"),
     ],
 )
@@ -135,7 +139,10 @@ def test_a_file_that_is_wrong_is_named(
 
 @pytest.mark.parametrize(
     ("old", "new", "says"),
-    [(",1\n", ",yes\n", "repaid must be 0 or 1"), ("\n", "\n1,2\n", "it must have 10 cells")],
+    [
+        (",1\n", ",yes\n", "repaid must be 0 or 1; got 'yes'. Write 1 for"),
+        ("\n", "\n1,2\n", "it must have 10 cells"),
+    ],
 )
 def test_a_row_that_is_wrong_is_named_by_its_line(
     files: dict[str, Path], old: str, new: str, says: str
@@ -146,3 +153,33 @@ def test_a_row_that_is_wrong_is_named_by_its_line(
     assert result.exit_code == 1
     assert says in result.stderr
     assert "line" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda text: text.replace(",", ";").encode(), "separated by semicolons (;)"),
+        (lambda text: text.replace(",", "\t").encode(), "separated by tabs"),
+        (lambda text: text.replace("repaid", "zurück").encode("latin-1"), "Save it as UTF-8"),
+    ],
+)
+def test_a_csv_file_of_another_kind_is_said_to_be_one(
+    files: dict[str, Path], change: Any, says: str
+) -> None:
+    files["people.csv"].write_bytes(change(files["people.csv"].read_text()))
+    result = run(files, "--budget", "50")
+    assert result.exit_code == 1
+    assert says in result.stderr
+
+
+def test_flags_are_read_as_people_write_them(tmp_path: Path) -> None:
+    path, schema = tmp_path / "people.csv", FeatureSchema((Feature("owner", "flag", missing="?"),))
+    path.write_text("owner,x\nTrue,1\nfalse,1\nYES,1\nno,1\n1,1\n0,1\n,1\n")
+    read = parse_people(path, read_table(path, ["owner"]), schema).column("owner")
+    assert np.array_equal(read, [1, 0, 1, 0, 1, 0, np.nan], equal_nan=True)
+    with pytest.raises(LikewiseError, match="line 2: owner must be 1 or 0, true or false"):
+        parse_people(path, [{"owner": "maybe"}], schema)
+
+
+def test_the_help_names_no_file_of_the_repository() -> None:
+    assert "docs/" not in CliRunner().invoke(main, ["propose", "--help"]).output

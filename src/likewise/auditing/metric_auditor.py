@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,18 @@ def distance_units(d: FloatArray) -> IntArray:
     if given.dtype.kind not in "fiu" or not np.isfinite(given).all():
         raise AuditError(f"Distances must be finite numbers; got {given.dtype} of {given.shape}.")
     return np.rint(given * float(ONE)).astype(np.int64)
+
+
+def _remedy(distance: float, *people: People) -> str:
+    """Advice on a distance that is none; NaN comes from missing values more often than not."""
+    gaps = np.isnan(np.concatenate([some.x for some in people])).any(axis=0)
+    names = [name for name, gap in zip(people[0].schema.names, gaps.tolist(), strict=True) if gap]
+    if math.isnan(distance) and names:
+        return (
+            f"Values are missing in {', '.join(map(repr, names))}, and are NaN for the distance. "
+            f"Let it say what that means, such as np.nan_to_num(…, nan=1.0) for a full difference."
+        )
+    return "Scale it, or cut it off at 1."
 
 
 @dataclass(frozen=True)
@@ -76,10 +89,10 @@ class MetricAuditor:
                 f"{sides.shape}; got shape {d.shape}."
             )
         if d.size and not (d.min() >= 0.0 and d.max() <= 1.0):
+            odd = float(d.flat[np.flatnonzero(~((d >= 0.0) & (d <= 1.0)))[0]])
             raise AuditError(
-                f"Auditor {self.name!r}: a distance must be within [0, 1]; got "
-                f"{float(d.flat[np.flatnonzero(~((d >= 0.0) & (d <= 1.0)))[0]])!r}. Scale it, or "
-                f"cut it off at 1."
+                f"Auditor {self.name!r}: a distance must be within [0, 1]; got {odd!r}. "
+                f"{_remedy(odd, sides.left, sides.right)}"
             )
         return np.rint(np.multiply(d, float(ONE), out=d), out=d).astype(np.int64)
 
@@ -96,10 +109,10 @@ class MetricAuditor:
         outside = ~((d >= 0.0) & (d <= 1.0))
         if outside.any():
             left, right = np.argwhere(outside)[0]
+            odd = float(d[left, right])
             raise AuditError(
-                f"Auditor {self.name!r}: a distance must be within [0, 1]; got "
-                f"{float(d[left, right])!r} for ({people.ids[left]!r}, {people.ids[right]!r}). "
-                f"Scale it, or cut it off at 1."
+                f"Auditor {self.name!r}: a distance must be within [0, 1]; got {odd!r} for "
+                f"({people.ids[left]!r}, {people.ids[right]!r}). {_remedy(odd, people)}"
             )
         uneven = np.abs(d - d.T) > _ROUNDING
         if uneven.any():

@@ -111,8 +111,11 @@ def frame_ids(frame: Frame, ids: Any) -> tuple[str, ...]:
         )
     for place, name in enumerate(names):
         if not isinstance(name, str):
-            raise PeopleError(f"Row {place + 1} has no id in {ids!r}; got {shown(name)}.")
-    return tuple(names)
+            raise PeopleError(
+                f"Row {place + 1} has no id in {ids!r}; got {shown(name)}. Give it one, or leave "
+                f"the row out."
+            )
+    return checked_ids(len(frame), tuple(names))
 
 
 def frame_values(
