@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -183,3 +186,17 @@ def test_flags_are_read_as_people_write_them(tmp_path: Path) -> None:
 
 def test_the_help_names_no_file_of_the_repository() -> None:
     assert "docs/" not in CliRunner().invoke(main, ["propose", "--help"]).output
+
+
+@pytest.mark.usefixtures("small")
+def test_the_example_of_the_documentation_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs/sweeps.md").read_text()
+    names: dict[str, Any] = {}
+    for example in doctest.DocTestParser().get_examples(page):
+        exec(example.source, names)
+    [command] = re.findall(r"^likewise (propose .*)$", page, flags=re.MULTILINE)
+    monkeypatch.chdir(names["folder"])
+    quick = ("--rounds", "40", "--seeds", "1", "--jobs", "1", "--limit", "1000")
+    result = CliRunner().invoke(main, [*shlex.split(command), *quick, "--budget", "1000"])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("eta = ")
