@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from likewise.evaluation.frontiers import Outcome, beats
 from likewise.experiments.sweep.points import Point, points
 from likewise.experiments.sweep.rates import growth_of
 from likewise.experiments.sweep.runs import play_run
@@ -117,3 +118,30 @@ def test_one_sided_labels_cost_no_more_than_was_promised() -> None:
 def test_late_feedback_of_half_of_the_rounds_was_measured_to_be_sublinear(labels: str) -> None:
     late = feedback(f"loans, {labels}50 rounds late, 1/2 audited")
     assert growth_of(late, "reports", 0.95).exponent < 0.95
+
+
+def stored(name: str) -> dict[tuple[str, str], Outcome]:
+    """The means of a sweep by scenario and learner."""
+    found = points(read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv"))
+    return {(point.scenario.title, point.title): point.at() for point in found}
+
+
+def test_strict_panels_and_late_feedback_were_measured_as_the_page_reads_them() -> None:
+    """At eta = 1/4 and kappa = eps/2; .476 and .449 were measured at commit d29bfb5."""
+    found = stored("asked-earlier")
+    assert len(read_sweep("asked-earlier").seeds) == 10
+    mine = {scenario: at for (scenario, title), at in found.items() if "eta = 1/4" in title}
+    strict, rule_any = mine["loans, strict"], mine["loans, any"]
+    assert strict.violations <= 5
+    assert strict.error <= 0.476 - 0.02
+    assert rule_any.violations <= 5
+    assert rule_any.error <= 0.449 - 0.005
+    for late, most in (("50", 25), ("200", 40)):
+        assert mine[f"loans, any, {late} late"].violations <= most
+        assert mine[f"loans, any, {late} late"].error <= rule_any.error + 0.01
+    earlier = found["drift", "earlier default"]
+    assert mine["drift"].error <= earlier.error - 0.02
+    assert mine["drift"].violations <= earlier.violations
+    assert mine["loans, 50 late"].error <= mine["loans"].error + 0.015
+    sixth = found["loans", "exact, eta = 1/6, kappa = eps/2"]
+    assert beats(sixth, found["loans", "earlier default"])

@@ -10,6 +10,8 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ __all__ = [
     "RuleError",
     "SlowEngine",
     "StateFileError",
+    "foreign_code",
     "shown",
     "warn",
 ]
@@ -100,6 +103,23 @@ class StateFileError(LikewiseError):
 
 class ContractError(LikewiseError, AssertionError):
     """An extension does not do what its base class promises; see :mod:`likewise.testing`."""
+
+
+@contextmanager
+def foreign_code(refused: type[LikewiseError], what: str, rule: str) -> Iterator[None]:
+    """Turn whatever code of somebody else's raises into an error of ours; ours stay as they are.
+
+    >>> with foreign_code(AuditError, "The function failed", "It gets two people."):
+    ...     raise KeyError("income")
+    Traceback (most recent call last):
+    likewise.errors.AuditError: The function failed with KeyError: 'income'. It gets two people.
+    """
+    try:
+        yield
+    except LikewiseError:
+        raise
+    except Exception as error:
+        raise refused(f"{what} with {type(error).__name__}: {error}. {rule}") from error
 
 
 class LikewiseWarning(UserWarning):

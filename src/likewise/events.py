@@ -60,8 +60,9 @@ class Person:
     features: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        features = _listed(self.features, "Person.features", "numbers, in the schema's order")
-        object.__setattr__(self, "features", features)
+        if type(self.features) is not tuple:
+            features = _listed(self.features, "Person.features", "numbers, in the schema's order")
+            object.__setattr__(self, "features", features)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Person):

@@ -136,6 +136,22 @@ class Registry(Mapping[str, T]):
         self._added[name] = thing
         return thing
 
+    def read(self, key: str, spec: Mapping[str, Any], example: str) -> Any:
+        """Read one of them from its JSON, which has its name under ``key``, as the example has."""
+        if not isinstance(spec, Mapping) or key not in spec:
+            rule = f"must be an object that names a {self.noun}"
+            raise ParameterError(key, rule, spec, f"Write {example}.")
+        kind: Any = self[spec[key]]
+        try:
+            return kind.from_spec(spec)
+        except LikewiseError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ParameterError(
+                key, f"must be the JSON of the {self.noun} {spec[key]!r}", spec,
+                f"{type(error).__name__}: {error}. Compare it with what spec() writes.",
+            ) from error  # fmt: skip
+
     def check_name(self, name: object, thing: object) -> str:
         """The name, if it is registered for the thing: then what is saved can be loaded again.
 
@@ -200,9 +216,9 @@ BASELINES: Registry[Baseline] = _registry(
     "baselines",
     "baseline",
     {
-        "accuracy-only": "likewise.baselines.accuracy_only:accuracy_only",
-        "untaught": "likewise.baselines.untaught:untaught",
-        "constant": "likewise.baselines.constant:constant",
+        "accuracy-only": "likewise.baselines.plain:accuracy_only",
+        "untaught": "likewise.baselines.plain:untaught",
+        "constant": "likewise.baselines.plain:constant",
         "fixed-trade-off": "likewise.baselines.fixed_trade_off:fixed_trade_off",
         "bechavod-jung-wu": "likewise.baselines.bechavod_jung_wu:bechavod_jung_wu",
         "bechavod-roth": "likewise.baselines.bechavod_roth:bechavod_roth",

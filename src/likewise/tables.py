@@ -106,16 +106,16 @@ def _value(path: Path, line: int, feature: Feature, cell: str) -> Any:
         ) from None
 
 
-def labels_of(path: Path, rows: Sequence[Mapping[str, str]], column: str) -> IntArray:
-    """Labels, each 0 or 1.
+def labels_of(path: Path, cells: Sequence[str], column: str) -> IntArray:
+    """Labels from the cells of a column, each 0 or 1.
 
-    >>> labels_of(Path("a.csv"), [{"repaid": "1"}, {"repaid": " 0"}], "repaid").tolist()
+    >>> labels_of(Path("a.csv"), ["1", " 0"], "repaid").tolist()
     [1, 0]
     """
-    for line, row in enumerate(rows, start=2):
-        if row[column].strip() not in ("0", "1"):
+    for line, cell in enumerate(cells, start=2):
+        if cell.strip() not in ("0", "1"):
             raise LikewiseError(
-                f"{path}, line {line}: {column} must be 0 or 1; got {row[column]!r}. Write 1 for "
-                f"whom a favourable decision was right, 0 for the others."
+                f"{path}, line {line}: {column} must be 0 or 1; got {cell!r}. Write 1 for whom a "
+                f"favourable decision was right, 0 for the others."
             )
-    return np.array([int(row[column]) for row in rows], dtype=np.int64)
+    return np.array([int(cell) for cell in cells], dtype=np.int64)

@@ -75,7 +75,8 @@ def test_a_survey_takes_the_place_of_a_panel(folder: Path) -> None:
         (("--panel", "{panel}", "--survey", "{survey}"), "either --panel FILE or --survey FILE"),
         (("--panel", "{panel}", "--score", "chance"), "no column 'chance'"),
         (("--panel", "{panel}", "--score", "purpose"), "must be a number"),
-        (("--panel", "{survey}"), "No panel was read"),
+        (("--panel", "{survey}"), "survey.csv is not a TOML file"),
+        (("--panel", "{panel}", "--label", "sex"), "line 2: sex must be 0 or 1; got"),
         (("--panel", "{panel}", "--alpha", "2"), "alpha must be in [0, 1]"),
         (("--panel", "{panel}", "--schema", "{survey}"), "No schema was read"),
         (("--survey", "{survey}"), "'000', who is not among the people"),
@@ -91,10 +92,66 @@ def test_what_cannot_be_read_is_said(folder: Path, arguments: tuple[str, ...], s
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("", "a line of names"), ("a,a\n1,2\n", "twice"), ("a,b\n1\n", "Line 2")],
+    [
+        ("", "a line of names"),
+        ("a,a\n1,2\n", "twice"),
+        ("a,b\n1\n", "line 2"),
+        ("a;b\n1;2\n", "separated by semicolons (;)"),
+    ],
 )
 def test_a_table_that_is_none_is_refused(folder: Path, text: str, says: str) -> None:
     (folder / "scores.csv").write_text(text)
     done = run(folder, "--panel", str(folder / "panel.toml"))
     assert done.exit_code == 1
     assert says in done.output
+
+
+def test_a_group_that_the_panel_looks_at_stays_a_feature(folder: Path) -> None:
+    common = ("--panel", str(folder / "panel.toml"), "--ids", "customer")
+    done = run(folder, *common, "--group", "purpose", "--leave-out", "repaid", "--leave-out", "sex")
+    assert done.exit_code == 0, done.output
+    assert "purpose: car" in done.output
+    assert "Repaid" not in done.output
+    assert "Sex" not in done.output
+    wrong = run(folder, *common, "--leave-out", "reapid")
+    assert wrong.exit_code == 1
+    assert "no column 'reapid'" in wrong.output
+
+
+def test_the_proposed_schema_can_be_written_and_given_again(folder: Path) -> None:
+    common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--json", "-")
+    schema = folder / "schema.json"
+    first = run(folder, *common, "--leave-out", "repaid", "--write-schema", str(schema))
+    assert first.exit_code == 0, first.output
+    again = run(folder, *common, "--schema", str(schema))
+    assert again.exit_code == 0, again.output
+    assert again.stdout == first.stdout
+
+
+def test_a_survey_may_name_its_columns(folder: Path) -> None:
+    text = "a,b,who,unfair,comment\n000,001,ann,yes,same income\n002,003,ann,no,\n"
+    (folder / "named.csv").write_text(text)
+    common = ("--survey", str(folder / "named.csv"), "--ids", "customer")
+    refused = run(folder, *common)
+    assert refused.exit_code == 1
+    assert "--person" in refused.output
+    names = ("--person", "a", "--other", "b", "--member", "who", "--objects", "unfair")
+    done = run(folder, *common, *names, "--reason", "comment")
+    assert done.exit_code == 0, done.output
+    assert "ann says: same income" in done.output
+    assert "alpha   " not in done.output
+    assert run(folder, *common, *names, "--reason", "coment").exit_code == 1
+
+
+def test_a_panel_with_a_misspelt_key_is_named_by_file_and_auditor(folder: Path) -> None:
+    (folder / "panel.toml").write_text(PANEL.replace("weights =", "wieghts ="))
+    done = run(folder, "--panel", str(folder / "panel.toml"))
+    assert done.exit_code == 1
+    assert "panel.toml is not a panel. Auditor 1 ('banker'): weighted-l1 must have" in done.output
+
+
+def test_a_table_in_another_encoding_is_refused(folder: Path) -> None:
+    (folder / "scores.csv").write_bytes("income,score,straße\n1,0.5,a\n".encode("latin-1"))
+    done = run(folder, "--panel", str(folder / "panel.toml"))
+    assert done.exit_code == 1
+    assert "Save it as UTF-8" in done.output

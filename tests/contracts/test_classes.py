@@ -142,14 +142,14 @@ def test_every_engine_makes_the_same_draws(
 ) -> None:
     costs, points = some_costs(hypotheses, seed)
     noise = Noise(Stream(seed, Purpose.ELICIT, 3), 1e-5, copies)
-    args = (hypotheses, costs, noise, points, first, draws)
+    args = (hypotheses, costs, noise, points, range(first, first + draws))
     assert (compiled.approvals(*args) == reference.approvals(*args)).all()
 
 
 @BY_NAME
 def test_engines_agree_where_noise_is_beyond_exact_floats(hypotheses: HypothesisClass) -> None:
     noise = Noise(Stream(1, Purpose.ELICIT, 1), 1e9)
-    args = (hypotheses, hypotheses.no_costs(), noise, some_points(hypotheses, 1, 5), 0, 100)
+    args = (hypotheses, hypotheses.no_costs(), noise, some_points(hypotheses, 1, 5), range(100))
     assert (compiled.approvals(*args) == reference.approvals(*args)).all()
 
 
@@ -157,6 +157,9 @@ def test_engines_agree_where_noise_is_beyond_exact_floats(hypotheses: Hypothesis
 def test_a_batch_of_compiled_draws_is_the_draws_one_by_one(hypotheses: HypothesisClass) -> None:
     costs, points = some_costs(hypotheses, 3)
     noise = Noise(Stream(4, Purpose.ELICIT, 3), 1e-5)
-    batch = compiled.approvals(hypotheses, costs, noise, points, 10, 20)
-    single = [compiled.approvals(hypotheses, costs, noise, points, d, 1)[0] for d in range(10, 30)]
+    batch = compiled.approvals(hypotheses, costs, noise, points, range(10, 30))
+    single = [
+        compiled.approvals(hypotheses, costs, noise, points, range(d, d + 1))[0]
+        for d in range(10, 30)
+    ]
     assert (batch == np.array(single)).all()

@@ -67,6 +67,7 @@ PLAYER_EXAMPLES: list[Player] = [
 ]  # fmt: skip
 SCHEDULE_EXAMPLES: list[Schedule] = [
     SelfTuned(), SelfTuned(1.0, x=0.3, kappa=0.1, r=0.1, delta=0.1, counts_outstanding=False),
+    SelfTuned(outstanding=0.5, waiting=0.0), SelfTuned(waiting=2.0),
     Paper(50, noise_divisor=1e4, draws_rule="r"), Paper(60, b=0.1, draws_rule="tight"),
     PaperOneSided(40, draws_rule="r"),
 ]  # fmt: skip

@@ -154,7 +154,7 @@ def test_engines_agree_on_grids_of_every_shape(shape: tuple[int, int]) -> None:
     costs = rng.integers(-(10**6), 10**6, hypotheses.separators)
     points = rng.integers(0, hypotheses.separators, 20)
     noise = Noise(Stream(3, Purpose.ELICIT, 2), 2.0)
-    args = (hypotheses, costs, noise, points, 7, 300)
+    args = (hypotheses, costs, noise, points, range(7, 307))
     found = compiled.approvals(*args)
     assert (found == reference.approvals(*args)).all()
     assert found.shape == (300, 20)
@@ -164,9 +164,9 @@ def test_engines_agree_on_grids_of_every_shape(shape: tuple[int, int]) -> None:
 def test_what_is_decided_in_one_cell_does_not_depend_on_who_else_is_asked(asked: list[int]) -> None:
     hypotheses = grid(3, 4, by=("owner",))
     noise, costs = Noise(Stream(3, Purpose.ELICIT, 2), 2.0), hypotheses.no_costs()
-    everywhere = compiled.approvals(hypotheses, costs, noise, np.arange(24), 0, 40)
+    everywhere = compiled.approvals(hypotheses, costs, noise, np.arange(24), range(40))
     points = np.array(asked, dtype=np.int64)
-    some = compiled.approvals(hypotheses, costs, noise, points, 0, 40)
+    some = compiled.approvals(hypotheses, costs, noise, points, range(40))
     assert (some == everywhere[:, points]).all()
 
 

@@ -82,6 +82,8 @@ def test_a_schedule_can_be_written_as_json_and_read_back(schedule: Any) -> None:
         (lambda: SelfTuned(eta=0.0), "eta must be a positive number"),
         (lambda: SelfTuned(x=-1.0), "x must be a positive number"),
         (lambda: SelfTuned(delta=1.0), "delta must be in"),
+        (lambda: SelfTuned(outstanding=-0.5), r"outstanding must be in \[0, 1024\]; got -0.5"),
+        (lambda: SelfTuned(waiting=2000.0), r"waiting must be in \[0, 1024\]; got 2000.0"),
         (lambda: Paper(1), "horizon must be"),
         (lambda: Paper(100, b=0.3), "b must be in"),
         (lambda: Paper(100, noise_divisor=0), "noise_divisor must be a positive"),

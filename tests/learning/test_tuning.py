@@ -1,16 +1,18 @@
 """The schedule's memory: S is its formula written out, and nothing is outstanding in the end.
 
-Mutants that die here, each tried by hand: WAITING = 1/2; the factor (1 + waiting/4) left out, or
-not on what is outstanding; outstanding added without B̄; what is pending not squared, or kept when
-a round opens; of costs that come together the largest alone; a peak that is the last S;
-``awaiting`` that sets in place of adding; a square that replaces those before; amounts charged
-with their signs; a round's audit not counted in ``outstanding``, or at lam in place of 2·lam;
-labels that came counted as outstanding; ``waits_for_audit`` of rounds that were not drawn, or where
-reports are ignored; ``without_round`` that keeps the rest.
+Mutants that die here, each tried by hand: WAITING = 1/2; OUTSTANDING = 2; weights of the schedule
+not handed on; the factor (1 + waiting/4) left out, or not on what is outstanding; outstanding added
+without B̄; what is pending not squared, or kept when a round opens; of costs that come together the
+largest alone; a peak that is the last S; ``awaiting`` that sets in place of adding; a square that
+replaces those before; amounts charged with their signs; a round's audit not counted in
+``outstanding``, or at lam in place of 2·lam; labels that came counted as outstanding;
+``waits_for_audit`` of rounds that were not drawn, or where reports are ignored; ``without_round``
+that keeps the rest.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -81,6 +83,23 @@ def test_each_round_that_waits_adds_a_quarter() -> None:
     waits = Tuning.start(1).awaiting(3 * ONE, 2)
     assert waits.opened(2.0, 4.0, counts_outstanding=True).peak.tolist() == [15.0]
     assert waits.opened(2.0, 4.0, counts_outstanding=False).peak.tolist() == [4.0]
+
+
+def test_late_costs_have_the_weights_of_the_schedule() -> None:
+    """(2² + ½·2·3)·(1 + 2·2) = 35."""
+    waits = Tuning.start(1).awaiting(3 * ONE, 2)
+    found = waits.opened(2.0, 4.0, counts_outstanding=True, outstanding=0.5, waiting=2.0)
+    assert found.peak.tolist() == [35.0]
+
+
+@pytest.mark.parametrize(("outstanding", "waiting"), [(1.0, 0.25), (0.0, 0.25), (1.0, 0.0), (2, 1)])
+def test_a_round_opens_with_the_weights_of_its_schedule(outstanding: float, waiting: float) -> None:
+    schedule = SelfTuned(eta=0.5, x=1.0, outstanding=outstanding, waiting=waiting)
+    state = replace(start(schedule=schedule), lam=0.5)
+    late = replace(state, tuning=state.tuning.awaiting(3 * ONE, 2))
+    largest = 0.5 + 2 * 0.5  # B̄ = eta + 2·lam
+    s = (largest**2 + outstanding * largest * 3) * (1 + 2 * waiting)
+    assert late.opening().peak.tolist() == pytest.approx([s], rel=1e-5)
 
 
 # ── What is outstanding, in any order of events ─────────────────────────────────────────────────

@@ -25,7 +25,7 @@ from likewise.oracles.engines.compiled import list_kernels, noise, segments, sta
 for h, points in t.classes():
     for scale in (1.0, 1e-7):
         some = t.Noise(t.NOISE.stream, scale)
-        t.compiled.approvals(h, h.no_costs(), some, points, 0, 500)
+        t.compiled.approvals(h, h.no_costs(), some, points, range(500))
 found = compiled = 0
 for module in (list_kernels, noise, segments, staircases):
     for name, value in vars(module).items():

@@ -18,7 +18,7 @@ from likewise.hypotheses.weights import gibbs_weights
 from likewise.learning import Learner, State, deploy, learn
 from likewise.oracles.engines import compiled, reference
 from likewise.oracles.engines.compiled import weight_kernels as kernels
-from likewise.oracles.engines.compiled.weights import PIECE, ListPolicy
+from likewise.oracles.engines.compiled.weights import PIECE, ListPolicy, ShortListPolicy
 from likewise.oracles.oracle import LONG_LIST
 from likewise.randomness import Purpose, Stream
 
@@ -42,6 +42,8 @@ def test_weights_are_the_references(size: int, temperature: float, largest: int)
     for inverse in (None, rng.exponential(5.0, size)):
         expected = gibbs_weights(costs, temperature, inverse)
         assert np.array_equal(weights_of(costs, temperature, inverse), expected)
+        short = ShortListPolicy(costs, temperature, inverse)
+        assert np.array_equal(short._weights, expected)
 
 
 def test_every_distance_near_a_rounding_of_the_weight_is_rounded_as_in_numpy() -> None:

@@ -43,7 +43,7 @@ def test_choices_are_the_reference_engines(
     table = Table(different_rows(rng, size, points))
     costs = rng.integers(-(1 << cost_bits), 1 << cost_bits, table.size)
     noise = Noise(stream(seed), rng.uniform(0.5, 1.0) * 2.0**scale_bits / copies, copies)
-    found = lists.choices(table, costs, noise, seed, 150)
+    found = lists.choices(table, costs, noise, range(seed, seed + 150))
     assert (found == reference(table, costs, noise, seed, 150)).all()
 
 
@@ -56,7 +56,7 @@ def test_the_first_of_equals_is_chosen(points: int, scale: float, equal: bool) -
     table = Table(different_rows(rng, 200, points))
     costs = np.full(table.size, 7) if equal else rng.integers(0, 2, table.size)
     noise = Noise(stream(), scale)
-    found = lists.choices(table, costs, noise, 0, 300)
+    found = lists.choices(table, costs, noise, range(300))
     assert (found == reference(table, costs, noise, 0, 300)).all()
     if scale == 0:
         assert (found == np.argmin(costs)).all()
@@ -70,7 +70,7 @@ def test_sums_beyond_63_bits_wrap_around_as_the_reference_engines_do(value: int)
     costs[::3] = value
     for scale in (0.0, 1.0, 2.0**33.9):
         noise = Noise(stream(), scale)
-        found = lists.choices(table, costs, noise, 0, 200)
+        found = lists.choices(table, costs, noise, range(200))
         assert (found == reference(table, costs, noise, 0, 200)).all()
 
 
@@ -82,7 +82,7 @@ def test_lists_longer_than_16_bits_can_count(size: int, points: int) -> None:
     table = Table(different_rows(rng, size, points))
     costs = rng.integers(0, 1 << 20, table.size)
     noise = Noise(stream(), 1.0)
-    found = lists.choices(table, costs, noise, 3, 70)
+    found = lists.choices(table, costs, noise, range(3, 73))
     assert (found == reference(table, costs, noise, 3, 70)).all()
     assert np.count_nonzero(found > 32767) > 5 or size < 70000
 
@@ -196,7 +196,7 @@ def test_hypotheses_that_cannot_be_chosen_are_left_out() -> None:
     layout = Plan(table).of(within)
     assert layout is not None
     assert 1 <= len(layout.members) < 100
-    found = lists.choices(table, costs, noise, 0, 500)
+    found = lists.choices(table, costs, noise, range(500))
     assert (found == reference(table, costs, noise, 0, 500)).all()
     assert set(found.tolist()) <= set(within.tolist())
 
@@ -224,9 +224,9 @@ from likewise.randomness import Noise, Purpose, Stream
 
 table = Table(different_rows(np.random.default_rng(1), 4096, 32))
 costs, noise = np.zeros(4096, dtype=np.int64), Noise(Stream(1, Purpose.ELICIT, 1), 1.0)
-lists.choices(table, costs, noise, 0, 1000)
+lists.choices(table, costs, noise, range(1000))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-lists.choices(table, costs, noise, 0, 200_000)
+lists.choices(table, costs, noise, range(200_000))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 

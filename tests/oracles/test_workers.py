@@ -48,7 +48,13 @@ def classes() -> list[tuple[HypothesisClass, np.ndarray]]:
 
 def test_draws_from_many_threads_at_once_are_the_draws_from_one() -> None:
     tasks = [
-        (hypotheses, hypotheses.no_costs(), NOISE, points, 1000 * start, DRAWS)
+        (
+            hypotheses,
+            hypotheses.no_costs(),
+            NOISE,
+            points,
+            range(1000 * start, 1000 * start + DRAWS),
+        )
         for hypotheses, points in classes()
         for start in range(8)
     ]
@@ -70,7 +76,7 @@ classes = t.classes()
 
 def draws():
     return [
-        t.compiled.approvals(h, h.no_costs(), t.NOISE, points, 0, t.DRAWS).tobytes()
+        t.compiled.approvals(h, h.no_costs(), t.NOISE, points, range(t.DRAWS)).tobytes()
         for h, points in classes
     ]
 
@@ -118,7 +124,8 @@ from tests.oracles import test_workers as t
 
 digest = hashlib.sha256()
 for h, points in t.classes():
-    digest.update(t.compiled.approvals(h, h.no_costs(), t.NOISE, points, 7, t.DRAWS).tobytes())
+    found = t.compiled.approvals(h, h.no_costs(), t.NOISE, points, range(7, 7 + t.DRAWS))
+    digest.update(found.tobytes())
 print(t.workers.threads(), digest.hexdigest())
 """
 

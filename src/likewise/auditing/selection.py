@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from likewise.errors import LikewiseError, ParameterError
+from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 from likewise.randomness import Purpose, Stream
 from likewise.registry import SELECTIONS
@@ -89,20 +89,8 @@ def selection_from_spec(spec: Mapping[str, Any]) -> Selection:
     >>> selection_from_spec({"selection": "random", "seed": 7})
     RandomPair(seed=7)
     """
-    if not isinstance(spec, Mapping) or "selection" not in spec:
-        raise ParameterError(
-            "selection", "must be an object that names a selection", spec,
-            'Write {"selection": "largest-gap"}.',
-        )  # fmt: skip
-    kind = SELECTIONS[spec["selection"]]
-    try:
-        return kind.from_spec(spec)
-    except LikewiseError:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ParameterError(
-            "selection", f"must be the JSON of {spec['selection']!r}", spec, f"{error}."
-        ) from error
+    found: Selection = SELECTIONS.read("selection", spec, '{"selection": "largest-gap"}')
+    return found
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,13 @@ sees them 10 points apart. Objecting: j1.'
 
 
 def _points(share: float) -> str:
-    return f"{100 * share:.0f} points"
+    """A share in points, with the noun.
+
+    >>> _points(0.01), _points(0.25)
+    ('1 point', '25 points')
+    """
+    said = f"{100 * share:.0f}"
+    return f"{said} point" if said == "1" else f"{said} points"
 
 
 @dataclass(frozen=True)
@@ -90,12 +96,13 @@ class Audit:
     ``pairs`` is how many pairs there are, ``looked_at`` how many were looked at; where that is
     fewer, counts are estimates with intervals (:class:`~likewise.audits.sampling.Interval`).
     ``pivots``, ``decisive`` and ``objections`` count pairs by member, among those looked at;
-    ``agreement`` is Krippendorff's alpha over these, None where it is undefined.
+    ``agreement`` is Krippendorff's alpha over these, None where it is undefined. Of a survey,
+    ``pairs`` are those that were judged, ``asked`` the people in them, and alpha is None.
     """
 
     panel: str
     members: tuple[str, ...]
-    alpha: float
+    alpha: float | None
     people: People
     scores: tuple[float, ...]
     pairs: int
@@ -109,6 +116,7 @@ class Audit:
     decisive: Mapping[str, int]
     objections: Mapping[str, int]
     agreement: float | None
+    asked: int | None = None
     sample: Mapping[str, int] | None = None
     groups: GroupRates | None = None
     price: Price | None = None
@@ -118,11 +126,14 @@ class Audit:
     def facts(self) -> list[tuple[str, str]]:
         """The findings as names and values, for tables."""
         share = self.reported.value / self.pairs if self.pairs else 0.0
-        whole = len(self.people)
-        facts = [
-            ("panel", self.panel),
-            ("alpha", f"{self.alpha:g}"),
-            ("people", f"{whole:,}"),
+        whole = len(self.people) if self.asked is None else self.asked
+        facts = [("panel", self.panel)]
+        if self.alpha is not None:
+            facts.append(("alpha", f"{self.alpha:g}"))
+        facts.append(("people", f"{len(self.people):,}"))
+        if self.asked is not None:
+            facts.append(("people in pairs that were judged", f"{whole:,}"))
+        facts += [
             ("pairs", f"{self.pairs:,}" + self._how()),
             ("reported pairs", f"{self.reported} ({share:.2%})"),
             ("people touched", f"{self.touched} ({self.touched.value / whole:.1%})"),
@@ -143,6 +154,8 @@ class Audit:
         return facts
 
     def _how(self) -> str:
+        if self.asked is not None:
+            return ", judged by people"
         if self.looked_at >= self.pairs:
             return ", all looked at"
         return f", of which {self.looked_at:,} were looked at"
@@ -168,7 +181,7 @@ class Audit:
         """Everything but the features of people who are in no finding, as JSON has it."""
         plain = (
             "panel", "members", "alpha", "pairs", "looked_at", "pivots", "decisive", "objections",
-            "agreement", "sample", "notes",
+            "agreement", "asked", "sample", "notes",
         )  # fmt: skip
         data: dict[str, Any] = {"people": len(self.people)}
         data |= {name: getattr(self, name) for name in plain}

@@ -16,17 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from likewise.algorithms import Algorithm
 from likewise.baselines.base import Rates, baseline
 from likewise.baselines.encoding import Copies, EncodedDriver, Round, power_of
-from likewise.baselines.perturbed import PerturbedAlgorithm, horizon_of
-from likewise.errors import HypothesisError, ParameterError
+from likewise.baselines.perturbed import perturbed
+from likewise.baselines.predecessor import (
+    Predecessor,
+    check_divisor,
+    exact_weights,
+    horizon_of,
+)
 from likewise.fixed_point import ONE, IntArray
-from likewise.hypotheses import ExactWeights, HypothesisClass, Points
+from likewise.hypotheses import HypothesisClass, Points
 from likewise.hypotheses.weights import score
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
-from likewise.validation import real
 
 __all__ = ["Exp2", "bechavod_roth", "exp2"]
 
@@ -34,20 +37,9 @@ RATES = Rates("T^41/45", "T^41/45", "T^41/45", "Bechavod, Roth 2023")
 EXP2 = Rates("T^4/5", "T^4/5", "T^4/5", "Bechavod, Roth 2023")
 
 
-@baseline(
+bechavod_roth = baseline(
     "bechavod-roth", "2023, one-sided: reports as copies, which are resampled too", one_sided=RATES
-)
-def bechavod_roth(
-    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
-    rounds: int | None = None, noise_divisor: float = 1.0, engine: str = "compiled",
-) -> PerturbedAlgorithm:  # fmt: skip
-    """Context-Semi-Bandit-FTPL on the encoded stream."""
-    horizon = horizon_of(rounds, "bechavod-roth")
-    return PerturbedAlgorithm(
-        "bechavod-roth", hypotheses, k, alpha, eps, seed, horizon,
-        copies=power_of(horizon, 4, 45), elicited=power_of(horizon, 38, 45),
-        redraws=power_of(horizon, 1, 3), noise_divisor=noise_divisor, engine=engine,
-    )  # fmt: skip
+)(perturbed("bechavod-roth", copies=(4, 45), elicited=(38, 45), redraws=(1, 3)))
 
 
 @baseline(
@@ -60,18 +52,13 @@ def exp2(
     """Exponential weights on importance-weighted losses."""
     horizon = horizon_of(rounds, "exp2")
     copies = power_of(horizon, 1, 5)
-    return Exp2(hypotheses, k, alpha, eps, seed, horizon, copies, noise_divisor)
+    return Exp2("exp2", hypotheses, k, alpha, eps, seed, horizon, copies, noise_divisor)
 
 
 @dataclass(frozen=True)
-class Exp2(Algorithm):
+class Exp2(Predecessor):
     """Exponential weights with a flat prior, at a temperature that the horizon fixes."""
 
-    hypotheses: HypothesisClass
-    k: int
-    alpha: float
-    eps: float
-    seed: int
     rounds: int
     copies: int
     noise_divisor: float
@@ -82,14 +69,12 @@ class Exp2(Algorithm):
         return "one-sided"
 
     def __post_init__(self) -> None:
-        divisor = real("noise_divisor", self.noise_divisor, "1 is the predecessor's own.")
-        if not 0 < divisor < 1e12:
-            raise ParameterError("noise_divisor", "must be in (0, 10^12)", divisor, "Try 1.")
-        if not isinstance(self.hypotheses, ExactWeights):
-            raise HypothesisError(
-                f"{type(self.hypotheses).__name__} has no exact weights, which exp2 needs. "
-                f"bechavod-roth needs an oracle alone."
-            )
+        check_divisor("noise_divisor", self.noise_divisor, 12)
+        exact_weights(self.hypotheses, self.name, "bechavod-roth needs an oracle alone.")
+
+    def start(self) -> _Exp2Driver:
+        """A driver before the first round."""
+        return _Exp2Driver(self)
 
     @property
     def temperature(self) -> float:
@@ -98,29 +83,15 @@ class Exp2(Algorithm):
         log_size = max(self.hypotheses.log_size, 1.0)
         return math.sqrt(dimension * self.rounds / (2.0 * log_size)) / self.noise_divisor
 
-    def start(self) -> _Exp2Driver:
-        """A driver before the first round."""
-        return _Exp2Driver(self)
-
-    def calls_a_round(self, rounds: int) -> float:  # noqa: ARG002
-        """None."""
-        return 0.0
-
-    def settings(self) -> dict[str, Any]:
-        """The constants, by name."""
-        return {
-            "algorithm": "exp2", "hypotheses": self.hypotheses.spec(), "k": self.k,
-            "alpha": self.alpha, "eps": self.eps, "seed": self.seed, "copies": self.copies,
-            "temperature": self.temperature,
-        }  # fmt: skip
+    @property
+    def constants(self) -> dict[str, Any]:
+        """C and 1/w."""
+        return {"copies": self.copies, "temperature": self.temperature}
 
 
 class _Exp2Driver(EncodedDriver):
     def __init__(self, made: Exp2) -> None:
-        exact = made.hypotheses
-        if not isinstance(exact, ExactWeights):
-            raise HypothesisError("exp2 needs exact weights.")
-        self._flat = exact.with_prior("flat")
+        self._flat = exact_weights(made.hypotheses, made.name).with_prior("flat")
         super().__init__(made.hypotheses, made.alpha, Copies(made.copies, one_sided=True))
         self.made = made
 

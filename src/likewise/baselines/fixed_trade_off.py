@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from likewise.algorithms import Algorithm
 from likewise.baselines.base import baseline
 from likewise.baselines.encoding import Copies, EncodedDriver, Round
-from likewise.errors import HypothesisError, ParameterError
+from likewise.baselines.predecessor import Predecessor, exact_weights
+from likewise.errors import ParameterError
 from likewise.events import Audited, Labelled
 from likewise.fixed_point import ONE, IntArray, to_units
-from likewise.hypotheses import ExactWeights, HypothesisClass, Points
+from likewise.hypotheses import HypothesisClass, Points
 from likewise.hypotheses.weights import score
 from likewise.learning.primal import ExponentialWeights
 from likewise.randomness import Purpose, Stream
@@ -35,52 +35,35 @@ def fixed_trade_off(
     rounds: int | None = None, lam: float = 1.0,  # noqa: ARG001
 ) -> FixedTradeOff:  # fmt: skip
     """The price ``lam`` of a report, beside errors of which each costs 1/k."""
-    return FixedTradeOff(hypotheses, k, alpha, eps, seed, lam)
+    return FixedTradeOff("fixed-trade-off", hypotheses, k, alpha, eps, seed, lam)
 
 
 @dataclass(frozen=True)
-class FixedTradeOff(Algorithm):
+class FixedTradeOff(Predecessor):
     """Exponential weights on Σ error/k + lam·Σ reports."""
 
-    hypotheses: HypothesisClass
-    k: int
-    alpha: float
-    eps: float
-    seed: int
     lam: float
 
     def __post_init__(self) -> None:
         lam = real("lam", self.lam, "It is the price of a report.")
         if not 0 <= lam <= 1000:
             raise ParameterError("lam", "must be in [0, 1000]", lam, "It is the price of a report.")
-        if not isinstance(self.hypotheses, ExactWeights):
-            raise HypothesisError(
-                f"{type(self.hypotheses).__name__} has no exact weights, which fixed-trade-off "
-                f"needs."
-            )
+        exact_weights(self.hypotheses, self.name)
+
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The price."""
+        return {"lam": self.lam}
 
     def start(self) -> _FixedDriver:
         """A driver before the first round."""
         return _FixedDriver(self)
 
-    def calls_a_round(self, rounds: int) -> float:  # noqa: ARG002
-        """None."""
-        return 0.0
-
-    def settings(self) -> dict[str, Any]:
-        """The settings, by name."""
-        return {
-            "algorithm": "fixed-trade-off", "hypotheses": self.hypotheses.spec(), "k": self.k,
-            "alpha": self.alpha, "eps": self.eps, "seed": self.seed, "lam": self.lam,
-        }  # fmt: skip
-
 
 class _FixedDriver(EncodedDriver):
     def __init__(self, made: FixedTradeOff) -> None:
-        if not isinstance(made.hypotheses, ExactWeights):
-            raise HypothesisError("fixed-trade-off needs exact weights.")
         super().__init__(made.hypotheses, made.alpha, Copies(1, one_sided=False))
-        self._exact: ExactWeights = made.hypotheses
+        self._exact = exact_weights(made.hypotheses, made.name)
         self.made = made
         self._x = ExponentialWeights().default_x(made.hypotheses)
         self._squares = 0.0

@@ -21,19 +21,18 @@ from typing import Any
 
 import numpy as np
 
-from likewise.algorithms import Algorithm, Driver, Feedback
+from likewise.algorithms import Driver, Feedback
 from likewise.auditing import AllPairs
 from likewise.baselines.base import Rates, baseline
 from likewise.baselines.ellipsoid import Ellipsoid
-from likewise.baselines.perturbed import horizon_of
-from likewise.errors import LikewiseError, ParameterError
+from likewise.baselines.predecessor import Predecessor, check_divisor, horizon_of
+from likewise.errors import LikewiseError
 from likewise.events import Audited, Labelled
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Deployment
 from likewise.randomness import Purpose, Stream
 from likewise.schema import FeatureSchema, People
-from likewise.validation import real
 
 __all__ = ["Gillen", "fair_choice", "gillen", "squared_features"]
 
@@ -54,27 +53,24 @@ def gillen(
 ) -> Gillen:  # fmt: skip
     """The algorithm with the widths of its own, or narrower by ``width_divisor``."""
     horizon = horizon_of(rounds, "gillen")
-    made = Gillen(hypotheses, k, alpha, eps, seed, horizon, width_divisor)
+    made = Gillen("gillen", hypotheses, k, alpha, eps, seed, horizon, width_divisor)
     made.check_schema(hypotheses.schema)
     return made
 
 
 @dataclass(frozen=True)
-class Gillen(Algorithm):
+class Gillen(Predecessor):
     """The algorithm by its settings."""
 
-    hypotheses: HypothesisClass
-    k: int
-    alpha: float
-    eps: float
-    seed: int
     rounds: int
     width_divisor: float
 
     def __post_init__(self) -> None:
-        divisor = real("width_divisor", self.width_divisor, "1 is its own.")
-        if not 0 < divisor < 1e6:
-            raise ParameterError("width_divisor", "must be in (0, 10^6)", divisor, "Try 1.")
+        check_divisor("width_divisor", self.width_divisor, 6)
+
+    def start(self) -> _Driver:
+        """A driver before the first round."""
+        return _Driver(self)
 
     @property
     def feedback(self) -> str:
@@ -99,20 +95,10 @@ class Gillen(Algorithm):
                 f"{', '.join(WORLD)}; here they are {', '.join(schema.names)}."
             )
 
-    def start(self) -> _Driver:
-        """A driver before the first round."""
-        return _Driver(self)
-
-    def calls_a_round(self, rounds: int) -> float:  # noqa: ARG002
-        """None: one linear program of k variables."""
-        return 0.0
-
-    def settings(self) -> dict[str, Any]:
-        """The settings, by name."""
-        return {
-            "algorithm": "gillen", "k": self.k, "alpha": self.alpha, "eps": self.eps,
-            "seed": self.seed, "rounds": self.rounds, "width_divisor": self.width_divisor,
-        }  # fmt: skip
+    @property
+    def constants(self) -> dict[str, Any]:
+        """The horizon and the divisor; it solves one linear program of k variables a round."""
+        return {"rounds": self.rounds, "width_divisor": self.width_divisor}
 
 
 def squared_features(apart: FloatArray) -> FloatArray:

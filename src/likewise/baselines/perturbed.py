@@ -10,14 +10,15 @@ round and m how many of its coordinates are 1. That they take this w is inferred
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from likewise.algorithms import VIEW_DRAWS, Algorithm
-from likewise.baselines.encoding import Copies, EncodedDriver, Round
-from likewise.errors import ParameterError
+from likewise.algorithms import VIEW_DRAWS
+from likewise.baselines.encoding import Copies, EncodedDriver, Round, power_of
+from likewise.baselines.predecessor import Predecessor, check_divisor, horizon_of
 from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import HypothesisClass, Points
 from likewise.hypotheses.weights import score
@@ -25,28 +26,15 @@ from likewise.learning.primal.draws import Perturbed
 from likewise.oracles import ENGINES
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
-from likewise.validation import choice, integer, real
+from likewise.validation import choice
 
-__all__ = ["PerturbedAlgorithm", "horizon_of"]
-
-
-def horizon_of(rounds: int | None, name: str) -> int:
-    """The horizon, which the constants of a predecessor need."""
-    if rounds is None:
-        raise ParameterError("rounds", f"must be given for {name}", rounds, "Its constants need T.")
-    return integer("rounds", rounds, 1, 1 << 32, "It is T.")
+__all__ = ["PerturbedAlgorithm", "perturbed"]
 
 
 @dataclass(frozen=True)
-class PerturbedAlgorithm(Algorithm):
+class PerturbedAlgorithm(Predecessor):
     """A predecessor by its constants: copies C, draws R, redraws M (0 with full information)."""
 
-    name: str
-    hypotheses: HypothesisClass
-    k: int
-    alpha: float
-    eps: float
-    seed: int
     rounds: int
     copies: int
     elicited: int
@@ -55,9 +43,7 @@ class PerturbedAlgorithm(Algorithm):
     engine: str = "compiled"
 
     def __post_init__(self) -> None:
-        divisor = real("noise_divisor", self.noise_divisor, "1 is the predecessor's own.")
-        if not 0 < divisor < 1e12:
-            raise ParameterError("noise_divisor", "must be in (0, 10^12)", divisor, "Try 1.")
+        check_divisor("noise_divisor", self.noise_divisor, 12)
         choice("engine", self.engine, ENGINES, "They all agree.")
 
     @property
@@ -89,13 +75,37 @@ class PerturbedAlgorithm(Algorithm):
         """R + M, whatever the round; the draw that decides is one of the R."""
         return float(self.elicited + self.redraws)
 
-    def settings(self) -> dict[str, Any]:
-        """The constants, by name."""
+    @property
+    def constants(self) -> dict[str, Any]:
+        """C, R, M and the noise."""
         return {
-            "algorithm": self.name, "hypotheses": self.hypotheses.spec(), "k": self.k,
-            "alpha": self.alpha, "eps": self.eps, "seed": self.seed, "copies": self.copies,
-            "draws": self.elicited, "redraws": self.redraws, "scale": self.scale,
+            "copies": self.copies, "draws": self.elicited, "redraws": self.redraws,
+            "scale": self.scale,
         }  # fmt: skip
+
+
+Power = tuple[int, int]
+
+
+def perturbed(
+    name: str, copies: Power, elicited: Power, redraws: Power | None = None
+) -> Callable[..., PerturbedAlgorithm]:
+    """Make a predecessor of the one signature from powers of T: (2, 9) is T^(2/9)."""
+
+    def make(
+        hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+        rounds: int | None = None, noise_divisor: float = 1.0, engine: str = "compiled",
+    ) -> PerturbedAlgorithm:  # fmt: skip
+        """Context-FTPL on the encoded stream."""
+        horizon = horizon_of(rounds, name)
+        return PerturbedAlgorithm(
+            name, hypotheses, k, alpha, eps, seed, horizon,
+            copies=power_of(horizon, *copies), elicited=power_of(horizon, *elicited),
+            redraws=power_of(horizon, *redraws) if redraws else 0,
+            noise_divisor=noise_divisor, engine=engine,
+        )  # fmt: skip
+
+    return make
 
 
 class PerturbedDriver(EncodedDriver):

@@ -13,6 +13,7 @@ from likewise.cli import (  # noqa: F401 - they add their commands
     packets,
     panels,
     propose,
+    retention,
     serve,
     simulate,
     sweep,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from likewise.cli.main import AT_LEAST_ONE, main, note
-from likewise.cli.options import Pair, Registered, learner_names
+from likewise.cli.options import (
+    WORLD,
+    WORLD_SETTINGS,
+    Registered,
+    learner_names,
+    option_group,
+)
 from likewise.cli.sweep import played, running_options
 from likewise.registry import WORLDS
 
@@ -17,15 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["compare", "rates"]
 
-_WHICH = (
-    click.option(
-        "--world", type=Registered("world", lambda: WORLDS), default="loans", show_default=True,
-        help="Who arrives, and who sits on the panel.",
-    ),
-    click.option(
-        "--set", "settings", type=Pair(), multiple=True, metavar="NAME=VALUE",
-        help="A setting of the world. May be given several times.",
-    ),
+_which = option_group(
+    WORLD,
+    WORLD_SETTINGS,
     click.option("--hypotheses", help="The class.  [default: the world's first]"),
     click.option(
         "--learner", "learners", type=Registered("learner", learner_names), multiple=True,
@@ -41,12 +41,6 @@ _WHICH = (
     ),
     click.option("--first-seed", default=1, show_default=True, help="The first of them."),
 )  # fmt: skip
-
-
-def _which(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_WHICH):
-        command = option(command)
-    return command
 
 
 @main.command(short_help="Every learner in one world: frontiers, and who beats whom.")

@@ -128,7 +128,7 @@ def verify(
     if folder is None and database is None and len(receipts) > 1:
         raise SystemExit(print_verdicts(None, receipts, keys, trusted))
     wanted = receipts[0].docket if receipts and folder is None else None
-    evidence = _evidence(wanted, database, folder)
+    evidence = _evidence(wanted, database, folder, personal=False)
     exported = _exported(folder, keys)
     raise SystemExit(print_verdicts(evidence, receipts, keys, trusted, exported))
 
@@ -207,7 +207,9 @@ def _exported(folder: Path | None, keys: KnownKeys | None) -> ExportCheck | None
     return None if folder is None or not folder.is_dir() else check_manifest(folder, keys)
 
 
-def _evidence(docket: str | None, database: str | None, folder: Path | None) -> Evidence:
+def _evidence(
+    docket: str | None, database: str | None, folder: Path | None, *, personal: bool = True
+) -> Evidence:
     """The ledger, wherever it is; one that cannot be looked at is neither proved nor refuted."""
     from likewise.errors import LikewiseError
 
@@ -224,7 +226,8 @@ def _evidence(docket: str | None, database: str | None, folder: Path | None) -> 
 
         store = Store.read_only(database_url(str(database)))
         try:
-            return evidence_of(store, docket or _only_docket(store.dockets()))
+            name = docket or _only_docket(store.dockets())
+            return evidence_of(store, name, personal=personal)
         finally:
             store.close()
     except LikewiseError as error:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import wraps
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from likewise.service.dockets.docket import Docket
     from likewise.service.settings import Settings
 
-__all__ = ["backup", "init", "restore"]
+__all__ = ["backup", "docket_command", "init", "restore"]
 
 KIT = ("docket.json", "audit-only.json", "likewise.service", "nginx.conf", "Caddyfile")
 SETTINGS = "likewise.env"
@@ -124,104 +124,93 @@ def restore(path: Path, database: str) -> None:
 # ── A docket's panel ─────────────────────────────────────────────────────────────────────────────
 
 
-@contextmanager
-def _opened(name: str, database: str) -> Iterator[Docket]:
-    with opened_store(database) as store:
-        from likewise.service.dockets.docket import Docket
+def docket_command(name: str, short_help: str) -> Callable[[Callable[..., object]], click.Command]:
+    """Make a command of a function on an opened docket; it prints what the function returns."""
 
-        yield Docket(store, name)
+    def decorate(act: Callable[..., object]) -> click.Command:
+        @docket.command(name, short_help=short_help)
+        @click.argument("name")
+        @DATABASE
+        @wraps(act)
+        def command(name: str, database: str, **given: Any) -> None:
+            with opened_store(database) as store:
+                from likewise.service.dockets.docket import Docket
 
+                click.echo(str(act(Docket(store, name), **given)))
 
-@docket.command("join", short_help="Somebody joins the panel.")
-@click.argument("name")
-@click.argument("member")
-@DATABASE
-def join(name: str, member: str, database: str) -> None:
-    """Let MEMBER join the panel of docket NAME, for rounds that are sealed from now on."""
-    with _opened(name, database) as opened:
-        from likewise.service.dockets.commands.members import join as joined
+        return command
 
-        click.echo(str(joined(opened, member)))
-
-
-@docket.command("leave", short_help="Somebody leaves the panel.")
-@click.argument("name")
-@click.argument("member")
-@DATABASE
-def leave(name: str, member: str, database: str) -> None:
-    """Let MEMBER leave the panel of docket NAME; rounds that are under way keep them."""
-    with _opened(name, database) as opened:
-        from likewise.service.dockets.commands.members import leave as left
-
-        click.echo(str(left(opened, member)))
+    return decorate
 
 
-@docket.command("rule", short_help="Another rule for the panel.")
-@click.argument("name")
-@click.argument("rule")
-@DATABASE
-def rule_(name: str, rule: str, database: str) -> None:
-    """Give the panel of docket NAME another RULE, for rounds that are sealed from now on."""
-    with _opened(name, database) as opened:
-        from likewise.service.dockets.commands.members import change_rule
+# A function of likewise.service.dockets.commands.members that takes one text, by its command.
+_ON_THE_PANEL = (
+    ("join", "member", "join", "Somebody joins the panel.",
+     "Let MEMBER join the panel of docket NAME, for rounds that are sealed from now on."),
+    ("leave", "member", "leave", "Somebody leaves the panel.",
+     "Let MEMBER leave the panel of docket NAME; rounds that are under way keep them."),
+    ("rule", "rule", "change_rule", "Another rule for the panel.",
+     "Give the panel of docket NAME another RULE, for rounds that are sealed from now on."),
+)  # fmt: skip
 
-        click.echo(str(change_rule(opened, rule)))
+
+def _on_the_panel(argument: str, function: str, text: str) -> Callable[..., object]:
+    def act(opened: Docket, **given: str) -> object:
+        from likewise.service.dockets.commands import members
+
+        return getattr(members, function)(opened, given[argument])
+
+    act.__doc__ = text
+    return click.argument(argument)(act)
 
 
-@docket.command("contact", short_help="The e-mail address of a member.")
-@click.argument("name")
+for _name, _argument, _function, _short, _text in _ON_THE_PANEL:
+    docket_command(_name, _short)(_on_the_panel(_argument, _function, _text))
+
+
+@docket_command("contact", "The e-mail address of a member.")
 @click.argument("member")
 @click.argument("email")
-@DATABASE
-def contact(name: str, member: str, email: str, database: str) -> None:
+def contact(opened: Docket, member: str, email: str) -> str:
     """Tell MEMBER of docket NAME at EMAIL what awaits them; an empty address ends that."""
     from likewise.errors import LikewiseError
+    from likewise.service.dockets.notices import keep_contact
 
-    with _opened(name, database) as opened:
-        from likewise.service.dockets.notices import keep_contact
-
-        if member not in opened.projection.members:
-            raise LikewiseError(f"{member!r} does not sit on the panel of {name!r}.")
-        keep_contact(opened.store, name, member, email)
-    click.echo(f"{member} is told at {email}." if email else f"{member} is told no more.")
+    if member not in opened.projection.members:
+        raise LikewiseError(f"{member!r} does not sit on the panel of {opened.name!r}.")
+    keep_contact(opened.store, opened.name, member, email)
+    return f"{member} is told at {email}." if email else f"{member} is told no more."
 
 
-@docket.command("guidelines", short_help="What the panel's members should look for.")
-@click.argument("name")
+@docket_command("guidelines", "What the panel's members should look for.")
 @click.option("--file", "text_file", required=True,
               type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="Plain text; an empty line begins a paragraph.")  # fmt: skip
-@DATABASE
-def guidelines(name: str, text_file: Path, database: str) -> None:
+def guidelines(opened: Docket, text_file: Path) -> object:
     """Tell the members of docket NAME what to look for; it is on record what they were told."""
-    with _opened(name, database) as opened:
-        from likewise.service.dockets.commands.members import set_guidelines
+    from likewise.service.dockets.commands.members import set_guidelines
 
-        click.echo(str(set_guidelines(opened, text_file.read_text(encoding="utf-8"))))
+    return set_guidelines(opened, text_file.read_text(encoding="utf-8"))
 
 
-@docket.command("erase", short_help="Remove what is personal about somebody.")
-@click.argument("name")
+@docket_command("erase", "Remove what is personal about somebody.")
 @click.argument("round_id", metavar="ROUND")
 @click.argument("person")
-@DATABASE
-def erase_(name: str, round_id: str, person: str, database: str) -> None:
+def erase_(opened: Docket, round_id: str, person: str) -> object:
     """Erase PERSON of ROUND in docket NAME: features, and the reasons that are about them."""
-    with _opened(name, database) as opened:
-        from likewise.service.dockets.commands.erasure import erase
+    from likewise.service.dockets.commands.erasure import erase
 
-        click.echo(str(erase(opened, round_id, person)))
+    return erase(opened, round_id, person)
 
 
-@docket.command("learner", short_help="A learner for an audit-only docket.")
-@click.argument("name")
+@docket_command("learner", "A learner for an audit-only docket.")
 @click.option("--spec", "spec_file", required=True,
               type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="Its settings: JSON with hypotheses, k, alpha, eps, ….")  # fmt: skip
-@DATABASE
-def learner(name: str, spec_file: Path, database: str) -> None:
+def learner(opened: Docket, spec_file: Path) -> object:
     """Let a learner decide in docket NAME from the next record on."""
     from likewise.errors import LikewiseError
+    from likewise.service.dockets.commands.learners import give_learner
 
     try:
         given: Any = json.loads(spec_file.read_text(encoding="utf-8"))
@@ -229,7 +218,4 @@ def learner(name: str, spec_file: Path, database: str) -> None:
         raise LikewiseError(f"{spec_file} is not JSON: {error}. Correct it.") from error
     if not isinstance(given, dict):
         raise LikewiseError(f"{spec_file} must hold one JSON object.")
-    with _opened(name, database) as opened:
-        from likewise.service.dockets.commands.learners import give_learner
-
-        click.echo(str(give_learner(opened, given)))
+    return give_learner(opened, given)

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
-__all__ = ["OutputFile", "Pair", "Registered", "learner_names", "learner_options"]
+from likewise.registry import WORLDS
+
+__all__ = [
+    "WORLD",
+    "WORLD_SETTINGS",
+    "OutputFile",
+    "Pair",
+    "Registered",
+    "learner_names",
+    "learner_options",
+    "option_group",
+]  # fmt: skip
 
 if TYPE_CHECKING:  # generic to the type checker, and in newer versions of click alone
     _Name = click.ParamType[str]
@@ -85,7 +96,29 @@ class OutputFile(click.Path):
         return path
 
 
-_LEARNER_OPTIONS = (
+def option_group(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Make one decorator of several options, in the order in which the help has them."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+WORLD = click.option(
+    "--world", type=Registered("world", lambda: WORLDS), default="loans", show_default=True,
+    help="Who arrives, and who sits on the panel.",
+)  # fmt: skip
+WORLD_SETTINGS = click.option(
+    "--set", "settings", type=Pair(), multiple=True, metavar="NAME=VALUE",
+    help="A setting of the world, such as spell=200 for drift; `likewise list` shows all of them. "
+    "May be given several times.",
+)  # fmt: skip
+
+# The settings of a learner and the rules of its game.
+learner_options = option_group(
     click.option("--alpha", default=0.3, show_default=True, help="Size of a violation, in (0, 1]."),
     click.option(
         "--eps", type=float, help="Compete with policies fair at alpha − eps.  [default: alpha]"
@@ -137,10 +170,3 @@ _LEARNER_OPTIONS = (
         help="The most rounds that may wait for feedback at a time.",
     ),
 )  # fmt: skip
-
-
-def learner_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The settings of a learner and the rules of its game."""
-    for option in reversed(_LEARNER_OPTIONS):
-        command = option(command)
-    return command

@@ -5,25 +5,19 @@ from __future__ import annotations
 import click
 
 from likewise.cli.main import AT_LEAST_ONE, main
-from likewise.cli.options import Pair, Registered
+from likewise.cli.options import WORLD, WORLD_SETTINGS
 from likewise.registry import WORLDS
 
 __all__ = ["panels"]
 
 
 @main.command(short_help="The same stream under different rules: agreement, decisive members.")
-@click.option(
-    "--world", type=Registered("world", lambda: WORLDS), default="loans", show_default=True,
-    help="Who arrives, and who sits on the panel.",
-)  # fmt: skip
+@WORLD
 @click.option(
     "--rule", "rules", multiple=True,
     help="A rule; may be given several times.  [default: majority, at_least(80%), any]",
 )  # fmt: skip
-@click.option(
-    "--set", "settings", type=Pair(), multiple=True, metavar="NAME=VALUE",
-    help="A setting of the world. May be given several times.",
-)  # fmt: skip
+@WORLD_SETTINGS
 @click.option("--alpha", default=0.3, show_default=True, help="Size of a violation, in (0, 1].")
 @click.option("--rounds", type=AT_LEAST_ONE, default=500, show_default=True, help="Rounds a game.")
 @click.option("--seed", default=1, show_default=True, help="Of everything random.")

@@ -80,7 +80,8 @@ def _world(people: Path, label: str, hypotheses: Path, panel: Path, k: int, seed
 
     made = class_from_file(str(hypotheses))
     rows = read_table(people, [*made.schema.names, label])
-    labels, everybody = labels_of(people, rows, label), parse_people(people, rows, made.schema)
+    labels = labels_of(people, [row[label] for row in rows], label)
+    everybody = parse_people(people, rows, made.schema)
     return Resampled(seed, k, everybody, labels, Panel.from_file(panel), made)
 
 

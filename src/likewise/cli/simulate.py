@@ -12,7 +12,15 @@ import click
 from click.core import ParameterSource
 
 from likewise.cli.main import AT_LEAST_ONE, main, note
-from likewise.cli.options import OutputFile, Pair, Registered, learner_names, learner_options
+from likewise.cli.options import (
+    WORLD,
+    WORLD_SETTINGS,
+    OutputFile,
+    Pair,
+    Registered,
+    learner_names,
+    learner_options,
+)
 from likewise.cli.output import is_pipe, print_counts, progress_bar, write_text
 from likewise.registry import SELECTIONS, WORLDS
 
@@ -29,15 +37,8 @@ OF_ALL = ("alpha", "eps", "feedback", "estimate", "audit_share", "open_limit")
 
 
 @main.command(short_help="One game, your way, counted.")
-@click.option(
-    "--world", type=Registered("world", lambda: WORLDS), default="loans", show_default=True,
-    help="Who arrives, and who sits on the panel.",
-)  # fmt: skip
-@click.option(
-    "--set", "settings", type=Pair(), multiple=True, metavar="NAME=VALUE",
-    help="A setting of the world, such as spell=200 for drift; `likewise list` shows all of them. "
-    "May be given several times.",
-)  # fmt: skip
+@WORLD
+@WORLD_SETTINGS
 @click.option("--k", type=AT_LEAST_ONE, help="People a round.  [default: the world's]")
 @click.option("--rule", help="When the panel reports a pair.  [default: the world's, majority]")
 @click.option(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from likewise.cli.main import AT_LEAST_ONE, main, note
+from likewise.cli.options import option_group
 from likewise.cli.output import progress_bar
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ __all__ = ["played", "running_options", "sweep", "workers_of"]
 
 TABLES = ("points", "summary", "frontier", "rates", "calls")
 
-_RUNNING = (
+# How and where games are played, for every command that plays many.
+running_options = option_group(
     click.option(
         "--folder", type=click.Path(file_okay=False, path_type=Path),
         help="Where results are kept; what is there is not run again.  [default: runs/NAME]",
@@ -41,13 +42,6 @@ _RUNNING = (
         help="Draw the points into FILE.svg, FILE.pdf or FILE.png.",
     ),
 )  # fmt: skip
-
-
-def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How and where games are played, for every command that plays many."""
-    for option in reversed(_RUNNING):
-        command = option(command)
-    return command
 
 
 @main.command(short_help="Scenarios × learners × seeds from a TOML file; resumed after anything.")

@@ -75,7 +75,7 @@ def print_verdicts(
     """Say what holds and what does not; the exit status."""
     from likewise.service.verification.known_keys import KnownKeys, keys_in
 
-    known = keys or (KnownKeys({}, {}) if evidence is None else keys_in(evidence.records))
+    known = keys or (KnownKeys({}) if evidence is None else keys_in(evidence.records))
     outcomes = [_against_each_other(receipts, known, alone=evidence is None)]
     if evidence is not None:
         outcomes.append(_against_ledger(evidence, receipts, known))
@@ -161,6 +161,14 @@ def _keeping(evidence: Evidence, trusted: Trusted, exported: ExportCheck | None)
         wrong += [] if fault is None else [str(fault)]
         wrong += map(str, witnesses.take(record))
     faults = [] if exported is None else list(exported.faults)
+    if wrong or faults:
+        click.echo("THE LEDGER DOES NOT HOLD.")
+    else:
+        click.echo(
+            f"THE LEDGER HOLDS IN ITSELF: its {len(evidence.records):,} records follow one "
+            f"another, and whoever acted, signatures and anchors fit them. Decisions are taken "
+            f"again by likewise replay."
+        )
     for line in (*faults, *wrong[:SHOWN]):
         click.echo(f"DOES NOT HOLD: {line}")
     if len(wrong) > SHOWN:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.errors import LikewiseError, ParameterError
+from likewise.errors import ParameterError, foreign_code
 from likewise.evaluation.comparator_rows import BROKEN_BY, ROWS_AT_ONCE, ComparatorError, Demands
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
@@ -115,15 +115,9 @@ def best_fair_by_columns(demands: Demands, search: Search, *, exact: bool) -> Co
 
 def _searched(search: Search, costs: FloatArray) -> FloatArray:
     """The predictions that a search finds, checked."""
-    try:
+    rule = f"It gets a cost for each of {len(costs)} points, and returns a prediction for each."
+    with foreign_code(ComparatorError, "The search failed", rule):
         found = np.asarray(search(costs), dtype=np.float64)
-    except LikewiseError:
-        raise
-    except Exception as error:  # whatever a search of somebody else's does
-        raise ComparatorError(
-            f"The search failed with {type(error).__name__}: {error}. It gets a cost for each of "
-            f"{len(costs)} points, and returns a prediction for each."
-        ) from error
     if found.shape != costs.shape or not np.isin(found, (0, 1)).all():
         raise ComparatorError(
             f"The search must return 0 or 1 for each of {len(costs)} points; got shape "

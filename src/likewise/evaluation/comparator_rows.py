@@ -7,6 +7,7 @@ solution breaks none of those left out, the solution is the true one too.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,15 @@ from likewise.fixed_point import FloatArray, IntArray
 from likewise.linear_programs import linprog
 from likewise.linear_programs import sparse as sp
 
-__all__ = ["BROKEN_BY", "ROWS_AT_ONCE", "ComparatorError", "Demands", "Solution", "solve"]
+__all__ = [
+    "BROKEN_BY",
+    "ROWS_AT_ONCE",
+    "ComparatorError",
+    "Demands",
+    "Solution",
+    "solve",
+    "solve_program",
+]
 
 BROKEN_BY = 1e-9
 """A row that is left out is added when it is broken by more than this."""
@@ -94,12 +103,12 @@ def solve(form: Form, demands: Demands) -> Solution:
     )
 
 
-def _program(
-    form: Form, objective: FloatArray, rows: Rows, bounds: FloatArray
-) -> tuple[FloatArray, float, FloatArray]:
-    """The solution with these rows, its value, and the multipliers of the rows, at least 0."""
-    order, total = form.order(), form.total()
-    left = sp.vstack([order, rows], format="csr")
+def solve_program(
+    objective: FloatArray, order: Rows, rows: Rows, bounds: FloatArray, total: Rows | None,
+    what: str, hint: str = "",
+) -> Any:  # fmt: skip
+    """The solver's result for order·v ≤ 0, rows·v ≤ bounds, total·v = 1 and v in [0, 1]."""
+    left: Rows = sp.vstack([order, rows], format="csr")
     result = linprog(
         objective,
         A_ub=left if left.shape[0] else None,
@@ -112,11 +121,22 @@ def _program(
     )
     if not result.success:
         raise ComparatorError(
-            f"The linear program of the best fair policy, with {form.variables} variables and "
-            f"{left.shape[0]} rows, was not solved: {result.message} If it is infeasible, no "
-            f"member of the class is constant on the people of these rounds."
+            f"The linear program {what}, with {len(objective)} variables and {left.shape[0]} "
+            f"rows, was not solved: {result.message} {hint}".rstrip()
         )
+    return result
+
+
+def _program(
+    form: Form, objective: FloatArray, rows: Rows, bounds: FloatArray
+) -> tuple[FloatArray, float, FloatArray]:
+    """The solution with these rows, its value, and the multipliers of the rows, at least 0."""
+    order = form.order()
+    result = solve_program(
+        objective, order, rows, bounds, form.total(), "of the best fair policy",
+        "If it is infeasible, no member of the class is constant on the people of these rounds.",
+    )  # fmt: skip
     multipliers = np.empty(0)
-    if left.shape[0]:
+    if order.shape[0] + len(bounds):
         multipliers = np.maximum(-np.asarray(result.ineqlin.marginals)[order.shape[0] :], 0.0)
     return form.settle(np.asarray(result.x)), float(np.asarray(result.fun)), multipliers

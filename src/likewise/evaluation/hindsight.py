@@ -19,10 +19,9 @@ import numpy as np
 from likewise.errors import ParameterError
 from likewise.evaluation.comparator import Faced, checked_rounds, form_of, policy_scores
 from likewise.evaluation.comparator_forms import Form, Rows
-from likewise.evaluation.comparator_rows import BROKEN_BY, ComparatorError
+from likewise.evaluation.comparator_rows import BROKEN_BY, solve_program
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass
-from likewise.linear_programs import linprog
 from likewise.linear_programs import sparse as sp
 from likewise.validation import real, reals
 
@@ -152,23 +151,11 @@ def _worst_of_rounds(over: FloatArray, round_: IntArray, rounds: int) -> IntArra
 def _program(
     form: Form, objective: FloatArray, rows: Rows, bounds: FloatArray, rounds: int
 ) -> FloatArray:
-    order, total = form.order(), form.total()
-    left = sp.vstack([_wider(order, rounds), rows], format="csr")
-    result = linprog(
-        objective,
-        A_ub=left if left.shape[0] else None,
-        b_ub=np.concatenate([np.zeros(order.shape[0]), bounds]) if left.shape[0] else None,
-        A_eq=None if total is None else _wider(total, rounds),
-        b_eq=None if total is None else [1.0],
-        bounds=(0.0, 1.0),
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-9},
-    )
-    if not result.success:
-        raise ComparatorError(
-            f"The linear program of a policy in hindsight with a price on violations was not "
-            f"solved: {result.message}"
-        )
+    order, total = _wider(form.order(), rounds), form.total()
+    result = solve_program(
+        objective, order, rows, bounds, None if total is None else _wider(total, rounds),
+        "of a policy in hindsight with a price on violations",
+    )  # fmt: skip
     return np.asarray(result.x, dtype=np.float64)
 
 

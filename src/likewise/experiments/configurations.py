@@ -23,12 +23,13 @@ Values = tuple[tuple[str, Any], ...]
 def fraction(value: float) -> str:
     """A setting such as eta as people say it.
 
-    >>> fraction(0.25), fraction(1.0), fraction(0.3)
-    ('1/4', '1', '0.3')
+    >>> fraction(0.25), fraction(1.0), fraction(0.3), fraction(1 / 6)
+    ('1/4', '1', '0.3', '1/6')
     """
     near = Fraction(value).limit_denominator(1024)
     power_of_two = near.denominator & (near.denominator - 1) == 0
-    return str(near) if power_of_two and float(near) == value else f"{value:g}"
+    said = power_of_two or float(f"{value:g}") != value
+    return str(near) if said and float(near) == value else f"{value:g}"
 
 
 def spoken(name: str, value: Any) -> str:

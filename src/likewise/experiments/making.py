@@ -13,6 +13,7 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.hypotheses import ExactWeights, HypothesisClass
 from likewise.learning import Learner, Paper, PaperOneSided, SelfTuned
 from likewise.learning.dual import DUALS, Dual
+from likewise.learning.schedules.self_tuned import OUTSTANDING, WAITING
 from likewise.registry import BASELINES, SCHEDULES
 from likewise.worlds.settings import Setting
 
@@ -72,6 +73,8 @@ SELF_TUNED_SETTINGS = _known(
     Setting("gamma", float, None, "of the duals additive and geometric"),
     Setting("theta", float, None, "of the dual geometric"),
     Setting("counts_outstanding", bool, True, "the scale counts what is outstanding"),
+    Setting("outstanding", float, OUTSTANDING, "the weight of what is outstanding"),
+    Setting("waiting", float, WAITING, "how much a round that waits for its audit adds"),
     _ENGINE,
 )
 PAPER_SETTINGS = _known(
@@ -96,6 +99,8 @@ def make_self_tuned(player: str) -> Make:
             SelfTuned().eta if given.get("eta") is None else given["eta"],
             x=given.get("x"), kappa=kappa, r=given.get("r"),
             counts_outstanding=given.get("counts_outstanding", True),
+            outstanding=given.get("outstanding", OUTSTANDING),
+            waiting=given.get("waiting", WAITING),
         )  # fmt: skip
         hypotheses, k, alpha, eps, seed = task.common
         return Learner(

@@ -18,9 +18,10 @@ from likewise.hypotheses.cells.segments import Segments
 from likewise.hypotheses.cells.staircases import Staircases
 from likewise.hypotheses.listed.base import Listed
 from likewise.hypotheses.listed.boolean import Conjunctions, Disjunctions, Parities
+from likewise.hypotheses.listed.cuts import Cut
 from likewise.hypotheses.listed.decision_lists import DecisionLists
 from likewise.hypotheses.listed.linear import LinearByIntercepts
-from likewise.hypotheses.listed.pool import Cut, Pool
+from likewise.hypotheses.listed.pool import Pool
 from likewise.hypotheses.listed.stumps import Stumps
 from likewise.hypotheses.listed.trees import Trees
 from likewise.hypotheses.separating import greedy_separating_set, verify_separating_set

@@ -50,21 +50,16 @@ class Certificate:
     from_largest_lam: float | None
     reports: int
 
+    def to_json(self) -> dict[str, Any]:
+        """The certificate with the trivial bound beside it."""
+        own = ("regret", "holds", "from_largest_lam", "reports")
+        trivial = {"trivial_regret": self.k * self.rounds, "informative": self.informative}
+        return {name: getattr(self, name) for name in own} | trivial
+
     @property
     def informative(self) -> bool:
         """Test whether it is below what any learner has."""
         return self.regret < self.k * self.rounds
-
-    def to_json(self) -> dict[str, Any]:
-        """The certificate with the trivial bound beside it."""
-        return {
-            "regret": self.regret,
-            "holds": self.holds,
-            "from_largest_lam": self.from_largest_lam,
-            "reports": self.reports,
-            "trivial_regret": self.k * self.rounds,
-            "informative": self.informative,
-        }
 
 
 def certificate(state: State, *, delay: int | None = None, confidence: float = 0.95) -> Certificate:
@@ -144,7 +139,7 @@ def _from_largest_lam(state: State, account: Account, delay: int) -> float | Non
     m = proven_margin(learner)
     if learner.pricing.one_sided or m <= 0 or (delay and not steady) or not state.opened:
         return None
-    if not isinstance(schedule, SelfTuned):
+    if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
         return None
     late = Lateness(delay, delay + 1, counted=schedule.counts_outstanding, steady=steady)
     theorem = Theorems(learner, schedule, state.opened, late)

@@ -11,8 +11,8 @@ from likewise.events import Decision
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import Listed
 from likewise.learning.costs import report_cost
-from likewise.learning.decisions import points_of
 from likewise.learning.learner import Learner
+from likewise.learning.located import points_of
 from likewise.learning.states.state import Account, OpenRound, State, changed
 from likewise.learning.states.tuning import Tuning
 from likewise.oracles.oracle import engine_for
@@ -58,13 +58,21 @@ def outstanding(round_: OpenRound, learner: Learner) -> int:
     Until it is sealed a round is counted at its full bound, k labels and a report: those who may
     still arrive too.
     """
+    return _bound(round_, learner, *_awaited(round_, learner))
+
+
+def _awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
+    """How many labels may still come and count, and whether an audit may: 1 or 0."""
     labels = learner.k
     if round_.panel is not None:
         labels = round_.awaiting_labels(one_sided=learner.pricing.one_sided)
-    bound = labels * learner.label_bound(round_.number)
-    if waits_for_audit(round_, learner):
-        bound += 2 * report_cost(round_.lam / learner.audit_share, 1)
-    return bound
+    return labels, int(waits_for_audit(round_, learner))
+
+
+def _bound(round_: OpenRound, learner: Learner, labels: int, audits: int) -> int:
+    """The most that so many labels and audits of a round cost."""
+    bound = labels * learner.label_bound(round_.number) if labels else 0
+    return bound + (2 * audits * report_cost(round_.lam / learner.audit_share, 1) if audits else 0)
 
 
 def waits_for_audit(round_: OpenRound, learner: Learner) -> bool:
@@ -80,19 +88,21 @@ def with_round(
     ``tuning`` replaces the state's own.
     """
     learner, before = state.learner, state.open.found(round_.id)
-    more, waits = outstanding(round_, learner), int(waits_for_audit(round_, learner))
+    labels, audits = _awaited(round_, learner)
     if before is not None:
-        more -= outstanding(before, learner)
-        waits -= int(waits_for_audit(before, learner))
-    tuning = (state.tuning if tuning is None else tuning).awaiting(more, waits)
+        # Of the same round, hence at the same bounds.
+        fewer, none = _awaited(before, learner)
+        labels, audits = labels - fewer, audits - none
+    tuning = state.tuning if tuning is None else tuning
+    tuning = tuning.awaiting(_bound(round_, learner, labels, audits), audits)
     return changed(state, open=state.open.having(round_), tuning=tuning, **changes)
 
 
 def without_round(state: State, round_: OpenRound, **changes: object) -> State:
     """The state without a round; nothing of it is outstanding any more."""
     learner = state.learner
-    less, waits = outstanding(round_, learner), int(waits_for_audit(round_, learner))
-    tuning = state.tuning.awaiting(-less, -waits)
+    labels, audits = _awaited(round_, learner)
+    tuning = state.tuning.awaiting(-_bound(round_, learner, labels, audits), -audits)
     return changed(state, open=state.open.without(round_.id), tuning=tuning, **changes)
 
 

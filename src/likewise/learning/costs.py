@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from likewise.errors import EventRefused
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 
+@lru_cache(maxsize=1024)  # a round asks for its own some ten times
 def report_cost(lam: float, pairs: int) -> int:
     """Charge for one reported pair, lam/pairs: added for the favoured person, taken off the other.
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from likewise.errors import EventRefused
-from likewise.events import Decided, Decision, Person
+from likewise.events import Decided, Decision
 from likewise.fixed_point import ONE, IntArray, to_units
-from likewise.hypotheses import Points
 from likewise.learning.costs import Direct
 from likewise.learning.event_checks import open_round
 from likewise.learning.learner import Learner
-from likewise.learning.primal import Frozen
+from likewise.learning.located import located
+from likewise.learning.primal import Draws, Frozen
 from likewise.learning.states.state import State
 from likewise.learning.states.tuning import Tuning
 from likewise.randomness import Purpose, Stream
@@ -26,45 +26,9 @@ __all__ = [
     "drawn_for_audit",
     "frozen_policy",
     "located",
-    "located_as",
     "lottery",
-    "points_of",
     "upcoming",
 ]
-
-
-def located(learner: Learner, people: tuple[Person, ...]) -> Points:
-    """People of a round as points of the learner's class.
-
-    The last people who were looked up are remembered, since a round asks for its own several times
-    over: to decide, to charge labels and to charge a report.
-    """
-    known = learner.__dict__.get("_located")
-    if known is not None and known[0] is people:
-        found: Points = known[1]
-        return found
-    schema = learner.hypotheses.schema
-    x = np.array([p.features for p in people], dtype=np.float64)
-    x = x.reshape(len(people), len(schema))
-    return located_as(learner, people, People(tuple(p.id for p in people), x, schema))
-
-
-def located_as(learner: Learner, people: tuple[Person, ...], same: People) -> Points:
-    """The same for people who are at hand as an array."""
-    points = learner.hypotheses.locate(same)
-    # A note on the learner, not a part of it: neither compared nor saved.
-    learner.__dict__["_located"] = (people, points)
-    return points
-
-
-def points_of(learner: Learner, people: tuple[Person, ...], some: Sequence[str]) -> Points:
-    """The points of some of a round's people, by their ids; one may be named more than once."""
-    known, wanted = learner.__dict__.get("_located"), set(some)
-    if (known is None or known[0] is not people) and 2 * len(wanted) < len(people):
-        # Feedback that comes late, on a few of many: the others need not be looked up.
-        people = tuple(p for p in people if p.id in wanted)
-    place = {p.id: i for i, p in enumerate(people)}
-    return located(learner, people)[[place[person] for person in some]]
 
 
 def upcoming(state: State) -> Frozen:
@@ -79,10 +43,9 @@ def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
     """
     learner = state.learner
     points = learner.hypotheses.locate(people)
-    scores = learner.primal.scores(
-        learner.hypotheses, upcoming(state), points, draws, 0, Purpose.VIEW
-    )
-    return np.array(scores, dtype=np.int64)
+    asked = Draws(draws, purpose=Purpose.VIEW)
+    found = learner.primal.estimates(learner.hypotheses, upcoming(state), points, asked)
+    return np.array(found.scores, dtype=np.int64)
 
 
 def frozen_policy(state: State, tuning: Tuning) -> Frozen:
@@ -108,9 +71,8 @@ def decide(state: State, round_id: str) -> Decided:
     points = located(learner, round_.people if len(people) == len(round_.people) else people)
     frozen, one_sided = round_.policy, learner.pricing.one_sided
     cap = learner.resamples(round_.number)
-    estimates = learner.primal.estimates(
-        learner.hypotheses, frozen, points, round_.draws, batch, cap=cap
-    )
+    draws = Draws(round_.draws, batch, cap=cap)
+    estimates = learner.primal.estimates(learner.hypotheses, frozen, points, draws)
     bits = learner.primal.decide(learner.hypotheses, frozen, points, batch)
     if isinstance(learner.pricing, Direct):
         # Its estimate has no bound where J has none, so J is capped even where it is exact.

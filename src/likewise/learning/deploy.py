@@ -14,8 +14,9 @@ from likewise.events import Arrived, Audited, Closed, Person, Sealed
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.frames import Origin, make_frame
 from likewise.html import table
-from likewise.learning.decisions import decide, located_as
+from likewise.learning.decisions import decide
 from likewise.learning.fold import apply, label
+from likewise.learning.located import located_as
 from likewise.learning.states.state import State
 from likewise.rows import is_table
 from likewise.schema import People
@@ -77,15 +78,16 @@ def deploy(
             f"schema: learner.hypotheses.schema.people(…)."
         )
     name = f"r{state.opened + 1}" if round_id is None else round_id
-    rows = (tuple(row) for row in people.x.tolist())
-    arrivals = tuple(Person(p, row) for p, row in zip(people.ids, rows, strict=True))
-    state = apply(state, Arrived(name, arrivals))
-    if state.open[name].people is arrivals:
+    rows = map(tuple, people.x.tolist())
+    arrivals = tuple([Person(p, row) for p, row in zip(people.ids, rows, strict=True)])
+    if people.x.dtype == np.float64 and wanted.admits(people.x):
+        # Checked all at once; the fold knows those who have been looked up, and goes on.
         located_as(state.learner, arrivals, people)
+    state = apply(state, Arrived(name, arrivals))
     decided = decide(state, name)
     state = apply(apply(state, decided), Sealed(name, panel))
     scores = np.array([d.score for d in decided.decisions], dtype=np.int64)
-    approved = np.array([d.approved for d in decided.decisions])
+    approved = np.array([d.approved for d in decided.decisions], dtype=np.bool_)
     return state, Deployment(name, people.ids, scores, approved, people.origin)
 
 

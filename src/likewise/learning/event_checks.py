@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from likewise.errors import EventRefused, shown
 from likewise.events import Arrived, Audited, Decision, Overridden, Person
 from likewise.fixed_point import ONE
 from likewise.learning.learner import Learner
+from likewise.learning.located import is_located
 from likewise.learning.primal.exponential_weights import LARGEST_INVERSE
 from likewise.learning.states.state import OpenRound, State
 from likewise.validation import instance
 
 __all__ = [
-    "check_decision",
+    "check_decisions",
     "check_id",
     "check_override",
     "check_pairs",
     "check_seen",
     "checked_label",
     "checked_people",
+    "found_round",
     "open_round",
     "same_person",
 ]
@@ -44,6 +48,11 @@ def open_round(state: State, round_id: str) -> OpenRound:
     """The open round of that id."""
     instance("state", state, State, "State.start(learner) makes one.")
     check_id(round_id, "A round's id")
+    return found_round(state, round_id)
+
+
+def found_round(state: State, round_id: str) -> OpenRound:
+    """The open round of an id that has been checked."""
     found = state.open.found(round_id)
     if found is not None:
         return found
@@ -72,13 +81,16 @@ def checked_people(event: Arrived, round_: OpenRound, state: State) -> tuple[Per
         twice = sorted({p for p in ids if ids.count(p) > 1})
         raise EventRefused(f"Round {round_.id!r}: {', '.join(map(repr, twice))} arrived twice.")
     schema = state.learner.hypotheses.schema
-    for person in event.people:
+    people = event.people
+    if is_located(state.learner, people):
+        # Made of people who have been checked: see deploy.
+        return people
+    for person in people:
         if len(person.features) != len(schema):
             raise EventRefused(
                 f"Person {person.id!r} has {len(person.features)} features; the schema has "
                 f"{len(schema)}: {', '.join(schema.names)}."
             )
-    people = event.people
     found = schema.encoded([p.features for p in people], tuple(p.id for p in people))
     if all(type(p.id) is str and set(map(type, p.features)) <= {float} for p in people):
         # Plain already; being the same tuple, it is looked up once.
@@ -129,8 +141,18 @@ def same_person(one: Person, other: Person) -> bool:
     return one.id == other.id and np.array_equal(mine, theirs, equal_nan=True)
 
 
-def check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> None:
+def check_decisions(decisions: Sequence[Decision], round_: OpenRound, learner: Learner) -> None:
     """A score, a decision, and J for those whose label will be weighted by it."""
+    plain = learner.primal.experts(learner.hypotheses) == 0
+    one_sided = learner.pricing.one_sided
+    for d in decisions:
+        approved = type(d.approved) is bool and not (one_sided and d.approved)
+        scored = type(d.score) is int and 0 <= d.score <= ONE
+        if not (plain and approved and scored and d.inverse_chance is None and d.experts is None):
+            _check_decision(d, round_, learner)
+
+
+def _check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> None:
     score, inverse = decision.score, decision.inverse_chance
     if isinstance(score, bool) or not isinstance(score, int) or not 0 <= score <= ONE:
         raise EventRefused(

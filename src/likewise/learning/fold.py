@@ -8,9 +8,9 @@ holds is then unchanged. An event that says again what is already known changes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import singledispatch
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from likewise.errors import EventRefused, shown
 from likewise.events import (
@@ -32,13 +32,14 @@ from likewise.learning.charging import (
 )
 from likewise.learning.decisions import frozen_policy, lottery
 from likewise.learning.event_checks import (
-    check_decision,
+    check_decisions,
     check_id,
     check_override,
     check_pairs,
     check_seen,
     checked_label,
     checked_people,
+    found_round,
     open_round,
     same_person,
 )
@@ -60,34 +61,27 @@ def apply(state: State, event: Event) -> State:
     1
     """
     instance("state", state, State, "State.start(learner) makes one.")
-    for field, what in (("round", "A round's id"), ("person", "A person's id")):
-        if hasattr(event, field):
-            check_id(getattr(event, field), what)
-    return _apply(event, state)
+    handler = _HANDLERS.get(type(event)) or _handler_of_base(event)
+    check_id(event.round, "A round's id")
+    return handler(event, state)
 
 
-@singledispatch
-def _apply(event: object, state: State) -> State:  # noqa: ARG001
-    raise EventRefused(f"{shown(event)} is not an event.")
-
-
-@_apply.register
 def _arrived(event: Arrived, state: State) -> State:
     if not event.people:
         raise EventRefused(
             f"Round {event.round!r}: nobody arrived (k = 0). Leave such rounds out altogether."
         )
-    if event.round in state.closed:
-        raise EventRefused(
-            f"Round {event.round!r} is closed already. Use a new id for every round."
-        )
-    if state.open.found(event.round) is None:
-        state = _opened(state, event.round)
-    round_ = state.open[event.round]
+    round_ = state.open.found(event.round)
+    if round_ is None:
+        if event.round in state.closed:
+            raise EventRefused(
+                f"Round {event.round!r} is closed already. Use a new id for every round."
+            )
+        state, round_ = _opened(state, event.round)
     for person in event.people:
         check_id(person.id, "A person's id")
     known = {p.id: p for p in round_.people}
-    if all(p.id in known and same_person(p, known[p.id]) for p in event.people):
+    if known and all(p.id in known and same_person(p, known[p.id]) for p in event.people):
         return state
     if round_.panel is not None:
         raise EventRefused(
@@ -104,7 +98,7 @@ def _arrived(event: Arrived, state: State) -> State:
     return changed(state, open=state.open.having(round_))
 
 
-def _opened(state: State, round_id: str) -> State:
+def _opened(state: State, round_id: str) -> tuple[State, OpenRound]:
     """Freeze the policy π^t: all costs so far, and the noise for them."""
     limit = state.learner.open_limit
     if len(state.open) >= limit:
@@ -120,36 +114,33 @@ def _opened(state: State, round_id: str) -> State:
     round_ = OpenRound(
         round_id, number, frozen, state.lam, learner.draws(number), drawn=lottery(learner, number)
     )
-    return with_round(state, round_, tuning=tuning, opened=number)
+    return with_round(state, round_, tuning=tuning, opened=number), round_
 
 
-@_apply.register
 def _decided(event: Decided, state: State) -> State:
-    round_ = open_round(state, event.round)
+    round_ = found_round(state, event.round)
     decided = [d.person for d in event.decisions]
     if not decided:
         raise EventRefused(f"Round {round_.id!r}: a Decided event must decide on somebody.")
-    for person in decided:
-        check_id(person, "A person's id")
-    if all(round_.decisions.get(d.person) == d for d in event.decisions):
-        return state
     expected = [p.id for p in round_.undecided]
     if decided != expected:
+        for person in decided:
+            check_id(person, "A person's id")
+        if all(round_.decisions.get(d.person) == d for d in event.decisions):
+            return state
         raise EventRefused(
             f"Round {round_.id!r}: decisions must be on {expected}, in that order; got {decided}."
         )
-    for decision in event.decisions:
-        check_decision(decision, round_, state.learner)
-    decisions = MappingProxyType({**round_.decisions, **{d.person: d for d in event.decisions}})
     learner = state.learner
+    check_decisions(event.decisions, round_, learner)
+    decisions = MappingProxyType({**round_.decisions, **{d.person: d for d in event.decisions}})
     calls = state.calls + learner.primal.calls(learner.hypotheses, round_.draws)
     round_ = changed(round_, decisions=decisions)
     return changed(state, open=state.open.having(round_), calls=calls)
 
 
-@_apply.register
 def _sealed(event: Sealed, state: State) -> State:
-    round_ = open_round(state, event.round)
+    round_ = found_round(state, event.round)
     check_id(event.panel, "A panel's name")
     if round_.panel == event.panel:
         return state
@@ -169,10 +160,10 @@ def _sealed(event: Sealed, state: State) -> State:
     return charge_labels(state, round_, [d.person for d in counted], amounts)
 
 
-@_apply.register
 def _overridden(event: Overridden, state: State) -> State:
     """The decision of somebody else: its propensity is not ours, so it carries no label cost."""
-    round_ = open_round(state, event.round)
+    check_id(event.person, "A person's id")
+    round_ = found_round(state, event.round)
     if event.person in round_.overrides and round_.overrides[event.person] is event.approved:
         return state
     check_override(event, round_, one_sided=state.learner.pricing.one_sided)
@@ -185,9 +176,8 @@ def _overridden(event: Overridden, state: State) -> State:
     return with_round(state, changed(round_, overrides=overrides), overridden=state.overridden + 1)
 
 
-@_apply.register
 def _audited(event: Audited, state: State) -> State:
-    round_ = open_round(state, event.round)
+    round_ = found_round(state, event.round)
     if round_.panel is None:
         raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
     same = len(event.pairs) == len(round_.pairs) and all(p in round_.pairs for p in event.pairs)
@@ -233,8 +223,8 @@ def _dual_step(state: State, round_: OpenRound) -> State:
     return changed(state, lam=lam, audits=audits, reports=reports, account=account)
 
 
-@_apply.register
 def _labelled(event: Labelled, state: State) -> State:
+    check_id(event.person, "A person's id")
     return label(state, event.round, {event.person: event.label})
 
 
@@ -263,11 +253,10 @@ def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
     return charge_labels(state, round_, news, amounts)
 
 
-@_apply.register
 def _closed(event: Closed, state: State) -> State:
-    if event.round in state.closed:
+    if event.round not in state.open and event.round in state.closed:
         return state
-    round_ = open_round(state, event.round)
+    round_ = found_round(state, event.round)
     if round_.outcome is None:
         raise EventRefused(
             f"Round {round_.id!r} has no audit yet. If nobody audits it, say so: "
@@ -276,3 +265,22 @@ def _closed(event: Closed, state: State) -> State:
     missing = round_.awaiting_labels(one_sided=state.learner.pricing.one_sided)
     closed = (*state.closed, round_.id)[-REMEMBERED:]
     return without_round(state, round_, closed=closed, missing=state.missing + missing)
+
+
+def _handler_of_base(event: object) -> Callable[[Any, State], State]:
+    """The handler of a class that an event's own is derived from."""
+    for kind, handler in _HANDLERS.items():
+        if isinstance(event, kind):
+            return handler
+    raise EventRefused(f"{shown(event)} is not an event.")
+
+
+_HANDLERS: Mapping[type, Callable[[Any, State], State]] = {
+    Arrived: _arrived,
+    Decided: _decided,
+    Sealed: _sealed,
+    Overridden: _overridden,
+    Audited: _audited,
+    Labelled: _labelled,
+    Closed: _closed,
+}

@@ -30,32 +30,19 @@ class Margins:
         for name in ("alpha", "eps", "kappa", "r"):
             plain = real(name, getattr(self, name), "Give a number such as 0.3.")
             object.__setattr__(self, name, plain)
-        if not 0 < self.alpha <= 1:
-            raise ParameterError(
-                "alpha", "must be in (0, 1]", self.alpha, "It is the size of a violation."
-            )
-        if not 0 < self.eps <= self.alpha:
-            raise ParameterError(
-                "eps",
-                f"must be in (0, alpha] = (0, {self.alpha!r}]",
-                self.eps,
-                "The learner competes with policies that are fair at alpha − eps.",
-            )
-        if not 0 <= self.kappa < self.eps:
-            raise ParameterError(
-                "kappa",
-                f"must be in [0, eps) = [0, {self.eps!r})",
-                self.kappa,
-                "The panel is asked at alpha − kappa; 0.3·eps is the default.",
-            )
-        if not 0 <= self.r < self.beta:
-            raise ParameterError(
-                "r",
-                f"must be in [0, eps − kappa) = [0, {self.beta!r})",
-                self.r,
-                "A gap estimated worse than that would make reports prove nothing; "
-                "0.4·eps is the default.",
-            )
+        alpha, eps, kappa, beta = self.alpha, self.eps, self.kappa, self.beta
+        for name, fits, interval, remedy in (
+            ("alpha", 0 < alpha <= 1, "(0, 1]", "It is the size of a violation."),
+            ("eps", 0 < eps <= alpha, f"(0, alpha] = (0, {alpha!r}]",
+             "The learner competes with policies that are fair at alpha − eps."),
+            ("kappa", 0 <= kappa < eps, f"[0, eps) = [0, {eps!r})",
+             "The panel is asked at alpha − kappa; 0.3·eps is the default."),
+            ("r", 0 <= self.r < beta, f"[0, eps − kappa) = [0, {beta!r})",
+             "A gap estimated worse than that would make reports prove nothing; 0.4·eps is the "
+             "default."),
+        ):  # fmt: skip
+            if not fits:
+                raise ParameterError(name, f"must be in {interval}", getattr(self, name), remedy)
 
     @property
     def beta(self) -> float:

@@ -13,7 +13,16 @@ import numpy as np
 from likewise.errors import ParameterError, SlowEngine
 from likewise.extras import MissingGpuError, MissingLibraryError
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.hypotheses import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Listed, Points
+from likewise.hypotheses import (
+    Bits,
+    ExactWeights,
+    GibbsPolicy,
+    HypothesisClass,
+    Listed,
+    Points,
+    Segments,
+)
+from likewise.hypotheses.priors import FLAT
 from likewise.randomness import Noise
 from likewise.validation import as_array, choice, instance, integer
 
@@ -30,15 +39,10 @@ class Engine(Protocol):
     """A module that makes draws and weights; see :mod:`likewise.oracles.engines.reference`."""
 
     def approvals(
-        self,
-        hypotheses: HypothesisClass,
-        costs: IntArray,
-        noise: Noise,
-        points: Points,
-        first_draw: int,
-        draws: int,
-    ) -> Bits:
-        """Predictions of some draws of h on each point."""
+        self, hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points,
+        draws: range,
+    ) -> Bits:  # fmt: skip
+        """Predictions of the draws of h with these numbers on each point."""
 
     def weigh(
         self, hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
@@ -76,12 +80,17 @@ def _load_engine(name: str) -> Engine:
 
 
 def engine_for(name: str, hypotheses: HypothesisClass | ExactWeights) -> Engine:
-    """The engine for weights and charges of a class: the one of that name for long lists.
+    """The engine for weights and charges of a class: the one of that name where it has kernels.
 
-    For everything else it is the reference, which asks the class itself; no library is loaded.
+    That is for long lists, and for segments with the prior from coarse to fine. For everything else
+    it is the reference, which asks the class itself; no library is loaded. The name is one of
+    ``ENGINES``, as that of every learner is.
     """
-    long = isinstance(hypotheses, Listed) and hypotheses.size >= LONG_LIST
-    return load_engine(name if long else "reference")
+    if isinstance(hypotheses, Listed):
+        faster = hypotheses.size >= LONG_LIST
+    else:
+        faster = isinstance(hypotheses, Segments) and hypotheses.prior != FLAT
+    return _load_engine(name if faster else "reference")
 
 
 @dataclass
@@ -137,4 +146,5 @@ class Oracle:
         instance("noise", noise, Noise, "Make it: Noise(stream, scale).")
         self.calls += draws
         engine = load_engine(self.engine)
-        return engine.approvals(self.hypotheses, costs, noise, points, first_draw, draws)
+        numbers = range(first_draw, first_draw + draws)
+        return engine.approvals(self.hypotheses, costs, noise, points, numbers)

@@ -34,6 +34,8 @@ class JsonLines(logging.Formatter):
 
 def log_as_json() -> None:
     """Write all logs of this process to standard error, as JSON lines."""
+    # What no line says need not be found out for each.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)

@@ -47,11 +47,7 @@ class Admissions(Steady):
     name = "admissions"
     summary = "a college, twelve models with cuts, five readers; used for choosing defaults"
     classes = ("pool",)
-
-    @property
-    def schema(self) -> FeatureSchema:
-        """Four things that the file shows, and twelve scores."""
-        return SCHEMA
+    schema = SCHEMA
 
     @cached_property
     def _weights(self) -> FloatArray:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from likewise.auditing import Panel, Rule
+from likewise.auditing import MetricAuditor, Panel, Rule
 from likewise.fixed_point import ONE, IntArray
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
-from likewise.worlds.base import Course, Encounter, View
+from likewise.worlds.base import Encounter, Memoryless, View
 from likewise.worlds.loans import SCHEMA, LoanSettings, applicants, five_auditors
 from likewise.worlds.settings import setting
 
@@ -28,7 +29,7 @@ RULES = ("majority", "at_least(2)", "all", "veto({0})")
 
 
 @dataclass(frozen=True)
-class Adversarial(LoanSettings):
+class Adversarial(LoanSettings, Memoryless):
     """The worst of ``loans``: rounds of 2 to k people, ``spite`` of them labelled against π^t."""
 
     spite: float = setting(0.25, "the chance that a label is set against the policy", low=0, high=1)
@@ -37,21 +38,14 @@ class Adversarial(LoanSettings):
     name = "adversarial"
     summary = "people, labels, panel and rule picked against the deployed policy"
 
-    def course(self) -> Course:
-        """The adversary has no memory; it needs none."""
-        return _Course(self)
-
-
-class _Course(Course):
-    def __init__(self, world: Adversarial) -> None:
-        self._world = world
-        self._auditors = tuple(five_auditors(world.leniency))
+    @cached_property
+    def _auditors(self) -> tuple[MetricAuditor, ...]:
+        return tuple(five_auditors(self.leniency))
 
     def meet(self, t: int, view: View) -> Encounter:
         """Look at the policy on many, and pick the round."""
-        world = self._world
-        stream = Stream(world.seed, Purpose.WORLD, t)
-        x, labels = applicants(stream, CANDIDATES, world.luck, world.harshness)
+        stream = Stream(self.seed, Purpose.WORLD, t)
+        x, labels = applicants(stream, CANDIDATES, self.luck, self.harshness)
         crowd = People(tuple(map(str, range(CANDIDATES))), x, SCHEMA)
         chances = view.chances(crowd)
         size, panels = self._proposals(stream)
@@ -61,13 +55,13 @@ class _Course(Course):
         panel, chosen = panels[worst], _worst(excesses[worst], size)
         coins = stream.uniforms(2 * CANDIDATES, 1, size)[0]
         against = (chances[chosen] < ONE // 2).astype(np.int64)
-        picked = np.where(coins < world.spite, against, labels[chosen])
+        picked = np.where(coins < self.spite, against, labels[chosen])
         people = People(tuple(f"{t}-{i + 1}" for i in range(size)), x[chosen], SCHEMA)
         return Encounter(people, picked, panel)
 
     def _proposals(self, stream: Stream) -> tuple[int, list[Panel]]:
         """How many people the round has, and some panels with a rule to choose among."""
-        auditors, k = self._auditors, self._world.k
+        auditors, k = self._auditors, self.k
         limits = [max(1, k - 1), *[len(auditors) - 1, len(auditors), len(RULES)] * PROPOSALS]
         size, *rest = stream.numbers_below(limits, CANDIDATES, np.arange(len(limits)))
         panels = []

@@ -17,7 +17,7 @@ from likewise.hypotheses import HypothesisClass
 from likewise.schema import FeatureSchema, People
 from likewise.worlds.settings import check_settings, known_setting, settings_of
 
-__all__ = ["Course", "Encounter", "Recorded", "Steady", "View", "World"]
+__all__ = ["Course", "Encounter", "Memoryless", "Recorded", "Steady", "View", "World"]
 
 Approved = npt.NDArray[np.bool_]
 
@@ -67,8 +67,9 @@ class World(ABC):
 
     It is registered under its ``name`` (:data:`likewise.registry.WORLDS`); ``summary`` is a line
     about it, ``k`` the most people in a round, ``classes`` the names that :meth:`hypotheses`
-    takes. Subclass :class:`Steady` if a round is a function of its number, and this, with a
-    :class:`Course`, if it reacts to decisions. ``likewise.testing.check_world`` checks all of that.
+    takes. Subclass :class:`Steady` if a round is a function of its number, :class:`Memoryless` if
+    the policy is seen too, and this, with a :class:`Course`, if it reacts to decisions.
+    ``likewise.testing.check_world`` checks all of that.
     """
 
     name: str
@@ -114,24 +115,36 @@ class World(ABC):
         """A run through the world, from its first round on."""
 
 
-class Steady(World):
+class Memoryless(World):
+    """A world that remembers no decision: a round depends on its number and on the policy alone."""
+
+    @abstractmethod
+    def meet(self, t: int, view: View) -> Encounter:
+        """Round t, before a policy that can be seen."""
+
+    def course(self) -> Course:
+        """The rounds in order."""
+        return _MemorylessCourse(self)
+
+
+class _MemorylessCourse(Course):
+    def __init__(self, world: Memoryless) -> None:
+        self._world = world
+
+    def meet(self, t: int, view: View) -> Encounter:
+        return self._world.meet(t, view)
+
+
+class Steady(Memoryless):
     """A world that does not react to the learner: every round is a function of its number."""
 
     @abstractmethod
     def encounter(self, t: int) -> Encounter:
         """Round t."""
 
-    def course(self) -> Course:
-        """The rounds in order."""
-        return _SteadyCourse(self)
-
-
-class _SteadyCourse(Course):
-    def __init__(self, world: Steady) -> None:
-        self._world = world
-
     def meet(self, t: int, view: View) -> Encounter:  # noqa: ARG002
-        return self._world.encounter(t)
+        """Round t, whatever the policy."""
+        return self.encounter(t)
 
 
 class Recorded(Steady):

@@ -39,23 +39,19 @@ class Linear(Steady):
     name = "linear"
     summary = "rewards linear in two features, one auditor who names all pairs; for gillen"
     classes = ("linear",)
-
-    @property
-    def schema(self) -> FeatureSchema:
-        """Two features."""
-        return SCHEMA
-
-    @cached_property
-    def panel(self) -> Panel:
-        """One auditor."""
-        distance = Mahalanobis(SCHEMA.names, MATRIX, scale=1.0 / self.leniency)
-        return Panel([MetricAuditor("auditor", distance)], "any")
+    schema = SCHEMA
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
         """Linear classifiers by ten intercepts."""
         if name not in (None, "linear"):
             raise ParameterError("hypotheses", "must be linear", name, "This world has no other.")
         return LinearByIntercepts(SCHEMA, SCHEMA.names, INTERCEPTS, flips=False)
+
+    @cached_property
+    def panel(self) -> Panel:
+        """One auditor."""
+        distance = Mahalanobis(SCHEMA.names, MATRIX, scale=1.0 / self.leniency)
+        return Panel([MetricAuditor("auditor", distance)], "any")
 
     def encounter(self, t: int) -> Encounter:
         """k people, each with a reward of mean ⟨x, theta⟩/sqrt(2)."""

@@ -14,7 +14,7 @@ import numpy as np
 from likewise.fixed_point import ONE, FloatArray
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
-from likewise.worlds.base import Course, Encounter, View
+from likewise.worlds.base import Encounter, Memoryless, View
 from likewise.worlds.loans import SCHEMA, LoanSettings, applicants
 from likewise.worlds.settings import setting
 
@@ -24,7 +24,7 @@ STEPS = 4
 
 
 @dataclass(frozen=True)
-class Strategic(LoanSettings):
+class Strategic(LoanSettings, Memoryless):
     """``loans``, whose applicants raise their score by up to ``reach`` points if it pays.
 
     Moving by the whole reach costs ``price`` in chances of approval, smaller moves in proportion.
@@ -39,29 +39,19 @@ class Strategic(LoanSettings):
     name = "strategic"
     summary = "loans, whose applicants see the policy and move towards approval at a cost"
 
-    def course(self) -> Course:
-        """Every round, applicants look at the policy that is about to be deployed."""
-        return _Course(self)
-
-
-class _Course(Course):
-    def __init__(self, world: Strategic) -> None:
-        self._world = world
-
     def meet(self, t: int, view: View) -> Encounter:
-        """Everybody takes the best of a few ways to polish the file."""
-        world = self._world
-        stream = Stream(world.seed, Purpose.WORLD, t)
-        x, labels = applicants(stream, world.k, world.luck, world.harshness)
-        options = [_polished(x, step, world.reach) for step in range(STEPS + 1)]
-        worth = np.empty((STEPS + 1, world.k), dtype=np.int64)
+        """Everybody looks at the policy, and takes the best of a few ways to polish the file."""
+        stream = Stream(self.seed, Purpose.WORLD, t)
+        x, labels = applicants(stream, self.k, self.luck, self.harshness)
+        options = [_polished(x, step, self.reach) for step in range(STEPS + 1)]
+        worth = np.empty((STEPS + 1, self.k), dtype=np.int64)
         for step, option in enumerate(options):
-            cost = round(world.price * ONE) * step // STEPS
-            ids = tuple(f"{t}-{i + 1}" for i in range(world.k))
+            cost = round(self.price * ONE) * step // STEPS
+            ids = tuple(f"{t}-{i + 1}" for i in range(self.k))
             worth[step] = view.chances(People(ids, option, SCHEMA)) - cost
         chosen = worth.argmax(axis=0)
         moved = np.stack([options[step][i] for i, step in enumerate(chosen.tolist())])
-        return world.round_of(t, moved, labels)
+        return self.round_of(t, moved, labels)
 
 
 def _polished(x: FloatArray, step: int, reach: int) -> FloatArray:

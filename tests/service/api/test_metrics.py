@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
-from tests.service.live import Clock, shown_again, some_people
+from tests.service.live import Clock, Live, people, shown_again, some_people
 
 from likewise.auditing import Pair
 from likewise.service.api.metrics import measured
@@ -15,7 +16,10 @@ from likewise.service.dockets.commands import feedback, reviews
 from likewise.service.dockets.commands.rounds import open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews.targets import Seat
+from likewise.service.dockets.snapshots import numbers_of
 from likewise.service.dockets.worker import Worker
+from likewise.service.ledger.schema import dockets
+from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
 
 Begin = Callable[..., Docket]
@@ -111,3 +115,38 @@ def test_consistency_is_pooled_by_pairs(begin: Begin) -> None:
 def test_how_the_panel_works_is_not_for_everybody(begin: Begin) -> None:
     found = measured(worker_of(begin()), with_panel=False)
     assert (found.members, found.agreement, found.consistency) == (None, None, None)
+
+
+def test_numbers_beside_the_ledger_are_those_of_the_docket(begin: Begin, store: Store) -> None:
+    docket = begin(rule="any")
+    for number in range(4):
+        round_, _ = open_round(docket, some_people(f"x{number}-"))
+        pair = Pair(*round_.reportable()[0][:2])
+        reviewed(docket, round_.id, ada=[pair] * (number % 2), bob=[])
+        if number > 1:
+            feedback.label(docket, [(round_.id, person, 1) for person in round_.people])
+        counted = numbers_of(docket.projection, docket.state)
+        assert store.numbers() == {
+            "loans": {**counted, "ledger_records": docket.projection.head.seq}
+        }
+    assert (counted["rounds"], counted["open_rounds"], counted["reports"]) == (4, 2, 2)
+    with store.changing() as connection:  # as an upgrade leaves it
+        connection.execute(dockets.update().values(numbers=None))
+    assert (store.numbers(), store.due("2000")) == ({}, ("loans",))
+    docket.settle_due()
+    assert store.numbers()["loans"]["reports"] == 2
+    assert store.due("2000") == ()
+
+
+def test_a_look_at_all_dockets_opens_none(live: Live) -> None:
+    headers = {"Authorization": f"Bearer {live.tokens['operator']}"}
+    text = live.http.get("/metrics", headers=headers).text
+    for docket in ("loans", "other"):
+        assert f'likewise_rounds{{docket="{docket}"}} 0.0' in text
+    running = [thread.name for thread in threading.enumerate()]
+    assert not [name for name in running if name.startswith("docket-")]
+    live.client("client").open_round("loans", people(1, 2))
+    text = live.http.get("/metrics", headers=headers).text
+    assert 'likewise_open_rounds{docket="loans"} 1.0' in text
+    running = [thread.name for thread in threading.enumerate()]
+    assert [name for name in running if name.startswith("docket-")] == ["docket-loans_0"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -32,8 +34,11 @@ def openssl(folder: Path, *words: str) -> None:
     subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True, timeout=60)
 
 
-def make_authority(folder: Path, name: str = "Time") -> Path:
-    """A root, and a key that signs time-stamps; the root's certificate."""
+def make_authority(folder: Path, name: str = "Time", *, ended: bool = False) -> Path:
+    """A root, and a key that signs time-stamps; the root's certificate.
+
+    The certificate of one that has ``ended`` is one of yesterday.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "tsa.cnf").write_text(CONFIG.format(folder=folder))
     (folder / "ext.cnf").write_text(EXTENSIONS)
@@ -44,7 +49,7 @@ def make_authority(folder: Path, name: str = "Time") -> Path:
             "-addext", "basicConstraints=critical,CA:TRUE")  # fmt: skip
     openssl(folder, *new, "-subj", f"/CN={name}", "-keyout", "tsa.key", "-out", "tsa.csr")
     openssl(folder, "x509", "-req", "-in", "tsa.csr", "-CA", "root.pem", "-CAkey", "root.key",
-            "-CAcreateserial", "-days", "2", "-sha256", "-extfile", "ext.cnf",
+            "-CAcreateserial", "-days", "-1" if ended else "2", "-sha256", "-extfile", "ext.cnf",
             "-out", "tsa.pem")  # fmt: skip
     return folder / "root.pem"
 
@@ -66,6 +71,10 @@ class Authority:
             return 200, b"\x30\x03nonsense"
         if self.mood == "large":
             return 200, b"\x00" * 300_000
+        if self.mood == "silent":
+            time.sleep(1.0)
+        if self.mood in ("silent", "dripping"):
+            return 200, b"\x30" * 40
         if self.mood == "another" and self.last:
             return 200, self.last
         if self.mood == "webhook":
@@ -89,7 +98,13 @@ def serving(authority: Authority) -> Iterator[str]:
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(body)
+            slow = authority.mood == "dripping"
+            # Whoever asks has no patience, as it should be.
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                for byte in body if slow else ():
+                    self.wfile.write(bytes([byte]))
+                    time.sleep(0.1)
+                self.wfile.write(b"" if slow else body)
 
         def log_message(self, format: str, *args: object) -> None:
             """Nobody wants to know."""

@@ -16,6 +16,7 @@ from tests.service.live import Live, people, small_spec, some_people
 
 from likewise.cli import main
 from likewise.errors import LikewiseError, ParameterError
+from likewise.service.anchoring import targets
 from likewise.service.anchoring.targets import TimeStampTarget, targets_from
 from likewise.service.anchoring.worker import Anchoring, anchor, record_failure
 from likewise.service.dockets.commands.rounds import open_docket, open_round
@@ -126,6 +127,42 @@ def test_an_authority_that_fails_or_lies_is_refused(
     with pytest.raises(LikewiseError):
         TimeStampTarget(address).fix("likewise-receipt/1:x")
     made.mood = "honest"
+
+
+def test_an_authority_whose_clock_is_another_is_refused(
+    authority: tuple[Authority, str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A time that is not ours would bound all that follows wrongly."""
+    made, address, _ = authority
+    made.mood = "honest"
+    for ours in ("2020-01-01T00:00:00.000000Z", "2999-01-01T00:00:00.000000Z"):
+        monkeypatch.setattr(targets, "now", lambda ours=ours: ours)
+        with pytest.raises(LikewiseError, match="Correct the clock"):
+            TimeStampTarget(address).fix("likewise-receipt/1:x")
+
+
+def test_an_authority_that_is_slow_is_not_waited_for(
+    authority: tuple[Authority, str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither where nothing comes, nor where byte after byte does."""
+    made, address, _ = authority
+    monkeypatch.setattr(targets, "PATIENCE", 0.3)
+    for mood, said in (("silent", "cannot be reached"), ("dripping", "too slowly")):
+        made.mood = mood
+        with pytest.raises(LikewiseError, match=said):
+            TimeStampTarget(address).fix("likewise-receipt/1:x")
+    made.mood = "honest"
+
+
+def test_a_time_stamp_by_a_certificate_that_had_ended_is_refused(
+    docket: Docket, tmp_path: Path
+) -> None:
+    root = make_authority(tmp_path / "ended", ended=True)
+    with serving(Authority(tmp_path / "ended")) as address:
+        anchor(docket, TimeStampTarget(address))
+    evidence = evidence_of(docket.store, "loans")
+    found = replay_evidence(evidence, Trusted(authorities=read_certificates(root)))
+    assert about(found) == {"anchor"}, found.text()
 
 
 def test_nobody_at_the_address(sqlite_url: str) -> None:

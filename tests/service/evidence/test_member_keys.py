@@ -14,10 +14,13 @@ from tests.service.live import Live, people
 from likewise.cli import main
 from likewise.errors import LikewiseError
 from likewise.service.auth.tokens import create_token
+from likewise.service.ledger.bodies import read_body
+from likewise.service.ledger.evidence_bodies import Signed
 from likewise.service.ledger.records import Record
 from likewise.service.ledger.signing.signatures import PrivateKey
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import evidence_of
+from likewise.service.verification.keeping.members import statement_of
 from likewise.service.verification.keeping.witnesses import Trusted
 from likewise.service.verification.replay import replay_evidence
 from likewise_client.errors import ApiError
@@ -123,5 +126,23 @@ def test_a_key_changes_with_the_consent_of_the_one_before(start: Any, key: Priva
     ann.sign_with("loans", fresh, before=key)
     store = Store.open(live.settings.database)
     assert [r.kind for r in store.records("loans")][-2:] == ["member-key-set"] * 2
-    assert replay_evidence(evidence_of(store, "loans")).holds
+    live.client("client").open_round("loans", people(1, 3))
+    review = ann.reviews("loans")[0].id
+    with pytest.raises(ApiError) as refused:
+        live.client("auditor", member_key=key).done("loans", review)
+    assert refused.value.code == "bad-signature", "the key before it speaks for nobody any more"
+    live.client("auditor", member_key=fresh).done("loans", review)
+    evidence = evidence_of(store, "loans")
+    assert replay_evidence(evidence).holds
+
+    def of_before(record: Record) -> Record:
+        if record.kind != "signed":
+            return record
+        signed = read_body(record)
+        assert isinstance(signed, Signed)
+        said = statement_of("loans", signed)
+        body = {**record.body, "key": key.public.id, "signature": said.sign(key)}
+        return replace(record, body=body)
+
+    assert "signature" in about(replay_evidence(rehashed(evidence, of_before)))
     store.close()

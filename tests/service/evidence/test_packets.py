@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.service.live import Live, people, small_spec
+from tests.service.live import SCHEMA, Live, people, small_spec
 
 from likewise.cli import main
 from likewise.features import Feature
@@ -23,6 +23,7 @@ from likewise.service.dockets.commands.rounds import Applicant, open_docket, ope
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.learner import chances
 from likewise.service.dockets.reviews.targets import Seat
+from likewise.service.dockets.spec import DocketSpec
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.payloads import features_of
 from likewise.service.ledger.signing.signatures import PrivateKey
@@ -112,6 +113,45 @@ def test_reasons_are_those_of_the_policy_itself(evidence: Evidence) -> None:
     assert "lowered the chance" in packet["letter"][0]
 
 
+def test_a_person_reads_what_was_decided_and_why(store: Store) -> None:
+    """The decision that stands comes first; a reason is that of whoever decided."""
+    packet = give_packet(store, "loans", "r6", "n6-1")
+    assert packet["decision"]["overridden"] is not None
+    lines = packet_words(packet).splitlines()
+    stands = "approved" if packet["decision"]["stands"] else "rejected"
+    assert lines[3] == f"The decision: {stands}."
+    assert "Their reason: seen in person." in packet_words(packet)
+    decided = {**packet["decision"], "approved": True, "overridden": False, "stands": False}
+    theirs = packet_words({**packet, "decision": decided})
+    assert "The rejection is not the system's, which had approved." in theirs
+    assert "Main reasons for the rejection" not in theirs
+    alone = {**decided, "approved": False, "overridden": None}
+    mine = packet_words({**packet, "decision": alone, "letter": ["Score lowered it."]})
+    assert "Main reasons for the rejection:\n  1. Score lowered it." in mine
+    assert "Nobody decided otherwise." in mine
+    waiting = {**packet, "outcome": None, "panel": {**packet["panel"], "seats": {"ada": "asked"}}}
+    assert "ada (has not responded so far)." in packet_words(waiting)
+    assert "The panel has not come to an end yet." in packet_words(waiting)
+
+
+def test_where_the_institution_decides_no_policy_is_named(tmp_path: Path) -> None:
+    """A learner that decided nothing has no reasons for it."""
+    made = Store.open(f"sqlite:///{tmp_path / 'ours.db'}")
+    learner = {"schema": SCHEMA.spec(), "k": 2, "alpha": 0.1}
+    asked = {"title": "Ours", "learner": learner, "members": ["ada"], "audit_only": True}
+    open_docket(made, "ours", DocketSpec.from_hand(asked), seed=3)
+    features = {"score": 400, "debt": 10, "purpose": "car"}
+    people = [Applicant(name, features, score) for name, score in (("ann", 0.2), ("bo", 0.9))]
+    open_round(Docket(made, "ours"), people)
+    packet = give_packet(made, "ours", "r1", "ann")
+    assert (packet["chance_from"], packet["reasons"], packet["letter"]) == (None, [], [])
+    text = packet_words(packet)
+    assert "The institution rejected, at a chance of approval of 20.0 %." in text
+    assert "policy" not in text
+    assert check_packet(packet, None, evidence_of(made, "ours")) == []
+    made.close()
+
+
 def test_values_of_features_without_bounds_or_with_missing_ones() -> None:
     assert values_of(Feature("x", "number"), 3.0) == [3.0]
     assert len(values_of(Feature("x", "flag", missing="not stated"), 1.0)) == 3
@@ -150,7 +190,7 @@ def test_a_dishonest_packet_that_is_signed_is_found_from_the_ledger(store: Store
     packet, key = give_packet(store, "loans", "r4", "n4-1"), store.keys.current()
     evidence = evidence_of(store, "loans")
     assert check_packet(packet, None, evidence) == []
-    from likewise.service.ledger.records import canonical
+    from likewise.service.ledger.canonical_json import canonical
 
     lie = {**packet, "letter": ["The bureau score was fine."]}
     del lie["signature"]

@@ -155,6 +155,23 @@ def test_a_compromised_key_signs_nothing_that_is_believed(docket: Docket, run: R
     assert "fell into other hands" in run("verify", "--head", made, "--database", where).output
 
 
+def test_a_key_that_was_replaced_signs_nothing_later_that_is_believed(
+    docket: Docket, run: Run
+) -> None:
+    """Whoever kept the old key gives no receipts with it; those of its own time hold."""
+    store, where = docket.store, docket.store.where
+    old, before = store.keys.current(), docket.receipt()
+    store.keys.rotate()
+    late = replace(before, at="29990101T000000Z")
+    late = replace(late, signature=old.sign("receipt", late.statement.encode()))
+    told = run("verify", "--head", late, "--database", where)
+    assert told.exit_code == 2, told.output
+    assert "another had taken its place" in told.output
+    assert run("verify", "--head", before, "--database", where).exit_code == 0
+    itself = KnownKeys.installed(store.keys.listed())
+    assert (itself.judge(before), itself.judge(late)) == ("signed", "retired")
+
+
 def test_a_key_that_nobody_handed_over_is_found(docket: Docket) -> None:
     docket.store.keys.rotate()
     evidence = evidence_of(docket.store, "loans")

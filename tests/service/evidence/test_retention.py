@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from click.testing import CliRunner, Result
 from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import Clock, Live
 
+from likewise.cli import main
 from likewise.errors import ParameterError
 from likewise.service.clock import later
 from likewise.service.dockets.commands.erasure import erase
@@ -26,6 +28,7 @@ from likewise.service.dockets.commands.rounds import open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.errors import ServiceError
+from likewise.service.ledger.records import Receipt
 from likewise.service.verification.evidence import evidence_of
 from likewise.service.verification.replay import replay_evidence, replay_store
 
@@ -127,3 +130,58 @@ def test_over_the_api(live: Live) -> None:
     operator.set_retention("loans", 761.0, 30.0)
     hold = operator.place_hold("loans", "a complaint").hold
     operator.lift_hold("loans", hold)
+
+
+def at_the_machine(docket: Docket, command: str, *words: str) -> Result:
+    address = docket.store.url.render_as_string(hide_password=False)
+    return CliRunner().invoke(main, ["docket", command, "loans", *words, "--database", address])
+
+
+def test_periods_and_holds_at_the_machine(docket: Docket, clock: Clock) -> None:
+    assert at_the_machine(docket, "retention").output.splitlines() == [
+        "features: kept always", "reasons: kept always",
+    ]  # fmt: skip
+    assert at_the_machine(docket, "retention", "--features", "1").exit_code == 0
+    assert at_the_machine(docket, "retention", "--reasons", "0.5").exit_code == 0
+    placed = at_the_machine(
+        docket, "hold", "--why", "a complaint", "--round", "r1", "--person", "r10"
+    )
+    hold, receipt = placed.stdout.splitlines()
+    assert Receipt.parse(receipt).head == docket.store.head("loans")
+    assert at_the_machine(docket, "retention").output.splitlines() == [
+        "features: kept 1 days after a round has closed",
+        "reasons: kept 0.5 days after a round has closed",
+        f"hold {hold}: round r1, r10, for a complaint",
+    ]
+    clock.at = later(clock.at, 2 * DAY)
+    done = erase_expired(docket)
+    assert (done.people, done.reasons, done.held) == (5, 1, 2)
+    assert at_the_machine(docket, "release", hold).exit_code == 0
+    assert erase_expired(docket).people == 1
+    assert at_the_machine(docket, "retention", "--features", "always").exit_code == 0
+    assert docket.refresh().governance.features_days is None
+    assert docket.projection.governance.reasons_days == 0.5, "what is not named stays"
+    assert replay_store(docket.store, "loans").holds
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("retention", "--features", "soon"), 2, "'soon' is no number of days"),
+        (("retention", "--reasons", "nan"), 1, "must be days above 0"),
+        (("hold",), 2, "--why"),
+        (("hold", "--why", " "), 1, "why must be 1 to 200 characters in one line"),
+        (("hold", "--why", "two\nlines"), 1, "in one line"),
+        (("hold", "--why", "x", "--person", "r10"), 1, "round must be given with a person"),
+        (("hold", "--why", "x", "--round", "r1", "--person", "eve"), 1, "nobody named 'eve'"),
+        (("release", "0123456789ab"), 1, "no hold '0123456789ab'"),
+    ],
+)
+def test_what_is_refused_at_the_machine(
+    docket: Docket, words: tuple[str, ...], code: int, said: str
+) -> None:
+    before = docket.store.head("loans")
+    refused = at_the_machine(docket, *words)
+    assert refused.exit_code == code, refused.output
+    assert said in " ".join(refused.output.split())
+    assert docket.store.head("loans") == before, "nothing was recorded"

@@ -1,117 +1,155 @@
-"""Drives a docket under load until it is killed; started by test_crashes.py, which kills it.
+"""Drives a docket under load until it is killed; started by crashes.py, which kills it.
 
 Each line on standard input, ``URL DOCKET FOLDER``, forks a worker, whose process id is printed;
 once it has ended, ``ended`` is. The libraries are imported once, so that 200 workers start quickly.
 
-A worker's threads are clients: each notes what it is about to ask for, asks, and acknowledges the
-response by appending the receipt to a file, with fsync. After a restart a client first asks again,
-with the same key, for what was never answered.
+A worker's clients wait for the docket's thread as requests do, so that commands share transactions,
+and snapshots are written after every few records. Each client notes what it is about to ask for,
+asks, and acknowledges the response by appending the receipt to a file, with fsync. After a restart
+a client first asks again, with the same key, for what was never answered.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import random
 import sys
-import threading
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from likewise import Feature, FeatureSchema, Learner, Segments
+from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
 from likewise.errors import LikewiseError
+from likewise.service.dockets import docket as docket_module
 from likewise.service.dockets.commands import feedback, reviews
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.spec import DocketSpec
+from likewise.service.dockets.views.round import Round
+from likewise.service.dockets.worker import Job, Worker, Workers
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.store import Store
+from likewise.service.settings import Settings
 
-THREADS = 4
+CLIENTS = 8
+SNAPSHOT_EVERY = 40
 SCHEMA = FeatureSchema((Feature("score", "integer", 300, 850), Feature("debt", "integer", 0, 100)))
-CLASS = Segments(SCHEMA, score="score", cuts=range(400, 800, 100))
+CLASS = Segments(SCHEMA, score="score", cuts=range(400, 800, 100)).with_prior("flat")
+# People are told apart from the first round on, so that there are pairs to object to.
+OUTSPOKEN = SelfTuned(eta=0.25, kappa=0.15, counts_outstanding=False)
+
+
+def append(path: Path, line: str) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    os.write(file, (line + "\n").encode())
+    os.fsync(file)
+    os.close(file)
 
 
 class Client:
     """One client, with a diary that outlives the process."""
 
-    def __init__(self, docket: Docket, folder: Path, number: int) -> None:
-        self.docket, self.number = docket, number
+    def __init__(self, workers: Workers, docket: str, folder: Path, number: int) -> None:
+        self.workers, self.docket, self.number, self.folder = workers, docket, number, folder
         self.asked, self.acks = folder / f"asked-{number}", folder / "acks"
         self.random = random.Random(os.getpid() * 100 + number)
 
-    def append(self, path: Path, line: str) -> None:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        os.write(file, (line + "\n").encode())
-        os.fsync(file)
-        os.close(file)
+    async def ask(self, command: Callable[[Docket], Receipt]) -> None:
+        receipt = await self.workers.run(self.docket, lambda worker: command(worker.docket))
+        await asyncio.to_thread(append, self.acks, str(receipt))
 
-    def acknowledge(self, receipt: Receipt) -> None:
-        self.append(self.acks, str(receipt))
+    async def round(self, round_id: str) -> Round:
+        return await self.workers.run(
+            self.docket, lambda worker: worker.docket.projection.round(round_id)
+        )
 
-    def open_round(self, key: str) -> str:
+    async def open_round(self, key: str) -> str:
         people = [
             Applicant(f"{key}-{i}", {"score": score, "debt": 10 * i})
             for i, score in enumerate((790, 310, 510))
         ]
-        round_, receipt = open_round(self.docket, people, key=key)
-        self.acknowledge(receipt)
-        return round_.id
+        made: list[str] = []
 
-    def run(self) -> None:
+        def command(docket: Docket) -> Receipt:
+            round_, receipt = open_round(docket, people, key=key)
+            made.append(round_.id)
+            return receipt
+
+        await self.ask(command)
+        return made[-1]
+
+    async def run(self) -> None:
         keys = self.asked.read_text().split() if self.asked.exists() else []
         if keys:
-            self.work_on(self.open_round(keys[-1]))
+            await self.work_on(await self.open_round(keys[-1]))
         for number in range(len(keys), 10_000):
             key = f"c{self.number}-{number}"
-            self.append(self.asked, key)
-            self.work_on(self.open_round(key))
+            await asyncio.to_thread(append, self.asked, key)
+            await self.work_on(await self.open_round(key))
 
-    def work_on(self, round_id: str) -> None:
+    async def work_on(self, round_id: str) -> None:
         """Objections, reviews and labels; another process may have done some of it before."""
-        docket = self.docket
         for member in ("ada", "bob"):
+            seat = Seat(round_id, member)
             try:
-                pairs = docket.projection.round(round_id).reportable()
+                pairs = (await self.round(round_id)).reportable()
                 if pairs and self.random.random() < 0.6:
-                    said = reviews.object_to(docket, Seat(round_id, member), pairs[0][:2], "why")
-                    self.acknowledge(said)
+                    pair = pairs[0][:2]
+                    said = partial(reviews.object_to, seat=seat, pair=pair, reason="why")
+                    await self.ask(said)
                     if self.random.random() < 0.3:
-                        said = reviews.withdraw(docket, Seat(round_id, member), pairs[0][:2])
-                        self.acknowledge(said)
-                self.acknowledge(reviews.finish(docket, Seat(round_id, member)))
+                        await self.ask(partial(reviews.withdraw, seat=seat, pair=pair))
+                await self.ask(partial(reviews.finish, seat=seat))
             except ServiceError as error:
                 if error.code != "panel-closed":
                     raise
-        round_ = docket.projection.round(round_id)
+        round_ = await self.round(round_id)
         labels = [(round_id, p, 1) for p in round_.people if p not in round_.labels]
         if labels:
-            self.acknowledge(feedback.label(docket, labels))
+            await self.ask(partial(feedback.label, labels=labels))
+
+
+def note_groups(folder: Path) -> None:
+    """Note how many commands shared a transaction, whenever several did."""
+    work = Worker._work
+
+    def noted(self: Worker, jobs: list[Job]) -> list[Job]:
+        if len(jobs) > 1:
+            with (folder / "groups").open("a") as file:
+                file.write(f"{len(jobs)}\n")
+        return work(self, jobs)
+
+    Worker._work = noted  # type: ignore[method-assign] # this process does nothing else
+
+
+async def drive(store: Store, name: str, folder: Path) -> None:
+    workers = Workers(store, Settings())
+
+    async def guarded(client: Client) -> None:
+        try:
+            await client.run()
+        except LikewiseError as error:
+            append(folder / "errors", repr(error))
+
+    clients = [Client(workers, name, folder, number) for number in range(CLIENTS)]
+    await asyncio.gather(*map(guarded, clients))
 
 
 def main(url: str, name: str, folder: Path) -> None:
+    vars(docket_module)["EVERY"] = SNAPSHOT_EVERY
+    note_groups(folder)
     store = Store.open(url)
-    learner = Learner(CLASS, k=3, alpha=0.3, eps=0.3, seed=1)
-    spec = DocketSpec.of("Under load", learner, ("ada", "bob"), rule="any")
+    learner = Learner(CLASS, k=3, alpha=0.3, eps=0.3, seed=1, schedule=OUTSPOKEN)
+    spec = DocketSpec.of("Under load", learner, ("ada", "bob"), rule="any", repeat_share=0.0)
     try:
         open_docket(store, name, spec, seed=5)
     except ServiceError as error:
         if error.code != "docket-exists":
             raise
-    docket = Docket(store, name)
-    clients = [Client(docket, folder, number) for number in range(THREADS)]
-
-    def guarded(client: Client) -> None:
-        try:
-            client.run()
-        except LikewiseError as error:
-            client.append(folder / "errors", repr(error))
-
-    threads = [threading.Thread(target=guarded, args=(client,)) for client in clients]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    asyncio.run(drive(store, name, folder))
 
 
 if __name__ == "__main__":

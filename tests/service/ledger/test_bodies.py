@@ -17,7 +17,8 @@ from likewise.service.dockets.commands.rounds import Applicant, open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.ledger import bodies
 from likewise.service.ledger.bodies import KINDS, read_body, write_body
-from likewise.service.ledger.records import Head, LedgerBroken, Record, canonical, sha256
+from likewise.service.ledger.canonical_json import canonical, sha256
+from likewise.service.ledger.records import Head, LedgerBroken, Record
 from likewise.service.verification.replay import replay
 
 THEN = Path(__file__).parents[2] / "compatibility" / "d29bfb5" / "ledger.sql"

@@ -35,9 +35,12 @@ class Hostile:
         self.keys: Any = KeySet([KEY]).as_dict(private=False)
         self.token: Any = None
         self.wait = 0.0
+        self.between = 0.0  # seconds from one byte to the next
         self.status = 200
+        self.asked: list[str] = []
 
     def respond(self, path: str) -> Any:
+        self.asked.append(path)
         if path.endswith("openid-configuration"):
             known = {
                 "issuer": self.issuer, "jwks_uri": f"{self.issuer}/keys",
@@ -71,8 +74,13 @@ def hostile() -> Iterator[Hostile]:
             body = found if isinstance(found, bytes) else json.dumps(found).encode()
             self.send_response(made.status)
             self.send_header("Content-Length", str(len(body)))
+            if 300 <= made.status < 400:
+                self.send_header("Location", f"{made.issuer}/elsewhere")
             self.end_headers()
-            self.wfile.write(body)
+            for byte in body if made.between else ():
+                self.wfile.write(bytes([byte]))
+                time.sleep(made.between)
+            self.wfile.write(b"" if made.between else body)
 
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -201,6 +209,25 @@ def test_a_slow_provider_is_not_waited_for(
         client(hostile).address(ATTEMPT, "back")
     assert (refused.value.code, refused.value.status) == ("provider-unreachable", 502)
     assert time.monotonic() - began < 3.0
+
+
+def test_a_provider_that_sends_byte_after_byte_is_not_waited_for(
+    hostile: Hostile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(providers, "PATIENCE", 0.3)
+    hostile.between = 0.1
+    with pytest.raises(ServiceError, match="too slowly") as refused:
+        client(hostile).address(ATTEMPT, "back")
+    assert (refused.value.code, refused.value.status) == ("sign-on-refused", 401)
+
+
+@pytest.mark.parametrize("status", [302, 404, 500])
+def test_a_provider_that_fails_or_sends_us_elsewhere(hostile: Hostile, status: int) -> None:
+    hostile.status = status
+    with pytest.raises(ServiceError, match=f"responds {status}") as refused:
+        client(hostile).address(ATTEMPT, "back")
+    assert refused.value.code == "sign-on-refused"
+    assert hostile.asked == ["/.well-known/openid-configuration"], "nowhere else"
 
 
 def test_logout_tokens(hostile: Hostile) -> None:

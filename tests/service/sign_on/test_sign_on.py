@@ -36,7 +36,9 @@ def _missing(why: str) -> None:
 
 @pytest.fixture(scope="module")
 def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with oidc-provider, installed once."""
+    """A folder with oidc-provider: the one that is named, or one into which it is installed."""
+    if named := os.environ.get("LIKEWISE_PROVIDER_MODULES"):
+        return Path(named)
     npm, node = shutil.which("npm"), shutil.which("node")
     if npm is None or node is None:
         _missing("npm is not there, so no provider of OpenID Connect can be installed.")

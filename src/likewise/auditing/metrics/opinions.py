@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from likewise.auditing.metrics.base import Metric
+from likewise.auditing.metrics.base import BySides
 from likewise.auditing.metrics.differences import (
     by_name,
     full_where_one_is_missing,
     signed_difference,
 )
 from likewise.auditing.metrics.sides import Sides, joined
-from likewise.errors import AuditError, ParameterError, shown
+from likewise.errors import AuditError, ParameterError, foreign_code, shown
 from likewise.fixed_point import FloatArray
 from likewise.schema import Feature, People, Value
 from likewise.validation import members, real
@@ -28,7 +28,7 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 
 @dataclass(frozen=True, init=False)
-class Ratings(Metric):
+class Ratings(BySides):
     """d(x, x′) = |r(x) − r(x′)| / (high − low): people rated alike should be treated likewise.
 
     Ratings are given by person, or are a column of the features.
@@ -87,13 +87,11 @@ class Ratings(Metric):
         given = members("ratings", spec, ("metric", "ratings"), ("low", "high"))
         return cls(given["ratings"], given.get("low", 0.0), given.get("high", 1.0))
 
-    def __call__(self, people: People) -> FloatArray:
-        """The distances of all pairs."""
-        return self.between(Sides.of(people))
-
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
-        left, right = sides.spread(self._column(sides.left), self._column(sides.right))
+        column = self._column(sides.left)
+        others = column if sides.right is sides.left else self._column(sides.right)
+        left, right = sides.spread(column, others)
         apart = np.abs(signed_difference(left, right)) / (self.high - self.low)
         return np.minimum(1.0, full_where_one_is_missing(apart, left, right))
 
@@ -132,7 +130,22 @@ def _rows(people: People) -> list[dict[str, Value]]:
 
 
 @dataclass(frozen=True)
-class FromFunction:
+class _OfTwo:
+    """A function of two of something; subclasses say of what, and how it is asked."""
+
+    function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
+    two: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ParameterError(
+                f"{type(self).__name__}.function", f"must be a function of {self.two}",
+                self.function, "Write lambda one, other: ….",
+            )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FromFunction(_OfTwo):
     """Any function of two people, each a mapping from feature to value; asked in both orders.
 
     Every value is checked to be within [0, 1] and the same in both orders, up to 1e-9 (the
@@ -145,14 +158,7 @@ class FromFunction:
     [[0.0, 0.5], [0.5, 0.0]]
     """
 
-    function: Callable[[Mapping[str, Any], Mapping[str, Any]], float]
-
-    def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise ParameterError(
-                "FromFunction.function", "must be a function of two people", self.function,
-                "Write lambda one, other: ….",
-            )  # fmt: skip
+    two = "two people"
 
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
@@ -202,7 +208,7 @@ class FromFunction:
 
 
 @dataclass(frozen=True)
-class FromColumns:
+class FromColumns(_OfTwo):
     """Any function of two sets of columns, which is asked for blocks of pairs at once.
 
     Each set is a mapping from feature to an array: numbers, the texts of levels, or truth values.
@@ -216,14 +222,7 @@ class FromColumns:
     [[0.0, 0.5], [0.5, 0.0]]
     """
 
-    function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
-
-    def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise ParameterError(
-                "FromColumns.function", "must be a function of two sets of columns", self.function,
-                "Write lambda one, other: ….",
-            )  # fmt: skip
+    two = "two sets of columns"
 
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
@@ -251,14 +250,10 @@ class FromColumns:
     def _ask(
         self, one: Mapping[str, Any], other: Mapping[str, Any], shape: tuple[int, ...]
     ) -> FloatArray:
-        try:
+        rule = f"It gets arrays that broadcast to the shape {shape}, and returns such an array."
+        with foreign_code(AuditError, f"The function of {self.two} failed", rule):
             found = np.asarray(self.function(one, other))
             return np.broadcast_to(found, shape).astype(np.float64)
-        except Exception as error:  # whatever a function of somebody else's does
-            raise AuditError(
-                f"The function of two sets of columns failed with {type(error).__name__}: {error}. "
-                f"It gets arrays that broadcast to the shape {shape}, and returns such an array."
-            ) from error
 
 
 def _texts(people: People, name: str) -> Any:

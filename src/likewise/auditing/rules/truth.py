@@ -16,7 +16,7 @@ import numpy as np
 from likewise.auditing.names import checked_names, written
 from likewise.auditing.rules.base import BoolArray, Never, Or, Rule, objects
 from likewise.auditing.rules.thresholds import all_of
-from likewise.errors import ParameterError, RuleError
+from likewise.errors import ParameterError, RuleError, foreign_code
 
 __all__ = ["from_function", "from_truth_table"]
 
@@ -108,15 +108,11 @@ def _panel(members: Sequence[str]) -> tuple[str, ...]:
 
 
 def _result(f: Callable[[Profile], int], profile: Profile) -> object:
-    try:
+    with foreign_code(
+        RuleError, f"The function failed on the profile {_bits(profile)}",
+        "It is called for every profile, also for those that cannot come about.",
+    ):  # fmt: skip
         return f(profile)
-    except RuleError:
-        raise
-    except Exception as error:  # whatever a function of somebody else's does
-        raise RuleError(
-            f"The function failed on the profile {_bits(profile)} with {type(error).__name__}: "
-            f"{error}. It is called for every profile, also for those that cannot come about."
-        ) from error
 
 
 def _truth(value: object, profile: Profile) -> bool:

@@ -31,6 +31,7 @@ from likewise.experiments.canvas import (
     name_points,
 )  # fmt: skip
 from likewise.experiments.configurations import fraction
+from likewise.experiments.sweep.knobs import draw_knobs, of_knobs
 from likewise.experiments.sweep.points import Point, by_scenario
 from likewise.experiments.sweep.spec import HINDSIGHT
 
@@ -86,7 +87,9 @@ def figure_svg(found: Sequence[Point]) -> str:
 
 
 def draw_points(found: Sequence[Point]) -> Figure:
-    """A panel for each scenario, at the longest horizon."""
+    """A panel for each scenario at the longest horizon; two where only eta and kappa differ."""
+    if of_knobs(found):
+        return draw_knobs(found)
     together = by_scenario(found)
     markers = _markers(point.configuration.learner for point in found)
     head = 54 + 22 * math.ceil(len(markers) / 4)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from likewise.evaluation.frontiers import Outcome, beats, frontier
@@ -26,21 +26,16 @@ class Point:
 
     def at(self, place: int = -1) -> Outcome:
         """The means over the seeds at a horizon; the longest unless another is asked for."""
-        rows = self.rows[place]
-        return Outcome(
-            mean(row.error_rate for row in rows),
-            mean(row.violations for row in rows),
-            mean(row.reports for row in rows),
-        )
+        return self._over_seeds(mean, place)
 
     def worst(self, place: int = -1) -> Outcome:
         """The largest error, and the most violations and reports, of any seed."""
-        rows = self.rows[place]
-        return Outcome(
-            max(row.error_rate for row in rows),
-            max(row.violations for row in rows),
-            max(row.reports for row in rows),
-        )
+        return self._over_seeds(max, place)
+
+    def _over_seeds(self, one_of: Callable[[list[float]], float], place: int) -> Outcome:
+        names = ("error_rate", "violations", "reports")
+        columns = ([float(getattr(row, name)) for row in self.rows[place]] for name in names)
+        return Outcome(*map(one_of, columns))
 
     def counts(self, name: str) -> list[list[float]]:
         """A column as a table: a row for each seed, with a value for each horizon."""

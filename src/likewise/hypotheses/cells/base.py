@@ -3,36 +3,47 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from likewise.errors import HypothesisError
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.hypotheses.base import ExactWeights, GibbsPolicy, HypothesisClass, Points
+from likewise.hypotheses.base import ExactWeights, GibbsPolicy, HypothesisClass, Nested, Points
 from likewise.hypotheses.cells.coarse_to_fine import CoarseToFine, NodeRules
 from likewise.hypotheses.cells.context_tree import ContextTree
-from likewise.hypotheses.cells.groups import Groups
+from likewise.hypotheses.cells.groups import Groups, coarser_groups
 from likewise.hypotheses.priors import FLAT, Prior, named_prior
+from likewise.hypotheses.specs import read_class, written_class
 from likewise.hypotheses.weights import WEIGHT_BITS, integer_weights
 from likewise.portable_math import LN2
+from likewise.schema import FeatureSchema
 
 __all__ = ["OverCells"]
 
 # Nodes times cells of a context tree; each of them takes a few numbers of memory and time.
 LARGEST_TREE = 1 << 22
+LONGEST_LIST = 1 << 20
 
 
 class OverCells(HypothesisClass, ExactWeights):
     """A class over a finite domain of cells: a point is a cell, and every cell separates.
 
     Groups of people are its parts: a hypothesis has a rule for each of them. A point is
-    group·cells + cell.
+    group·cells + cell. ``kind`` is the name in its JSON, and ``parameters`` are those of its
+    constructor, each also an attribute; ``by`` is one of them.
     """
 
+    kind: ClassVar[str]
+    parameters: ClassVar[tuple[str, ...]]
     groups: Groups
     cellular = True
+
+    @abstractmethod
+    def __init__(self, schema: FeatureSchema, **parameters: Any) -> None:
+        """Make it of the schema and the parameters, by name."""
 
     @property
     @abstractmethod
@@ -103,6 +114,30 @@ class OverCells(HypothesisClass, ExactWeights):
     @abstractmethod
     def flat(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
         """The policy with a flat prior; a temperature for all groups, or one for each."""
+
+    def nested(self) -> tuple[Nested, ...]:
+        """The same class by fewer of the features, the fewest first."""
+        own = {name: getattr(self, name) for name in self.parameters}
+        return tuple(
+            Nested(type(self)(self.schema, **{**own, "by": one.by}), one.costs, one.points)
+            for one in coarser_groups(self.groups, self.rules.cells)
+        )
+
+    def spec(self) -> dict[str, Any]:
+        """The parameters, by name."""
+        own = {name: getattr(self, name) for name in self.parameters}
+        return written_class(self.kind, self.schema, **own)
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Read the class from its JSON."""
+        schema, own = read_class(cls.kind, spec, *cls.parameters)
+        return cls(schema, **own)
+
+    def check_listable(self, count: str) -> None:
+        """Refuse to list more than 2^20 hypotheses; ``count`` says how many there are."""
+        if self.size > LONGEST_LIST:
+            raise HypothesisError(f"This class has {count} hypotheses; at most 2^20 can be listed.")
 
     def separating_points(self) -> Points:
         """Every cell, in order."""

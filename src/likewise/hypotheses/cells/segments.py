@@ -6,27 +6,24 @@ separate over the segments, so nothing here ever lists them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 from likewise.errors import HypothesisError
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.hypotheses.base import Bits, GibbsPolicy, Nested, Points
+from likewise.hypotheses.base import Bits, GibbsPolicy, Points
 from likewise.hypotheses.cells.base import OverCells
 from likewise.hypotheses.cells.coarse_to_fine import NodeRules, Thresholds, threshold_costs
-from likewise.hypotheses.cells.groups import Groups, bands, coarser_groups, grouping
+from likewise.hypotheses.cells.groups import Groups, bands, grouping
 from likewise.hypotheses.weights import gibbs_weights, pick
 from likewise.randomness import Stream
 from likewise.schema import FeatureSchema, People
-from likewise.validation import members
 
 __all__ = ["Segments"]
 
-LONGEST_LIST = 1 << 20
 LARGEST = 1 << 24
 
 
@@ -47,6 +44,9 @@ class Segments(OverCells):
     >>> lender.locate(schema.people([{"score": 50, "purpose": "home"}])).tolist()
     [6]
     """
+
+    kind = "segments"
+    parameters = ("score", "cuts", "by")
 
     def __init__(
         self, schema: FeatureSchema, *, score: str, cuts: Sequence[float], by: Sequence[str] = ()
@@ -95,11 +95,7 @@ class Segments(OverCells):
 
     def codes(self) -> IntArray:
         """All combinations of thresholds, if there are at most 2^20."""
-        if self.size > LONGEST_LIST:
-            raise HypothesisError(
-                f"This class has {self.bins + 1}^{self.segments} hypotheses; at most 2^20 can be "
-                f"listed."
-            )
+        self.check_listable(f"{self.bins + 1}^{self.segments}")
         return np.array(list(product(range(self.bins + 1), repeat=self.segments)), dtype=np.int64)
 
     def describe(self, code: IntArray) -> str:
@@ -124,33 +120,6 @@ class Segments(OverCells):
     def flat(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
         """Exponential weights factorise: only the person's own segment matters."""
         return _FlatSegments(costs.reshape(self.segments, self.bins), temperature)
-
-    def nested(self) -> tuple[Nested, ...]:
-        """Segments by fewer of the features, the fewest first."""
-        return tuple(
-            Nested(
-                Segments(self.schema, score=self.score, cuts=self.cuts, by=fewer.by),
-                fewer.costs, fewer.points,
-            )
-            for fewer in coarser_groups(self.groups, self.bins)
-        )  # fmt: skip
-
-    def spec(self) -> dict[str, Any]:
-        """The score, its cuts, and the features that make the segments."""
-        return {
-            "class": "segments",
-            "schema": self.schema.spec(),
-            "score": self.score,
-            "cuts": list(self.cuts),
-            "by": list(self.by),
-        }
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Segments:
-        """Read the class from its JSON."""
-        given = members("segments", spec, ("class", "schema", "score", "cuts", "by"))
-        schema = FeatureSchema.from_spec(given["schema"])
-        return cls(schema, score=given["score"], cuts=given["cuts"], by=given["by"])
 
 
 class _FlatSegments(GibbsPolicy):

@@ -8,24 +8,21 @@ of a walk along the stair (:mod:`likewise.hypotheses.cells.stairs`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import combinations_with_replacement, groupby, product
-from typing import Any
 
 import numpy as np
 
-from likewise.errors import HypothesisError, ParameterError
+from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.hypotheses.base import Bits, GibbsPolicy, Nested, Points
+from likewise.hypotheses.base import Bits, GibbsPolicy, Points
 from likewise.hypotheses.cells.base import OverCells
 from likewise.hypotheses.cells.coarse_to_fine import NodeRules
-from likewise.hypotheses.cells.groups import Groups, bands, coarser_groups, grouping
-from likewise.hypotheses.cells.segments import LONGEST_LIST
+from likewise.hypotheses.cells.groups import Groups, bands, grouping
 from likewise.hypotheses.cells.staircase_rules import StaircaseRules
 from likewise.hypotheses.cells.stairs import FlatStaircases, costs_of_rows
 from likewise.schema import FeatureSchema, People
-from likewise.validation import members
 
 __all__ = ["Staircases"]
 
@@ -57,6 +54,9 @@ class Staircases(OverCells):
     >>> print(lender.describe(np.array([2, 1, 0])))
     all: nobody where income < 20, score ≥ 50 where 20 ≤ income < 40, everybody where income ≥ 40
     """
+
+    kind = "staircases"
+    parameters = ("first", "first_cuts", "second", "second_cuts", "by")
 
     def __init__(
         self,
@@ -143,11 +143,7 @@ class Staircases(OverCells):
 
     def codes(self) -> IntArray:
         """All combinations of thresholds that never rise, if there are at most 2^20."""
-        if self.size > LONGEST_LIST:
-            raise HypothesisError(
-                f"This class has C({self.rows + self.columns}, {self.rows})^{self.grids} "
-                f"hypotheses; at most 2^20 can be listed."
-            )
+        self.check_listable(f"C({self.rows + self.columns}, {self.rows})^{self.grids}")
         one = sorted(combinations_with_replacement(range(self.columns, -1, -1), self.rows))
         listed = np.array(list(product(one, repeat=self.grids)), dtype=np.int64)
         return listed.reshape(self.size, -1)
@@ -188,36 +184,3 @@ class Staircases(OverCells):
         """A walk along the stair of every grid; only the person's own matters."""
         cells = costs.reshape(self.grids, self.rows, self.columns)
         return FlatStaircases(cells, temperature)
-
-    def nested(self) -> tuple[Nested, ...]:
-        """Staircases by fewer of the features, the fewest first."""
-        return tuple(
-            Nested(
-                Staircases(
-                    self.schema, first=self.first, first_cuts=self.first_cuts, second=self.second,
-                    second_cuts=self.second_cuts, by=fewer.by,
-                ),
-                fewer.costs, fewer.points,
-            )
-            for fewer in coarser_groups(self.groups, self.cells)
-        )  # fmt: skip
-
-    def spec(self) -> dict[str, Any]:
-        """The two features, their cuts, and the features that make the grids."""
-        return {
-            "class": "staircases",
-            "schema": self.schema.spec(),
-            "first": self.first,
-            "first_cuts": list(self.first_cuts),
-            "second": self.second,
-            "second_cuts": list(self.second_cuts),
-            "by": list(self.by),
-        }
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Staircases:
-        """Read the class from its JSON."""
-        names = ("first", "first_cuts", "second", "second_cuts", "by")
-        given = members("staircases", spec, ("class", "schema", *names))
-        schema = FeatureSchema.from_spec(given["schema"])
-        return cls(schema, **{name: given[name] for name in names})

@@ -17,8 +17,9 @@ from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.listed.base import Listed
 from likewise.hypotheses.listed.columns import check_columns, check_size, people_at
+from likewise.hypotheses.specs import read_class, written_class
 from likewise.schema import FeatureSchema, People
-from likewise.validation import flag, members
+from likewise.validation import flag
 
 __all__ = ["Conjunctions", "Disjunctions", "OverFlags", "Parities"]
 
@@ -49,17 +50,13 @@ class OverFlags(Listed):
 
     def spec(self) -> dict[str, Any]:
         """The columns."""
-        return {
-            "class": self.kind,
-            "schema": self.schema.spec(),
-            "columns": list(self.columns),
-        }
+        return written_class(self.kind, self.schema, columns=self.columns)
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the class from its JSON."""
-        given = members(cls.kind, spec, ("class", "schema", "columns"))
-        return cls(FeatureSchema.from_spec(given["schema"]), given["columns"])
+        schema, own = read_class(cls.kind, spec, "columns")
+        return cls(schema, own["columns"])
 
 
 class _Subsets(OverFlags):
@@ -168,8 +165,6 @@ class Disjunctions(_Subsets):
     >>> rules = Disjunctions(schema, ["owner", "employed"])
     >>> [rules.describe(code) for code in rules.codes()][2:]
     ['approve if employed', 'approve if owner or employed', 'approve everybody']
-    >>> rules.locate(schema.people([{"owner": 1, "employed": 0}])).tolist()
-    [[0, 1, 0, 1, 1]]
     """
 
     kind = "disjunctions"
@@ -239,6 +234,5 @@ class Parities(_Subsets):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the class from its JSON."""
-        given = members(cls.kind, spec, ("class", "schema", "columns", "complements"))
-        schema = FeatureSchema.from_spec(given["schema"])
-        return cls(schema, given["columns"], complements=given["complements"])
+        schema, own = read_class(cls.kind, spec, "columns", "complements")
+        return cls(schema, own["columns"], complements=own["complements"])

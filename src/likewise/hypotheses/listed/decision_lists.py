@@ -14,8 +14,8 @@ from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.listed.boolean import OverFlags
 from likewise.hypotheses.listed.columns import check_size
+from likewise.hypotheses.specs import read_class
 from likewise.schema import FeatureSchema
-from likewise.validation import members
 
 __all__ = ["DecisionLists"]
 
@@ -148,8 +148,8 @@ class DecisionLists(OverFlags):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the class from its JSON."""
-        given = members(cls.kind, spec, ("class", "schema", "columns", "length"))
-        return cls(FeatureSchema.from_spec(given["schema"]), given["columns"], given["length"])
+        schema, own = read_class(cls.kind, spec, "columns", "length")
+        return cls(schema, own["columns"], own["length"])
 
 
 def _ordered_partitions(count: int) -> int:

@@ -13,8 +13,9 @@ from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.listed.base import Listed
 from likewise.hypotheses.listed.columns import NUMERIC, check_columns, check_size, people_at
+from likewise.hypotheses.specs import read_class, written_class
 from likewise.schema import FeatureSchema, People
-from likewise.validation import flag, members, reals
+from likewise.validation import flag, reals
 
 __all__ = ["LinearByIntercepts"]
 
@@ -137,18 +138,13 @@ class LinearByIntercepts(Listed):
 
     def spec(self) -> dict[str, Any]:
         """The columns, the intercepts, and whether flips are inside."""
-        return {
-            "class": "linear-by-intercepts",
-            "schema": self.schema.spec(),
-            "columns": list(self.columns),
-            "intercepts": list(self.intercepts),
-            "flips": self.flips,
-        }
+        return written_class(
+            "linear-by-intercepts", self.schema, columns=self.columns, intercepts=self.intercepts,
+            flips=self.flips,
+        )  # fmt: skip
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> LinearByIntercepts:
         """Read the class from its JSON."""
-        names = ("class", "schema", "columns", "intercepts", "flips")
-        given = members("linear-by-intercepts", spec, names)
-        schema = FeatureSchema.from_spec(given["schema"])
-        return cls(schema, given["columns"], given["intercepts"], flips=given["flips"])
+        schema, own = read_class("linear-by-intercepts", spec, "columns", "intercepts", "flips")
+        return cls(schema, own["columns"], own["intercepts"], flips=own["flips"])

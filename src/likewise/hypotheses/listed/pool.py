@@ -8,50 +8,39 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import HypothesisError, MergedHypotheses, ParameterError, PeopleError, warn
+from likewise.errors import HypothesisError, MergedHypotheses, ParameterError, warn
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.listed.base import LARGEST_LIST, Listed
 from likewise.hypotheses.listed.columns import LARGEST_TABLE
-from likewise.hypotheses.listed.models import ScoredFrames, quantile_cuts
+from likewise.hypotheses.listed.cuts import Cut, check_constant, listed_cuts
+from likewise.hypotheses.listed.models import ScoredFrames
+from likewise.hypotheses.listed.reference import (
+    admitted,
+    packed_predictions,
+    read_rows,
+    reference_rows,
+    representatives,
+    written_rows,
+    zeros_and_ones,
+)
 from likewise.hypotheses.separating import greedy_separating_set, trie_separating_set
+from likewise.hypotheses.specs import read_class, written_class
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.validation import as_array, instance, integer, items, members, real, reals, text
+from likewise.validation import instance, items, reals
 
-__all__ = ["Cut", "Pool"]
+__all__ = ["Pool"]
 
 _INFINITE = ("inf", "-inf")
-# Members whose predictions are compared with levels at once, for memory.
-_AT_ONCE = 4096
 # Up to so many members, or predictions, a small separating set is looked for, as it always was;
 # beyond, one that is found in near-linear time.
 FEW_MEMBERS, FEW_PREDICTIONS = 256, 1 << 22
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Approve whoever has at least ``at`` in a column. At −inf everybody, at +inf nobody."""
-
-    column: str
-    at: float
-
-    def __post_init__(self) -> None:
-        text("Cut.column", self.column, "Name a column.")
-        object.__setattr__(self, "at", real("Cut.at", self.at, "Use ±inf for constants."))
-        if np.isnan(self.at):
-            raise ParameterError("Cut.at", "must be a number", self.at, "Use ±inf for constants.")
-
-    def __str__(self) -> str:
-        if np.isinf(self.at):
-            return "approve everybody" if self.at < 0 else "approve nobody"
-        return f"approve if {self.column} ≥ {self.at:.6g}"
 
 
 class Pool(Listed):
@@ -84,15 +73,8 @@ class Pool(Listed):
     ) -> None:
         remedy = "Make one: FeatureSchema((Feature(…), …))."
         instance("Pool.schema", schema, FeatureSchema, remedy)
-        rows = _rows(schema, reference)
-        try:
-            people = schema.encoded(rows)
-        except PeopleError as error:
-            raise ParameterError(
-                "Pool.reference", "must be people whom the schema admits", f"{len(rows)} rows",
-                str(error),
-            ) from error  # fmt: skip
-        self._tell_apart(schema, cuts, people.x)
+        rows = reference_rows(schema, reference)
+        self._tell_apart(schema, cuts, admitted("Pool.reference", schema, rows).x)
 
     def _tell_apart(
         self, schema: FeatureSchema, cuts: Sequence[Cut], reference: FloatArray
@@ -113,9 +95,9 @@ class Pool(Listed):
         columns = np.array([schema.place(cut.column) for cut in listed], dtype=np.int64)
         levels = np.array([cut.at for cut in listed], dtype=np.float64)
         constant = self._constants(columns, levels)
-        self._check_constant(constant)
-        packed = _packed(reference, columns, levels)
-        kept = _representatives(packed, constant)
+        check_constant(constant)
+        packed = packed_predictions(reference, columns, levels)
+        kept = representatives(packed, constant)
         self.merged = len(listed) - len(kept)
         self.cuts = tuple(listed[i] for i in kept.tolist())
         self._columns, self._levels = columns[kept], levels[kept]
@@ -190,28 +172,13 @@ class Pool(Listed):
         """Columns are alike, however many cuts each has."""
         return self._columns
 
-    @staticmethod
-    def _check_constant(constant: npt.NDArray[np.bool_]) -> None:
-        if not constant.any():
-            raise HypothesisError(
-                f"The pool must contain a constant classifier; none of its {len(constant)} members "
-                f"is the same for everybody. Without one there may be no fair policy at all. Add "
-                f"Cut(column, float('-inf')), which approves everybody."
-            )
-
     @classmethod
     def from_table(cls, table: npt.ArrayLike) -> Pool:
         """A pool from a 0/1 table, a row for every member and a column for every kind of person.
 
         A person is then the column of the members' decisions, features ``h1``, ``h2``, ….
         """
-        name, rule = "Pool.from_table.table", "must be a table of 0s and 1s, a row for every member"
-        remedy = "Turn scores into decisions first, or use Pool.from_scores."
-        bits = _array(name, table, rule, remedy)
-        if bits.ndim != 2 or not bits.size:
-            raise ParameterError(name, rule, bits.shape, remedy)
-        if not np.isin(bits, (0, 1)).all():
-            raise ParameterError(name, rule, bits[~np.isin(bits, (0, 1))][0], remedy)
+        bits = zeros_and_ones("Pool.from_table.table", table)
         names = [f"h{i + 1}" for i in range(len(bits))]
         schema = FeatureSchema(tuple(Feature(name, "flag") for name in names))
         cuts = [
@@ -262,7 +229,7 @@ class Pool(Listed):
         instance("Pool.from_frame.schema", known, FeatureSchema, "Make one: FeatureSchema(…).")
         people = known.people(frame, ids=ids, others="ignore")
         named = items("Pool.from_frame.columns", columns, "List columns of scores.")
-        return cls(known, _listed_cuts(people, named, cuts), people)
+        return cls(known, listed_cuts(people, named, cuts), people)
 
     @classmethod
     def from_models(
@@ -291,7 +258,7 @@ class Pool(Listed):
         instance("Pool.from_models.schema", known, FeatureSchema, "Make one: FeatureSchema(…).")
         scored = ScoredFrames.of(models, known)
         people = scored.people(frame, ids)
-        pool = cls(scored.schema, _listed_cuts(people, list(scored.models), cuts), people)
+        pool = cls(scored.schema, listed_cuts(people, list(scored.models), cuts), people)
         pool._scored = scored
         return pool
 
@@ -309,7 +276,7 @@ class Pool(Listed):
 
     def predictions(self, people: People) -> Bits:
         """The predictions of all members, shape (k, N)."""
-        return (people.x[:, self._columns] >= self._levels).astype(np.uint8)
+        return (people.x.take(self._columns, axis=1) >= self._levels).view(np.uint8)
 
     def describe(self, code: IntArray) -> str:
         """The member's cut."""
@@ -317,21 +284,18 @@ class Pool(Listed):
 
     def spec(self) -> dict[str, Any]:
         """The cuts and the separating rows, which are all the reference data that is needed."""
-        return {
-            "class": "pool",
-            "schema": self.schema.spec(),
-            "cuts": [[c.column, c.at if np.isfinite(c.at) else str(c.at)] for c in self.cuts],
-            "reference": self._reference.tolist(),
-        }
+        cuts = [[c.column, c.at if np.isfinite(c.at) else str(c.at)] for c in self.cuts]
+        return written_class(
+            "pool", self.schema, cuts=cuts, reference=written_rows(self._reference)
+        )
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Pool:
         """Read a pool from its JSON."""
-        given = members("pool", spec, ("class", "schema", "cuts", "reference"))
-        schema = FeatureSchema.from_spec(given["schema"])
-        listed = items("Pool.cuts", given["cuts"], "List pairs of a column and a cut.")
+        schema, own = read_class("pool", spec, "cuts", "reference")
+        listed = items("Pool.cuts", own["cuts"], "List pairs of a column and a cut.")
         cuts = [Cut(column, float(at) if at in _INFINITE else at) for column, at in listed]
-        rows = _rows(schema, given["reference"])
+        rows = reference_rows(schema, read_rows(own["reference"]))
         pool = cls.__new__(cls)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MergedHypotheses)
@@ -343,64 +307,3 @@ class Pool(Listed):
         # is read back; anything else has to be people.
         written = not pool.merged and len(pool._reference) == len(rows)
         return pool if written else cls(schema, cuts, rows)
-
-
-def _listed_cuts(people: People, columns: list[str], cuts: Any) -> list[Cut]:
-    """Every column with its cuts, and both constants."""
-    if not columns:
-        raise ParameterError("columns", "must not be empty", columns, "List columns of scores.")
-    listed = [Cut(columns[0], -np.inf)]
-    for name in columns:
-        values = people.column(name)
-        parts = isinstance(cuts, int) and not isinstance(cuts, bool)
-        levels = (
-            quantile_cuts(values, integer("cuts", cuts, 2, 1 << 20, "Give at least 2 parts."))
-            if parts
-            else reals("cuts", cuts, "List them, [0.25, 0.5], or give a number of parts.")
-        )
-        # The lowest of equal parts begins where everybody is approved.
-        listed += [Cut(name, at) for at in levels if not parts or at > values.min()]
-    return [*listed, Cut(columns[0], np.inf)]
-
-
-def _array(name: str, value: Any, rule: str, remedy: str) -> npt.NDArray[Any]:
-    """Numbers as an array; text, and lists of different lengths, are none."""
-    array = as_array(value)
-    if array.dtype.kind not in "biuf":
-        raise ParameterError(name, rule, value, remedy)
-    return array
-
-
-def _rows(schema: FeatureSchema, reference: Any) -> FloatArray:
-    """Rows of the schema's features as numbers, from people or an array."""
-    if isinstance(reference, People):
-        return schema.encoded(reference).x
-    remedy = "It is the data on which members are told apart; schema.people(rows) encodes it."
-    rule = f"must be rows of the schema's {len(schema)} features, at least one, as numbers"
-    rows = _array("Pool.reference", reference, rule, remedy).astype(np.float64)
-    if rows.ndim != 2 or rows.shape[1] != len(schema) or len(rows) == 0:
-        raise ParameterError("Pool.reference", rule, rows.shape, remedy)
-    return rows
-
-
-def _packed(reference: FloatArray, columns: IntArray, levels: FloatArray) -> Bits:
-    """The members' predictions on the rows, a bit each: (members, rows/8)."""
-    by_column = np.ascontiguousarray(reference.T)
-    parts = [
-        np.packbits(by_column[columns[here]] >= levels[here, None], axis=1)
-        for start in range(0, len(columns), _AT_ONCE)
-        for here in [slice(start, start + _AT_ONCE)]
-    ]
-    return np.concatenate(parts)
-
-
-def _representatives(packed: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:
-    """Of members that agree on all reference data the first, or a constant if one is among them."""
-    width, text = packed.shape[1], packed.tobytes()
-    first: dict[bytes, int] = {}
-    for place, fixed in enumerate(constant.tolist()):
-        own = text[place * width : (place + 1) * width]
-        other = first.setdefault(own, place)
-        if fixed and not constant[other]:
-            first[own] = place
-    return np.array(sorted(first.values()), dtype=np.int64)

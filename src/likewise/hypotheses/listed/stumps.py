@@ -23,8 +23,10 @@ from likewise.hypotheses.listed.columns import (
     check_size,
     people_at,
 )
+from likewise.hypotheses.listed.cuts import check_levels, cuts_by_column, read_cuts, written_cuts
+from likewise.hypotheses.specs import read_class, written_class
 from likewise.schema import FeatureSchema, People
-from likewise.validation import integer, items, members, reals
+from likewise.validation import integer
 
 __all__ = ["Stumps"]
 
@@ -64,11 +66,7 @@ class Stumps(Listed):
     """
 
     def __init__(self, schema: FeatureSchema, cuts: Mapping[str, Sequence[float]]) -> None:
-        if not isinstance(cuts, Mapping):
-            raise ParameterError(
-                "Stumps.cuts", "must be lists of cuts by column", cuts, "{'income': [20, 40]}."
-            )
-        self.columns = check_columns("Stumps", schema, tuple(cuts), NUMERIC)
+        self.columns = check_columns("Stumps", schema, cuts_by_column("Stumps", cuts), NUMERIC)
         self.schema = schema
         self.cuts = tuple(self._checked(name, cuts[name]) for name in self.columns)
         sizes = [len(levels) for levels in self.cuts]
@@ -94,11 +92,7 @@ class Stumps(Listed):
     def _checked(self, name: str, cuts: Sequence[float]) -> tuple[float, ...]:
         feature = self.schema[name]
         parameter = f"Stumps.cuts[{name!r}]"
-        levels = reals(parameter, cuts, "List them.")
-        if not levels or not np.all(np.isfinite(levels)) or not np.all(np.diff(levels) > 0):
-            raise ParameterError(
-                parameter, "must be at least one, increase and be finite", levels, "Sort them."
-            )
+        levels = check_levels("Stumps", name, cuts)
         if feature.kind != "number" and any(level % 1 for level in levels):
             raise ParameterError(
                 parameter, f"must be integers as {name!r} is", levels, "Round them up."
@@ -178,18 +172,13 @@ class Stumps(Listed):
 
     def spec(self) -> dict[str, Any]:
         """The columns with their cuts, in order."""
-        return {
-            "class": "stumps",
-            "schema": self.schema.spec(),
-            "cuts": [[c, list(levels)] for c, levels in zip(self.columns, self.cuts, strict=True)],
-        }
+        return written_class("stumps", self.schema, cuts=written_cuts(self.columns, self.cuts))
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Stumps:
         """Read the class from its JSON."""
-        given = members("stumps", spec, ("class", "schema", "cuts"))
-        pairs = items("Stumps.cuts", given["cuts"], "Pairs of a column and its cuts.")
-        return cls(FeatureSchema.from_spec(given["schema"]), dict(pairs))
+        schema, own = read_class("stumps", spec, "cuts")
+        return cls(schema, read_cuts("Stumps", own["cuts"]))
 
 
 def _quantiles(people: People, name: str, parts: int) -> list[float]:

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import HypothesisError, ParameterError, PeopleError
+from likewise.errors import HypothesisError, ParameterError
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.listed.base import Listed
 from likewise.hypotheses.listed.columns import NUMERIC, check_columns, check_size, people_at
+from likewise.hypotheses.listed.cuts import check_levels, cuts_by_column, read_cuts, written_cuts
+from likewise.hypotheses.listed.reference import admitted, read_rows, written_rows
 from likewise.hypotheses.separating import trie_separating_set
+from likewise.hypotheses.specs import read_class, written_class
 from likewise.schema import FeatureSchema, People
-from likewise.validation import as_array, items, members, reals
+from likewise.validation import as_array
 
 __all__ = ["Trees"]
 
@@ -57,13 +60,9 @@ class Trees(Listed):
         self._make(schema, cuts, reference, written=False)
 
     def _make(self, schema: FeatureSchema, cuts: Any, reference: Any, written: bool) -> None:
-        if not isinstance(cuts, Mapping):
-            raise ParameterError(
-                "Trees.cuts", "must be lists of cuts by column", cuts, "{'income': [20, 40]}."
-            )
-        self.columns = check_columns("Trees", schema, tuple(cuts), NUMERIC)
+        self.columns = check_columns("Trees", schema, cuts_by_column("Trees", cuts), NUMERIC)
         self.schema = schema
-        self.cuts = tuple(_levels(name, cuts[name]) for name in self.columns)
+        self.cuts = tuple(check_levels("Trees", name, cuts[name]) for name in self.columns)
         sizes = [len(levels) for levels in self.cuts]
         if sum(sizes) > MOST_QUESTIONS:
             raise HypothesisError(
@@ -151,35 +150,20 @@ class Trees(Listed):
 
     def spec(self) -> dict[str, Any]:
         """The cuts by column, and the rows of the separating set."""
-        return {
-            "class": "trees",
-            "schema": self.schema.spec(),
-            "cuts": [[c, list(levels)] for c, levels in zip(self.columns, self.cuts, strict=True)],
-            "reference": self._reference.tolist(),
-        }
+        cuts = written_cuts(self.columns, self.cuts)
+        return written_class(
+            "trees", self.schema, cuts=cuts, reference=written_rows(self._reference)
+        )
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Trees:
         """Read the class from its JSON."""
-        given = members("trees", spec, ("class", "schema", "cuts", "reference"))
-        schema = FeatureSchema.from_spec(given["schema"])
-        listed = items("Trees.cuts", given["cuts"], "List pairs of a column and its cuts.")
-        pairs = [items("Trees.cuts", pair, "List pairs.") for pair in listed]
-        if any(len(pair) != 2 for pair in pairs):
-            raise ParameterError("Trees.cuts", "must be pairs of a column and cuts", listed, "")
+        schema, own = read_class("trees", spec, "cuts", "reference")
         trees = cls.__new__(cls)
-        trees._make(schema, {p[0]: p[1] for p in pairs}, given["reference"], written=True)
+        trees._make(
+            schema, read_cuts("Trees", own["cuts"]), read_rows(own["reference"]), written=True
+        )
         return trees
-
-
-def _levels(name: str, cuts: Any) -> tuple[float, ...]:
-    levels = reals(f"Trees.cuts[{name!r}]", cuts, "List them.")
-    if not levels or not np.all(np.isfinite(levels)) or not np.all(np.diff(levels) > 0):
-        raise ParameterError(
-            f"Trees.cuts[{name!r}]", "must be at least one, increase and be finite", levels,
-            "Sort them.",
-        )  # fmt: skip
-    return levels
 
 
 def _reference(schema: FeatureSchema, reference: Any) -> FloatArray:
@@ -189,12 +173,7 @@ def _reference(schema: FeatureSchema, reference: Any) -> FloatArray:
         rows = as_array(reference)
         if rows.dtype.kind not in "biuf" or rows.ndim != 2 or not len(rows):
             raise ParameterError("Trees.reference", "must be rows of numbers", reference, remedy)
-    try:
-        people = schema.encoded(reference)
-    except PeopleError as error:
-        raise ParameterError(
-            "Trees.reference", "must be people whom the schema admits", "rows", str(error)
-        ) from error
+    people = admitted("Trees.reference", schema, reference)
     if not len(people):
         raise ParameterError("Trees.reference", "must have at least one row", 0, remedy)
     return people.x

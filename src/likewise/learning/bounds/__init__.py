@@ -30,7 +30,8 @@ def bounds(
     ``pieces`` in how many parts that of one round comes (delay + 1 at most). Not covered are
     learners that ignore their panel, the paper's schedules at other horizons than their own, the
     estimate ``direct``, late feedback together with audits of a share, late one-sided labels of
-    exponential weights, and geometric multipliers that grow faster than Theorem E allows.
+    exponential weights, late costs with other weights than the default, and geometric multipliers
+    that grow faster than Theorem E allows.
 
     >>> from likewise import Pool
     >>> learner = Learner(Pool.from_table([[0], [1]]), k=1, alpha=0.3, eps=0.3, seed=1)
@@ -52,7 +53,7 @@ def bounds(
         fits = rounds == schedule.horizon and delay == 0 and learner.audit_share == 1
         fits = fits and isinstance(learner.multiplier, GradientAscent)
         return (paper_bound(learner, schedule, rounds),) if fits else ()
-    if not isinstance(schedule, SelfTuned):
+    if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
         return ()
     rounds = integer("rounds", rounds, 1, LONGEST, "It is T, the number of rounds.")
     if one_sided and delay and learner.primal.exact:

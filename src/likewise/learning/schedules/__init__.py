@@ -45,9 +45,6 @@ def schedule_from_spec(spec: Mapping[str, Any]) -> Schedule:
     >>> schedule_from_spec({"schedule": "self-tuned", "eta": 1}).error_weight()
     1.0
     """
-    if not isinstance(spec, Mapping) or "schedule" not in spec:
-        raise ParameterError(
-            "schedule", "must be an object that names a schedule", spec,
-            'Write {"schedule": "self-tuned", "eta": 0.25}.',
-        )  # fmt: skip
-    return SCHEDULES[spec["schedule"]].from_spec(spec)
+    example = '{"schedule": "self-tuned", "eta": 0.25}'
+    found: Schedule = SCHEDULES.read("schedule", spec, example)
+    return found

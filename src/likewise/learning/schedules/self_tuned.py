@@ -20,14 +20,17 @@ from likewise.learning.schedules.base import (
     probability,
 )
 from likewise.portable_math import log
-from likewise.validation import flag, integer, optional_real
+from likewise.validation import flag, integer, optional_real, real
 
 __all__ = ["SelfTuned"]
 
 # Sums of estimated costs must stay integers of 64 bits for any horizon that one can run.
 LARGEST_ETA = 64
+LARGEST_WEIGHT = 1024
 # Less than this is no noise at all, and divisions by it would not be numbers.
 SMALLEST_X = 1e-100
+# The weights of what is outstanding and of a round that waits for its audit; see docs/defaults.md.
+OUTSTANDING, WAITING = 1.0, 0.25
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,9 @@ class SelfTuned(Schedule):
         as it is at most kappa, and enters the bound.
     delta: probability that some estimate is worse than that, ever.
     counts_outstanding: S counts what is outstanding; without it, only what has come.
+    outstanding: the weight of what is outstanding; the bounds for late feedback are for 1.
+    waiting: by how much a round that waits for its audit makes the next ones more careful; the
+        bounds for late feedback are for 1/4.
     """
 
     eta: float = 1 / 32
@@ -58,6 +64,8 @@ class SelfTuned(Schedule):
     r: float | None = None
     delta: float = 0.05
     counts_outstanding: bool = True
+    outstanding: float = OUTSTANDING
+    waiting: float = WAITING
     feedback = ("full", "one-sided")
 
     def __post_init__(self) -> None:
@@ -77,8 +85,22 @@ class SelfTuned(Schedule):
                 raise ParameterError(
                     "x", f"must be at least {SMALLEST_X:g}", self.x, "Leave it out for the default."
                 )
+        for name in ("outstanding", "waiting"):
+            plain[name] = real(name, getattr(self, name), "Leave it out for the default.")
+            if not 0 <= plain[name] <= LARGEST_WEIGHT:
+                raise ParameterError(
+                    name, f"must be in [0, {LARGEST_WEIGHT}]", getattr(self, name),
+                    "It is a weight of late costs; leave it out for the default.",
+                )  # fmt: skip
         for name, value in plain.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def as_proved(self) -> bool:
+        """True where late costs are counted with the weights that the bounds are for, or not."""
+        return not self.counts_outstanding or (
+            (self.outstanding, self.waiting) == (OUTSTANDING, WAITING)
+        )
 
     @property
     def embedding(self) -> Literal["per-point", "repeated"]:
@@ -148,5 +170,9 @@ class SelfTuned(Schedule):
         return super().from_spec(given)
 
     def spec(self) -> dict[str, Any]:
-        """The parameters, by name."""
-        return {"schedule": "self-tuned", **asdict(self)}
+        """The parameters, by name; weights of late costs only where they are not the default."""
+        written = {"schedule": "self-tuned", **asdict(self)}
+        for name, default in (("outstanding", OUTSTANDING), ("waiting", WAITING)):
+            if written[name] == default:
+                del written[name]
+        return written

@@ -21,7 +21,7 @@ from likewise.fixed_point import FloatArray, IntArray
 from likewise.learning.charging import outstanding, waits_for_audit
 from likewise.learning.decisions import lottery
 from likewise.learning.event_checks import (
-    check_decision,
+    check_decisions,
     check_id,
     check_pairs,
     check_seen,
@@ -250,8 +250,7 @@ def _decision(person: Any, approved: Any, score: Any, inverse: Any, experts: Any
 
 def _check_round(round_: OpenRound, learner: Learner) -> None:
     """The parts of a round must have been able to come about one after the other."""
-    for decision in round_.decisions.values():
-        check_decision(decision, round_, learner)
+    check_decisions(tuple(round_.decisions.values()), round_, learner)
     sealed = round_.panel is not None
     if sealed and round_.undecided:
         raise _contradiction("panel", "must be none while people are undecided", round_.panel)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
@@ -73,7 +74,9 @@ class OpenRound:
     @property
     def undecided(self) -> tuple[Person, ...]:
         """People who have arrived and have no decision yet."""
-        return tuple(p for p in self.people if p.id not in self.decisions)
+        if not self.decisions:
+            return self.people
+        return tuple([p for p in self.people if p.id not in self.decisions])
 
     def awaiting_labels(self, *, one_sided: bool) -> int:
         """How many labels may still come and count."""
@@ -162,18 +165,22 @@ class State:
         eta·(2M−1) + 2·lam; where J is exact, B̄² is 20·eta² + 4·lam².
         """
         learner = self.learner
-        reports = from_units(2 * report_cost(self.lam / learner.audit_share, 1))
-        labels = learner.k * from_units(learner.label_bound(self.opened + 1))
+        reports = 2 * report_cost(self.lam / learner.audit_share, 1)
+        bound = learner.label_bound(self.opened + 1)
         if learner.label_square is None:
             # One sum of integers, as it always was.
-            units = learner.k * learner.label_bound(self.opened + 1)
-            largest = from_units(units + 2 * report_cost(self.lam / learner.audit_share, 1))
+            largest = from_units(learner.k * bound + reports)
             square = largest * largest
         else:
-            largest = labels + reports
-            square = learner.k * learner.label_square + reports * reports
-        counts = isinstance(learner.schedule, SelfTuned) and learner.schedule.counts_outstanding
-        return self.tuning.opened(largest, square, counts_outstanding=counts)
+            largest = learner.k * from_units(bound) + from_units(reports)
+            square = learner.k * learner.label_square + from_units(reports) * from_units(reports)
+        schedule = learner.schedule
+        if not isinstance(schedule, SelfTuned):
+            return self.tuning.opened(largest, square, counts_outstanding=False)
+        return self.tuning.opened(
+            largest, square, counts_outstanding=schedule.counts_outstanding,
+            outstanding=schedule.outstanding, waiting=schedule.waiting,
+        )  # fmt: skip
 
     def scales(self, tuning: Tuning) -> FloatArray:
         """The noise scales (temperatures) of a round that opens now."""
@@ -181,7 +188,7 @@ class State:
         scales = learner.schedule.scales(
             tuning.peak, learner.k, learner.hypotheses.separators, learner.scale_factors
         )
-        if not np.isfinite(scales).all():
+        if not all(map(math.isfinite, scales.tolist())):
             raise ParameterError(
                 "The noise scale", "must be finite", float(scales.max()),
                 "The costs are out of all proportion; take a smaller x.",

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.fixed_point import ONE, FloatArray, IntArray, from_units, read_only
+from likewise.learning.schedules.self_tuned import OUTSTANDING, WAITING
 from likewise.learning.states.open_rounds import changed
 
 __all__ = ["Tuning"]
-
-# A round that waits for its audit makes the next ones this much more careful; see docs/defaults.md.
-WAITING = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +56,8 @@ class Tuning:
         else:
             pending = self.pending.copy()
             np.add.at(pending, places, sizes[:, None])
-        return changed(self, pending=read_only(pending))
+        pending.flags.writeable = False
+        return changed(self, pending=pending)
 
     def estimated(self, places: IntArray, square: float) -> Tuning:
         """Some more costs whose ranges have no bound, but whose squares have."""
@@ -76,18 +75,28 @@ class Tuning:
             self, outstanding=self.outstanding + outstanding, waiting=self.waiting + waiting
         )
 
-    def opened(self, largest: float, largest_square: float, *, counts_outstanding: bool) -> Tuning:
+    def opened(
+        self,
+        largest: float,
+        largest_square: float,
+        *,
+        counts_outstanding: bool,
+        outstanding: float = OUTSTANDING,
+        waiting: float = WAITING,
+    ) -> Tuning:
         """A round opens, whose costs have at most the range ``largest`` = eta + 2·lam.
 
         S_t = B̄_t² + Σ B_tau², or, counting what is outstanding,
-        S_t = (B̄_t² + Σ B_tau² + B̄_t·outstanding)·(1 + waiting/4).
+        S_t = (B̄_t² + Σ B_tau² + F·B̄_t·outstanding)·(1 + G·waiting); the parameters ``outstanding``
+        and ``waiting`` are F = 1 and G = 1/4 of the schedule.
         """
         charged = self.pending / ONE
         squares = self.squares + charged * charged
         s = largest_square + squares
         if counts_outstanding:
-            late = largest * from_units(self.outstanding)
-            s = (s + late) * (1.0 + WAITING * self.waiting)
-        peak = np.maximum(self.peak, s)
-        none = np.zeros_like(self.pending)
-        return Tuning(squares, none, peak, self.outstanding, self.waiting)
+            late = outstanding * (largest * from_units(self.outstanding))
+            s = (s + late) * (1.0 + waiting * self.waiting)
+        peak, none = np.maximum(self.peak, s), np.zeros(len(s), dtype=np.int64)
+        for array in (squares, none, peak):
+            array.flags.writeable = False
+        return changed(self, squares=squares, pending=none, peak=peak)

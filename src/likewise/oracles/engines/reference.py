@@ -15,22 +15,15 @@ BLOCK = 512
 
 
 def approvals(
-    hypotheses: HypothesisClass,
-    costs: IntArray,
-    noise: Noise,
-    points: Points,
-    first_draw: int,
-    draws: int,
+    hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points, draws: range
 ) -> Bits:
     """Predictions of some draws of h on each point, shape (draws, points)."""
     everywhere = np.arange(hypotheses.separators)
     blocks = [
         hypotheses.predict(
-            hypotheses.minimise(costs, noise.sample(start, min(BLOCK, end - start), everywhere)),
-            points,
+            hypotheses.minimise(costs, noise.sample(block.start, len(block), everywhere)), points
         )
-        for end in [first_draw + draws]
-        for start in range(first_draw, end, BLOCK)
+        for block in (draws[start : start + BLOCK] for start in range(0, len(draws), BLOCK))
     ]
     return np.concatenate(blocks) if blocks else np.zeros((0, len(points)), dtype=np.uint8)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -121,6 +122,7 @@ class TimeStampTarget:
 
 def _post(url: str, content: bytes, kind: str) -> bytes:
     """Send something, wait for so long, and read so much; never follow to another address."""
+    ends = time.monotonic() + 2 * PATIENCE  # also for one who sends byte after byte
     try:
         with httpx.stream(
             "POST", url, content=content, headers={"Content-Type": kind}, timeout=PATIENCE
@@ -130,8 +132,10 @@ def _post(url: str, content: bytes, kind: str) -> bytes:
             read = b""
             for part in response.iter_bytes():
                 read += part
-                if len(read) > LARGEST:
-                    raise LikewiseError(f"{_without_secrets(url)} sends more than {LARGEST} bytes.")
+                if len(read) > LARGEST or time.monotonic() > ends:
+                    raise LikewiseError(
+                        f"{_without_secrets(url)} sends more than {LARGEST} bytes, or too slowly."
+                    )
             return read
     except httpx.HTTPError as error:
         why = str(error) or type(error).__name__

@@ -6,9 +6,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 
-from fastapi import Depends, Path, Request
+from fastapi import APIRouter, Depends, Path, Request, Security
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from starlette.requests import HTTPConnection
 
+from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.telemetry import Telemetry
 from likewise.service.auth.provider import Provider
 from likewise.service.auth.rate_limits import Buckets
@@ -35,13 +38,36 @@ __all__ = [
     "Reading",
     "Somebody",
     "Supervising",
+    "api_router",
+    "name_of",
 ]
 
 T = TypeVar("T")
-# For the schema alone: the middleware has looked at the token before any route is reached.
-BEARER = HTTPBearer(auto_error=False, description="A token that the operator gave you: lw_…")
+
+
+class Bearer(HTTPBearer):
+    """A token, for the schema alone: the middleware has looked at it before any route."""
+
+    async def __call__(self, request: HTTPConnection) -> None:
+        """Look at nothing."""
+
+
+BEARER = Bearer(auto_error=False, description="A token that the operator gave you: lw_…")
 DOCKET_NAME = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
 DocketName = Annotated[str, Path(pattern=DOCKET_NAME, max_length=64, description="The docket.")]
+
+
+def name_of(route: APIRoute) -> str:
+    """The name of a route in the schema."""
+    return route.name
+
+
+def api_router(prefix: str, tag: str) -> APIRouter:
+    """The routes of a part of the API, which all need a token."""
+    return APIRouter(
+        prefix=prefix, tags=[tag], responses=DOCUMENTED, dependencies=[Security(BEARER)],
+        generate_unique_id_function=name_of,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

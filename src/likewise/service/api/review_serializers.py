@@ -21,6 +21,7 @@ from likewise.service.api.review_responses import (
 )
 from likewise.service.api.serializers import reason_words, receipt_response
 from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.learner import features_known
 from likewise.service.dockets.reviews.board import Review, ReviewBoard
 from likewise.service.ledger.payloads import features_of
 
@@ -101,11 +102,18 @@ def review_response(docket: Docket, review: Review) -> ReviewResponse:
 def _values(docket: Docket, review: Review) -> dict[str, tuple[float, ...]]:
     """Everybody's features; of those who were erased nothing."""
     round_ = review.round
-    found = docket.payloads(round_.people.values())
+    known = features_known(docket.state, round_.id)
+    # What the learner holds need not be asked for.
+    found = docket.payloads(d for person, d in round_.people.items() if person not in known)
     values: dict[str, tuple[float, ...]] = {}
     for person, digest in round_.people.items():
-        payload = None if digest is None or person in round_.erased else found.get(digest)
-        values[person] = () if payload is None else features_of(payload.content)
+        payload = None if digest is None else found.get(digest)
+        if person in round_.erased:
+            values[person] = ()
+        elif person in known:
+            values[person] = known[person]
+        else:
+            values[person] = () if payload is None else features_of(payload.content)
     return values
 
 

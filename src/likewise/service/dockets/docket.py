@@ -17,8 +17,8 @@ from likewise.service.dockets.learner import State, advance, digests_needed, sta
 from likewise.service.dockets.locks import FairLock
 from likewise.service.dockets.reviews.lottery import ReviewKey
 from likewise.service.dockets.reviews.seating import Seating
-from likewise.service.dockets.snapshots import EVERY, restore, write_snapshot
-from likewise.service.dockets.unit_of_work import UnitOfWork
+from likewise.service.dockets.snapshots import EVERY, numbers_of, restore, write_snapshot
+from likewise.service.dockets.unit_of_work import Receipts, UnitOfWork
 from likewise.service.dockets.views.projection import Projection
 from likewise.service.dockets.views.stored import StoredArchive
 from likewise.service.errors import ServiceError
@@ -49,6 +49,7 @@ class Docket:
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
         self._group: ExitStack | None = None
+        self._receipts = Receipts(store.keys, name)
         with store.view(name) as view:
             secret = view.secret()
         if secret is None:
@@ -101,7 +102,7 @@ class Docket:
     def refresh(self) -> Projection:
         """Catch up with what others wrote, without taking the writer's turn."""
         with self._turn:
-            if self._transaction is None:
+            if self._transaction is None and self.store.head(self.name) != self.projection.head:
                 with self.looking() as view:
                     fresh = not self.projection.head.seq and not is_listed(view)
                     if not fresh:
@@ -112,12 +113,15 @@ class Docket:
 
     def receipt(self) -> Receipt:
         """The ledger's head as far as it was read, signed."""
-        return self.store.keys.sign(Receipt(self.name, self.projection.head))
+        return self._receipts.of(self.projection.head)
 
     def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
         """Personal content, as far as it has not been erased."""
+        wanted = [digest for digest in digests if digest is not None]
+        if not wanted:
+            return {}
         with self.looking() as view:
-            return view.payloads([digest for digest in digests if digest is not None])
+            return view.payloads(wanted)
 
     @contextmanager
     def looking(self) -> Iterator[LedgerView]:
@@ -180,6 +184,7 @@ class Docket:
                 if self.projection.head.seq - self._snapshot >= self._interval():
                     write_snapshot(transaction, self.projection, self.seating, self.state)
                     self._snapshot = self.projection.head.seq
+                transaction.keep_numbers(numbers_of(self.projection, self.state))
             self._committed = self.projection.head
         except BaseException:
             if self.projection.head != self._committed:
@@ -284,13 +289,10 @@ class Docket:
                 except LikewiseError as error:
                     why = f"the learner refuses it ({error})."
                     raise LedgerBroken(self.name, record.seq, why) from error
-                self._taken(record, body)
-
-    def _taken(self, record: Record, body: Body) -> None:
-        if self._state is None:
-            self.projection.take(record, body)
-        else:
-            self._take(record, body, self._state)
+                if self._state is None:
+                    self.projection.take(record, body)
+                else:
+                    self._take(record, body, self._state)
 
     def _page(self, view: LedgerView) -> Iterator[Record]:
         known = self.projection.head

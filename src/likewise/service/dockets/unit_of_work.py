@@ -1,18 +1,20 @@
-"""A unit of work: one command's records, which are added as a whole or not at all."""
+"""A unit of work: one command's records, added as a whole or not at all; and their receipts."""
 
 from __future__ import annotations
 
+from likewise.service.clock import compact, now
 from likewise.service.dockets.governance import prefaces
 from likewise.service.dockets.learner import Contents, State, advance, awaited
 from likewise.service.dockets.views.projection import Projection
 from likewise.service.ledger.actors import current_actor
 from likewise.service.ledger.bodies import Body, Closed, write_body
 from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import Record
+from likewise.service.ledger.records import Head, Receipt, Record
+from likewise.service.ledger.signing.keys import Keyring
 from likewise.service.ledger.signing.signatures import PublicKey
 from likewise.service.ledger.transaction import Stage
 
-__all__ = ["UnitOfWork"]
+__all__ = ["Receipts", "UnitOfWork"]
 
 
 class UnitOfWork:
@@ -61,3 +63,18 @@ class UnitOfWork:
             return
         if not awaited(self.state, round_id):
             self.add(Closed(round_id))
+
+
+class Receipts:
+    """The receipts of a docket. Within a second, of one head and by one key, they are the same."""
+
+    def __init__(self, keys: Keyring, docket: str) -> None:
+        self._keys, self._docket = keys, docket
+        self._last: tuple[tuple[Head, PublicKey, str], Receipt] | None = None
+
+    def of(self, head: Head) -> Receipt:
+        """The receipt of a head, signed."""
+        same = (head, self._keys.public(), compact(now()))
+        if self._last is None or self._last[0] != same:
+            self._last = (same, self._keys.sign(Receipt(self._docket, head)))
+        return self._last[1]

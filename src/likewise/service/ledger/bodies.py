@@ -42,6 +42,7 @@ __all__ = [
     "SeedRevealed",
     "Withdrawn",
     "read_body",
+    "readable",
     "write_body",
 ]
 
@@ -208,17 +209,18 @@ KINDS: dict[str, type[Any]] = {
 }
 _NAMES = {body: kind for kind, body in KINDS.items()}
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {kind: TypeAdapter(of) for kind, of in KINDS.items()}
+_VALIDATORS = {kind: adapter.validator for kind, adapter in _ADAPTERS.items()}
 
 
 def read_body(record: Record) -> Body:
     """The body of a record; one that says more, less or something else is a broken ledger."""
-    adapter = _ADAPTERS.get(record.kind)
-    if adapter is None:
+    validator = _VALIDATORS.get(record.kind)
+    if validator is None:
         why = f"{record.kind!r} is no kind of record that {FORMAT} has."
         raise LedgerBroken(record.docket, record.seq, why)
     try:
         # As JSON, in which a tuple is a list; nothing is converted, and nothing is passed over.
-        body: Body = adapter.validate_json(record.body_text, strict=True, extra="forbid")
+        body: Body = validator.validate_json(record.body_text, strict=True, extra="forbid")
         if record.body.get("key") == "":
             raise LedgerBroken(record.docket, record.seq, f"key of {record.kind!r} is empty.")
     except ValidationError as error:
@@ -229,6 +231,14 @@ def read_body(record: Record) -> Body:
     except LikewiseError as error:
         raise LedgerBroken(record.docket, record.seq, str(error)) from error
     return body
+
+
+def readable(record: Record) -> Body | LedgerBroken:
+    """The body of a record, or why it cannot be read: for whoever goes on after that."""
+    try:
+        return read_body(record)
+    except LedgerBroken as error:
+        return error
 
 
 def write_body(body: Body) -> tuple[str, dict[str, Any]]:

@@ -16,7 +16,15 @@ import sqlalchemy as sa
 
 from likewise.service.errors import StoreError, store_unavailable
 
-__all__ = ["advisory_lock", "check_log", "engines", "fold_log", "keep_private", "translated"]
+__all__ = [
+    "advisory_lock",
+    "check_log",
+    "engines",
+    "fold_log",
+    "glancing",
+    "keep_private",
+    "translated",
+]
 
 # Seconds that a writer waits for its turn; and, fewer, that one which fell silent may hold it.
 PATIENCE = 60
@@ -47,6 +55,13 @@ def engines(url: sa.URL, *, read_only: bool = False) -> tuple[sa.Engine, sa.Engi
         f"{name!r} is not a database that Likewise keeps ledgers in. Give sqlite:///PATH or "
         f"postgresql://HOST/NAME."
     )
+
+
+def glancing(readers: sa.Engine) -> sa.Engine:
+    """The same connections, for questions of one statement: no transaction is begun."""
+    if readers.dialect.name == "sqlite":
+        return readers.execution_options(glance=True)
+    return readers.execution_options(isolation_level="AUTOCOMMIT")
 
 
 def advisory_lock(connection: sa.Connection, name: str) -> None:
@@ -111,10 +126,7 @@ def _sqlite(url: sa.URL, begin: str) -> sa.Engine:
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}")
 
-    @sa.event.listens_for(engine, "begin")
-    def _begun(connection: sa.Connection) -> None:
-        connection.exec_driver_sql(begin)
-
+    _begin_with(engine, begin)
     return engine
 
 
@@ -135,11 +147,17 @@ def _sqlite_to_look_at(path: str) -> sa.Engine:
         "sqlite+pysqlite://", creator=connect, poolclass=sa.pool.NullPool, hide_parameters=True
     )
 
+    _begin_with(engine, "BEGIN")
+    return engine
+
+
+def _begin_with(engine: sa.Engine, word: str) -> None:
+    """Begin transactions with that word; a glance needs none."""
+
     @sa.event.listens_for(engine, "begin")
     def _begun(connection: sa.Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
-
-    return engine
+        if not connection.get_execution_options().get("glance"):
+            connection.exec_driver_sql(word)
 
 
 def _keeps_log(path: str) -> bool:

@@ -18,12 +18,12 @@ from likewise.service.ledger.view import LedgerView, json_text, portions
 __all__ = [
     "EndedReview",
     "Snapshot",
-    "ended_review",
     "ended_reviews",
     "is_listed",
     "judged_rounds",
     "newest_snapshot",
     "numbers_of",
+    "reviews_of",
     "rounds_after",
 ]
 
@@ -92,12 +92,14 @@ def rounds_after(view: LedgerView, number: int, limit: int) -> list[tuple[int, s
 # ── Reviews ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def ended_review(view: LedgerView, review_id: str) -> EndedReview | None:
-    """The ended review of that id."""
+def reviews_of(view: LedgerView, ids: Iterable[str]) -> list[EndedReview]:
+    """The ended reviews of some ids."""
     view.flush()
-    mine = (reviews.c.docket == view.docket) & (reviews.c.id == review_id)
-    row = view.connection.execute(sa.select(reviews).where(mine)).first()
-    return None if row is None else _ended(row)
+    found: list[EndedReview] = []
+    for some in portions(ids):
+        mine = (reviews.c.docket == view.docket) & reviews.c.id.in_(some)
+        found += map(_ended, view.connection.execute(sa.select(reviews).where(mine)))
+    return found
 
 
 def ended_reviews(

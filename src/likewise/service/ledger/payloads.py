@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from likewise.service.ledger.records import canonical
+from likewise.service.ledger.canonical_json import canonical
 
 __all__ = ["Payload", "features_of", "person_payload"]
 

@@ -12,7 +12,6 @@ rewritten, even by somebody who rehashed all that follows.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 import secrets
@@ -22,6 +21,7 @@ from functools import cached_property
 from typing import Any
 
 from likewise.errors import LikewiseError
+from likewise.service.ledger.canonical_json import canonical, quoted, sha256
 
 __all__ = [
     "FORMAT",
@@ -30,11 +30,9 @@ __all__ = [
     "LedgerBroken",
     "Receipt",
     "Record",
-    "canonical",
     "chained",
     "parse_line",
     "parse_lines",
-    "sha256",
 ]
 
 FORMAT = "likewise-ledger/1"
@@ -42,7 +40,6 @@ GENESIS = "0" * 64
 _HASH = re.compile(r"[0-9a-f]{64}\Z")
 _AT = re.compile(r"[0-9]{8}T[0-9]{6}Z\Z")
 _KEY = re.compile(r"[0-9a-f]{16}\Z")
-_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 class LedgerBroken(LikewiseError):  # noqa: N818 - the sentence reads better
@@ -51,26 +48,6 @@ class LedgerBroken(LikewiseError):  # noqa: N818 - the sentence reads better
     def __init__(self, docket: str, seq: int, why: str) -> None:
         super().__init__(f"The ledger of {docket!r} does not hold at record {seq}: {why}")
         self.docket, self.seq, self.why = docket, seq, why
-
-
-def canonical(value: Any) -> bytes:
-    """JSON in one way only: sorted keys, no spaces, no NaN, UTF-8.
-
-    >>> canonical({"b": 1, "a": "é"}).decode()
-    '{"a":"é","b":1}'
-    """
-    try:
-        return _JSON.encode(value).encode()
-    except (ValueError, TypeError, RecursionError) as error:
-        raise LikewiseError(
-            f"What is to be recorded cannot be written as JSON ({error}). Numbers must be finite, "
-            f"and text must be text that can be written to a file."
-        ) from error
-
-
-def sha256(content: bytes) -> str:
-    """The hash in hexadecimal."""
-    return hashlib.sha256(content).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -149,10 +126,26 @@ class Record:
     ) -> Record:
         """The record that comes after a head."""
         text, nonce = canonical(body).decode(), secrets.token_hex(16)
-        made = cls(docket, head.seq + 1, at, kind, json.loads(text), nonce, head.hash, "", actor)
-        # Written once: the text is what the body reads as, and the hash is that of the text.
-        made.__dict__["body_text"] = text
+        plain = json.loads(text)
+        made = cls.of_text(docket, head.seq + 1, at, kind, plain, text, nonce, head.hash, "", actor)
         made.__dict__["hash"] = made.content_hash
+        return made
+
+    @classmethod
+    def of_text(
+        cls, docket: str, seq: int, at: str, kind: str, body: Mapping[str, Any], body_text: str,
+        nonce: str, prev: str, hash: str, actor: str,
+    ) -> Record:  # fmt: skip
+        """A record whose body is known to be that of a text; it is not written a second time.
+
+        A ledger has millions of records, so they are made in one step instead of one a field.
+        """
+        made = object.__new__(cls)
+        values = {
+            "docket": docket, "seq": seq, "at": at, "kind": kind, "body": body,
+            "body_text": body_text, "nonce": nonce, "prev": prev, "hash": hash, "actor": actor,
+        }  # fmt: skip
+        object.__setattr__(made, "__dict__", values)
         return made
 
     @property
@@ -169,16 +162,19 @@ class Record:
     def content_hash(self) -> str:
         """The hash that the record should carry."""
         # The canonical JSON of all but the hash, in which the body's own text stands as it is.
-        at, docket, kind, nonce, prev = map(
-            _JSON.encode, (self.at, self.docket, self.kind, self.nonce, self.prev)
-        )
-        seq = self.seq if type(self.seq) is int else _JSON.encode(self.seq)
-        actor = f'"actor":{_JSON.encode(self.actor)},' if self.actor else ""
+        seq = self.seq if type(self.seq) is int else canonical(self.seq).decode()
+        actor = f'"actor":{quoted(self.actor)},' if self.actor else ""
         content = (
-            f'{{{actor}"at":{at},"body":{self.body_text},"docket":{docket},"kind":{kind},'
-            f'"nonce":{nonce},"prev":{prev},"seq":{seq}}}'
+            f'{{{actor}"at":{quoted(self.at)},"body":{self.body_text},'
+            f'"docket":{quoted(self.docket)},"kind":{quoted(self.kind)},'
+            f'"nonce":{quoted(self.nonce)},"prev":{quoted(self.prev)},"seq":{seq}}}'
         )
         return sha256(content.encode())
+
+    @cached_property
+    def intact(self) -> bool:
+        """Tell if the record carries the hash of its content; several look, one computes."""
+        return self.hash == self.content_hash
 
     def to_json(self) -> dict[str, Any]:
         """The record as a line of an export has it."""
@@ -207,7 +203,7 @@ def chained(
             raise LedgerBroken(docket, place, f"it is a record of {record.docket!r}.")
         if record.prev != head.hash:
             raise LedgerBroken(docket, place, "it does not follow the record before it.")
-        if record.hash != record.content_hash:
+        if not record.intact:
             raise LedgerBroken(docket, place, "its content does not have the hash it carries.")
         head = record.head
         yield record
@@ -227,7 +223,8 @@ def parse_line(docket: str, number: int, line: bytes) -> Record:
         exact = record.line() == text
     except (ValueError, TypeError, RecursionError, LikewiseError) as error:
         raise LedgerBroken(docket, number, f"its line cannot be read ({error}).") from error
-    words = (record.docket, record.at, record.kind, record.prev, record.hash, record.actor)
+    texts = (record.nonce, record.prev, record.hash, record.actor)
+    words = (record.docket, record.at, record.kind, *texts)
     plain = type(record.seq) is int and isinstance(record.body, dict)
     if not exact or not plain or not all(isinstance(word, str) for word in words):
         raise LedgerBroken(docket, number, "its line is not written as records are.")

@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 # The revision of the tables that this code reads and writes: the newest in ``migrations``.
-REVISION = 5
+REVISION = 6
 
 metadata = sa.MetaData()
 
@@ -84,8 +84,11 @@ seats = _table("seats", ("hash", "token"), ())
 
 # ── Found by an index, instead of being held in memory; all of it follows from the ledgers ──────
 
-# One row a docket whose rounds and reviews are listed here; ``due`` is when to look at its panels.
-dockets = _table("dockets", ("docket",), (), sa.Column("due", sa.Text))
+# One row a docket whose rounds and reviews are listed here; ``due`` is when to look at its panels,
+# ``numbers`` are its running numbers as JSON.
+dockets = _table(
+    "dockets", ("docket",), (), sa.Column("due", sa.Text), sa.Column("numbers", sa.Text)
+)
 
 # Rounds that have closed, by number. Ids of rounds and members are JSON strings here: whatever
 # they hold, both databases can keep that.

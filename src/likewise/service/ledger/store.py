@@ -7,6 +7,7 @@ number of processes.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -20,16 +21,17 @@ from likewise.service.ledger.database import (
     check_log,
     engines,
     fold_log,
+    glancing,
     keep_private,
     translated,
 )
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, Record
-from likewise.service.ledger.schema import REVISION, dockets, secrets
+from likewise.service.ledger.schema import REVISION, dockets, events, secrets
 from likewise.service.ledger.signing.keys import Keyring
 from likewise.service.ledger.transaction import Transaction
 from likewise.service.ledger.upgrades import check_revision, found_revision, migrate
-from likewise.service.ledger.view import LedgerView
+from likewise.service.ledger.view import LedgerView, head_of
 
 __all__ = ["Store", "fold_log_of"]
 
@@ -49,6 +51,7 @@ class Store:
             ) from error
         self._looks_only = read_only
         self._readers, self._writers = engines(self.url, read_only=read_only)
+        self._glances = glancing(self._readers)
         self.keys = Keyring(self)
 
     @classmethod
@@ -182,15 +185,27 @@ class Store:
         """The dockets whose panels have to be looked at by then, and those not listed yet."""
         with self.reading() as connection:
             listed = sa.select(dockets.c.docket).where(dockets.c.docket == secrets.c.docket)
-            late = sa.select(dockets.c.docket).where(dockets.c.due <= moment)
+            uncounted = dockets.c.numbers.is_(None)
+            late = sa.select(dockets.c.docket).where((dockets.c.due <= moment) | uncounted)
             new = sa.select(secrets.c.docket).where(~listed.exists())
             rows = connection.execute(late.union_all(new))
             return tuple(sorted(row.docket for row in rows))
 
+    def numbers(self) -> dict[str, dict[str, float]]:
+        """The running numbers of dockets, without opening any; those not counted are left out."""
+        last = sa.select(sa.func.max(events.c.seq)).where(events.c.docket == dockets.c.docket)
+        counted = dockets.c.numbers.is_not(None)
+        query = sa.select(dockets.c.docket, dockets.c.numbers, last.scalar_subquery()).where(
+            counted
+        )
+        with self.reading() as connection:
+            rows = connection.execute(query).all()
+        return {name: {**json.loads(text), "ledger_records": seq} for name, text, seq in rows}
+
     def head(self, docket: str) -> Head:
-        """The docket's last record."""
-        with self.view(docket) as view:
-            return view.head
+        """The docket's last record, in one question: no transaction is needed for that."""
+        with translated(self.where), self._glances.connect() as connection:
+            return head_of(connection, docket)
 
     def records(self, docket: str, after: int = 0, until: int | None = None) -> list[Record]:
         """The docket's records with numbers above one and up to another."""

@@ -7,12 +7,11 @@ as possible, when the transaction ends or somebody has to look.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from likewise.service.ledger.listings import Snapshot
 from likewise.service.ledger.payloads import Payload
@@ -27,7 +26,7 @@ from likewise.service.ledger.schema import (
     secrets,
     snapshots,
 )
-from likewise.service.ledger.view import LedgerView, portions
+from likewise.service.ledger.view import PLACEHOLDERS, LedgerView, portions
 
 __all__ = ["Stage", "Transaction"]
 
@@ -93,6 +92,7 @@ class Transaction(Gathered, LedgerView):
         self._rounds: list[Row] = []
         self._reviews: list[Row] = []
         self._due: str | None = None
+        self._numbers: str | None = None
 
     def accept(self, stage: Stage) -> None:
         """All that a command has written, once nothing in it can be refused any more."""
@@ -119,6 +119,10 @@ class Transaction(Gathered, LedgerView):
     def look_at(self, due: str) -> None:
         """Somebody has to look at the docket's panels by then."""
         self._due = due if self._due is None else min(due, self._due)
+
+    def keep_numbers(self, numbers: Mapping[str, float]) -> None:
+        """A docket's running numbers, as the transaction leaves them."""
+        self._numbers = json.dumps(numbers)
 
     def begin_listing(self) -> None:
         """From now on rounds and reviews of the docket are listed as they end."""
@@ -165,27 +169,30 @@ class Transaction(Gathered, LedgerView):
         )
         self._insert(rounds, [{**mine, **row} for row in self._rounds])
         self._insert(reviews, [{**mine, **row} for row in self._reviews])
-        self._tell_due()
+        self._tell()
         if self.drops_snapshots:
             self.connection.execute(snapshots.delete().where(snapshots.c.docket == self.docket))
         Gathered.__init__(self)
-        self._rounds, self._reviews, self._due = [], [], None
+        self._rounds, self._reviews, self._due, self._numbers = [], [], None, None
 
     def _insert(self, table: sa.Table, rows: list[dict[str, Any]]) -> None:
         if rows:
-            # One row alone takes one round trip; several take a pipeline.
-            self.connection.execute(_INSERTS[table.name], rows if len(rows) > 1 else rows[0])
+            # In the driver's own words, which are the same every time. One row alone takes one
+            # round trip; several take a pipeline.
+            statement, names = _INSERTS[self.connection.dialect.name, table.name]
+            values = [tuple(row[name] for name in names) for row in rows]
+            self.connection.exec_driver_sql(statement, values if len(rows) > 1 else values[0])
 
     def _remove(self, digests: Iterable[str]) -> None:
         for some in portions(digests):
             mine = (payloads.c.docket == self.docket) & payloads.c.digest.in_(some)
             self.connection.execute(payloads.delete().where(mine))
 
-    def _tell_due(self) -> None:
+    def _tell(self) -> None:
         """An earlier date takes the place of a later one; a later one changes nothing."""
-        if self._due is not None:
-            due, row = _DUE[self.connection.dialect.name], {"docket": self.docket, "due": self._due}
-            self.connection.execute(due, row)
+        if self._due is not None or self._numbers is not None:
+            told = _TOLD.format(PLACEHOLDERS[self.connection.dialect.name])
+            self.connection.exec_driver_sql(told, (self.docket, self._due, self._numbers))
 
     # ── Now and then ─────────────────────────────────────────────────────────────────────────────
 
@@ -240,20 +247,22 @@ class Stage(Gathered):
         return self.asked.get(key) or self.transaction.request(key)
 
 
-_INSERTS = {t.name: t.insert() for t in (events, payloads, requests, rounds, reviews)}
+def _inserting(table: sa.Table, place: str) -> tuple[str, tuple[str, ...]]:
+    """The statement that adds a row, and the columns in its order."""
+    names = tuple(table.columns.keys())
+    columns, places = ", ".join(names), ", ".join(place for _ in names)
+    return f"INSERT INTO {table.name} ({columns}) VALUES ({places})", names
 
 
-def _earlier_due(insert: Any) -> sa.Executable:
-    """The earlier of two dates stays; None is none."""
-    statement = insert(dockets)
-    earlier = dockets.c.due.is_(None) | (dockets.c.due > statement.excluded.due)
-    made: sa.Executable = statement.on_conflict_do_update(
-        index_elements=["docket"], set_={"due": statement.excluded.due}, where=earlier
-    )
-    return made
-
-
-_DUE = {
-    "sqlite": _earlier_due(sqlite_insert),
-    "postgresql": _earlier_due(postgresql_insert),
+_INSERTS = {
+    (dialect, table.name): _inserting(table, place)
+    for dialect, place in PLACEHOLDERS.items()
+    for table in (events, payloads, requests, rounds, reviews)
 }
+
+_TOLD = (
+    "INSERT INTO dockets (docket, due, numbers) VALUES ({0}, {0}, {0}) ON CONFLICT (docket) DO "
+    "UPDATE SET numbers = COALESCE(excluded.numbers, dockets.numbers), "
+    "due = CASE WHEN dockets.due IS NULL OR dockets.due > excluded.due "
+    "THEN COALESCE(excluded.due, dockets.due) ELSE dockets.due END"
+)

@@ -10,15 +10,18 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
+from likewise.service.ledger.canonical_json import canonical, canonical_text, read_json
 from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import Head, LedgerBroken, Record, canonical
-from likewise.service.ledger.schema import events, payloads, requests, secrets
+from likewise.service.ledger.records import Head, LedgerBroken, Record
+from likewise.service.ledger.schema import events, payloads, secrets
 
-__all__ = ["LedgerView", "json_text", "portions", "read_row"]
+__all__ = ["PLACEHOLDERS", "LedgerView", "head_of", "json_text", "portions", "read_row"]
 
 T = TypeVar("T")
-_MINE = events.c.docket == sa.bindparam("docket")
-_HEAD = sa.select(events.c.seq, events.c.hash).where(_MINE).order_by(events.c.seq.desc()).limit(1)
+# Asked with every command, so in the driver's own words: nothing has to be put together.
+_HEAD = "SELECT seq, hash FROM events WHERE docket = {} ORDER BY seq DESC LIMIT 1"
+_REQUEST = "SELECT fingerprint, round FROM requests WHERE docket = {} AND key = {}"
+PLACEHOLDERS = {"sqlite": "?", "postgresql": "%s"}
 # The round that a body names, as the index has it (migrations, revision 3).
 _ROUND: dict[str, sa.ColumnElement[str]] = {
     "sqlite": sa.literal_column("(body -> '$.round')", sa.Text),
@@ -54,8 +57,7 @@ class LedgerView:
     @cached_property
     def head(self) -> Head:
         """The docket's last record."""
-        row = self.connection.execute(_HEAD, {"docket": self.docket}).first()
-        return Head() if row is None else Head(row.seq, row.hash)
+        return head_of(self.connection, self.docket)
 
     def flush(self) -> None:
         """Let the database know all that was gathered; there is nothing to tell by looking."""
@@ -67,7 +69,9 @@ class LedgerView:
         query = sa.select(events).where(events.c.docket == self.docket, events.c.seq > after)
         if until is not None:
             query = query.where(events.c.seq <= until)
-        return self.connection.execute(query.order_by(events.c.seq).limit(limit))
+        found = self.connection.execute(query.order_by(events.c.seq).limit(limit))
+        # One by one, most of the time would go into asking for the next.
+        return (row for some in found.partitions(PORTION) for row in some)
 
     def records(
         self, after: int = 0, until: int | None = None, limit: int | None = None
@@ -125,35 +129,41 @@ class LedgerView:
 
     def request(self, key: str) -> tuple[str, str] | None:
         """The fingerprint and the round of an earlier request with that key."""
-        row = self.connection.execute(_REQUEST, {"docket": self.docket, "key": key}).first()
+        row = _asked(self.connection, _REQUEST, self.docket, key)
         return None if row is None else (row.fingerprint, row.round)
 
 
-_REQUEST = sa.select(requests.c.fingerprint, requests.c.round).where(
-    requests.c.docket == sa.bindparam("docket"), requests.c.key == sa.bindparam("key")
-)
+def head_of(connection: sa.Connection, docket: str) -> Head:
+    """A docket's last record."""
+    row = _asked(connection, _HEAD, docket)
+    return Head() if row is None else Head(row.seq, row.hash)
+
+
+def _asked(connection: sa.Connection, statement: str, *values: str) -> sa.Row[Any] | None:
+    place = PLACEHOLDERS[connection.dialect.name]
+    text = statement.format(*(place for _ in values))
+    return connection.exec_driver_sql(text, values).first()
 
 
 def read_row(docket: str, row: Any) -> Record:
-    """A row as a record, once every byte of it is what would have been written."""
+    """A row of ``events`` as a record, once every byte of it is what would have been written."""
+    name, at, kind, text, nonce, prev, found, actor, seq = row
     try:
-        body = json.loads(row.body)
-        texts = (row.nonce, row.prev, row.hash, row.actor)
-        record = Record(row.docket, row.seq, row.at, row.kind, body, *texts)
-        exact = isinstance(body, dict) and record.body_text == row.body
-        "".join((row.docket, row.at, row.kind, *texts)).encode()
-    except (ValueError, TypeError, RecursionError, LikewiseError) as error:
-        raise LedgerBroken(docket, row.seq, f"it cannot be read ({error}).") from error
+        body = read_json(text)
+        exact = isinstance(body, dict) and canonical_text(body) == text
+        "".join((text, name, at, kind, nonce, prev, found, actor)).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise LedgerBroken(docket, seq, f"it cannot be read ({error}).") from error
     if not exact:
-        raise LedgerBroken(docket, row.seq, "its body is not written as bodies are.")
-    return record
+        raise LedgerBroken(docket, seq, "its body is not written as bodies are.")
+    return Record.of_text(name, seq, at, kind, body, text, nonce, prev, found, actor)
 
 
 def _payload(row: Any) -> Payload:
     """A payload; one that cannot be read becomes one that does not have its digest."""
     try:
-        content = json.loads(row.content)
-        canonical(content)
-        return Payload(bytes(row.salt), content)
+        made = Payload(bytes(row.salt), json.loads(row.content))
+        made.text  # noqa: B018 - written here once, so that what cannot be written is found here
     except (ValueError, TypeError, RecursionError, LikewiseError):
         return Payload(b"", {"unreadable": ascii(row.content)})
+    return made

@@ -19,8 +19,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from likewise.errors import LikewiseError
+from likewise.service.ledger.canonical_json import canonical
 from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import LedgerBroken, Receipt, Record, canonical, parse_line
+from likewise.service.ledger.records import LedgerBroken, Receipt, Record, parse_line
 from likewise.service.ledger.signing.keys import Keyring
 from likewise.service.verification.evidence import Evidence
 from likewise.service.verification.manifest import write_manifest

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from likewise.errors import LikewiseError
-from likewise.service.ledger.records import Receipt, canonical
+from likewise.service.ledger.canonical_json import canonical
+from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.signing.signatures import PrivateKey, PublicKey
 from likewise.service.verification.known_keys import KnownKeys
 

@@ -17,6 +17,7 @@ from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.spec import commitment
 from likewise.service.dockets.views.projection import Projection
 from likewise.service.dockets.views.round import Round
+from likewise.service.dockets.views.tallies import Untallied
 from likewise.service.ledger.bodies import (
     Body,
     Decided,
@@ -25,7 +26,7 @@ from likewise.service.ledger.bodies import (
     PeopleArrived,
     Repeated,
     SeedRevealed,
-    read_body,
+    readable,
 )
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, LedgerBroken, Receipt, Record
@@ -35,6 +36,7 @@ from likewise.service.verification.evidence import Evidence, evidence_of, walked
 from likewise.service.verification.findings import Difference, Replayed
 from likewise.service.verification.keeping.reviews import ReviewChecks
 from likewise.service.verification.keeping.witnesses import Trusted, Witnesses
+from likewise.service.verification.kind_checks import check_kind
 
 __all__ = ["replay", "replay_evidence", "replay_store"]
 
@@ -66,9 +68,9 @@ class _Replay:
 
     def __init__(self, evidence: Evidence, trusted: Trusted | None) -> None:
         self.evidence, self.witnesses = evidence, Witnesses(evidence, trusted)
-        self.projection = Projection(evidence.docket)
+        self.projection = Projection(evidence.docket, tallies=Untallied())
         self.found = Replayed(Receipt(evidence.docket, Head()))
-        self.bodies = [_body(record) for record in evidence.records]
+        self.bodies = [readable(record) for record in evidence.records]
         self.known = [body for body in self.bodies if not isinstance(body, LedgerBroken)]
         self.surrogates = surrogates_in(self.known)
         payloads = evidence.payloads or {}
@@ -77,7 +79,9 @@ class _Replay:
         self.seating: Seating | None = None
         self._repeated: tuple[int, str, Body] | None = None
         self.checks = Checks(self.projection, self.found, evidence.payloads, self.surrogates)
-        self.reviews = ReviewChecks(self.projection, evidence.secret or self._revealed())
+        secret = evidence.secret or self._revealed()
+        self.review_key = None if secret is None else ReviewKey(*secret)
+        self.reviews = ReviewChecks(self.projection, self.review_key)
 
     def run(self) -> Replayed:
         """Every record in turn."""
@@ -89,7 +93,7 @@ class _Replay:
             if fault is not None:
                 found.differences.append(fault)
             if record.seq > found.receipt.head.seq:
-                found.differences += self.witnesses.take(record)
+                found.differences += self.witnesses.take(record, body)
                 found.differences += self.reviews.take(record, body)
                 self._take(record, body)
                 found.receipt = Receipt(self.evidence.docket, record.head)
@@ -127,7 +131,7 @@ class _Replay:
             if isinstance(body, LedgerBroken):
                 raise body
             self.checks.order(record, body)
-            self.checks.check(record, body)
+            check_kind(body, self.checks, record)
             if isinstance(body, Decided):
                 self._decide_again(record, body)
             self._draw_again(record, body)
@@ -181,7 +185,7 @@ class _Replay:
         else:
             state = start(self.projection.settings, secret[0])
             self.checks.learner = state.learner
-            self.seating = Seating(ReviewKey(*secret), self.projection)
+            self.seating = Seating(self.review_key or ReviewKey(*secret), self.projection)
             self.state = state if self.evidence.payloads is not None else None
 
     def _revealed(self) -> tuple[int, bytes] | None:
@@ -223,10 +227,3 @@ class _Replay:
     def _differs(self, record: Record, about: str, recorded: str, expected: str = "") -> None:
         should = expected or "a record that follows from those before it."
         self.found.differences.append(Difference(record.seq, about, recorded + ".", should))
-
-
-def _body(record: Record) -> Body | LedgerBroken:
-    try:
-        return read_body(record)
-    except LedgerBroken as error:
-        return error

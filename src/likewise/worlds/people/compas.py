@@ -18,13 +18,13 @@ from pathlib import Path
 
 import numpy as np
 
-from likewise.auditing import Panel, Rule
+from likewise.auditing import Panel
 from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses import Cut, HypothesisClass, Pool, Segments
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.worlds.base import Encounter, Steady
-from likewise.worlds.people.resampled import draw_round
+from likewise.worlds.base import Encounter
+from likewise.worlds.people.resampled import OfFiles, draw_round
 from likewise.worlds.people.ridge import fitted
 from likewise.worlds.people.sources import Source, check_paths, panel_file
 from likewise.worlds.people.surveys import Survey, panel_of, rating_features, read_wide_survey
@@ -104,18 +104,14 @@ def _encoded(row: dict[str, str]) -> list[float]:
 
 
 @dataclass(frozen=True)
-class _Compas(Steady):
+class _Compas(OfFiles):
     """The settings of both worlds, and their classes."""
 
-    seed: int
-    k: int = setting(8, "the number of people a round", low=1, high=100)
-    rule: Rule | str = setting("majority", "when objections make a report")
     folder: str = setting("", "the folder with panel-compas; LIKEWISE_PANELS where it is empty")
-    file: str = setting("", "the COMPAS file; that of an installed distribution where it is empty")
     classes = ("pool", "segments")
 
     def __post_init__(self) -> None:
-        check_paths(folder=self.folder, file=self.file)
+        check_paths(folder=self.folder)
         super().__post_init__()
         self.defendants  # noqa: B018 - refused now if its file is not here
 

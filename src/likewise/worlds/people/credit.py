@@ -20,15 +20,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from likewise.auditing import MetricAuditor, Panel, Rule, WeightedL1
+from likewise.auditing import MetricAuditor, Panel, WeightedL1
 from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses import Cut, HypothesisClass, Pool
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.worlds.base import Encounter, Steady
-from likewise.worlds.people.resampled import draw_round
-from likewise.worlds.people.sources import Source, check_paths
-from likewise.worlds.settings import setting
+from likewise.worlds.base import Encounter
+from likewise.worlds.people.resampled import OfFiles, draw_round
+from likewise.worlds.people.sources import Source
 
 __all__ = ["GermanCredit", "LawSchool", "TaiwanCredit"]
 
@@ -61,20 +60,15 @@ def _arff(text: str) -> Iterator[Line]:
 
 
 @dataclass(frozen=True)
-class _Table(Steady):
+class _Table(OfFiles):
     """People of a file; subclasses say which columns they take, and who the auditors are."""
 
-    seed: int
-    k: int = setting(8, "the number of people a round", low=1, high=100)
-    rule: Rule | str = setting("majority", "when objections make a report")
-    file: str = setting("", "the file; that of an installed distribution where it is empty")
     classes = ("pool",)
     source: ClassVar[Source]
     features: ClassVar[tuple[Feature, ...]]
     auditors: ClassVar[Mapping[str, Mapping[str, float]]]
 
     def __post_init__(self) -> None:
-        check_paths(file=self.file)
         super().__post_init__()
         self.everybody  # noqa: B018 - refused now if its file is not here
 

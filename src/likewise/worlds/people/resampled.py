@@ -6,9 +6,11 @@ them, each equally likely. Labels and panel are as given.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from likewise.auditing import Panel
+from likewise.auditing import Panel, Rule
 from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import HypothesisClass
@@ -16,8 +18,10 @@ from likewise.randomness import Purpose, Stream
 from likewise.schema import FeatureSchema, People
 from likewise.validation import integer
 from likewise.worlds.base import Encounter, Steady
+from likewise.worlds.people.sources import check_paths
+from likewise.worlds.settings import setting
 
-__all__ = ["Resampled", "draw_round"]
+__all__ = ["OfFiles", "Resampled", "draw_round"]
 
 
 def draw_round(seed: int, t: int, people: int, k: int) -> IntArray:
@@ -32,6 +36,20 @@ def draw_round(seed: int, t: int, people: int, k: int) -> IntArray:
         other = place + stream.below(people - place, place)
         left[[place, other]] = left[[other, place]]
     return left[:k]
+
+
+@dataclass(frozen=True)
+class OfFiles(Steady):
+    """The settings of worlds whose people are in a file that Likewise may not hand on."""
+
+    seed: int
+    k: int = setting(8, "the number of people a round", low=1, high=100)
+    rule: Rule | str = setting("majority", "when objections make a report")
+    file: str = setting("", "the file; that of an installed distribution where it is empty")
+
+    def __post_init__(self) -> None:
+        check_paths(file=self.file)
+        super().__post_init__()
 
 
 class Resampled(Steady):

@@ -17,7 +17,9 @@ from likewise.errors import LikewiseError
 from likewise.schema import Feature
 from likewise.tables import read_table
 
-__all__ = ["Survey", "panel_of", "rating_features", "read_survey", "read_wide_survey"]
+__all__ = [
+    "Scale", "Survey", "panel_of", "rating_features", "read_survey", "read_wide_survey", "rescaled",
+]  # fmt: skip
 
 Scale = Mapping[str, float]
 
@@ -64,7 +66,7 @@ def read_survey(
             raise LikewiseError(f"{path}, line {line}: {who!r} has judged {whom!r} before.")
         people[whom] = None
         if row[judgement].strip():
-            mine[whom] = _rescaled(path, line, row[judgement].strip(), scale)
+            mine[whom] = rescaled(path, line, row[judgement].strip(), scale)
     return _complete(path, found, list(people))
 
 
@@ -81,11 +83,12 @@ def read_wide_survey(path: Path, person: str, scale: Scale | tuple[float, float]
         people.append(whom)
         for name in names:
             if row[name].strip():
-                found[name][whom] = _rescaled(path, line, row[name].strip(), scale)
+                found[name][whom] = rescaled(path, line, row[name].strip(), scale)
     return _complete(path, found, people)
 
 
-def _rescaled(path: Path, line: int, text: str, scale: Scale | tuple[float, float]) -> float:
+def rescaled(path: Path, line: int, text: str, scale: Scale | tuple[float, float]) -> float:
+    """A judgement as a number in [0, 1]; refused with its line where it is none."""
     if isinstance(scale, Mapping):
         if text not in scale:
             raise LikewiseError(

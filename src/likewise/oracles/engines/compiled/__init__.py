@@ -19,8 +19,9 @@ from likewise.hypotheses import (
     Segments,
     Staircases,
 )
+from likewise.hypotheses.priors import FLAT
 from likewise.oracles.engines import reference
-from likewise.oracles.engines.compiled import lists, segments, staircases, weights
+from likewise.oracles.engines.compiled import lists, segments, staircases, trees, weights
 from likewise.oracles.engines.compiled.noise import NoiseOfDraws
 from likewise.randomness import Noise
 
@@ -28,31 +29,29 @@ __all__ = ["approvals", "charge", "weigh"]
 
 
 def approvals(
-    hypotheses: HypothesisClass,
-    costs: IntArray,
-    noise: Noise,
-    points: Points,
-    first_draw: int,
-    draws: int,
+    hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points, draws: range
 ) -> Bits:
     """Predictions of some draws of h on each point, shape (draws, points)."""
     if isinstance(hypotheses, Listed):
-        return lists.approvals(hypotheses, costs, noise, points, first_draw, draws)
+        return lists.approvals(hypotheses, costs, noise, points, draws)
     if isinstance(hypotheses, Segments | Staircases):
         cells = np.ascontiguousarray(points, dtype=np.int64)
-        source = NoiseOfDraws.of(noise, first_draw)
+        source = NoiseOfDraws.of(noise, draws.start)
         if isinstance(hypotheses, Segments):
-            return segments.approvals(hypotheses, costs, source, cells, draws)
-        return staircases.approvals(hypotheses, costs, source, cells, draws)
-    return reference.approvals(hypotheses, costs, noise, points, first_draw, draws)
+            return segments.approvals(hypotheses, costs, source, cells, len(draws))
+        return staircases.approvals(hypotheses, costs, source, cells, len(draws))
+    return reference.approvals(hypotheses, costs, noise, points, draws)
 
 
 def weigh(
     hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
 ) -> GibbsPolicy:
-    """Exponential weights over a list, unless it has its own; other classes weigh themselves."""
+    """Exponential weights over a list or a tree of segments, unless the class has its own."""
     if isinstance(hypotheses, Listed) and type(hypotheses).weigh is Listed.weigh:
-        return weights.ListPolicy(costs, float(temperature), hypotheses.log_inverse)
+        return weights.policy_of(costs, float(temperature), hypotheses.log_inverse)
+    own = type(hypotheses).weigh is not Segments.weigh
+    if isinstance(hypotheses, Segments) and not own and hypotheses.prior != FLAT:
+        return trees.SegmentTreePolicy(hypotheses, costs, float(temperature))
     return reference.weigh(hypotheses, costs, temperature)
 
 

@@ -121,12 +121,12 @@ def _search(plan: Plan, costs: IntArray, noise: IntArray) -> IntArray:
     return search.places(noise, SHORT)
 
 
-def choices(listed: Listed, costs: IntArray, noise: Noise, first_draw: int, draws: int) -> IntArray:
+def choices(listed: Listed, costs: IntArray, noise: Noise, draws: range) -> IntArray:
     """The place in the list of every draw."""
-    chosen = np.zeros(draws, dtype=np.int64)
+    chosen = np.zeros(len(draws), dtype=np.int64)
     if listed.size == 1:
         return chosen
-    plan, source = plan_of(listed), NoiseOfDraws.of(noise, first_draw)
+    plan, source = plan_of(listed), NoiseOfDraws.of(noise, draws.start)
 
     def make(start: int, size: int) -> None:
         numbers = np.empty((plan.separators, size), dtype=np.int64)
@@ -134,13 +134,11 @@ def choices(listed: Listed, costs: IntArray, noise: Noise, first_draw: int, draw
         chosen[start : start + size] = _search(plan, costs, numbers)
 
     most = max(DRAWS_AT_ONCE, NUMBERS_AT_ONCE // plan.separators)
-    share_out(make, pieces(draws, most, DRAWS_AT_ONCE))
+    share_out(make, pieces(len(draws), most, DRAWS_AT_ONCE))
     return chosen
 
 
-def approvals(
-    listed: Listed, costs: IntArray, noise: Noise, points: Points, first_draw: int, draws: int
-) -> Bits:
+def approvals(listed: Listed, costs: IntArray, noise: Noise, points: Points, draws: range) -> Bits:
     """Predictions of some draws on each point, shape (draws, points)."""
-    chosen = choices(listed, costs, noise, first_draw, draws)
+    chosen = choices(listed, costs, noise, draws)
     return np.ascontiguousarray(points.T, dtype=np.uint8)[chosen]

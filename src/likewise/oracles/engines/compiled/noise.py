@@ -18,7 +18,7 @@ from likewise.oracles.engines.compiled.vectors import bits_of_float, float_of_bi
 from likewise.portable_math import LN2
 from likewise.randomness import MULTIPLIERS, PHILOX_ROUNDS, WEYL, Noise
 
-__all__ = ["LANES", "NoiseOfDraws", "fill"]
+__all__ = ["LANES", "NoiseOfDraws", "fill", "philox_words"]
 
 # Digests of the files that are built in here: see compilation.py.
 BUILT_IN = {"vectors": "9de5411b9e3a8163"}
@@ -41,7 +41,7 @@ _TWO_52_AND_64 = 4503599627370560.0
 
 
 @compiled
-def _words(
+def philox_words(
     key: Any, fixed: Any, block: Any, draw0: Any, lanes: Any, out: Any
 ) -> None:  # pragma: no cover
     """The four words of one block of positions, for some draws: out[4, lane]."""
@@ -108,7 +108,7 @@ def fill(source: Any, first: Any, draw: Any, words: Any, out: Any) -> None:  # p
         stop = min(draws, start + LANES)
         draw0 = np.uint64(first_draw + draw + start)
         for block in range(begin // 4, (end + 3) // 4):
-            _words(key, fixed, np.uint64(block), draw0, stop - start, words)
+            philox_words(key, fixed, np.uint64(block), draw0, stop - start, words)
             for part in range(4):
                 word = 4 * block + part
                 if begin <= word < end:

@@ -26,7 +26,9 @@ from likewise.oracles.engines.compiled.compilation import compiled
 from likewise.oracles.engines.compiled.vectors import bits_of_float, float_of_bits, fused
 from likewise.portable_math import LN2
 
-__all__ = ["BLOCK", "add_up", "charge", "least_far", "weigh"]
+__all__ = [
+    "BLOCK", "add_up", "approve_short", "charge", "least_far", "weigh", "weigh_short", "weights_of",
+]  # fmt: skip
 
 # Digests of the files that are built in here: see compilation.py.
 BUILT_IN = {"vectors": "9de5411b9e3a8163"}
@@ -81,7 +83,7 @@ def _further(inverse: Any, nearest: Any, out: Any) -> None:  # pragma: no cover
 
 
 @compiled
-def _weights(far: Any, out: Any) -> None:  # pragma: no cover
+def weights_of(far: Any, out: Any) -> None:  # pragma: no cover
     """round(2^40·exp(−far)), by the steps of portable_math.exp_negative."""
     for i in range(len(out)):
         x = far[i] if far[i] < _NOTHING else _NOTHING
@@ -156,7 +158,7 @@ def weigh(policy: Any, begin: Any, end: Any, far: Any, out: Any) -> None:  # pra
     _far(costs[begin:end], lowest, temperature, some)
     if len(inverse) > 0:
         _further(inverse[begin:end], nearest, some)
-    _weights(some, out[: end - begin])
+    weights_of(some, out[: end - begin])
 
 
 @compiled
@@ -171,6 +173,24 @@ def add_up(
         totals[begin // BLOCK] = _total(some)
         for i in range(len(points)):
             parts[i] += _approving(some, points[i, begin:end])
+
+
+@compiled
+def weigh_short(costs: Any, inverse: Any, temperature: Any, out: Any) -> None:  # pragma: no cover
+    """All weights of a list that is short enough to write them down."""
+    far = np.empty(len(out))
+    _far(costs, costs.min(), temperature, far)
+    if len(inverse) > 0:
+        _further(inverse, (far + inverse).min(), far)
+    weights_of(far, out)
+
+
+@compiled
+def approve_short(weights: Any, points: Any, parts: Any) -> Any:  # pragma: no cover
+    """parts[i] = the weight that approves point i; the sum of all weights is returned."""
+    for i in range(len(points)):
+        parts[i] = _approving(weights, points[i])
+    return _total(weights)
 
 
 @compiled

@@ -16,11 +16,12 @@ from likewise.fixed_point import FloatArray, IntArray, read_only
 from likewise.hypotheses import Bits, GibbsPolicy, Points
 from likewise.hypotheses.weights import pick
 from likewise.oracles.engines.compiled import weight_kernels as kernels
+from likewise.oracles.engines.compiled.picking import member_drawn, noise_of
 from likewise.oracles.engines.compiled.weight_kernels import BLOCK
 from likewise.oracles.engines.compiled.workers import pieces, share_out
 from likewise.randomness import Stream
 
-__all__ = ["ListPolicy", "charge"]
+__all__ = ["ListPolicy", "ShortListPolicy", "charge", "policy_of"]
 
 # Hypotheses that are worth a thread: waking one takes about as long as these.
 PIECE = 1 << 15
@@ -38,6 +39,14 @@ def _bits(points: Points) -> Bits:
     """Predictions as compiled code takes them, of one type, so that it is compiled once."""
     rows = np.ascontiguousarray(points, dtype=np.uint8)
     return rows.view() if rows.flags.writeable else rows.copy()
+
+
+def policy_of(
+    costs: IntArray, temperature: float, inverse: FloatArray | None = None
+) -> GibbsPolicy:
+    """The policy over a list; ``inverse`` is ln(1/prior(h)), None where the prior is flat."""
+    kind = ShortListPolicy if len(costs) <= PIECE else ListPolicy
+    return kind(costs, temperature, inverse)
 
 
 class ListPolicy(GibbsPolicy):
@@ -99,6 +108,28 @@ class ListPolicy(GibbsPolicy):
         weights: npt.NDArray[np.int64] = np.empty(BLOCK, dtype=np.int64)
         kernels.weigh(self._policy, begin, end, np.empty(BLOCK), weights)
         member = begin + pick(weights[: end - begin], number - int(self._totals[:block].sum()))
+        return np.asarray(points[:, member], dtype=np.uint8)
+
+
+class ShortListPolicy(GibbsPolicy):
+    """The same over a list of which the nearest caches hold all weights: they are written down."""
+
+    def __init__(
+        self, costs: IntArray, temperature: float, inverse: FloatArray | None = None
+    ) -> None:
+        flat: FloatArray = np.zeros(0) if inverse is None else inverse
+        self._weights = np.empty(len(costs), dtype=np.int64)
+        kernels.weigh_short(read_only(costs), flat.view(), temperature, self._weights)
+
+    def approval(self, points: Points) -> list[tuple[int, int]]:
+        """Sum the weights of the hypotheses that approve."""
+        parts = np.empty(len(points), dtype=np.int64)
+        total = int(kernels.approve_short(self._weights, _bits(points), parts))
+        return [(part, total) for part in parts.tolist()]
+
+    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
+        """Pick one hypothesis by weight."""
+        member = member_drawn(self._weights, noise_of(stream, draw))
         return np.asarray(points[:, member], dtype=np.uint8)
 
 

@@ -34,18 +34,13 @@ def _host() -> Engine:
 
 
 def approvals(
-    hypotheses: HypothesisClass,
-    costs: IntArray,
-    noise: Noise,
-    points: Points,
-    first_draw: int,
-    draws: int,
+    hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points, draws: range
 ) -> Bits:
     """Predictions of some draws of h on each point, shape (draws, points)."""
     if not isinstance(hypotheses, Listed) or hypotheses.separators > MOST_SEPARATORS:
-        return _host().approvals(hypotheses, costs, noise, points, first_draw, draws)
+        return _host().approvals(hypotheses, costs, noise, points, draws)
     on_device = torch.as_tensor(np.array(costs), device=device())
-    chosen = list_on_device(hypotheses).choices(on_device, noise, first_draw, draws)
+    chosen = list_on_device(hypotheses).choices(on_device, noise, draws.start, len(draws))
     predictions = torch.as_tensor(np.array(points, dtype=np.uint8), device=device())
     found: Bits = predictions[:, chosen].T.contiguous().cpu().numpy()
     return found

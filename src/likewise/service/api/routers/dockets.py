@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
-from fastapi import APIRouter
-
 from likewise.service.api.dependencies import (
     App,
     Everybody,
     Governing,
     Operating,
     Somebody,
+    api_router,
 )
-from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.requests import (
     DocketBody,
     ErasureBody,
@@ -37,7 +35,7 @@ from likewise.service.ledger.actors import acting
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/v1/dockets", tags=["dockets"], responses=DOCUMENTED)
+router = api_router("/v1/dockets", "dockets")
 
 
 @router.get("")

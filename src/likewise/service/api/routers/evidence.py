@@ -6,7 +6,7 @@ import asyncio
 
 from fastapi import APIRouter
 
-from likewise.service.api.dependencies import App, Auditing, Governing, Reading
+from likewise.service.api.dependencies import App, Auditing, Governing, Reading, api_router
 from likewise.service.api.errors import DOCUMENTED
 from likewise.service.api.requests import (
     HoldBody,
@@ -28,7 +28,7 @@ from likewise.service.verification.packets.words import packet_words
 __all__ = ["published", "router"]
 
 published = APIRouter(tags=["evidence"])
-router = APIRouter(prefix="/v1/dockets/{docket}", tags=["evidence"], responses=DOCUMENTED)
+router = api_router("/v1/dockets/{docket}", "evidence")
 
 
 def _key(one: InstallationKey) -> KeyResponse:

@@ -9,12 +9,17 @@ import json
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import Response, StreamingResponse
 
 from likewise.service.api.agreement import agreement_table
-from likewise.service.api.dependencies import DocketAccess, Everybody, Inspecting, Reading
-from likewise.service.api.errors import DOCUMENTED
+from likewise.service.api.dependencies import (
+    DocketAccess,
+    Everybody,
+    Inspecting,
+    Reading,
+    api_router,
+)
 from likewise.service.api.metrics import measured
 from likewise.service.api.requests import ReceiptBody
 from likewise.service.api.responses import ReceiptCheck, ReceiptResponse
@@ -25,7 +30,7 @@ from likewise.service.verification.known_keys import KnownKeys
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/v1/dockets/{docket}", tags=["ledger"], responses=DOCUMENTED)
+router = api_router("/v1/dockets/{docket}", "ledger")
 
 PAGE = 1000
 COLUMNS = ("docket", "seq", "at", "kind", "body", "nonce", "prev", "hash", "actor")
@@ -46,8 +51,7 @@ async def check_receipt(body: ReceiptBody, at: Everybody) -> ReceiptCheck:
     head = receipt.head
     if receipt.docket != at.docket:
         return ReceiptCheck(False, f"This receipt is of the docket {receipt.docket!r}.")
-    keys = {one.public.id: one.public for one in await asyncio.to_thread(at.app.store.keys.listed)}
-    known = KnownKeys(keys, {})
+    known = KnownKeys.installed(await asyncio.to_thread(at.app.store.keys.listed))
     if known.judge(receipt) not in ("signed", "not signed"):
         return ReceiptCheck(False, known.sentence(receipt))
     if head.seq > 2**62:

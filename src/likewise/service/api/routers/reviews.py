@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
-from likewise.service.api.dependencies import Auditing
-from likewise.service.api.errors import DOCUMENTED
+from likewise.service.api.dependencies import Auditing, api_router
 from likewise.service.api.requests import (
     ActBody,
     IdempotencyKey,
@@ -27,7 +26,7 @@ from likewise.service.ledger.signing.member_statements import Act
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/v1/dockets/{docket}/reviews", tags=["reviews"], responses=DOCUMENTED)
+router = api_router("/v1/dockets/{docket}/reviews", "reviews")
 
 Status = Literal["asked", "waiting", "closed", "missed"]
 

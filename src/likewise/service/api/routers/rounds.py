@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 
 from likewise.service.api import requests
-from likewise.service.api.dependencies import Deciding, DocketAccess, Reading
-from likewise.service.api.errors import DOCUMENTED
+from likewise.service.api.dependencies import Deciding, DocketAccess, Reading, api_router
 from likewise.service.api.responses import RoundList, RoundResponse, Written
 from likewise.service.api.serializers import round_list, round_response, written
 from likewise.service.auth.rate_limits import check_features, check_many
@@ -21,7 +20,7 @@ from likewise.service.errors import ServiceError
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/v1/dockets/{docket}", tags=["rounds"], responses=DOCUMENTED)
+router = api_router("/v1/dockets/{docket}", "rounds")
 
 Status = Literal["open", "arriving", "in audit", "awaiting labels", "closed"]
 

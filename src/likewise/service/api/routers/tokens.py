@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import asdict
 
-from fastapi import APIRouter
-
-from likewise.service.api.dependencies import App, Operating, Somebody
-from likewise.service.api.errors import DOCUMENTED
+from likewise.service.api.dependencies import App, Operating, Somebody, api_router
 from likewise.service.api.requests import TokenBody, TokenId
 from likewise.service.api.responses import MeResponse, NewToken, TokenList, TokenResponse
 from likewise.service.auth.tokens import Identity, create_token, list_tokens, revoke_token
@@ -17,7 +14,7 @@ from likewise.service.ledger.actors import acting
 
 __all__ = ["router"]
 
-router = APIRouter(prefix="/v1", tags=["tokens"], responses=DOCUMENTED)
+router = api_router("/v1", "tokens")
 
 
 def _response(identity: Identity) -> TokenResponse:

@@ -25,6 +25,8 @@ __all__ = ["Expired", "erase_expired", "has_periods", "lift_hold", "place_hold",
 DAY = 86_400.0
 # So many days are the longest; a hundred years.
 LONGEST = 36_525.0
+# So many characters may a hold be explained in.
+LONGEST_WHY = 200
 
 
 def set_retention(docket: Docket, features: float | None, reasons: float | None) -> Receipt:
@@ -36,7 +38,7 @@ def set_retention(docket: Docket, features: float | None, reasons: float | None)
         if days is not None and not (math.isfinite(days) and 0 < days <= LONGEST):
             raise ParameterError(
                 name, f"must be days above 0, and at most {LONGEST:g}", days,
-                "Leave it out to keep them always.",
+                "Say null, or `always` at the command line, to keep them always.",
             )  # fmt: skip
     with docket.unit_of_work() as work:
         known = work.projection.governance
@@ -49,6 +51,11 @@ def place_hold(
     docket: Docket, why: str, round_id: str | None = None, person: str | None = None
 ) -> tuple[str, Receipt]:
     """Erase nothing, of everything or of one round or person, until the hold is lifted; its id."""
+    if not why.isprintable() or not 0 < len(why.strip()) == len(why) <= LONGEST_WHY:
+        raise ParameterError(
+            "why", f"must be 1 to {LONGEST_WHY} characters in one line", why,
+            "Name the complaint or the order; it stays in the ledger.",
+        )  # fmt: skip
     hold = secrets.token_hex(6)
     with docket.unit_of_work() as work:
         if round_id is not None:

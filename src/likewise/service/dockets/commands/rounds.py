@@ -12,9 +12,11 @@ from likewise.events import Decision
 from likewise.fixed_point import ONE, to_units
 from likewise.service.clock import due_after, now
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.learner import ALGORITHM, decisions, drawn
+from likewise.service.dockets.learner import ALGORITHM, decisions, drawn, start
+from likewise.service.dockets.snapshots import numbers_of
 from likewise.service.dockets.spec import DocketSpec, checked_docket_name, commitment
 from likewise.service.dockets.unit_of_work import UnitOfWork
+from likewise.service.dockets.views.projection import Projection
 from likewise.service.dockets.views.round import Round
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.actors import current_actor
@@ -27,9 +29,10 @@ from likewise.service.ledger.bodies import (
     RoundSealed,
     write_body,
 )
+from likewise.service.ledger.canonical_json import canonical
 from likewise.service.ledger.notices import tokens_for
 from likewise.service.ledger.payloads import person_payload
-from likewise.service.ledger.records import FORMAT, Receipt, canonical
+from likewise.service.ledger.records import FORMAT, Receipt
 from likewise.service.ledger.store import Store
 from likewise.validation import real
 
@@ -46,6 +49,7 @@ def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = No
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
         transaction.keep_secret(chosen, salt)
         transaction.begin_listing()
+        transaction.keep_numbers(numbers_of(Projection(name), start(spec, chosen)))
         sealed = commitment(chosen, salt)
         opened = DocketOpened(spec.to_json(), sealed, ALGORITHM, FORMAT, public.text)
         for body in (opened, *tokens_for(transaction.connection, name)):

@@ -108,13 +108,13 @@ class ReviewBoard:
         review = known.opened.get(review_id)
         if review is not None:
             return self._open(review, self.docket.moment())
-        row = self.docket.projection.archive.ended(review_id)
-        if row is None or row.member != member or row.number > known.asked:
+        rows = self.docket.projection.archive.ended([review_id])
+        if not rows or rows[0].member != member or rows[0].number > known.asked:
             raise ServiceError(
                 "no-review", 404,
                 "You have no review of that id. List yours, and take an id from there.",
             )  # fmt: skip
-        return self._ended([row])[0]
+        return self._ended(rows)[0]
 
     def _member(self, member: str) -> Member:
         return self.docket.seating.members.get(member, Member())

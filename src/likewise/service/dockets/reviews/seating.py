@@ -5,6 +5,7 @@ What has ended leaves memory for the archive; a member is remembered by two coun
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +19,9 @@ from likewise.service.ledger.listings import EndedReview
 from likewise.service.ledger.records import Record
 
 __all__ = ["OpenReview", "Seating"]
+
+# So many rounds are looked up at once, when one of them is to be shown again.
+AT_ONCE = 50
 
 
 @dataclass(frozen=True)
@@ -147,9 +151,7 @@ class Seating:
         last, window = count - BETWEEN - 1, settings.repeat_window
         first = 1 if window is None else max(1, last - window + 1)
         earlier = self.projection.archive.judged(member, first, last) if last > 0 else []
-        for name in self.key.ranked(member, count, earlier):
-            if self._shown_again(member, name):
-                continue
+        for name in self._not_shown_again(member, self.key.ranked(member, count, earlier)):
             round_ = self.projection.round(name)
             if round_.reportable():
                 due = due_after(at, settings.deadline)
@@ -158,15 +160,21 @@ class Seating:
                     self._end(review, "missed", at)
                 return
 
-    def _shown_again(self, member: str, round_id: str) -> bool:
-        """Tell if the member has been shown that round again before."""
+    def _not_shown_again(self, member: str, ranked: Sequence[str]) -> Iterator[str]:
+        """The same rounds without those shown again before; as a rule the first will do."""
+        for start in range(0, len(ranked), AT_ONCE):
+            some = ranked[start : start + AT_ONCE]
+            shown = self._shown_again(member, some)
+            yield from (name for name in some if name not in shown)
+
+    def _shown_again(self, member: str, round_ids: Sequence[str]) -> set[str]:
+        """Those of some rounds that the member has been shown again before."""
         known = self.members[member]
-        review_id = self.key.review_id(Seat(round_id, member, again="before"))
-        if review_id in known.opened:
-            return True
-        ended = self.projection.archive.ended(review_id)
+        ids = {self.key.review_id(Seat(name, member, again="before")): name for name in round_ids}
+        opened = {name for review_id, name in ids.items() if review_id in known.opened}
         # Another process may have listed what this one has not read yet.
-        return ended is not None and ended.number <= known.asked
+        ended = self.projection.archive.ended(list(ids))
+        return opened | {ids[one.id] for one in ended if one.number <= known.asked}
 
     # ── As JSON ──────────────────────────────────────────────────────────────────────────────────
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from likewise.service.dockets.views.round import Round
@@ -30,8 +31,8 @@ class Archive(ABC):
         """A round has closed, or one that had closed has changed."""
 
     @abstractmethod
-    def ended(self, review_id: str) -> EndedReview | None:
-        """The ended review of that id."""
+    def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
+        """The ended reviews of those ids."""
 
     @abstractmethod
     def end(self, review: EndedReview) -> None:
@@ -47,6 +48,7 @@ class RememberedArchive(Archive):
 
     def __init__(self) -> None:
         self.rounds: dict[str, Round] = {}
+        self._order: list[tuple[int, str]] = []  # numbers and ids, once they are asked for
         self.reviews: dict[str, EndedReview] = {}
         self._judged: dict[str, list[str]] = {}
 
@@ -58,9 +60,9 @@ class RememberedArchive(Archive):
         """A round has closed, or changed."""
         self.rounds[round_.id] = round_
 
-    def ended(self, review_id: str) -> EndedReview | None:
-        """The ended review of that id."""
-        return self.reviews.get(review_id)
+    def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
+        """The ended reviews of those ids."""
+        return [self.reviews[name] for name in review_ids if name in self.reviews]
 
     def end(self, review: EndedReview) -> None:
         """A review has ended."""
@@ -74,5 +76,7 @@ class RememberedArchive(Archive):
 
     def numbered(self, after: int, limit: int, until: int) -> list[Round]:  # noqa: ARG002 - told all
         """Closed rounds by number."""
-        found = sorted(self.rounds.values(), key=lambda round_: round_.number)
-        return [round_ for round_ in found if round_.number > after][:limit]
+        if len(self._order) != len(self.rounds):
+            self._order = sorted((round_.number, name) for name, round_ in self.rounds.items())
+        first = bisect_left(self._order, (after + 1, ""))
+        return [self.rounds[name] for _, name in self._order[first : first + limit]]

@@ -52,7 +52,9 @@ class Projection:
     ``named`` is the largest number in a round's id of the form r1, r2, ….
     """
 
-    def __init__(self, name: str, archive: Archive | None = None) -> None:
+    def __init__(
+        self, name: str, archive: Archive | None = None, tallies: Tallies | None = None
+    ) -> None:
         self.name = name
         self.archive = RememberedArchive() if archive is None else archive
         self.head, self.at = Head(), ""
@@ -67,7 +69,7 @@ class Projection:
         self.audit_only = False
         self.guidelines = ""
         self.learner_from, self.decided_elsewhere = 0, 0
-        self.curves, self.tallies = Curves(), Tallies()
+        self.curves, self.tallies = Curves(), Tallies() if tallies is None else tallies
         self.opened: dict[str, Round] = {}
 
     @property

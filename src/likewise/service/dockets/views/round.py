@@ -144,6 +144,8 @@ class Round:
         present = [member for member, seat in seats.items() if seat == "reviewed"]
         if not seats or len(present) < min(quorum, len(seats)):
             return Audited(self.id, "unaudited")
+        if not any(self.objections.get(member) for member in present):
+            return Audited(self.id, "quiet")  # every rule is silent when nobody objects
         scores = [decision.score for decision in self.decisions.values()]
         pairs = report(self.rule, self.spoken(seats), scores).pairs
         return Audited(self.id, "report" if pairs else "quiet", pairs)

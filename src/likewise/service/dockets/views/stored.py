@@ -11,9 +11,9 @@ from likewise.service.dockets.views.round import Round
 from likewise.service.dockets.views.round_fold import folded
 from likewise.service.ledger.listings import (
     EndedReview,
-    ended_review,
     judged_rounds,
     numbers_of,
+    reviews_of,
     rounds_after,
 )
 from likewise.service.ledger.transaction import Transaction
@@ -98,10 +98,10 @@ class StoredArchive(Archive):
         if len(self._at_hand) > AT_HAND:
             self._at_hand.popitem(last=False)
 
-    def ended(self, review_id: str) -> EndedReview | None:
-        """The ended review of that id."""
+    def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
+        """The ended reviews of those ids."""
         with self._looking() as view:
-            return ended_review(view, review_id)
+            return reviews_of(view, review_ids)
 
     def end(self, review: EndedReview) -> None:
         """A review has ended."""

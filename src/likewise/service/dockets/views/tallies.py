@@ -17,7 +17,7 @@ from likewise.service.dockets.views.figures import (
 )
 from likewise.service.dockets.views.round import Round
 
-__all__ = ["WINDOW", "MemberCounts", "Tallies"]
+__all__ = ["WINDOW", "MemberCounts", "Tallies", "Untallied"]
 
 # Gaps, agreement and members are told of so many rounds, the latest.
 WINDOW = 1000
@@ -117,6 +117,16 @@ class Tallies:
             made.months[name] = Month(rounds, reports, counts_from_json(agreement), counts)
         made.consistency = {m: Consistency(*one) for m, one in data["consistency"].items()}
         return made
+
+
+class Untallied(Tallies):
+    """Tallies that stay empty, for whoever goes through a ledger and asks for no figures."""
+
+    def begin(self, number: int, round_id: str) -> None:
+        """Pass over a round."""
+
+    def audited(self, round_: Round) -> None:
+        """Pass over an audit, which would be most of the work."""
 
 
 def summed(several: Iterable[RoundFigures]) -> AgreementCounts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from likewise.service.ledger.records import canonical
+from likewise.service.ledger.canonical_json import canonical
 from likewise.service.ledger.signing.signatures import PrivateKey, PublicKey
 
 __all__ = ["MemberStatement", "possession"]

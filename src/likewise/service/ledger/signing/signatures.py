@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from likewise.errors import LikewiseError
-from likewise.service.ledger.records import sha256
+from likewise.service.ledger.canonical_json import sha256
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -110,7 +110,7 @@ class PrivateKey:
 
         return cls(Ed25519PrivateKey.generate().private_bytes_raw())
 
-    @property
+    @cached_property
     def _key(self) -> Ed25519PrivateKey:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 

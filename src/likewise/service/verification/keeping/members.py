@@ -126,9 +126,15 @@ class MemberChecks:
         )
         checked = sorted(set(self.keys) & set(self.published))
         compared = f" Compared with what they publish: {', '.join(checked)}." if checked else ""
+        rest = sorted(set(self.keys) - set(self.published))
+        missing = (
+            f" Compare the keys of {', '.join(rest)} with what they publish: --member-key."
+            if rest
+            else ""
+        )
         return [
-            f"{self.signed:,} acts were signed by members themselves: {listed}.{compared} Others "
-            f"have to be compared with what members publish: --member-key."
+            f"{self.signed:,} acts were signed by members themselves, who sign with keys of their "
+            f"own: {listed}.{compared}{missing}"
         ]
 
     def unshown(self) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from likewise.errors import LikewiseError
-from likewise.service.ledger.bodies import read_body
+from likewise.service.ledger.bodies import Body, readable
 from likewise.service.ledger.evidence_bodies import EVIDENCE_KINDS
 from likewise.service.ledger.records import LedgerBroken, Record
 from likewise.service.verification.evidence import Evidence
@@ -40,17 +40,16 @@ class Witnesses:
         self.anchors = AnchorChecks(evidence.docket, evidence.records, list(known.authorities))
         self._all = (self.keys, self.actors, self.members, self.anchors)
 
-    def take(self, record: Record) -> Iterator[Difference]:
-        """The differences of one record; a body that cannot be read is named by replay."""
-        body = None
-        if record.kind not in _READ and self._plain(record):
-            return
-        if record.kind in _READ:
-            try:
-                body = read_body(record)
-            except LedgerBroken as error:
-                yield Difference(record.seq, "order", f"{error.why}", "a body of its kind.")
-                return
+    def take(self, record: Record, read: Body | LedgerBroken | None = None) -> Iterable[Difference]:
+        """The differences of one record; ``read`` is its body, if it has been read already."""
+        if record.kind not in _READ:
+            return () if self._plain(record) else self._taken(record, None)
+        body = readable(record) if read is None else read
+        if isinstance(body, LedgerBroken):
+            return (Difference(record.seq, "order", f"{body.why}", "a body of its kind."),)
+        return self._taken(record, body)
+
+    def _taken(self, record: Record, body: Body | None) -> Iterator[Difference]:
         for check in self._all:
             try:
                 yield from check.take(record, body)

