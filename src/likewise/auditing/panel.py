@@ -22,7 +22,7 @@ from likewise.auditing.reporting import Report, checked_scores, choose_report
 from likewise.auditing.rules.base import BoolArray, Rule
 from likewise.auditing.rules.parsing import as_rule
 from likewise.auditing.selection import LargestGap, Selection
-from likewise.errors import AuditError, LikewiseError, ParameterError
+from likewise.errors import AuditError, LikewiseError, ParameterError, shown
 from likewise.fixed_point import IntArray
 from likewise.html import table
 from likewise.schema import People
@@ -159,13 +159,13 @@ class Panel:
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Panel:
         """Read a panel from a file: JSON where its name ends in .json, TOML otherwise."""
+        kind = "JSON" if str(path).endswith(".json") else "TOML"
         try:
             text = Path(path).read_text(encoding="utf-8")
-            data = json.loads(text) if Path(path).suffix == ".json" else tomllib.loads(text)
-        except OSError as error:
-            raise AuditError(f"{path} cannot be read: {error.strerror}.") from error
+            data = json.loads(text) if kind == "JSON" else tomllib.loads(text)
+        except (OSError, TypeError) as error:
+            raise AuditError(f"No panel was read from {shown(path)}: {error}.") from error
         except ValueError as error:
-            kind = "JSON" if Path(path).suffix == ".json" else "TOML"
             raise AuditError(f"{path} is not a {kind} file: {error}") from error
         try:
             return cls.from_spec(data)
