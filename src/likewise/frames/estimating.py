@@ -24,7 +24,7 @@ def unbounded(feature: Feature) -> Feature:
 
 
 def medians(schema: FeatureSchema, people: People) -> tuple[tuple[str, float | None], ...]:
-    """Stand-ins for missing values, by feature: the median of those there; None for levels.
+    """Values for missing ones, by feature: the median of those that are there; None for levels.
 
     >>> schema = FeatureSchema((Feature("years", missing="not stated"), Feature("age")))
     >>> medians(schema, schema.people([[1, 30], [None, 31], [5, 32]]))
