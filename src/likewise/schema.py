@@ -245,18 +245,25 @@ class FeatureSchema:
         """Test whether everything is within its limits; NaN only where it may be missing."""
         low, high, any_number, optional = self._limits
         with np.errstate(invalid="ignore"):
-            within = (x >= low) & (x <= high) & (any_number | (np.floor(x) == x))
+            within = (x >= low) & (x <= high)
+            if any_number is not None:
+                within &= any_number | (np.floor(x) == x)
         return bool((within if optional is None else within | (optional & np.isnan(x))).all())
 
     @cached_property
-    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray | None]:
+    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray | None, BoolArray | None]:
+        """Least and largest values, which may be any number, and which may be missing.
+
+        The third is None where all may be any number, the last where none may be missing.
+        """
         limits = [f.limits for f in self.features]
         finite = np.finfo(np.float64)
         low = np.maximum([a for a, _ in limits], finite.min)
         high = np.minimum([b for _, b in limits], finite.max)
         any_number = np.array([f.kind == "number" for f in self.features])
         optional = np.array([f.missing is not None for f in self.features])
-        return low, high, any_number, optional if optional.any() else None
+        numbers = None if any_number.all() else any_number
+        return low, high, numbers, optional if optional.any() else None
 
     def spec(self) -> dict[str, Any]:
         """The schema as JSON."""

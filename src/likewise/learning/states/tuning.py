@@ -50,12 +50,11 @@ class Tuning:
 
     def charged(self, places: IntArray, amounts: IntArray) -> Tuning:
         """Some more costs: on every point one, which counts for the scales at its places."""
-        sizes = np.abs(amounts)
         if len(self.pending) == 1 and places.shape[1] == 1:
-            pending = self.pending + sizes.sum()
+            pending = self.pending + sum(map(abs, amounts.tolist()))
         else:
             pending = self.pending.copy()
-            np.add.at(pending, places, sizes[:, None])
+            np.add.at(pending, places, np.abs(amounts)[:, None])
         pending.flags.writeable = False
         return changed(self, pending=pending)
 
