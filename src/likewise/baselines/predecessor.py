@@ -24,7 +24,7 @@ def horizon_of(rounds: int | None, name: str) -> int:
 def check_divisor(name: str, value: float, power: int) -> None:
     """Check a divisor of a predecessor's own noise or widths: above 0 and below 10^power."""
     divisor = real(name, value, "1 is the predecessor's own.")
-    if not 0 < divisor < 10.0**power:
+    if not 0 < divisor < 10**power:
         raise ParameterError(name, f"must be in (0, 10^{power})", divisor, "Try 1.")
 
 
