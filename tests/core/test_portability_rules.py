@@ -72,7 +72,6 @@ NOTHING_OF = ("numpy.linalg", "numpy.random", "numpy.fft", "scipy", "random", "s
 # (module, function): why the operator is exact there.
 POWERS = {
     ("baselines/encoding.py", "power_of"): "integers of Python",
-    ("baselines/predecessor.py", "check_divisor"): "integers of Python",
     ("hypotheses/cells/segments.py", "Segments.size"): "integers of Python",
     ("hypotheses/cells/staircases.py", "Staircases.size"): "integers of Python",
     ("hypotheses/listed/linear.py", "LinearByIntercepts.__init__"): "integers of Python",
