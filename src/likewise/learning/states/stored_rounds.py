@@ -142,7 +142,8 @@ def _check_round(round_: OpenRound, learner: Learner) -> None:
         check_pairs(event, round_, learner.sensitivity)
     for person, label in round_.labels.items():
         checked_label(person, label, round_)
-        check_seen(person, round_, one_sided=learner.pricing.one_sided)
+        if learner.pricing.one_sided:
+            check_seen(person, round_)
     for person, approved in round_.overrides.items():
         if person not in round_.decisions or round_.decisions[person].approved == approved:
             raise contradiction("overrides", "must change the decision on somebody", person)
