@@ -138,7 +138,13 @@ class Caller:
             + "\r\n"
         )
         self.writer.write(head.encode() + content)
-        status = (await self.reader.readline()).split()[1]
+        if not (line := await self.reader.readline()):
+            # A server closes connections that were silent for a while: once more, on a new one.
+            self.writer.close()
+            await self.__aenter__()
+            self.writer.write(head.encode() + content)
+            line = await self.reader.readline()
+        status = line.split()[1]
         length = 0
         while (line := await self.reader.readline()) not in (b"\r\n", b""):
             name, _, value = line.partition(b":")
