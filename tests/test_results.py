@@ -145,3 +145,34 @@ def test_strict_panels_and_late_feedback_were_measured_as_the_page_reads_them() 
     assert mine["loans, 50 late"].error <= mine["loans"].error + 0.015
     sixth = found["loans", "exact, eta = 1/6, kappa = eps/2"]
     assert beats(sixth, found["loans", "earlier default"])
+
+
+def test_the_default_was_measured_to_ask_a_third_of_the_reports_for_no_more_violations() -> None:
+    """No more error within .003 either, but on `loans`; there kappa trades it for violations."""
+    found = stored("new-default") | stored("people")
+    scenarios = {scenario for scenario, _ in found}
+    assert len(scenarios) == 5
+    reports, earlier, misses = 0.0, 0.0, {}
+    for scenario in scenarios:
+        new, old = found[scenario, "default"], found[scenario, "earlier default"]
+        assert new.violations <= old.violations
+        reports, earlier = reports + new.reports, earlier + old.reports
+        if new.error > old.error + 0.003:
+            misses[scenario] = new.error - old.error
+    assert reports <= earlier / 3
+    assert misses == {"loans": pytest.approx(0.0039, abs=5e-5)}
+    later, old = (
+        stored("asked-later")["loans", "default, kappa = eps/4"],
+        found["loans", "earlier default"],
+    )
+    assert later.error <= old.error + 0.0005
+    assert later.violations == pytest.approx(old.violations + 3, abs=0.5)
+    assert later.reports <= old.reports / 3
+
+
+def test_a_large_class_is_learnt_by_500_rounds_as_the_page_says() -> None:
+    """.375 was measured at commit d29bfb5; Context-FTPL on nested classes passes `untaught`."""
+    scenario = "loans, segments-large"
+    assert stored("large-early")[scenario, "exact, eta = 1/4"].error <= 0.375 - 0.03
+    large = stored("large")
+    assert large[scenario, "nested, eta = 1/4"].error < large[scenario, "untaught"].error

@@ -123,9 +123,10 @@ def frontier_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
     ]
     for scenario, together in by_scenario(found).items():
         best = on_the_frontier(together)
+        playing = sum(point.configuration.learner != HINDSIGHT for point in together)
         lines += [
             "",
-            f"**{scenario.title}**: {len(best)} of {len(together)} points{_fixed(together)}",
+            f"**{scenario.title}**: {len(best)} of {playing} points{_fixed(together)}",
             "",
             "| learner | error | violations | reports |",
             "|---|---|---|---|",

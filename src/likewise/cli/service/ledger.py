@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from likewise.cli.main import main
-from likewise.cli.serve import without_password
+from likewise.cli.service.serve import without_password
 
 if TYPE_CHECKING:
     from likewise.service.verification.evidence import Evidence
@@ -117,7 +117,7 @@ def verify(
     and so are all signatures and anchors in the ledger. Exits with 0 if all holds, with 1 if
     something does not, with 2 if it could not be looked at, or a receipt is none.
     """
-    from likewise.cli.verdicts import (
+    from likewise.cli.service.verdicts import (
         print_packet,
         print_verdicts,
         read_acknowledgement,
@@ -227,6 +227,8 @@ def _known(
     try:
         named = KnownKeys.named(keys) if keys else None
         pairs = [text.rpartition("=") for text in member_keys]
+        if odd := [text for text, (name, _, _) in zip(member_keys, pairs, strict=True) if not name]:
+            raise LikewiseError(f"{odd[0]!r} does not say whose key it is. Write NAME=KEY.")
         members = {name: PublicKey(key.strip().lower()).text for name, _, key in pairs}
         roots = [] if authority is None else read_certificates(authority)
     except LikewiseError as error:
