@@ -293,7 +293,7 @@ def _is_frame(rows: Any) -> bool:
 
 
 def _medians(schema: FeatureSchema, people: People) -> tuple[tuple[str, float | None], ...]:
-    """What stands in for a missing value, by feature: the first rows' median; for a level, None."""
+    """The surrogate of a missing value, by feature: the first rows' median; for a level, None."""
     return tuple(
         (f.name, None if f.kind == "category" else float(np.nanmedian(people.column(f.name))))
         for f in schema.features if f.missing is not None
