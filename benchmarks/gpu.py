@@ -30,7 +30,7 @@ from likewise.experiments.benchmark.streams import Round, Stream, kinds, play_on
 from likewise.fixed_point import ONE
 from likewise.hypotheses.weights import score
 from likewise.learning import Learner, State
-from likewise.learning.primal import ContextFTPL, Frozen
+from likewise.learning.primal import ContextFTPL, Draws, Frozen
 from likewise.learning.schedules import Paper
 from likewise.oracles.engines import reference
 from likewise.randomness import Noise, Purpose
@@ -88,10 +88,8 @@ def reference_choices(table: Table, costs: Any, noise: Noise, first: int, draws:
     """Which hypothesis each draw of the reference engine is, read off its predictions."""
     bits = max(1, (table.size - 1).bit_length())
     places = (np.arange(table.size) >> np.arange(bits)[:, None] & 1).astype(np.uint8)
-    found = reference.approvals(table, costs, noise, places, range(first, first + draws)).astype(
-        np.int64
-    )
-    return (found << np.arange(bits)).sum(axis=1)
+    found = reference.approvals(table, costs, noise, places, range(first, first + draws))
+    return (found.astype(np.int64) << np.arange(bits)).sum(axis=1)
 
 
 def check_small(cases: int) -> None:
@@ -320,7 +318,7 @@ def check_round(task: tuple[tuple[int, ...], Frozen, Any, int, Any, Any]) -> boo
         _LISTED[shape] = kinds(*shape)
     listed, player = _LISTED[shape], ContextFTPL("reference")
     points = listed.table[arrivals]
-    found = player.estimates(listed, frozen, points, count, 0).scores
+    found = player.estimates(listed, frozen, points, Draws(count)).scores
     decided = player.decide(listed, frozen, points, 0)
     return found == scores.tolist() and bool((decided == approved).all())
 

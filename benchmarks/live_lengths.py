@@ -75,7 +75,7 @@ def length(folder: Path, rounds: int) -> dict[str, float]:
                 (operator, "/metrics"),
             ):
                 times = []
-                for _ in range(40):
+                for _ in range(150):
                     began = time.perf_counter()
                     await caller.ask("GET", path)
                     times.append(time.perf_counter() - began)

@@ -147,3 +147,38 @@ def test_what_cannot_be_learnt_is_said(table: tuple[Any, Any]) -> None:
     ):
         with pytest.raises(ValueError, match=says):
             LikewiseClassifier().fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_columns_with_missing_values_are_learnt_from(kind: str) -> None:
+    """With a missing value the column counts as much as without; that it is missing counts too."""
+    rng = np.random.default_rng(4)
+    tested = rng.uniform(0, 100, 400)
+    noise = rng.uniform(0, 100, 400)
+    passed = (tested > 50).astype(int)
+    tested[::10] = np.nan
+    passed[::10] = 1
+    columns = {"tested": tested, "noise": noise}
+    frame: Any = (
+        pd.DataFrame(columns) if kind == "pandas" else pl.DataFrame(columns, nan_to_null=True)
+    )
+    model = LikewiseClassifier(k=8, eta=2.0).fit(frame, passed)
+    asked = {"tested": [20.0, 80.0, np.nan], "noise": [50.0] * 3}
+    new: Any = pd.DataFrame(asked) if kind == "pandas" else pl.DataFrame(asked, nan_to_null=True)
+    low, high, missing = model.predict_proba(new)[:, 1]
+    assert low < 0.3 < high
+    assert low < missing
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.predict_proba(new) == model.predict_proba(new)).all()
+
+
+def test_an_estimator_that_was_pickled_before_medians_still_predicts(
+    table: tuple[Any, Any],
+) -> None:
+    frame, labels = table
+    model = LikewiseClassifier(k=8).fit(frame, labels)
+    earlier = model.__getstate__()
+    del earlier["_filled"]
+    read = LikewiseClassifier.__new__(LikewiseClassifier)
+    read.__setstate__(earlier)
+    assert (read.predict_proba(frame) == model.predict_proba(frame)).all()

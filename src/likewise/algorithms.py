@@ -8,7 +8,9 @@ events; an algorithm with other mechanics, such as a predecessor, brings a drive
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Iterable
+from itertools import groupby
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,7 +21,8 @@ from likewise.fixed_point import IntArray, to_units
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Deployment, Learner, State, apply, deploy, drawn_for_audit
 from likewise.learning.decisions import upcoming
-from likewise.learning.primal import Frozen
+from likewise.learning.fold import label
+from likewise.learning.primal import Draws, Frozen
 from likewise.randomness import Purpose
 from likewise.schema import FeatureSchema, People
 
@@ -46,21 +49,6 @@ class Driver(ABC):
     late: bool = False
     selection: Selection | None = None
 
-    @property
-    def lam(self) -> float:
-        """The price of a report; 0 for an algorithm that has none."""
-        return 0.0
-
-    @property
-    def draws(self) -> int:
-        """How many draws the scores of the last deployment came from; 0 where they are exact."""
-        return 0
-
-    @property
-    @abstractmethod
-    def calls(self) -> int:
-        """How often the oracle was called so far."""
-
     @abstractmethod
     def chances(self, people: People) -> IntArray:
         """The policy about to be deployed, in units, as far as the world may see it."""
@@ -80,6 +68,26 @@ class Driver(ABC):
     @abstractmethod
     def hear(self, event: Feedback) -> None:
         """An audit, a label, or that nothing more will be heard of a round."""
+
+    def hear_all(self, events: Iterable[Feedback]) -> None:
+        """All that has become known, in order."""
+        for event in events:
+            self.hear(event)
+
+    @property
+    def lam(self) -> float:
+        """The price of a report; 0 for an algorithm that has none."""
+        return 0.0
+
+    @property
+    def draws(self) -> int:
+        """How many draws the scores of the last deployment came from; 0 where they are exact."""
+        return 0
+
+    @property
+    @abstractmethod
+    def calls(self) -> int:
+        """How often the oracle was called so far."""
 
 
 class Algorithm(ABC):
@@ -215,8 +223,9 @@ class FoldDriver(Driver):
     def _scores(self, frozen: Frozen, people: People, draws: int, purpose: Purpose) -> IntArray:
         learner = self.state.learner
         points = learner.hypotheses.locate(people)
-        scores = learner.primal.scores(learner.hypotheses, frozen, points, draws, 0, purpose)
-        return np.array(scores, dtype=np.int64)
+        asked = Draws(draws, purpose=purpose)
+        found = learner.primal.estimates(learner.hypotheses, frozen, points, asked)
+        return np.array(found.scores, dtype=np.int64)
 
     def audited(self, round_id: str) -> bool:
         """As the learner's lottery drew."""
@@ -225,3 +234,12 @@ class FoldDriver(Driver):
     def hear(self, event: Feedback) -> None:
         """Fold the event."""
         self.state = apply(self.state, event)
+
+    def hear_all(self, events: Iterable[Feedback]) -> None:
+        """Fold the events; labels of a round that follow each other are charged in one sum."""
+        for (kind, round_id), some in groupby(events, lambda event: (type(event), event.round)):
+            if kind is Labelled:
+                labels = {event.person: event.label for event in cast(Iterable[Labelled], some)}
+                self.state = label(self.state, round_id, labels)
+            else:
+                super().hear_all(some)

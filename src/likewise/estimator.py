@@ -43,7 +43,8 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     Parameters
     ----------
     hypotheses: a function from the schema and the people of the first call to a hypothesis class;
-        by default stumps with ``cuts`` cuts a column, texts of categories being flags.
+        by default stumps with ``cuts`` cuts a column, texts of categories being flags. Where a
+        frame has missing values, the median of the first rows stands in, and a flag says so.
     panel: a panel of metric auditors on the columns, or None.
     alpha, eps: the size of a violation; the learner competes with policies fair at alpha − eps.
     eta: the weight of the error against reports.
@@ -92,7 +93,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     def __setstate__(self, kept: Any) -> None:
         """Read the learner's state back."""
-        read = dict(kept)
+        read = {"_filled": (), **kept}  # earlier versions left columns with missing values alone
         if isinstance(read.get("state_"), bytes):
             read["state_"] = parse_state(read["state_"], "a pickled estimator")
         super().__setstate__(read)
@@ -122,8 +123,8 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
         ``reports`` are pairs (over, under) of rows of this round, which a panel reported after it
         saw ``predict_proba(X)``; an empty list says that it had nothing to report, None that
-        nobody looked, unless the estimator has a panel of its own. It is metadata that pipelines
-        can route.
+        nobody looked, unless the estimator has a panel of its own. It is metadata that can be
+        routed.
         """
         return self._learn(X, y, classes, reports, first=not hasattr(self, "state_"))
 
@@ -217,7 +218,12 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             (f.name, level) for f in self.schema_.features if f.kind == "category"
             for level in f.levels
         )  # fmt: skip
-        added = tuple(Feature(f"{n}={v}", "flag", visible=False) for n, v in self._flags)
+        self._filled = _medians(self.schema_, self.schema_.people(rows))
+        added = [Feature(f"{n}={v}", "flag", visible=False) for n, v in self._flags]
+        for name, median in self._filled:
+            if median is not None:
+                added.append(Feature(f"{name}, {median:g} if missing", visible=False))
+            added.append(Feature(f"{name} is missing", "flag", visible=False))
         self.encoded_schema_ = FeatureSchema((*self.schema_.features, *added))
         people = self._people(rows)
         made = self._stumps(people) if self.hypotheses is None else self.hypotheses(
@@ -232,15 +238,20 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     def _people(self, rows: Any) -> People:
         known = self.schema_.people(rows)
-        flags = [
+        added = [
             known.column(name) == self.schema_[name].levels.index(level)
             for name, level in self._flags
         ]
-        x = np.column_stack([known.x, *flags]) if flags else known.x
+        for name, median in self._filled:
+            column = known.column(name)
+            if median is not None:
+                added.append(np.where(np.isnan(column), median, column))
+            added.append(np.isnan(column))
+        x = np.column_stack([known.x, *added]) if added else known.x
         return People(known.ids, x, self.encoded_schema_, known.origin)
 
     def _stumps(self, people: People) -> HypothesisClass:
-        """Stumps at quantiles of the first rows, and on every level of a category."""
+        """Stumps at quantiles of the first rows, on every level, and on what is missing."""
         cuts: dict[str, list[float]] = {}
         for feature in self.encoded_schema_.features:
             if feature.kind == "category" or feature.missing is not None:
@@ -279,6 +290,14 @@ def _is_frame(rows: Any) -> bool:
     """Test for a frame with named columns; one with numbered columns is read as an array."""
     named = all(isinstance(name, str) for name in getattr(rows, "columns", (0,)))
     return is_table(rows) and named
+
+
+def _medians(schema: FeatureSchema, people: People) -> tuple[tuple[str, float | None], ...]:
+    """What stands in for a missing value, by feature: the first rows' median; for a level, None."""
+    return tuple(
+        (f.name, None if f.kind == "category" else float(np.nanmedian(people.column(f.name))))
+        for f in schema.features if f.missing is not None
+    )  # fmt: skip
 
 
 def _open(feature: Feature) -> Feature:

@@ -154,6 +154,26 @@ class Stream:
         words = philox(counter, self.seed)
         return words[positions % 4, :, place].T.astype(np.uint32)
 
+    def uniforms_of_rounds(self, rounds: int, draws: int, positions: int) -> FloatArray:
+        """Uniform numbers of this round and the next ones, (rounds, draws, positions).
+
+        Those of :meth:`uniforms` in every round: to make many at a time is faster.
+
+        >>> stream, after = (Stream(7, Purpose.WORLD, t) for t in (1, 2))
+        >>> found = stream.uniforms_of_rounds(2, draws=3, positions=5)
+        >>> found[0].tolist() == stream.uniforms(0, 3, 5).tolist()
+        True
+        >>> found[1].tolist() == after.uniforms(0, 3, 5).tolist()
+        True
+        """
+        counter = np.empty((4, rounds, draws, -(-positions // 4)), dtype=np.uint64)
+        counter[0] = np.arange(counter.shape[-1], dtype=np.uint64)
+        counter[1] = np.arange(draws, dtype=np.uint64)[:, None]
+        counter[2] = np.arange(self.round, self.round + rounds, dtype=np.uint64)[:, None, None]
+        counter[3] = np.uint64(int(self.purpose))
+        words = np.moveaxis(philox(counter, self.seed), 0, -1).reshape(rounds, draws, -1)
+        return (words[..., :positions].astype(np.float64) + 0.5) / 4294967296.0
+
     def words_of(self, draw: int, positions: Sequence[int]) -> list[int]:
         """Raw words of one draw at some positions, as plain integers: for a few this is faster.
 

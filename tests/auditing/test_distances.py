@@ -15,6 +15,7 @@ from likewise.auditing import (
     Mahalanobis,
     Masked,
     MetricAuditor,
+    Panel,
     Ratings,
     WeightedL1,
     distance_units,
@@ -62,6 +63,37 @@ def two(**different: tuple[Any, Any]) -> People:
     plain = {"income": 50, "debt": 0, "owns": 0, "purpose": "car", "years": 3}
     rows = [{**plain, **{f: values[i] for f, values in different.items()}} for i in (0, 1)]
     return SCHEMA.people(rows, ids=["ann", "bo"])
+
+
+@reproducible
+@given(rows=ROWS)
+def test_a_panel_measures_what_its_auditors_measure_alone(rows: list[Mapping[str, Any]]) -> None:
+    """What auditors share is compared once, and hidden features are left out: the same bits."""
+    people = SCHEMA.people(rows)
+    auditors = [MetricAuditor(f"j{place}", metric) for place, metric in enumerate(METRICS)]
+    together = Panel(auditors, "any").distances(people)
+    for auditor, d in zip(auditors, together, strict=True):
+        assert d.tolist() == auditor.distances(people).tolist()
+        assert d.tolist() == distance_units(auditor.distance(people)).tolist()
+
+
+def test_a_metric_that_derives_from_ours_has_its_own_call() -> None:
+    class Halved(WeightedL1):
+        def __call__(self, people: People) -> FloatArray:
+            return np.asarray(super().__call__(people) / 2)
+
+    panel = Panel([MetricAuditor("j1", Halved({"income": 1.0}))], "any")
+    assert panel.distances(two(income=(0, 100)))[0, 0, 1] == ONE // 2
+
+
+def test_of_a_panel_the_auditor_is_named_whose_distance_is_wrong() -> None:
+    uneven = MetricAuditor("j2", lambda people: np.triu(np.ones((len(people),) * 2)))
+    panel = Panel([MetricAuditor("j1", L1), uneven], "any")
+    with pytest.raises(AuditError, match=r"Auditor 'j2': a distance must be symmetric"):
+        panel.distances(two())
+    flat = MetricAuditor("j3", lambda people: np.ones(len(people)))
+    with pytest.raises(AuditError, match=r"Auditor 'j3': .* must be an array of shape \(2, 2\)"):
+        Panel([MetricAuditor("j1", L1), flat], "any").distances(two())
 
 
 @pytest.mark.parametrize("metric", METRICS)

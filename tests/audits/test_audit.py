@@ -35,6 +35,7 @@ from likewise.errors import AuditError, LikewiseError, PeopleError
 from likewise.fixed_point import ONE, to_units
 from likewise.schema import People
 
+SCHEMA_OF_ONE = FeatureSchema((Feature("income", low=0, high=100),))
 SCHEMA = FeatureSchema(
     (
         Feature("income", low=0, high=100),
@@ -402,3 +403,47 @@ def test_progress_is_a_bar_or_a_function() -> None:
 def test_an_interval_reads_well() -> None:
     assert str(Interval.exactly(1234)) == "1,234"
     assert str(Interval(1000, 900, 1100)) == "about 1,000 (900 to 1,100)"
+
+
+def test_the_price_tells_chances_from_decisions() -> None:
+    rng = np.random.default_rng(8)
+    people = SCHEMA_OF_ONE.people(rng.uniform(0, 100, 80)[:, None])
+    chance = people.x[:, 0] / 100
+    labels = (rng.random(80) < chance).astype(int)
+    panel = Panel([MetricAuditor("j1", WeightedL1({"income": 1.0}))], "any")
+    price = audit(people, chance, panel, alpha=0.2, labels=labels).price
+    assert price is not None
+    assert price.model_cut is not None
+    assert math.isclose(price.model_cut, float(((chance >= 0.5) != labels).mean()))
+    assert any("approving from 0.5" in name for name, _ in price.facts())
+    decided = audit(people, chance >= 0.5, panel, alpha=0.2, labels=labels).price
+    assert decided is not None
+    assert decided.model_cut is None
+    assert math.isclose(decided.model, price.model_cut)
+
+
+def test_a_survey_needs_no_alpha_and_a_panel_does() -> None:
+    people = SCHEMA_OF_ONE.people([[50], [52], [90]], ids=["ann", "bo", "cy"])
+    survey = Survey.from_rows([("ann", "bo", "j1", "yes")], rule="any")
+    found = audit(people, [0.2, 0.9, 0.9], survey)
+    assert found.alpha is None
+    assert found.asked == 2
+    assert "100.0%" in dict(found.facts())["people touched"]
+    assert "alpha =" not in found.to_html()
+    assert any("alpha" in note and "nothing" in note for note in
+               audit(people, [0.2, 0.9, 0.9], survey, alpha=0.5).notes)  # fmt: skip
+    panel = Panel([MetricAuditor("j1", WeightedL1({"income": 1.0}))], "any")
+    with pytest.raises(LikewiseError, match="alpha"):
+        audit(people, [0.2, 0.9, 0.9], panel)
+
+
+def test_values_that_are_missing_are_noted_where_an_auditor_weighs_them() -> None:
+    schema = FeatureSchema(
+        (Feature("score", low=0, high=9, missing="none"), Feature("age", low=0, high=99))
+    )
+    people = schema.people([[1, 30], [None, 31], [2, 32]], ids=["ann", "bo", "cy"])
+    panel = Panel([MetricAuditor("hr", WeightedL1({"score": 1.0})),
+                   MetricAuditor("boss", WeightedL1({"age": 1.0}))], "any")  # fmt: skip
+    notes = audit(people, [0.1, 0.5, 0.9], panel, alpha=0.1).notes
+    assert [note for note in notes if note.startswith("1 of the people lack 'score'. hr ")]
+    assert not [note for note in notes if "boss" in note]

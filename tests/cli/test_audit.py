@@ -98,3 +98,40 @@ def test_a_table_that_is_none_is_refused(folder: Path, text: str, says: str) -> 
     done = run(folder, "--panel", str(folder / "panel.toml"))
     assert done.exit_code == 1
     assert says in done.output
+
+
+def test_a_group_that_the_panel_looks_at_stays_a_feature(folder: Path) -> None:
+    common = ("--panel", str(folder / "panel.toml"), "--ids", "customer")
+    done = run(folder, *common, "--group", "purpose", "--leave-out", "repaid", "--leave-out", "sex")
+    assert done.exit_code == 0, done.output
+    assert "purpose: car" in done.output
+    assert "Repaid" not in done.output
+    assert "Sex" not in done.output
+    wrong = run(folder, *common, "--leave-out", "reapid")
+    assert wrong.exit_code == 1
+    assert "no column 'reapid'" in wrong.output
+
+
+def test_the_proposed_schema_can_be_written_and_given_again(folder: Path) -> None:
+    common = ("--panel", str(folder / "panel.toml"), "--ids", "customer", "--json", "-")
+    schema = folder / "schema.json"
+    first = run(folder, *common, "--leave-out", "repaid", "--write-schema", str(schema))
+    assert first.exit_code == 0, first.output
+    again = run(folder, *common, "--schema", str(schema))
+    assert again.exit_code == 0, again.output
+    assert again.stdout == first.stdout
+
+
+def test_a_survey_may_name_its_columns(folder: Path) -> None:
+    text = "a,b,who,unfair,comment\n000,001,ann,yes,same income\n002,003,ann,no,\n"
+    (folder / "named.csv").write_text(text)
+    common = ("--survey", str(folder / "named.csv"), "--ids", "customer")
+    refused = run(folder, *common)
+    assert refused.exit_code == 1
+    assert "--person" in refused.output
+    names = ("--person", "a", "--other", "b", "--member", "who", "--objects", "unfair")
+    done = run(folder, *common, *names, "--reason", "comment")
+    assert done.exit_code == 0, done.output
+    assert "ann says: same income" in done.output
+    assert "alpha   " not in done.output
+    assert run(folder, *common, *names, "--reason", "coment").exit_code == 1

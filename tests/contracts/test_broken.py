@@ -23,7 +23,7 @@ from likewise.hypotheses import (
     Stumps,
 )
 from likewise.learning import Learner, Schedule, SelfTuned
-from likewise.learning.primal import Estimates, ExponentialWeights, Frozen
+from likewise.learning.primal import Draws, Estimates, ExponentialWeights, Frozen
 from likewise.randomness import Purpose, Stream
 from likewise.registry import (
     BASELINES,
@@ -298,11 +298,10 @@ class NoNoise(SoundPlayer):
     """Follows the leader: no noise at all, so that its constants are not true."""
 
     def estimates(
-        self, hypotheses: HypothesisClass, frozen: Frozen, *given: Any, **named: Any
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
     ) -> Estimates:
-        return super().estimates(
-            hypotheses, replace(frozen, scales=1e-9 * frozen.scales), *given, **named
-        )
+        colder = replace(frozen, scales=1e-9 * frozen.scales)
+        return super().estimates(hypotheses, colder, points, draws)
 
     def decide(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
@@ -336,9 +335,9 @@ class DecidesOnce(SoundPlayer):
 
 class ByPlace(SoundPlayer):
     def estimates(
-        self, hypotheses: HypothesisClass, frozen: Frozen, *given: Any, **named: Any
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
     ) -> Estimates:
-        found = super().estimates(hypotheses, frozen, *given, **named)
+        found = super().estimates(hypotheses, frozen, points, draws)
         return replace(found, scores=[s + (i < 1 and s < ONE) for i, s in enumerate(found.scores)])
 
 
@@ -346,17 +345,17 @@ class Remembers(SoundPlayer):
     asked = itertools.count()
 
     def estimates(
-        self, hypotheses: HypothesisClass, frozen: Frozen, *given: Any, **named: Any
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
     ) -> Estimates:
-        found = super().estimates(hypotheses, frozen, *given, **named)
+        found = super().estimates(hypotheses, frozen, points, draws)
         return replace(found, scores=[min(ONE, s + next(self.asked)) for s in found.scores])
 
 
 class Floats(SoundPlayer):
     def estimates(
-        self, hypotheses: HypothesisClass, frozen: Frozen, *given: Any, **named: Any
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
     ) -> Estimates:
-        found = super().estimates(hypotheses, frozen, *given, **named)
+        found = super().estimates(hypotheses, frozen, points, draws)
         return replace(found, scores=[s / ONE for s in found.scores])  # type: ignore[misc]
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from likewise import Learner, State, load_state, save_state
 from likewise.errors import HypothesisError, LikewiseError, MergedHypotheses, ParameterError
 from likewise.hypotheses import Cut, Pool, class_from_spec
 from likewise.schema import Feature, FeatureSchema, People
@@ -106,6 +110,37 @@ def test_a_pool_of_then_is_read_as_it_was_written_and_nothing_else_with_such_row
 
 def test_points_of_the_separating_set_are_rows_of_the_reference() -> None:
     pool = Pool(SCHEMA, CUTS, ROWS)
-    rows = np.array(pool.spec()["reference"])
+    rows = np.array(pool.spec()["reference"], dtype=np.float64)
     people = People(tuple("ab"), rows, SCHEMA)
     assert (pool.locate(people) == pool.separating_points()).all()
+
+
+def missing_pool() -> Any:
+    """A pool from models on a frame with a missing value, in a feature that no cut is on."""
+    frame = pd.DataFrame({"income": [20.0, 40.0, 60.0, 90.0], "years": [1.0, None, 2.0, 3.0]})
+    return Pool.from_models({"rich": lambda f: f["income"] / 100}, frame, cuts=[0.3, 0.5])
+
+
+def test_a_pool_on_people_with_missing_values_is_itself_after_it_was_saved(tmp_path: Path) -> None:
+    pool = missing_pool()
+    written = json.dumps(pool.spec(), allow_nan=False)
+    assert Pool.from_spec(json.loads(written)).spec() == pool.spec()
+    state = State.start(Learner(pool, k=4, alpha=0.3, eps=0.3, seed=1))
+    save_state(state, tmp_path / "x.state")
+    assert load_state(tmp_path / "x.state") == state
+    assert load_state(tmp_path / "x.state", learner=state.learner) == state
+
+
+def test_a_pool_that_was_written_with_nan_is_still_read() -> None:
+    pool = missing_pool()
+    earlier = json.loads(json.dumps(pool.spec()).replace("null", "NaN"))
+    assert any(math.isnan(x) for row in earlier["reference"] for x in row)
+    assert Pool.from_spec(earlier).spec() == pool.spec()
+
+
+def test_another_class_is_said_by_what_differs(tmp_path: Path) -> None:
+    pool = missing_pool()
+    save_state(State.start(Learner(pool, k=4, alpha=0.3, eps=0.3, seed=1)), tmp_path / "x.state")
+    other = Pool.from_scores(pool.schema, ["rich"], [0.3], [[20.0, 1.0, 0.2], [60.0, 2.0, 0.6]])
+    with pytest.raises(LikewiseError, match="hypotheses differs in its cuts"):
+        load_state(tmp_path / "x.state", learner=Learner(other, k=4, alpha=0.3, eps=0.3, seed=1))

@@ -33,7 +33,7 @@ from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import Segments
 from likewise.hypotheses.weights import pick
 from likewise.learning import Learner, SelfTuned, State, apply, decide
-from likewise.learning.primal import Frozen, NestedFTPL
+from likewise.learning.primal import Draws, Frozen, NestedFTPL
 from likewise.learning.primal.nested_ftpl import X_HEDGE
 from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema
@@ -85,7 +85,7 @@ def test_weights_are_the_prior_times_the_exponential_of_what_was_paid() -> None:
 def test_the_published_score_is_the_mixture_of_those_that_are_kept(batch: int) -> None:
     """And each of those is a mean of draws that J, the first that approves, has not seen."""
     player, draws, cap = NestedFTPL("reference"), 20, 4
-    found = player.estimates(FOUR, frozen(), POINTS, draws, batch, cap=cap)
+    found = player.estimates(FOUR, frozen(), POINTS, Draws(draws, batch, cap=cap))
     weights = player._weights(FOUR, frozen()).tolist()
     drawn = []
     for place, (one, law) in enumerate(player._laws(FOUR, frozen())):
@@ -121,7 +121,7 @@ def test_scores_and_j_of_the_mixture_are_unbiased() -> None:
     for n in range(batches):
         # Different rounds have different noise; the policy is the same.
         now = frozen(1 + n)
-        found = player.estimates(FOUR, now, POINTS, draws, 0, cap=cap)
+        found = player.estimates(FOUR, now, POINTS, Draws(draws, cap=cap))
         scores[n] = np.array(found.scores) / ONE
         inverses[n] = np.array(found.inverses) / ONE
         products[n] = inverses[n] * player.decide(FOUR, now, POINTS, 0)

@@ -45,7 +45,7 @@ from likewise.learning import (
     dump_state,
     parse_state,
 )
-from likewise.learning.primal import ContextFTPL, Frozen
+from likewise.learning.primal import ContextFTPL, Draws, Frozen
 from likewise.learning.schedules import schedule_from_spec
 from likewise.learning.states.open_rounds import OpenRounds
 from likewise.oracles import Oracle
@@ -619,7 +619,7 @@ def test_noise_beyond_whole_numbers_is_the_same_noise_on_a_coarser_grid(
     scale = np.array([1.5 * 2.0**32 / copies])
     small = Frozen(3, 9, costs, scale, copies)
     large = Frozen(3, 9, costs << shift, np.ldexp(scale, shift), copies)
-    scores = [player.estimates(LENDER, f, points, 400, 0, cap=7) for f in (small, large)]
+    scores = [player.estimates(LENDER, f, points, Draws(400, cap=7)) for f in (small, large)]
     assert scores[0] == scores[1]
     assert all(0.02 * ONE < score < 0.98 * ONE for score in scores[0].scores)
 

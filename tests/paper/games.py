@@ -16,7 +16,7 @@ from likewise.fixed_point import ONE, FloatArray, IntArray, to_units
 from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
 from likewise.learning import Learner, State, deploy, learn
 from likewise.learning.decisions import upcoming
-from likewise.learning.primal import Frozen, NestedFTPL
+from likewise.learning.primal import Draws, Frozen, NestedFTPL
 from likewise.schema import Feature, FeatureSchema
 
 ROUNDS = 150
@@ -118,7 +118,7 @@ def exact_policy(learner: Learner, frozen: Frozen, points: Points) -> FloatArray
     """π^t(x)."""
     hypotheses = learner.hypotheses
     if learner.primal.exact:
-        return np.array(learner.primal.scores(hypotheses, frozen, points, 0, 0)) / ONE
+        return np.array(learner.primal.estimates(hypotheses, frozen, points, Draws(0)).scores) / ONE
     if isinstance(hypotheses, Pool):
         table = hypotheses.separating_points().T.astype(float)
         return np.asarray(points @ perturbed_leader(table, frozen.costs / ONE / frozen.scale))

@@ -15,6 +15,7 @@ from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import Segments
 from likewise.learning import Learner, Margins, State
 from likewise.learning.decisions import upcoming
+from likewise.learning.primal import Draws
 from likewise.randomness import Purpose
 from likewise.schema import Feature, FeatureSchema
 
@@ -115,8 +116,10 @@ def test_the_estimated_policy_is_close_with_the_stated_probability() -> None:
         frozen = upcoming(State.start(learner))
         draws = learner.schedule.draws(Margins(0.3, 0.3, 0.15, 0.12), 4, 1)
         cells = class_.separating_points()
-        estimate = learner.primal.scores(class_, frozen, cells, draws, 0)
-        truth = learner.primal.scores(class_, frozen, cells, 60_000, 0, Purpose.EVALUATE)
-        off = np.abs(np.array(estimate) - np.array(truth)).max() / ONE
+        asked = (Draws(draws), Draws(60_000, purpose=Purpose.EVALUATE))
+        estimate, truth = (
+            np.array(learner.primal.estimates(class_, frozen, cells, some).scores) for some in asked
+        )
+        off = np.abs(estimate - truth).max() / ONE
         bad += off > 0.12 / 2 + 0.009  # 60,000 draws are themselves within 0.009
     assert bad < 8

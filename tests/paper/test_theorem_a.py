@@ -28,6 +28,7 @@ from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import Bits, ExactWeights, HypothesisClass, Listed, Pool, Segments
 from likewise.learning.primal import (
     ContextFTPL,
+    Draws,
     ExponentialWeights,
     Frozen,
     NestedFTPL,
@@ -179,7 +180,7 @@ def exact_policy(hypotheses: HypothesisClass) -> Callable[..., FloatArray]:
 
     def policy(costs: IntArray, _: FloatArray, scale: float) -> FloatArray:
         frozen = Frozen(1, 1, costs, np.array([scale]), 1)
-        return np.array(player.scores(hypotheses, frozen, points, 0, 0)) / ONE
+        return np.array(player.estimates(hypotheses, frozen, points, Draws(0)).scores) / ONE
 
     return policy
 
@@ -463,7 +464,7 @@ def test_a_product_pays_for_its_parts_one_by_one(
         if player.exact:
             units = np.rint(costs * ONE).astype(np.int64)
             frozen = Frozen(1, 1, units, scales, 1)
-            policy = np.array(player.scores(hypotheses, frozen, points, 0, 0)) / ONE
+            policy = np.array(player.estimates(hypotheses, frozen, points, Draws(0)).scores) / ONE
             assert policy == pytest.approx(1 / (1 + np.exp(costs / scales)), abs=1e-5)
         else:
             policy = perturbed_coins(costs, scales)

@@ -30,7 +30,7 @@ from likewise.fixed_point import ONE, FloatArray, to_units
 from likewise.hypotheses import Pool
 from likewise.learning import Learner, SelfTuned, State, apply
 from likewise.learning.decisions import upcoming
-from likewise.learning.primal import ContextFTPL, Frozen
+from likewise.learning.primal import ContextFTPL, Draws, Frozen
 
 # ── The lemmas ──────────────────────────────────────────────────────────────────────────────────
 
@@ -117,7 +117,7 @@ def test_deciding_and_resampling_are_independent_as_the_learner_draws_them() -> 
     points = hypotheses.separating_points()
     q = 0.5 * math.exp(-1.0)  # approved iff the noise is below −1
     weighted = [
-        player.estimates(hypotheses, frozen, points, cap, batch, cap=cap).inverses[0]
+        player.estimates(hypotheses, frozen, points, Draws(cap, batch, cap=cap)).inverses[0]
         / ONE
         * float(player.decide(hypotheses, frozen, points, batch)[0])
         for batch in range(batches)
@@ -210,7 +210,8 @@ class Game:
 
     def exact_inverses(self, frozen: Frozen) -> list[int]:
         points = self.table.T.astype(np.uint8)
-        return self.learner.primal.estimates(self.learner.hypotheses, frozen, points, 0, 0).inverses
+        learner = self.learner
+        return learner.primal.estimates(learner.hypotheses, frozen, points, Draws(0)).inverses
 
     def first(self, tried: list[int], cap: int) -> list[int]:
         """The number of the first draw that approves, at most M; the last draw never matters."""

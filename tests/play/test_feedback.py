@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from likewise.algorithms import Driver, FoldDriver
 from likewise.errors import ParameterError
 from likewise.evaluation.counts import summarise, summary_json
 from likewise.fixed_point import to_units
@@ -96,3 +97,15 @@ def test_a_learner_that_waits_for_feedback_moves_more_slowly() -> None:
     )
     assert late > 3 * uncounted
     assert late > 1.5 * at_once
+
+
+@pytest.mark.parametrize("feedback", ["full", "one-sided"])
+@pytest.mark.parametrize("delay", ["0", "geometric:0.3"])
+def test_labels_heard_together_are_labels_heard_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, feedback: str, delay: str
+) -> None:
+    together = game(40, parse_delay(delay), feedback=feedback)
+    monkeypatch.setattr(FoldDriver, "hear_all", Driver.hear_all)
+    apart = game(40, parse_delay(delay), feedback=feedback)
+    assert together.state == apart.state
+    assert together.error.tolist() == apart.error.tolist()

@@ -11,6 +11,7 @@ from tests.files_of_people import HERE
 from likewise.errors import ParameterError
 from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import verify_separating_set
+from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 from likewise.worlds import (
     WORLDS,
@@ -25,6 +26,7 @@ from likewise.worlds import (
     View,
     World,
 )
+from likewise.worlds.loans import applicants
 
 EACH = pytest.mark.parametrize("make", [WORLDS[name] for name in HERE], ids=HERE)
 REACTING = pytest.mark.parametrize("name", ["strategic", "adversarial"])
@@ -100,6 +102,22 @@ def test_every_class_of_a_world_can_place_its_people(make: type[Loans]) -> None:
 def test_steady_worlds_can_be_asked_for_any_round() -> None:
     for world in (Loans(5), Admissions(5), Drift(5, spell=10)):
         assert all(map(same, rounds(world, 30)[20:], (world.encounter(t) for t in range(21, 31))))
+
+
+@pytest.mark.parametrize("k", [8, 700])
+def test_rounds_of_loans_are_the_same_one_by_one(k: int) -> None:
+    """They are made some at a time; what was handed out may be changed by whoever has it."""
+    world = Loans(3, k=k)
+    for t in (1, 63, 64, 1000, (1 << 32) - 1):
+        met = world.encounter(t)
+        stream = Stream(3, Purpose.WORLD, t)
+        x, labels = applicants(stream, k, world.luck, world.harshness)
+        assert met.people.x.tolist() == x.tolist()
+        assert met.labels.tolist() == labels.tolist()
+        met.people.x[:] = 0
+        assert world.encounter(t).people.x.tolist() == x.tolist()
+    with pytest.raises(ParameterError, match="round"):
+        world.encounter(1 << 32)
 
 
 def test_a_recession_makes_repayment_rarer() -> None:

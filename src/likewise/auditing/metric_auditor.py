@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from likewise.auditing.metrics.base import Distance, metric_from_spec, metric_to_spec
+from likewise.auditing.metrics.base import Distance, Metric, metric_from_spec, metric_to_spec
 from likewise.auditing.metrics.sides import Sides, joined
 from likewise.auditing.names import checked_name
 from likewise.errors import AuditError, LikewiseError, ParameterError
@@ -16,7 +16,7 @@ from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.schema import People
 from likewise.validation import as_array, instance, members
 
-__all__ = ["MetricAuditor", "distance_units"]
+__all__ = ["MetricAuditor", "distance_units", "distances_of"]
 
 _ROUNDING = 1e-9
 
@@ -86,7 +86,16 @@ class MetricAuditor:
     def distances(self, people: People) -> IntArray:
         """The distances of all pairs as integers of 2^-20, checked; 0 on the diagonal."""
         instance("people", people, People, "Make them with a schema: schema.people(rows).")
-        k, d = len(people), self._measured(self.distance, people)
+        return self._checked(people, self.measured(Sides.of(people)))
+
+    def measured(self, sides: Sides) -> FloatArray:
+        """The distances of people among each other, both sides being the same, unchecked."""
+        if isinstance(self.distance, Metric):
+            return self._measured(self.distance.among, sides)
+        return self._measured(self.distance, sides.left)
+
+    def _checked(self, people: People, d: FloatArray) -> IntArray:
+        k = len(people)
         if d.shape != (k, k):
             raise AuditError(
                 f"Auditor {self.name!r}: the distances of {k} people must be an array of shape "
@@ -122,7 +131,7 @@ class MetricAuditor:
                 f"Auditor {self.name!r}: distances must be an array of numbers; got "
                 f"{measured.dtype} of shape {measured.shape}."
             )
-        return measured.astype(np.float64)
+        return measured.astype(np.float64, copy=False)
 
     def spec(self) -> dict[str, Any]:
         """The auditor as JSON; a distance that is a plain function cannot be written down.
@@ -138,3 +147,23 @@ class MetricAuditor:
         """Read an auditor from their JSON."""
         given = members("auditor", spec, ("name", "distance"))
         return cls(given["name"], metric_from_spec(given["distance"]))
+
+
+def distances_of(auditors: Sequence[MetricAuditor], people: People) -> IntArray:
+    """Every auditor's distances, (m, k, k): those of each, checked all at once.
+
+    Features that several auditors look at are compared once.
+    """
+    instance("people", people, People, "Make them with a schema: schema.people(rows).")
+    k, sides = len(people), Sides.of(people)
+    found = [auditor.measured(sides) for auditor in auditors]
+    if all(d.shape == (k, k) for d in found):
+        d = np.stack(found)
+        d[:, np.arange(k), np.arange(k)] = 0.0
+        turned = d.transpose(0, 2, 1)
+        within = d.size == 0 or (d.min() >= 0.0 and d.max() <= 1.0)
+        if within and not (np.abs(d - turned) > _ROUNDING).any():
+            return np.rint(np.maximum(d, turned) * float(ONE)).astype(np.int64)
+    # Something is wrong: find out what, and with whom.
+    pairs = zip(auditors, found, strict=True)
+    return np.stack([auditor._checked(people, d) for auditor, d in pairs])

@@ -54,7 +54,7 @@ def written(name: str) -> str:
     return name if BARE_NAME.fullmatch(name) else json.dumps(name, ensure_ascii=False)
 
 
-def seated(members: Sequence[str], named: Iterable[str], rule: str) -> dict[str, int]:
+def seated(members: Sequence[str], named: Iterable[str], rule: object) -> dict[str, int]:
     """The place of every member of a panel that a rule can be used on.
 
     >>> seated(["j1", "j2"], ["j2"], "veto(j2)")
@@ -62,7 +62,6 @@ def seated(members: Sequence[str], named: Iterable[str], rule: str) -> dict[str,
     """
     panel = items("members", members, "List their names: ['j1', 'j2'].")
     seats = {checked_name(name, "members"): place for place, name in enumerate(panel)}
-    shown = ", ".join(map(written, members))
     if not seats:
         raise AuditError(
             f"The panel for the rule {rule} must not be empty; got no members. Without auditors "
@@ -70,12 +69,16 @@ def seated(members: Sequence[str], named: Iterable[str], rule: str) -> dict[str,
         )
     if len(seats) != len(panel):
         raise AuditError(
-            f"Members of a panel must have different names; got {shown}. Rename one, so that a "
-            f"rule can tell them apart."
+            f"Members of a panel must have different names; got {_listed(panel)}. Rename one, so "
+            f"that a rule can tell them apart."
         )
     if absent := [written(name) for name in named if name not in seats]:
         raise RuleError(
             f"The rule {rule} names {', '.join(absent)}, who {'is' if len(absent) == 1 else 'are'} "
-            f"not on the panel ({shown}). Put them on it, or take them out of the rule."
+            f"not on the panel ({_listed(panel)}). Put them on it, or take them out of the rule."
         )
     return seats
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(written, names))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from likewise.auditing.metric_auditor import MetricAuditor
+from likewise.auditing.metric_auditor import MetricAuditor, distances_of
 from likewise.auditing.names import seated, written
 from likewise.auditing.objections import MemberObjections, Objections
 from likewise.auditing.pivots import Pivots, exceeding_pairs
@@ -67,19 +68,19 @@ class Panel:
             _check_auditor(auditor)
         seated(self.members, self.rule.names, str(self.rule))
 
-    @property
+    @cached_property
     def members(self) -> tuple[str, ...]:
         """The auditors' names, in order."""
         return tuple(auditor.name for auditor in self.auditors)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The members and the rule: what identifies the panel."""
         return panel_name(self.members, self.rule)
 
     def distances(self, people: People) -> IntArray:
         """Every auditor's distances, (m, k, k), symmetric, as integers of 2^-20 from 0 to 1."""
-        return np.stack([auditor.distances(people) for auditor in self.auditors])
+        return distances_of(self.auditors, people)
 
     def pivots(self, people: People) -> Pivots:
         """The pivot of every pair."""

@@ -79,7 +79,8 @@ def _alpha(audit: Audit, axes: Axes) -> None:
         low, high = ([100 * getattr(c, side) / whole for c in counts] for side in ("low", "high"))
         if low != high:
             axes.fill_between(alphas, low, high, color=colour, alpha=0.2, linewidth=0)
-    axes.axvline(audit.alpha, color=SOFT, linestyle="--", linewidth=1)
+    if audit.alpha is not None:
+        axes.axvline(audit.alpha, color=SOFT, linestyle="--", linewidth=1)
     axes.set(xlabel="alpha", ylabel="%", ylim=(0, None), xlim=(min(alphas), max(alphas)))
     axes.legend(frameon=False, loc="upper right")
 
@@ -114,9 +115,12 @@ def _price(audit: Audit, axes: Axes) -> None:
     price = audit.price
     if price is None:  # available() has seen to it
         return
-    bars = [("model", price.model), ("best that passes", price.best_fair), ("best", price.best)]
+    bars = [("model", price.model)]
+    if price.model_cut is not None:
+        bars = [("model, as chances", price.model), ("model, cut at 0.5", price.model_cut)]
+    bars += [("best", price.best), ("best that passes", price.best_fair)]
     if price.learner_late is not None:
-        bars.insert(2, ("learner, late", price.learner_late))
+        bars.append(("learner, late", price.learner_late))
     _bars(axes, [name for name, _ in bars], [100 * e for _, e in bars], INK, "% of decisions wrong")
 
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from likewise.auditing import Panel, WeightedL1
 from likewise.errors import AuditError, PeopleError, shown
 from likewise.fixed_point import ONE, IntArray
 from likewise.rows import is_table
 from likewise.schema import People
 from likewise.validation import as_array
 
-__all__ = ["checked_labels", "score_units"]
+__all__ = ["checked_labels", "missing_values", "score_units"]
 
 
 def _values(people: People, given: Any, what: str) -> npt.NDArray[Any]:
@@ -83,3 +84,19 @@ def checked_labels(people: People, labels: Any) -> IntArray:
             f"without a label out."
         )
     return values.astype(np.int64)
+
+
+def missing_values(people: People, panel: Panel) -> list[str]:
+    """Notes on missing values that an auditor weighs: such a difference is a whole one."""
+    notes = []
+    for auditor in panel.auditors:
+        if not isinstance(auditor.distance, WeightedL1):
+            continue
+        for name, _ in auditor.distance.weights:
+            lacking = int(np.isnan(people.column(name)).sum())
+            if 0 < lacking < len(people):
+                notes.append(
+                    f"{lacking:,} of the people lack {name!r}. {auditor.name} finds them as far "
+                    f"from those who have it as that feature can count."
+                )
+    return notes

@@ -36,6 +36,8 @@ MOST_ROUNDS = 1000
 class Price:
     """Errors of a person, from 0 to 1, of policies on the same people.
 
+    ``model`` is that of the model whose scores are taken as chances, ``model_cut`` that of the
+    model which approves from 1/2 on (None where the scores are decisions already).
     ``best_fair`` is the least error of a policy that no pair would be reported under; ``best`` is
     that of the class without a panel. ``learner`` is the mean over ``rounds`` rounds,
     ``learner_late`` that of the last quarter, ``learner_violations`` the share of those rounds
@@ -45,6 +47,7 @@ class Price:
 
     people: int
     model: float
+    model_cut: float | None
     best: float
     best_fair: float
     learner: float | None
@@ -56,10 +59,15 @@ class Price:
 
     def facts(self) -> list[tuple[str, str]]:
         """Names and values, for tables."""
-        facts = [
-            ("error of the model", f"{self.model:.3f}"),
-            ("error of the best policy that would pass", f"{self.best_fair:.3f}"),
+        facts = [("error of the model", f"{self.model:.3f}")]
+        if self.model_cut is not None:
+            facts = [
+                ("error of the model, scores as chances", f"{self.model:.3f}"),
+                ("error of the model, approving from 0.5 on", f"{self.model_cut:.3f}"),
+            ]
+        facts += [
             ("error of the best policy without a panel", f"{self.best:.3f}"),
+            ("error of the best policy that would pass", f"{self.best_fair:.3f}"),
         ]
         if self.learner is not None:
             facts += [
@@ -110,6 +118,8 @@ def price(
     order = rng.permutation(len(people))[:MOST_PEOPLE]
     people, units, labels = people.take(order), units[order], labels[order]
     model = float(np.abs(units / ONE - labels).mean())
+    decided = bool(np.isin(units, (0, ONE)).all())
+    cut = None if decided else float(((2 * units >= ONE) != labels).mean())
     if hypotheses is None:
         name = _free(people.schema, "model")
         people = with_scores(people, {name: units})
@@ -122,8 +132,8 @@ def price(
     free = best_passing_policy(hypotheses, people, labels, panel, 1.0)
     game = _simulated(people, labels, panel, alpha, hypotheses, seed, progress)
     return Price(
-        people=len(people), model=model, best=free.error_rate, best_fair=best.error_rate,
-        hypotheses=said, **game,
+        people=len(people), model=model, model_cut=cut, best=free.error_rate,
+        best_fair=best.error_rate, hypotheses=said, **game,
     )  # fmt: skip
 
 

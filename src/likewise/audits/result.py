@@ -90,12 +90,13 @@ class Audit:
     ``pairs`` is how many pairs there are, ``looked_at`` how many were looked at; where that is
     fewer, counts are estimates with intervals (:class:`~likewise.audits.sampling.Interval`).
     ``pivots``, ``decisive`` and ``objections`` count pairs by member, among those looked at;
-    ``agreement`` is Krippendorff's alpha over these, None where it is undefined.
+    ``agreement`` is Krippendorff's alpha over these, None where it is undefined. Of a survey,
+    ``pairs`` are those that were judged, ``asked`` the people in them, and alpha is None.
     """
 
     panel: str
     members: tuple[str, ...]
-    alpha: float
+    alpha: float | None
     people: People
     scores: tuple[float, ...]
     pairs: int
@@ -109,6 +110,7 @@ class Audit:
     decisive: Mapping[str, int]
     objections: Mapping[str, int]
     agreement: float | None
+    asked: int | None = None
     sample: Mapping[str, int] | None = None
     groups: GroupRates | None = None
     price: Price | None = None
@@ -118,11 +120,14 @@ class Audit:
     def facts(self) -> list[tuple[str, str]]:
         """The findings as names and values, for tables."""
         share = self.reported.value / self.pairs if self.pairs else 0.0
-        whole = len(self.people)
-        facts = [
-            ("panel", self.panel),
-            ("alpha", f"{self.alpha:g}"),
-            ("people", f"{whole:,}"),
+        whole = len(self.people) if self.asked is None else self.asked
+        facts = [("panel", self.panel)]
+        if self.alpha is not None:
+            facts.append(("alpha", f"{self.alpha:g}"))
+        facts.append(("people", f"{len(self.people):,}"))
+        if self.asked is not None:
+            facts.append(("people in pairs that were judged", f"{whole:,}"))
+        facts += [
             ("pairs", f"{self.pairs:,}" + self._how()),
             ("reported pairs", f"{self.reported} ({share:.2%})"),
             ("people touched", f"{self.touched} ({self.touched.value / whole:.1%})"),
@@ -143,6 +148,8 @@ class Audit:
         return facts
 
     def _how(self) -> str:
+        if self.asked is not None:
+            return ", judged by people"
         if self.looked_at >= self.pairs:
             return ", all looked at"
         return f", of which {self.looked_at:,} were looked at"
@@ -168,7 +175,7 @@ class Audit:
         """Everything but the features of people who are in no finding, as JSON has it."""
         plain = (
             "panel", "members", "alpha", "pairs", "looked_at", "pivots", "decisive", "objections",
-            "agreement", "sample", "notes",
+            "agreement", "asked", "sample", "notes",
         )  # fmt: skip
         data: dict[str, Any] = {"people": len(self.people)}
         data |= {name: getattr(self, name) for name in plain}

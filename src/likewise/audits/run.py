@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.auditing import Panel, Rule, Sides, as_rule, krippendorff_alpha
-from likewise.audits.given import checked_labels, score_units
-from likewise.audits.groups import GroupRates, group_rates
+from likewise.auditing import Panel, Rule, Sides, as_rule
+from likewise.audits.given import checked_labels, missing_values, score_units
+from likewise.audits.groups import group_rates
 from likewise.audits.price import price
 from likewise.audits.progress import Progress, shown_progress
 from likewise.audits.result import AtAlpha, Audit, Finding, UnderRule, as_share
 from likewise.audits.sampling import Interval, Sample, sample, wilson
 from likewise.audits.scan import Question, Tally, all_pairs, scan
 from likewise.audits.survey import Survey
+from likewise.audits.surveyed import audit_of_survey
 from likewise.errors import AuditError, ParameterError
 from likewise.fixed_point import ONE, IntArray, to_units
 from likewise.hypotheses import HypothesisClass
@@ -39,7 +40,7 @@ def audit(
     scores: npt.ArrayLike | Mapping[str, float],
     panel: Panel | Survey,
     *,
-    alpha: float,
+    alpha: float | None = None,
     labels: npt.ArrayLike | Mapping[str, int] | None = None,
     groups: Iterable[str] | Mapping[str, Any] = (),
     hypotheses: HypothesisClass | None = None,
@@ -63,7 +64,7 @@ def audit(
     scores: chances of a favourable decision within [0, 1], or decisions (0 and 1, or truth
         values); in the order of the people, or by id.
     panel: auditors with distances and a rule, or a survey of people's judgements.
-    alpha: the size of a violation.
+    alpha: the size of a violation, which a panel needs; people in a survey have judged already.
     labels: what would have been right, 0 or 1; with them the price of fairness is computed.
     groups: features (or values by name, in the order of people) by which rates are compared; needs
         the extra ``groups``.
@@ -96,7 +97,7 @@ Objecting: j1.'
         )
     units = score_units(people, scores)
     given = None if labels is None else checked_labels(people, labels)
-    asked = _checked_alpha(alpha)
+    asked = 0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
     rates = group_rates(people, units, groups)
     if hypotheses is not None and not isinstance(hypotheses, HypothesisClass):
         raise ParameterError(
@@ -107,7 +108,8 @@ Objecting: j1.'
     worst = integer("worst", worst, 0, 10**6, "It is a number of pairs.")
     seed = integer("seed", seed, 0, 1 << 63, "Take any such number.")
     if isinstance(panel, Survey):
-        return _of_survey(people, units, panel, asked, rates, given, start)
+        unused = [name for name, it in (("alpha", alpha), ("labels", labels)) if it is not None]
+        return audit_of_survey(people, units, panel, rates, unused, start)
     instance("panel", panel, Panel, "Write Panel([MetricAuditor(…)], 'majority'), or a Survey.")
     members = panel.members
     others = _other_rules(panel, rules)
@@ -122,6 +124,7 @@ Objecting: j1.'
     cost = None
     if given is not None:
         cost = price(people, units, given, panel, as_share(asked), hypotheses, seed, progress)
+    found["notes"] = (*found.get("notes", ()), *missing_values(people, panel))
     LOG.info("audited %d people, %d pairs looked at", len(people), found["looked_at"])
     return Audit(
         panel=panel.name, members=members, alpha=as_share(asked), people=people,
@@ -131,6 +134,8 @@ Objecting: j1.'
 
 
 def _checked_alpha(alpha: Any) -> int:
+    if alpha is None:
+        raise ParameterError("alpha", "must be given for a panel", None, "Write alpha=0.2.")
     number = real("alpha", alpha, "Give a number such as 0.2.")
     if not 0 <= number <= 1:
         raise ParameterError("alpha", "must be in [0, 1]", alpha, "It is a difference of scores.")
@@ -269,54 +274,4 @@ def _finding(question: Question, i: int, j: int) -> Finding:
         people.ids[over], people.ids[under], as_share(gap), as_share(int(distance[0])),
         as_share(gap - int(distance[0])), None if pivot < 0 else panel.members[pivot], objecting,
         tuple(needed), {name: (said[0][name], said[1][name]) for name in said[0]},
-    )  # fmt: skip
-
-
-def _of_survey(
-    people: People,
-    units: IntArray,
-    survey: Survey,
-    alpha: int,
-    rates: GroupRates | None,
-    labels: IntArray | None,
-    start: float,
-) -> Audit:
-    """Judgements of people, joined by their rule: no distances, so no curve and no price."""
-    survey.check_people(people.ids)
-    place = {name: i for i, name in enumerate(people.ids)}
-    findings = []
-    decisive = dict.fromkeys(survey.members, 0)
-    for pair in survey.judgements:
-        first, second = (place[person] for person in pair)
-        if not survey.fires(pair) or units[first] == units[second]:
-            continue
-        over, under = (first, second) if units[first] > units[second] else (second, first)
-        said = [people.say(over), people.say(under)]
-        needed = survey.decisive(pair)
-        for name in needed:
-            decisive[name] += 1
-        judged = survey.judgements[pair]
-        findings.append(Finding(
-            people.ids[over], people.ids[under], as_share(int(units[over] - units[under])), None,
-            None, None, tuple(name for name in survey.members if judged.get(name)), needed,
-            {name: (said[0][name], said[1][name]) for name in said[0]},
-            {name: survey.reasons[pair, name] for name in judged if (pair, name) in survey.reasons},
-        ))  # fmt: skip
-    findings.sort(key=lambda pair: (-pair.gap, pair.over, pair.under))
-    touched = {person for pair in findings for person in (pair.over, pair.under)}
-    notes = ["People have no distances: there is no curve over alpha, no pivot and no price."]
-    objections = {
-        name: sum(bool(said.get(name)) for said in survey.judgements.values())
-        for name in survey.members
-    }
-    if labels is not None:
-        notes.append("Labels were given, and not used.")
-    return Audit(
-        panel=f"{', '.join(survey.members)}: {survey.rule}", members=survey.members,
-        alpha=as_share(alpha), people=people, scores=tuple((units / ONE).tolist()),
-        pairs=len(survey.judgements), looked_at=len(survey.judgements),
-        reported=Interval.exactly(len(findings)), touched=Interval.exactly(len(touched)), curve=(),
-        rules=(), worst=tuple(findings), pivots={}, decisive=decisive, objections=objections,
-        agreement=krippendorff_alpha([dict(said) for said in survey.judgements.values()]),
-        groups=rates, notes=tuple(notes), seconds=time.perf_counter() - start,
     )  # fmt: skip

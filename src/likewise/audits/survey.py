@@ -89,11 +89,12 @@ class Survey:
         except (OSError, TypeError, ValueError, csv.Error) as error:
             raise AuditError(f"No survey was read from {shown(path)}: {error}") from error
         wanted = (person, other, member, objects)
-        if lacking := [name for name in wanted if name not in names]:
+        needed = wanted if reason == "reason" else (*wanted, reason)  # whoever names it means it
+        if lacking := [name for name in needed if name not in names]:
             raise AuditError(
                 f"The survey {shown(str(path))} lacks the column {lacking[0]!r}; it has "
                 f"{', '.join(names) or 'none'}. Name its columns: person=…, other=…, member=…, "
-                f"objects=…."
+                f"objects=…, reason=… (--person …, and so on, on the command line)."
             )
         return cls.from_rows(
             [[*(row[name] for name in wanted), row.get(reason) or ""] for row in rows], rule

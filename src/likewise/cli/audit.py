@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,21 @@ if TYPE_CHECKING:
 __all__ = ["audit"]
 
 
+SURVEY_COLUMNS = {
+    "person": "one of the two", "other": "the other one", "member": "who judged",
+    "objects": "yes or no", "reason": "why, if there is such a column",
+}  # fmt: skip
+
+
+def _named_columns(command: Callable[..., None]) -> Callable[..., None]:
+    """Options for the names of a survey's columns."""
+    for name, what in reversed(SURVEY_COLUMNS.items()):
+        command = click.option(
+            f"--{name}", default=name, show_default=True, help=f"The survey's column of {what}."
+        )(command)
+    return command
+
+
 @main.command(short_help="Audit a model's scores: pairs, people, price.")
 @click.argument("scores", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
@@ -32,24 +49,34 @@ __all__ = ["audit"]
     help="People's judgements as CSV (person, other, member, objects), in place of a panel.",
 )  # fmt: skip
 @click.option("--rule", default="majority", show_default=True, help="The rule of a survey.")
-@click.option("--alpha", default=0.2, show_default=True, help="Size of a violation, in [0, 1].")
+@_named_columns
+@click.option(
+    "--alpha", type=float, default=None,
+    help="Size of a violation, in [0, 1]; surveys have none.  [default: 0.2]",
+)  # fmt: skip
 @click.option("--score", default="score", show_default=True, help="The column of scores.")
 @click.option("--ids", default=None, help="The column of ids.  [default: p1, p2, …]")
 @click.option("--label", default=None, help="The column of labels; with it the price is shown.")
-@click.option("--group", "groups", multiple=True, help="A column to compare rates by.")
+@click.option("--group", "groups", multiple=True,
+              help="A column to compare rates by, and no feature; may be repeated.")  # fmt: skip
+@click.option("--leave-out", "left_out", multiple=True,
+              help="A column that is no feature, such as an outcome; may be repeated.")  # fmt: skip
 @click.option(
     "--schema", "schema_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="The features as JSON.  [default: proposed from the file]",
 )  # fmt: skip
+@click.option("--write-schema", "written", type=OutputFile(allow_dash=True),
+              help="Write the features as JSON, to be edited and given as --schema.")  # fmt: skip
 @click.option("--seed", default=1, show_default=True, help="Of samples and of the simulation.")
 @click.option("--out", type=OutputFile(), help="Write a page to read, one self-contained file.")
 @click.option(
     "--json", "json_file", type=OutputFile(allow_dash=True), help="Write JSON; - for stdout."
 )
 def audit(
-    scores: Path, panel_file: Path | None, survey: Path | None, rule: str, alpha: float, score: str,
-    ids: str | None, label: str | None, groups: tuple[str, ...], schema_file: Path | None,
-    seed: int, out: Path | None, json_file: Path | None,
+    scores: Path, panel_file: Path | None, survey: Path | None, rule: str, alpha: float | None,
+    score: str, ids: str | None, label: str | None, groups: tuple[str, ...],
+    left_out: tuple[str, ...], schema_file: Path | None, written: Path | None, seed: int,
+    out: Path | None, json_file: Path | None, **survey_columns: str,
 ) -> None:  # fmt: skip
     """Say what a panel would report about SCORES, a CSV file with a line for every person.
 
@@ -62,14 +89,19 @@ def audit(
         raise click.UsageError("Give either --panel FILE or --survey FILE.")
     table = _read_csv(scores)
     special = [name for name in (score, ids, label) if name is not None]
-    if lacking := [name for name in (*special, *groups) if name not in table]:
+    if lacking := [name for name in (*special, *groups, *left_out) if name not in table]:
         raise LikewiseError(
             f"{scores} has no column {lacking[0]!r}; it has {', '.join(table)}. Name it with "
-            f"--score, --ids, --label or --group."
+            f"--score, --ids, --label, --group or --leave-out."
         )
-    schema = _schema(table, schema_file, special, groups)
+    judge = _survey(survey, rule, survey_columns) if panel_file is None else _panel(panel_file)
+    others = (*special, *left_out, *(g for g in groups if g not in _looked_at(judge)))
+    schema = _schema(table, schema_file, others)
+    if written is not None:
+        write_text(written, json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n")
     people = _people(schema, table, ids)
-    judge = _panel(panel_file) if panel_file is not None else _survey(survey, rule)
+    if alpha is None and panel_file is not None:
+        alpha = 0.2
     numbers = {name: _numbers(table[name], name) for name in special if name != ids}
     with progress_bar(100) as bar:
         result = run(
@@ -135,12 +167,25 @@ def _typed(column: list[str]) -> list[Any]:
     return values
 
 
-def _schema(
-    table: dict[str, list[str]], file: Path | None, special: list[str], groups: tuple[str, ...]
-) -> FeatureSchema:
-    """The schema of a file, or one proposed for the table, groups left out."""
-    import json
+def _looked_at(judge: Panel | Survey) -> set[str]:
+    """Every name in a panel's distances: columns among them are features in any case."""
+    from likewise.auditing import Panel
 
+    return set(_names(judge.spec())) if isinstance(judge, Panel) else set()
+
+
+def _names(spec: Any) -> Iterator[str]:
+    if isinstance(spec, str):
+        yield spec
+    elif isinstance(spec, dict | list | tuple):
+        for part in (*spec, *spec.values()) if isinstance(spec, dict) else spec:
+            yield from _names(part)
+
+
+def _schema(
+    table: dict[str, list[str]], file: Path | None, others: tuple[str, ...]
+) -> FeatureSchema:
+    """The schema of a file, or one proposed for the table without the columns named."""
     from likewise.errors import LikewiseError
     from likewise.frames import make_frame
     from likewise.schema import FeatureSchema
@@ -150,7 +195,7 @@ def _schema(
             return FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
         except ValueError as error:
             raise LikewiseError(f"No schema was read from {file}: {error}") from error
-    rest = {n: _typed(values) for n, values in table.items() if n not in (*special, *groups)}
+    rest = {n: _typed(values) for n, values in table.items() if n not in others}
     return FeatureSchema.from_frame(make_frame(rest))
 
 
@@ -174,8 +219,6 @@ def _as_kind(table: dict[str, list[str]], name: str, kind: str) -> list[Any]:
 
 
 def _panel(path: Path) -> Panel:
-    import json
-
     from likewise.auditing import Panel
     from likewise.errors import LikewiseError
 
@@ -187,7 +230,7 @@ def _panel(path: Path) -> Panel:
     return Panel.from_spec(data)
 
 
-def _survey(path: Path | None, rule: str) -> Survey:
+def _survey(path: Path | None, rule: str, columns: dict[str, str]) -> Survey:
     from likewise.audits import Survey
 
-    return Survey.read_csv(str(path), rule)
+    return Survey.read_csv(str(path), rule, **columns)

@@ -91,7 +91,7 @@ def opened_store(database: str) -> Iterator[Store]:
 @DATABASE
 @click.option(
     "--workers", type=AT_LEAST_ONE, default=1, show_default=True,
-    help="Processes. They take turns at each docket.",
+    help="Processes. Each docket is at home in one of them.",
 )  # fmt: skip
 @click.option(
     "--demo", is_flag=True,
@@ -104,7 +104,9 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
     LIKEWISE_RATE and the other settings of likewise.service.settings. There is no encryption here:
     put a proxy with TLS before it, if others are to reach it.
     """
-    need_service("fastapi", "uvicorn", "httptools", "prometheus_client", *needed_for(database))
+    need_service(
+        "fastapi", "uvicorn", "uvloop", "httptools", "prometheus_client", *needed_for(database)
+    )
     from likewise.service.ledger.store import fold_log_of
     from likewise.service.logging import log_as_json
     from likewise.service.server import serve as serve_at

@@ -156,8 +156,7 @@ class _Table:
         outcome: Outcome = "report" if report.pairs else "quiet"
         audit = Audited(deployment.round, outcome if audited else "unaudited", report.pairs)
         self.inbox.add(t, deployment.round, audit, self._labels(deployment, encounter))
-        for event in self.inbox.due(t):
-            driver.hear(event)
+        driver.hear_all(self.inbox.due(t))
         return Moment(
             t, encounter, deployment, exact, pivots.distance, pivots.auditor, audited,
             report.pairs, lam, draws, driver.calls,

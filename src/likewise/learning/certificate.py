@@ -50,21 +50,16 @@ class Certificate:
     from_largest_lam: float | None
     reports: int
 
+    def to_json(self) -> dict[str, Any]:
+        """The certificate with the trivial bound beside it."""
+        own = ("regret", "holds", "from_largest_lam", "reports")
+        trivial = {"trivial_regret": self.k * self.rounds, "informative": self.informative}
+        return {name: getattr(self, name) for name in own} | trivial
+
     @property
     def informative(self) -> bool:
         """Test whether it is below what any learner has."""
         return self.regret < self.k * self.rounds
-
-    def to_json(self) -> dict[str, Any]:
-        """The certificate with the trivial bound beside it."""
-        return {
-            "regret": self.regret,
-            "holds": self.holds,
-            "from_largest_lam": self.from_largest_lam,
-            "reports": self.reports,
-            "trivial_regret": self.k * self.rounds,
-            "informative": self.informative,
-        }
 
 
 def certificate(state: State, *, delay: int | None = None, confidence: float = 0.95) -> Certificate:

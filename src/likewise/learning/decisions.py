@@ -14,7 +14,7 @@ from likewise.learning.costs import Direct
 from likewise.learning.event_checks import open_round
 from likewise.learning.learner import Learner
 from likewise.learning.located import located
-from likewise.learning.primal import Frozen
+from likewise.learning.primal import Draws, Frozen
 from likewise.learning.states.state import State
 from likewise.learning.states.tuning import Tuning
 from likewise.randomness import Purpose, Stream
@@ -43,10 +43,9 @@ def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
     """
     learner = state.learner
     points = learner.hypotheses.locate(people)
-    scores = learner.primal.scores(
-        learner.hypotheses, upcoming(state), points, draws, 0, Purpose.VIEW
-    )
-    return np.array(scores, dtype=np.int64)
+    asked = Draws(draws, purpose=Purpose.VIEW)
+    found = learner.primal.estimates(learner.hypotheses, upcoming(state), points, asked)
+    return np.array(found.scores, dtype=np.int64)
 
 
 def frozen_policy(state: State, tuning: Tuning) -> Frozen:
@@ -72,9 +71,8 @@ def decide(state: State, round_id: str) -> Decided:
     points = located(learner, round_.people if len(people) == len(round_.people) else people)
     frozen, one_sided = round_.policy, learner.pricing.one_sided
     cap = learner.resamples(round_.number)
-    estimates = learner.primal.estimates(
-        learner.hypotheses, frozen, points, round_.draws, batch, cap=cap
-    )
+    draws = Draws(round_.draws, batch, cap=cap)
+    estimates = learner.primal.estimates(learner.hypotheses, frozen, points, draws)
     bits = learner.primal.decide(learner.hypotheses, frozen, points, batch)
     if isinstance(learner.pricing, Direct):
         # Its estimate has no bound where J has none, so J is capped even where it is exact.

@@ -71,12 +71,12 @@ def _arrived(event: Arrived, state: State) -> State:
         raise EventRefused(
             f"Round {event.round!r}: nobody arrived (k = 0). Leave such rounds out altogether."
         )
-    if event.round in state.closed:
-        raise EventRefused(
-            f"Round {event.round!r} is closed already. Use a new id for every round."
-        )
     round_ = state.open.found(event.round)
     if round_ is None:
+        if event.round in state.closed:
+            raise EventRefused(
+                f"Round {event.round!r} is closed already. Use a new id for every round."
+            )
         state, round_ = _opened(state, event.round)
     for person in event.people:
         check_id(person.id, "A person's id")
@@ -254,7 +254,7 @@ def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
 
 
 def _closed(event: Closed, state: State) -> State:
-    if event.round in state.closed:
+    if event.round not in state.open and event.round in state.closed:
         return state
     round_ = found_round(state, event.round)
     if round_.outcome is None:

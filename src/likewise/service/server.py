@@ -8,17 +8,22 @@ import resource
 import socket
 import time
 from functools import cache
+from typing import Any
 
 import uvicorn
+import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.supervisors import Multiprocess
 
+from likewise.service.peers import Peers, gathered, peers_from_environment
 from likewise.service.settings import Settings
 
 __all__ = ["configured", "guarded", "listening", "serve"]
 
 # Descriptors that are left for databases, files and logs.
 SPARE = 64
+# The event loop where there are several processes.
+LOOP = f"{__name__}:PeeredLoop"
 LOG = logging.getLogger("likewise.service")
 _SENTENCE = b"The request did not come in time. Send it again."
 LATE = (
@@ -36,11 +41,18 @@ class GuardedProtocol(HttpToolsProtocol):
 
     _timer: asyncio.TimerHandle | None = None
     _shut_out = False
+    _receiving = False  # a request has begun, and is not complete
+    _taken = b""  # what another process has read of the connection
 
     @property
     def limits(self) -> Settings:
         """The settings of the server."""
         return _from_environment()
+
+    @property
+    def peers(self) -> Peers | None:
+        """The other processes of the server, if there are any."""
+        return peers_from_environment()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
         """Somebody connects."""
@@ -51,6 +63,19 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         super().connection_made(transport)
         self._wait(self.limits.header_seconds)
+        if self._taken:
+            self.data_received(self._taken)
+
+    def data_received(self, data: bytes) -> None:
+        """Something comes; a request that begins may be for another process."""
+        if not self._passed_on(data):
+            super().data_received(data)
+
+    def shutdown(self) -> None:
+        """The server ends."""
+        if self.peers is not None:
+            self.peers.stop()
+        super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Somebody has gone."""
@@ -60,6 +85,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         """A request begins."""
+        self._receiving = True
         self._wait(self.limits.header_seconds)
         super().on_message_begin()
 
@@ -70,8 +96,45 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """All of it is there."""
+        self._receiving = False
         self._wait(None)
         super().on_message_complete()
+
+    # ── Between processes ────────────────────────────────────────────────────────────────────────
+
+    def _passed_on(self, data: bytes) -> bool:
+        """Pass the connection on, if a request begins that is for another process."""
+        busy = self._receiving or (self.cycle is not None and not self.cycle.response_complete)
+        if self.peers is None or busy:
+            return False
+        place = self.peers.elsewhere(data)
+        connection = self.transport.get_extra_info("socket")
+        if place is None or not self.peers.pass_on(place, connection.fileno(), data):
+            return False
+        self.transport.abort()  # only this process lets go of it
+        return True
+
+    def join_peers(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Take connections from other processes, and make protocols like this one for them."""
+        if self.peers is not None:
+            self.loop = loop
+            self.peers.take(loop, self._take)
+
+    def _take(self, connection: socket.socket, data: bytes) -> None:
+        """Go on with a connection that another process has accepted."""
+        connection.setblocking(False)
+
+        def made() -> GuardedProtocol:
+            same = type(self)(self.config, self.server_state, self.app_state)
+            same._taken = data
+            return same
+
+        async def go_on() -> None:
+            await self.loop.connect_accepted_socket(made, connection)
+
+        task = self.loop.create_task(go_on())
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
 
     def _wait(self, seconds: float | None) -> None:
         if self._timer is not None:
@@ -83,6 +146,16 @@ class GuardedProtocol(HttpToolsProtocol):
             if self.cycle is None or self.cycle.response_complete:
                 self.transport.write(LATE)
             self.transport.close()
+
+
+class PeeredLoop(uvloop.Loop):
+    """An event loop whose servers also take connections from other processes."""
+
+    async def create_server(self, protocol_factory: Any, *args: Any, **more: Any) -> Any:
+        """A server; a protocol of it knows the other processes."""
+        made = await super().create_server(protocol_factory, *args, **more)
+        protocol_factory().join_peers(self)
+        return made
 
 
 class Refused:
@@ -116,10 +189,10 @@ def _from_environment() -> Settings:
     return Settings()
 
 
-def guarded(settings: Settings) -> type[GuardedProtocol]:
-    """The protocol with the limits of these settings."""
-    limits = property(lambda _: settings)
-    return type("GuardedProtocol", (GuardedProtocol,), {"limits": limits})
+def guarded(settings: Settings, peers: Peers | None = None) -> type[GuardedProtocol]:
+    """The protocol with the limits of these settings, and with these peers."""
+    given = {"limits": property(lambda _: settings), "peers": property(lambda _: peers)}
+    return type("GuardedProtocol", (GuardedProtocol,), given)
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -148,10 +221,11 @@ def configured(settings: Settings, **more: object) -> dict[str, object]:
 
 def serve(settings: Settings, host: str, port: int, workers: int) -> None:
     """Serve until told to stop; the settings are in the environment, for all processes."""
-    with listening(host, port) as listener:
+    with listening(host, port) as listener, gathered(workers):
         config = uvicorn.Config(
             "likewise.service.app:from_environment", factory=True, workers=workers,
-            http=GuardedProtocol, **configured(settings),  # type: ignore[arg-type] # by name
+            http=GuardedProtocol, loop=LOOP if workers > 1 else "auto",
+            **configured(settings),  # type: ignore[arg-type] # by name
         )  # fmt: skip
         if workers > 1:
             Multiprocess(config, sockets=[listener]).run()

@@ -11,10 +11,9 @@ import numpy as np
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass, Points, Pool
 from likewise.learning import Learner, Player
-from likewise.learning.primal import Estimates, Frozen
+from likewise.learning.primal import Draws, Estimates, Frozen
 from likewise.learning.states.tuning import Tuning
 from likewise.oracles import ENGINES
-from likewise.randomness import Purpose
 from likewise.registry import PLAYERS
 from likewise.testing.learning import check_state
 from likewise.testing.people import called, generator, people_of, require, trial
@@ -87,8 +86,8 @@ class _Trial:
         return Frozen(number, self.seed, costs, scales, 1, none if incurred is None else incurred)
 
     def estimates(self, frozen: Frozen, points: Points, batch: int = 0, cap: int = 1) -> Estimates:
-        given = (self.hypotheses, frozen, points, DRAWS, batch, Purpose.ELICIT)
-        return called(self.player, "estimates", self.player.estimates, *given, cap=cap)
+        given = (self.hypotheses, frozen, points, Draws(DRAWS, batch, cap=cap))
+        return called(self.player, "estimates", self.player.estimates, *given)
 
     @cached_property
     def costs(self) -> IntArray:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -46,6 +46,10 @@ SCHEMA = FeatureSchema(
 )
 
 _WORDS = 16
+# The soundness at which half of the applicants repay.
+_BAR = 0.57
+# Applicants that are made at a time, of rounds that follow each other.
+_AT_ONCE = 512
 
 
 @dataclass(frozen=True)
@@ -111,8 +115,11 @@ class Loans(LoanWorld):
 
     def encounter(self, t: int) -> Encounter:
         """k applicants drawn alike, whether they will repay, and the panel."""
-        stream = Stream(self.seed, Purpose.WORLD, t)
-        return self.round_of(t, *applicants(stream, self.k, self.luck, self.harshness))
+        number, at_once = Stream(self.seed, Purpose.WORLD, t).round, max(1, _AT_ONCE // self.k)
+        place = number % at_once
+        some = _rounds(self.seed, self.k, self.luck, self.harshness, number - place, at_once)
+        x, labels = (array[place].copy() for array in some)
+        return self.round_of(number, x, labels)
 
 
 def applicants(
@@ -120,10 +127,30 @@ def applicants(
     k: int,
     luck: float,
     harshness: float,
-    bar: float | Callable[[IntArray], FloatArray] = 0.57,
+    bar: float | Callable[[IntArray], FloatArray] = _BAR,
 ) -> tuple[FloatArray, IntArray]:
     """Features and labels of k applicants; at a soundness of ``bar`` half of them repay."""
-    u = stream.uniforms(0, k, _WORDS)
+    return _applicants(stream.uniforms(0, k, _WORDS), luck, harshness, bar)
+
+
+@lru_cache(maxsize=8)
+def _rounds(
+    seed: int, k: int, luck: float, harshness: float, first: int, rounds: int
+) -> tuple[FloatArray, IntArray]:
+    """Applicants of some rounds that follow each other, (rounds, k, features) and (rounds, k).
+
+    They are the same as one by one, and numpy takes as long for many as for a few.
+    """
+    stream = Stream(seed, Purpose.WORLD, first)
+    u = stream.uniforms_of_rounds(rounds, k, _WORDS).reshape(rounds * k, _WORDS)
+    x, labels = _applicants(u, luck, harshness, _BAR)
+    return x.reshape(rounds, k, -1), labels.reshape(rounds, k)
+
+
+def _applicants(
+    u: FloatArray, luck: float, harshness: float, bar: float | Callable[[IntArray], FloatArray]
+) -> tuple[FloatArray, IntArray]:
+    """Features and labels from uniform numbers, a row for each applicant."""
     wealth = (u[:, 0] + u[:, 1]) / 2
     care = (u[:, 2] + u[:, 3]) / 2
     selfemployed = u[:, 4] < 0.3

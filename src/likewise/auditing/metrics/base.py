@@ -17,7 +17,7 @@ from likewise.fixed_point import FloatArray
 from likewise.registry import METRICS
 from likewise.schema import People
 
-__all__ = ["Distance", "Metric", "metric_from_spec", "metric_to_spec"]
+__all__ = ["BySides", "Distance", "Metric", "metric_from_spec", "metric_to_spec"]
 
 Distance = Callable[[People], FloatArray]
 
@@ -62,6 +62,13 @@ class Metric(ABC):
         """
         return joined(self, sides)
 
+    def among(self, sides: Sides) -> FloatArray:
+        """The distances of people among each other, both sides being the same: those of a call.
+
+        A metric that can use what other auditors have computed of the same sides overrides it.
+        """
+        return self(sides.left)
+
     @abstractmethod
     def spec(self) -> dict[str, Any]:
         """The metric as JSON: ``{"metric": its name, …}`` and its parameters."""
@@ -70,6 +77,22 @@ class Metric(ABC):
     @abstractmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the metric from its JSON; exactly what :meth:`spec` wrote."""
+
+
+class BySides(Metric):
+    """A metric that is made of :meth:`between`, which a subclass gives."""
+
+    def __call__(self, people: People, /) -> FloatArray:
+        """The distances of all pairs."""
+        return self.between(Sides.of(people))
+
+    @abstractmethod
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
+
+    def among(self, sides: Sides) -> FloatArray:
+        """The same, unless a subclass has a call of its own."""
+        return self.between(sides) if type(self).__call__ is BySides.__call__ else self(sides.left)
 
 
 def metric_to_spec(metric: Distance) -> dict[str, Any]:

@@ -5,11 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
-from likewise.auditing.metrics.base import Distance, Metric, metric_from_spec, metric_to_spec
+from likewise.auditing.metrics.base import (
+    BySides,
+    Distance,
+    Metric,
+    metric_from_spec,
+    metric_to_spec,
+)
 from likewise.auditing.metrics.differences import (
     by_name,
     checked_features,
@@ -30,12 +37,13 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, init=False)
-class WeightedL1(Metric):
+class WeightedL1(BySides):
     """d(x, x′) = min(1, Σ_f w_f · min(1, |x_f − x′_f| / scale_f)).
 
     Weights are at least 0. Where they add up to at most 1 the outer min does nothing; heavier
     ones make a more lenient auditor, for whom enough differences are a full one. Scales are by
-    default the widths of the bounds in the schema.
+    default the widths of the bounds in the schema. Two levels of a category differ wholly, by 1; so
+    do a missing value and one that is there, while two missing ones do not differ.
 
     >>> from likewise.schema import Feature, FeatureSchema
     >>> schema = FeatureSchema((Feature("income", low=0, high=100), Feature("owns", "flag")))
@@ -67,19 +75,20 @@ class WeightedL1(Metric):
             )
             object.__setattr__(self, field, checked)
 
-    def __call__(self, people: People) -> FloatArray:
-        """The distances of all pairs."""
-        return self.between(Sides.of(people))
-
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
         scales = dict(self.scales)
-        total = np.zeros(sides.shape)
+        total, weighted = np.zeros(sides.shape), np.empty(sides.shape)
         for name, weight in self.weights:
-            apart = difference(sides, name, scales.get(name))
-            np.multiply(weight, apart, out=apart)
-            np.add(total, apart, out=total)
+            np.multiply(weight, difference(sides, name, scales.get(name)), out=weighted)
+            np.add(total, weighted, out=total)
         return np.minimum(1.0, total, out=total)
+
+    def seeing(self, features: Sequence[str]) -> WeightedL1 | None:
+        """The same where everybody lacks all other features, which then add nothing; or none."""
+        weights = {name: weight for name, weight in self.weights if name in features}
+        scales = {name: scale for name, scale in self.scales if name in features}
+        return WeightedL1(weights, scales) if weights else None
 
     def spec(self) -> dict[str, Any]:
         """Weights and scales as pairs, since the order of a sum is part of its rounding."""
@@ -94,7 +103,7 @@ class WeightedL1(Metric):
 
 
 @dataclass(frozen=True, init=False)
-class Mahalanobis(Metric):
+class Mahalanobis(BySides):
     """d(x, x′) = min(1, √((x−x′)ᵀ M (x−x′)) / scale), M symmetric and positive semidefinite.
 
     A feature that only one of the two lacks makes the distance 1; one that both lack counts as
@@ -153,10 +162,6 @@ class Mahalanobis(Metric):
                 for c in range(i + 1, n):
                     a[j][c] -= factor * a[i][c]
 
-    def __call__(self, people: People) -> FloatArray:
-        """The distances of all pairs."""
-        return self.between(Sides.of(people))
-
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
         for name in self.features:
@@ -165,9 +170,13 @@ class Mahalanobis(Metric):
                     "Mahalanobis.features", "must not be categories", name, "Use WeightedL1."
                 )
         columns = [sides.columns(name) for name in self.features]
-        deltas = [signed_difference(left, right) for left, right in columns]
+        complete = all(sides.complete(name) for name in self.features)
         form = np.zeros(sides.shape)
         with np.errstate(over="ignore", invalid="ignore"):
+            deltas = [
+                left - right if complete else signed_difference(left, right)
+                for left, right in columns
+            ]
             for row, left in zip(self.matrix, deltas, strict=True):
                 for entry, right in zip(row, deltas, strict=True):
                     if entry:
@@ -175,7 +184,7 @@ class Mahalanobis(Metric):
             # beyond the floats (inf − inf): as far apart as can be
             form = np.where(np.isnan(form), np.inf, form)
             total = np.minimum(1.0, np.sqrt(np.maximum(0.0, form)) / self.scale)
-        for left, right in columns:
+        for left, right in () if complete else columns:
             total = full_where_one_is_missing(total, left, right)
         return total
 
@@ -222,6 +231,16 @@ class Masked(Metric):
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
         return self.base(self._seen(people))
+
+    def among(self, sides: Sides) -> FloatArray:
+        """Without the features that are hidden, where the metric behind can do without them."""
+        if self._bare is None:
+            return self(sides.left)
+        return self._bare.between(sides)
+
+    @cached_property
+    def _bare(self) -> WeightedL1 | None:
+        return self.base.seeing(self.features) if type(self.base) is WeightedL1 else None
 
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""

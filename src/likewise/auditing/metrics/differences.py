@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.auditing.metrics.sides import Sides
+from likewise.auditing.metrics.sides import Sides, finite
 from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray
 from likewise.validation import items, real, text
@@ -84,8 +84,7 @@ def signed_difference(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _complete(left: FloatArray, right: FloatArray) -> bool:
-    """Test whether no value is missing, nor beyond the floats: the usual case, and a fast one."""
-    return bool(np.isfinite(left).all() and np.isfinite(right).all())
+    return finite(left) and finite(right)
 
 
 def one_missing(left: FloatArray, right: FloatArray) -> FloatArray:
@@ -115,6 +114,10 @@ def difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
     >>> difference(Sides.of(people), "income", None).tolist()
     [[0.0, 0.5], [0.5, 0.0]]
     """
+    return sides.once((name, scale), lambda: _difference(sides, name, scale))
+
+
+def _difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
     feature = sides.left.schema[name]
     left, right = sides.columns(name)
     if feature.kind == "category":
@@ -136,9 +139,10 @@ def difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
             None,
             f"Say which difference is a full one: scales={{{name!r}: …}}, or bound the feature.",
         )
-    apart = signed_difference(left, right)
+    complete = sides.complete(name)
     with np.errstate(over="ignore"):  # in place, since tables of pairs are large
+        apart = left - right if complete else signed_difference(left, right)
         np.abs(apart, out=apart)
         np.divide(apart, scale, out=apart)
         np.minimum(1.0, apart, out=apart)
-    return full_where_one_is_missing(apart, left, right)
+    return apart if complete else full_where_one_is_missing(apart, left, right)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from likewise.auditing.metrics.base import Metric
+from likewise.auditing.metrics.base import BySides
 from likewise.auditing.metrics.differences import (
     by_name,
     full_where_one_is_missing,
@@ -28,7 +28,7 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 
 @dataclass(frozen=True, init=False)
-class Ratings(Metric):
+class Ratings(BySides):
     """d(x, x′) = |r(x) − r(x′)| / (high − low): people rated alike should be treated likewise.
 
     Ratings are given by person, or are a column of the features.
@@ -87,13 +87,11 @@ class Ratings(Metric):
         given = members("ratings", spec, ("metric", "ratings"), ("low", "high"))
         return cls(given["ratings"], given.get("low", 0.0), given.get("high", 1.0))
 
-    def __call__(self, people: People) -> FloatArray:
-        """The distances of all pairs."""
-        return self.between(Sides.of(people))
-
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
-        left, right = sides.spread(self._column(sides.left), self._column(sides.right))
+        column = self._column(sides.left)
+        others = column if sides.right is sides.left else self._column(sides.right)
+        left, right = sides.spread(column, others)
         apart = np.abs(signed_difference(left, right)) / (self.high - self.low)
         return np.minimum(1.0, full_where_one_is_missing(apart, left, right))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ import numpy.typing as npt
 from likewise.fixed_point import FloatArray
 from likewise.schema import People
 
-__all__ = ["Sides", "joined"]
+__all__ = ["Sides", "finite", "joined"]
 
 # Pairs that are asked for one by one share a table with so many others.
 _PAIRS_AT_ONCE = 64
+# As many fit into the nearest cache with those of some other features.
+_FEW_PAIRS = 1 << 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,7 @@ class Sides:
     left: People
     right: People
     paired: bool = False
+    _known: dict[Any, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, people: People) -> Sides:
@@ -51,9 +55,38 @@ class Sides:
         """A feature of the left and of the right, as arrays that broadcast."""
         return self.spread(self.left.column(name), self.right.column(name))
 
+    def complete(self, name: str) -> bool:
+        """Test whether nobody lacks a feature, nor has a value beyond the floats."""
+        sides = (self.left,) if self.right is self.left else (self.left, self.right)
+        return all(finite(side.column(name)) for side in sides)
+
+    def once(self, key: Any, make: Callable[[], FloatArray]) -> FloatArray:
+        """An array that several auditors need, made once where there are few pairs; read-only.
+
+        Where there are many, memory is slower than making it again.
+        """
+        if math.prod(self.shape) > _FEW_PAIRS:
+            return make()
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = make()
+            found.flags.writeable = False
+        return found
+
     def turned(self) -> Sides:
         """The other way round."""
         return Sides(self.right, self.left, self.paired)
+
+
+def finite(column: FloatArray) -> bool:
+    """Test whether no value is missing, nor beyond the floats: the usual case, and a fast one.
+
+    >>> finite(np.array([1.0, np.nan])), finite(np.array([1e308, 1e308]))
+    (False, True)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A sum that is finite has no term that is not.
+        return math.isfinite(column.sum()) or bool(np.isfinite(column).all())
 
 
 def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.NDArray[Any]:

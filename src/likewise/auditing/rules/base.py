@@ -81,7 +81,9 @@ class Rule(ABC):
         seats = self._seats(members)
         d = as_array(distances)
         m = len(seats)
-        if d.dtype.kind not in "iuf" or d.ndim == 0 or len(d) != m or bool(np.isnan(d).any()):
+        kind = d.dtype.kind
+        odd = kind not in "iuf" or (kind == "f" and bool(np.isnan(d).any()))
+        if odd or d.ndim == 0 or len(d) != m:
             raise AuditError(
                 f"distances must be numbers, one row for each of the {m} members; got {d.dtype} of "
                 f"shape {d.shape}, or NaN among them. Panel.distances() makes them."
@@ -139,7 +141,7 @@ Put them on it, or take them out of the rule.
         return bool(self.fires(votes, members))
 
     def _seats(self, members: Sequence[str]) -> Seats:
-        return seated(members, self.names, str(self))
+        return seated(members, self.names, self)
 
     def __or__(self, other: Rule) -> Rule:
         return Or((self, other))

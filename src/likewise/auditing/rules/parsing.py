@@ -16,15 +16,8 @@ import re
 from collections.abc import Callable
 
 from likewise.auditing.names import BARE_NAME
+from likewise.auditing.rules import thresholds
 from likewise.auditing.rules.base import And, Or, Rule, never, objects
-from likewise.auditing.rules.thresholds import (
-    Weighted,
-    all_of,
-    any_of,
-    at_least,
-    majority,
-    more_than,
-)
 from likewise.errors import ParameterError, RuleError
 
 __all__ = ["as_rule", "parse_rule"]
@@ -72,12 +65,12 @@ class _Reader:
         self.kinds: dict[str, Callable[[], Rule]] = {
             "veto": self.member,
             "objects": self.member,
-            "at_least": lambda: self.counted(at_least),
-            "more_than": lambda: self.counted(more_than),
+            "at_least": lambda: self.counted(thresholds.at_least),
+            "more_than": lambda: self.counted(thresholds.more_than),
             "weighted": self.weighted,
-            "majority": lambda: majority(*self.listed()),
-            "any": lambda: any_of(*self.listed()),
-            "all": lambda: all_of(*self.listed()),
+            "majority": lambda: thresholds.majority(*self.listed()),
+            "any": lambda: thresholds.any_of(*self.listed()),
+            "all": lambda: thresholds.all_of(*self.listed()),
             "never": lambda: never(*self.listed(names=False)),
         }
 
@@ -160,7 +153,7 @@ class _Reader:
         self.sign(";", "',' and another member, or ';' and the threshold")
         threshold = self.number()
         self.sign(")")
-        return Weighted(weights, threshold)
+        return thresholds.Weighted(weights, threshold)
 
     def some_names(self) -> list[str]:
         names = [self.name()]

@@ -21,6 +21,8 @@ from likewise.fixed_point import IntArray
 
 _FEW = 16
 """Up to so many members, taking minima in turn is faster than sorting."""
+_SMALL = 1 << 11
+"""Up to so many numbers in all, one call is faster than many that each take their minima."""
 
 __all__ = ["AtLeast", "Weighted", "all_of", "any_of", "at_least", "majority", "more_than"]
 
@@ -85,6 +87,8 @@ class AtLeast(Rule):
         needed = self.needed(len(places))
         if needed > len(places):
             return np.full(ranks.shape[1:], top, dtype=ranks.dtype)
+        if ranks.size <= _SMALL:
+            return np.asarray(np.partition(ranks[places], needed - 1, axis=0)[needed - 1])
         return _nth_smallest([ranks[place] for place in places], needed)
 
     def _text(self, alone: bool) -> str:  # noqa: ARG002 - counts read the same everywhere

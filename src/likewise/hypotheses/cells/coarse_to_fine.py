@@ -57,12 +57,12 @@ class NodeRules(ABC):
         """max ln(1/prior) of a rule; where they are all alike, ln of their number."""
 
     @abstractmethod
-    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
-        """ln(1/prior) of some rules, a row of the class's code for each."""
-
-    @abstractmethod
     def weigh(self, costs: IntArray, temperature: float) -> NodeWeights:
         """The weights for costs of shape (nodes, cells)."""
+
+    @abstractmethod
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """ln(1/prior) of some rules, a row of the class's code for each."""
 
 
 @dataclass(frozen=True)

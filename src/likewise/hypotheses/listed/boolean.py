@@ -165,8 +165,6 @@ class Disjunctions(_Subsets):
     >>> rules = Disjunctions(schema, ["owner", "employed"])
     >>> [rules.describe(code) for code in rules.codes()][2:]
     ['approve if employed', 'approve if owner or employed', 'approve everybody']
-    >>> rules.locate(schema.people([{"owner": 1, "employed": 0}])).tolist()
-    [[0, 1, 0, 1, 1]]
     """
 
     kind = "disjunctions"

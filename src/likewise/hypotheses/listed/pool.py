@@ -24,8 +24,10 @@ from likewise.hypotheses.listed.models import ScoredFrames
 from likewise.hypotheses.listed.reference import (
     admitted,
     packed_predictions,
+    read_rows,
     reference_rows,
     representatives,
+    written_rows,
     zeros_and_ones,
 )
 from likewise.hypotheses.separating import greedy_separating_set, trie_separating_set
@@ -281,7 +283,9 @@ class Pool(Listed):
     def spec(self) -> dict[str, Any]:
         """The cuts and the separating rows, which are all the reference data that is needed."""
         cuts = [[c.column, c.at if np.isfinite(c.at) else str(c.at)] for c in self.cuts]
-        return written_class("pool", self.schema, cuts=cuts, reference=self._reference.tolist())
+        return written_class(
+            "pool", self.schema, cuts=cuts, reference=written_rows(self._reference)
+        )
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Pool:
@@ -289,7 +293,7 @@ class Pool(Listed):
         schema, own = read_class("pool", spec, "cuts", "reference")
         listed = items("Pool.cuts", own["cuts"], "List pairs of a column and a cut.")
         cuts = [Cut(column, float(at) if at in _INFINITE else at) for column, at in listed]
-        rows = reference_rows(schema, own["reference"])
+        rows = reference_rows(schema, read_rows(own["reference"]))
         pool = cls.__new__(cls)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MergedHypotheses)

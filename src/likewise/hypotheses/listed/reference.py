@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,10 @@ from likewise.hypotheses.base import Bits
 from likewise.schema import FeatureSchema, People
 from likewise.validation import as_array
 
-__all__ = ["admitted", "packed_predictions", "reference_rows", "representatives", "zeros_and_ones"]
+__all__ = [
+    "admitted", "packed_predictions", "read_rows", "reference_rows", "representatives",
+    "written_rows", "zeros_and_ones",
+]  # fmt: skip
 
 # Members whose predictions are compared with levels at once, for memory.
 _AT_ONCE = 4096
@@ -37,6 +41,22 @@ def reference_rows(schema: FeatureSchema, reference: Any) -> FloatArray:
     if rows.ndim != 2 or rows.shape[1] != len(schema) or len(rows) == 0:
         raise ParameterError("Pool.reference", rule, rows.shape, remedy)
     return rows
+
+
+def written_rows(rows: FloatArray) -> list[list[float | None]]:
+    """Rows as JSON has them: a missing value is null, which equals itself, as NaN does not.
+
+    >>> written_rows(np.array([[1.5, np.nan]]))
+    [[1.5, None]]
+    """
+    return [[None if math.isnan(x) else x for x in row] for row in rows.tolist()]
+
+
+def read_rows(written: Any) -> Any:
+    """Rows as they were written, now or earlier (then a missing value was NaN)."""
+    if not isinstance(written, list) or not all(isinstance(row, list) for row in written):
+        return written
+    return [[math.nan if x is None else x for x in row] for row in written]
 
 
 def admitted(name: str, schema: FeatureSchema, reference: Any) -> People:

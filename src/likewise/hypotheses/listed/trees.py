@@ -14,7 +14,7 @@ from likewise.hypotheses.base import Bits
 from likewise.hypotheses.listed.base import Listed
 from likewise.hypotheses.listed.columns import NUMERIC, check_columns, check_size, people_at
 from likewise.hypotheses.listed.cuts import check_levels, cuts_by_column, read_cuts, written_cuts
-from likewise.hypotheses.listed.reference import admitted
+from likewise.hypotheses.listed.reference import admitted, read_rows, written_rows
 from likewise.hypotheses.separating import trie_separating_set
 from likewise.hypotheses.specs import read_class, written_class
 from likewise.schema import FeatureSchema, People
@@ -151,14 +151,18 @@ class Trees(Listed):
     def spec(self) -> dict[str, Any]:
         """The cuts by column, and the rows of the separating set."""
         cuts = written_cuts(self.columns, self.cuts)
-        return written_class("trees", self.schema, cuts=cuts, reference=self._reference.tolist())
+        return written_class(
+            "trees", self.schema, cuts=cuts, reference=written_rows(self._reference)
+        )
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Trees:
         """Read the class from its JSON."""
         schema, own = read_class("trees", spec, "cuts", "reference")
         trees = cls.__new__(cls)
-        trees._make(schema, read_cuts("Trees", own["cuts"]), own["reference"], written=True)
+        trees._make(
+            schema, read_cuts("Trees", own["cuts"]), read_rows(own["reference"]), written=True
+        )
         return trees
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 
 import numpy as np
 
 from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray, IntArray, read_only
 from likewise.hypotheses import Bits, HypothesisClass, Points
+from likewise.oracles import ENGINES
 from likewise.randomness import Purpose
+from likewise.validation import choice
 
-__all__ = ["Estimates", "Frozen", "Player", "Term"]
+__all__ = ["Draws", "Estimates", "Frozen", "Player", "Term"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,20 @@ class Frozen:
         return mine == theirs and all(np.array_equal(a, b) for a, b in arrays)
 
     __hash__ = None  # type: ignore[assignment] # it holds arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """The draws that scores come from: how many, of which batch, for which purpose.
+
+    Every batch and every purpose has draws of its own. J is made from the first ``cap`` of them. A
+    player that knows its policy makes none, whatever is asked for.
+    """
+
+    count: int
+    batch: int = 0
+    purpose: Purpose = Purpose.ELICIT
+    cap: int = 1
 
 
 @dataclass(frozen=True)
@@ -111,28 +127,36 @@ class Player(ABC):
     ``exact`` says that :meth:`estimates` is the policy itself, without draws.
     ``likewise.testing.check_player`` checks all of that, the regret included.
 
-    A player with several scales says how many in :meth:`scales`, and in :meth:`places` which of
-    them a cost on a point counts for: each has an S of its own. A player that is a mixture of
-    experts says how many in :meth:`experts`; their scores are kept with every decision, and what
-    they have cost by them is ``frozen.incurred``.
+    ``engine`` names who makes its draws and weights; with ``per_part`` each part of a product class
+    has a scale of its own. A player with other scales says how many in :meth:`scales`, and in
+    :meth:`places` which of them a cost on a point counts for: each has an S of its own.
+    A player that is a mixture of experts says how many in :meth:`experts`; their scores are kept
+    with every decision, and what they have cost by them is ``frozen.incurred``.
     """
 
     name: str
     exact: bool
+    engine: str = "compiled"
+    per_part: bool = False
+
+    def __post_init__(self) -> None:
+        choice("engine", self.engine, ENGINES, "They all agree.")
 
     @classmethod
-    def make(cls, engine: str, *, per_part: bool = False) -> Player:  # noqa: ARG003
+    def make(cls, engine: str, *, per_part: bool = False) -> Player:
         """A player by its name alone.
 
-        ``engine`` is for those who make draws; ``per_part`` asks for a scale for each part of a
-        product class.
+        ``engine`` is for those who have such a field; ``per_part`` asks for a scale for each part
+        of a product class, and is refused by players without that field.
         """
-        if per_part:
+        own: set[str] = {field.name for field in fields(cls)} if is_dataclass(cls) else set()
+        if per_part and "per_part" not in own:
             raise ParameterError(
                 "scales", f"must be shared for the player {cls.name}", "per-part",
                 "context-ftpl and exponential-weights can have one for every part.",
             )  # fmt: skip
-        return cls()
+        given = {"engine": engine, "per_part": per_part}
+        return cls(**{name: value for name, value in given.items() if name in own})
 
     @abstractmethod
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
@@ -155,29 +179,9 @@ class Player(ABC):
 
     @abstractmethod
     def estimates(
-        self,
-        hypotheses: HypothesisClass,
-        frozen: Frozen,
-        points: Points,
-        draws: int,
-        batch: int,
-        purpose: Purpose = Purpose.ELICIT,
-        *,
-        cap: int = 1,
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
     ) -> Estimates:
-        """Scores and inverse chances from the same fresh draws, J from the first ``cap``."""
-
-    def scores(
-        self,
-        hypotheses: HypothesisClass,
-        frozen: Frozen,
-        points: Points,
-        draws: int,
-        batch: int,
-        purpose: Purpose = Purpose.ELICIT,
-    ) -> list[int]:
-        """π̃^t(x) of every point in units of 2^-20, from fresh draws for every batch."""
-        return self.estimates(hypotheses, frozen, points, draws, batch, purpose).scores
+        """π̃^t(x) of every point in units of 2^-20, and J, from the same fresh draws."""
 
     @abstractmethod
     def decide(
@@ -189,12 +193,14 @@ class Player(ABC):
     def calls(self, hypotheses: HypothesisClass, draws: int) -> int:
         """How many oracle calls a batch takes."""
 
-    def scales(self, hypotheses: HypothesisClass) -> int:  # noqa: ARG002
-        """How many scales it has."""
-        return 1
+    def scales(self, hypotheses: HypothesisClass) -> int:
+        """How many scales it has: one, or one for every part."""
+        return hypotheses.parts if self.per_part else 1
 
-    def places(self, hypotheses: HypothesisClass, points: Points) -> IntArray:  # noqa: ARG002
+    def places(self, hypotheses: HypothesisClass, points: Points) -> IntArray:
         """The scales that a cost on each point counts for, shape (points, some)."""
+        if self.per_part:
+            return hypotheses.part_of(points)[:, None]
         return np.zeros((len(points), 1), dtype=np.int64)
 
     def experts(self, hypotheses: HypothesisClass) -> int:  # noqa: ARG002

@@ -11,14 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.hypotheses.weights import score
-from likewise.learning.primal.base import Estimates, Frozen, Player, Term
+from likewise.learning.primal.base import Draws, Estimates, Frozen, Player, Term
 from likewise.learning.primal.draws import Perturbed, first_approvals
-from likewise.oracles import ENGINES
 from likewise.randomness import Purpose, Stream
-from likewise.validation import choice
 
 __all__ = ["ContextFTPL"]
 
@@ -40,14 +37,6 @@ class ContextFTPL(Player):
     per_part: bool = False
     name = "context-ftpl"
     exact = False
-
-    def __post_init__(self) -> None:
-        choice("engine", self.engine, ENGINES, "They all agree.")
-
-    @classmethod
-    def make(cls, engine: str, *, per_part: bool = False) -> ContextFTPL:
-        """With the engine that makes its draws."""
-        return cls(engine, per_part)
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """s, the size of the separating set; 1 where every point is one of it."""
@@ -72,34 +61,17 @@ class ContextFTPL(Player):
         gain = hypotheses.noise_gain
         return SHARE * math.sqrt(hypotheses.separators / gain) if gain > 0 else SHARE
 
-    def scales(self, hypotheses: HypothesisClass) -> int:
-        """One, or one for every part."""
-        return hypotheses.parts if self.per_part else 1
-
-    def places(self, hypotheses: HypothesisClass, points: Points) -> IntArray:
-        """The part that each point is in."""
-        if not self.per_part:
-            return super().places(hypotheses, points)
-        return hypotheses.part_of(points)[:, None]
-
     def estimates(
-        self,
-        hypotheses: HypothesisClass,
-        frozen: Frozen,
-        points: Points,
-        draws: int,
-        batch: int,
-        purpose: Purpose = Purpose.ELICIT,
-        *,
-        cap: int = 1,
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
     ) -> Estimates:
         """The share of draws that approve, and which is the first; every batch has its own."""
-        stream = Stream(frozen.seed, purpose, frozen.number)
+        stream = Stream(frozen.seed, draws.purpose, frozen.number)
         approved = self._law(hypotheses, frozen).approvals(
-            points, stream, first_draw=batch * draws, draws=draws
+            points, stream, first_draw=draws.batch * draws.count, draws=draws.count
         )
         counts = approved.sum(axis=0, dtype=np.int64)
-        return Estimates([score(int(n), draws) for n in counts], first_approvals(approved[:cap]))
+        scores = [score(int(n), draws.count) for n in counts]
+        return Estimates(scores, first_approvals(approved[: draws.cap]))
 
     def decide(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int

@@ -6,15 +6,13 @@ import math
 from dataclasses import dataclass
 
 from likewise.errors import HypothesisError, ParameterError
-from likewise.fixed_point import ONE, IntArray
+from likewise.fixed_point import ONE
 from likewise.hypotheses import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.hypotheses.priors import FLAT
 from likewise.hypotheses.weights import score
-from likewise.learning.primal.base import Estimates, Frozen, Player, Term
-from likewise.oracles import ENGINES
+from likewise.learning.primal.base import Draws, Estimates, Frozen, Player, Term
 from likewise.oracles.oracle import engine_for
 from likewise.randomness import Purpose, Stream
-from likewise.validation import choice
 
 __all__ = ["ExponentialWeights"]
 
@@ -44,14 +42,6 @@ class ExponentialWeights(Player):
     engine: str = "compiled"
     name = "exponential-weights"
     exact = True
-
-    def __post_init__(self) -> None:
-        choice("engine", self.engine, ENGINES, "They all agree.")
-
-    @classmethod
-    def make(cls, engine: str, *, per_part: bool = False) -> ExponentialWeights:
-        """With the engine that makes the weights of long lists; no draws are made."""
-        return cls(per_part, engine)
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """1/4, since Σ B_t²/sqrt(S_t) ≤ 2·sqrt(S_T); 1/2 for estimated costs (Theorem C')."""
@@ -85,25 +75,12 @@ class ExponentialWeights(Player):
                 "scales", "must be shared where the prior is not flat", "per-part",
                 "Such a prior couples the parts; take with_prior('flat').",
             )  # fmt: skip
-        return hypotheses.parts if self.per_part else 1
-
-    def places(self, hypotheses: HypothesisClass, points: Points) -> IntArray:
-        """The part that each point is in."""
-        if not self.per_part:
-            return super().places(hypotheses, points)
-        return hypotheses.part_of(points)[:, None]
+        return super().scales(hypotheses)
 
     def estimates(
-        self,
-        hypotheses: HypothesisClass,
-        frozen: Frozen,
-        points: Points,
-        draws: int,  # noqa: ARG002
-        batch: int,  # noqa: ARG002
-        purpose: Purpose = Purpose.ELICIT,  # noqa: ARG002
-        *,
-        cap: int = 1,  # noqa: ARG002
-    ) -> Estimates:
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points,
+        draws: Draws,  # noqa: ARG002
+    ) -> Estimates:  # fmt: skip
         """π^t itself and one over it, rounded to units; no draws, and nothing to cap."""
         weights = self._policy(hypotheses, frozen).approval(points)
         return Estimates(

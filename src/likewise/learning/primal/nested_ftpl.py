@@ -23,13 +23,11 @@ import numpy as np
 from likewise.fixed_point import BITS, FloatArray, IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Nested, Points
 from likewise.hypotheses.weights import pick, weight_of
-from likewise.learning.primal.base import Estimates, Frozen, Player, Term
+from likewise.learning.primal.base import Draws, Estimates, Frozen, Player, Term
 from likewise.learning.primal.context_ftpl import SHARE, X_PER_PART, ContextFTPL
 from likewise.learning.primal.draws import Perturbed, first_approvals
-from likewise.oracles import ENGINES
 from likewise.portable_math import LN2, log
 from likewise.randomness import Purpose, Stream
-from likewise.validation import choice
 
 __all__ = ["NestedFTPL"]
 
@@ -55,9 +53,6 @@ class NestedFTPL(Player):
     engine: str = "compiled"
     name = "nested-ftpl"
     exact = False
-
-    def __post_init__(self) -> None:
-        choice("engine", self.engine, ENGINES, "They all agree.")
 
     @classmethod
     def make(cls, engine: str, *, per_part: bool = True) -> NestedFTPL:  # noqa: ARG003
@@ -116,29 +111,22 @@ class NestedFTPL(Player):
         return 1 + len(_nested(hypotheses))
 
     def estimates(
-        self,
-        hypotheses: HypothesisClass,
-        frozen: Frozen,
-        points: Points,
-        draws: int,
-        batch: int,
-        purpose: Purpose = Purpose.ELICIT,
-        *,
-        cap: int = 1,
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
     ) -> Estimates:
         """The mixture of what the draws of every class say, and of the constants.
 
         The first ``cap`` draws of every class are for J alone.
         """
         laws = self._laws(hypotheses, frozen)
-        stream = Stream(frozen.seed, purpose, frozen.number)
+        stream = Stream(frozen.seed, draws.purpose, frozen.number)
+        made, batch = draws.count, draws.batch
         approved = [
-            law.approvals(one.points(points), stream, first_draw=first * draws, draws=draws)
+            law.approvals(one.points(points), stream, first_draw=first * made, draws=made)
             for first, (one, law) in enumerate(laws, start=batch * len(laws))
         ]
-        own = min(cap, draws - 1)
+        own = min(draws.cap, made - 1)
         counts = [bits[own:].sum(axis=0, dtype=np.int64) for bits in approved]
-        units = [((count << (BITS + 1)) // (draws - own) + 1) >> 1 for count in counts]
+        units = [((count << (BITS + 1)) // (made - own) + 1) >> 1 for count in counts]
         experts = np.stack([np.full(len(points), 1 << BITS), *units])
         weights = self._weights(hypotheses, frozen)
         total = int(weights.sum())
@@ -148,7 +136,7 @@ class NestedFTPL(Player):
             // (2 * total)
             for column in experts.T.tolist()
         ]
-        tried = self._tried(weights, approved, frozen, batch, cap)
+        tried = self._tried(weights, approved, frozen, batch, draws.cap)
         return Estimates(mixed, first_approvals(tried), [tuple(e) for e in experts.T.tolist()])
 
     def _tried(

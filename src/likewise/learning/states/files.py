@@ -139,13 +139,19 @@ def _check_learner(state: State, learner: Learner, source: str) -> None:
     there, here = state.learner.spec(), learner.spec()
     differ = [name for name in here if name != "engine" and there[name] != here[name]]
     if differ:
-        said = ", ".join(
-            f"{name} is {_brief(there[name])}, not {_brief(here[name])}" for name in differ
-        )
+        said = ", ".join(_difference(name, there[name], here[name]) for name in differ)
         raise StateFileError(
             f"{source} is a state of another learner: there {said}. Continue it with its own "
             f"learner, load_state(path).learner, or start anew: State.start(learner)."
         )
+
+
+def _difference(name: str, there: Any, here: Any) -> str:
+    """The two values where they can be said in a few words; of two objects, where they differ."""
+    if not (isinstance(there, dict) and isinstance(here, dict)):
+        return f"{name} is {_brief(there)}, not {_brief(here)}"
+    differ = [key for key in {**there, **here} if there.get(key) != here.get(key)]
+    return f"{name} differs in its {', '.join(differ)}"
 
 
 def _brief(value: Any) -> str:

@@ -87,8 +87,11 @@ class Governance:
         self.actors[f"token:{body.token}"] = asdict(body)
 
     @_take.register
-    def _ended(self, body: TokenEnded, _: Record) -> None:
-        self.actors.pop(f"token:{body.token}", None)
+    def _over(self, body: TokenEnded | SignedOut, _: Record) -> None:
+        if isinstance(body, TokenEnded):
+            self.actors.pop(f"token:{body.token}", None)
+        else:
+            self.actors.pop(f"sign-in:{body.sign_in}", None)
 
     @_take.register
     def _signed_in(self, body: SignedIn, record: Record) -> None:
@@ -98,10 +101,6 @@ class Governance:
         for name in over:
             del self.actors[name]
         self.actors[f"sign-in:{body.sign_in}"] = asdict(body)
-
-    @_take.register
-    def _signed_out(self, body: SignedOut, _: Record) -> None:
-        self.actors.pop(f"sign-in:{body.sign_in}", None)
 
     @_take.register
     def _member_key(self, body: MemberKeySet, _: Record) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from likewise.auditing.panel import panel_name
 from likewise.errors import LikewiseError
@@ -11,6 +12,7 @@ from likewise.events import Arrived, Decided, Event, Person, Sealed
 from likewise.learning import Learner, State, apply, decide, drawn_for_audit
 from likewise.learning.decisions import located, lottery
 from likewise.learning.learner import ALGORITHM
+from likewise.learning.primal import Draws
 from likewise.learning.states.files import dump_state, parse_state
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.ledger.bodies import (
@@ -91,8 +93,8 @@ def chances(state: State, round_id: str, rows: Sequence[tuple[float, ...]]) -> l
     """
     round_, learner = state.open[round_id], state.learner
     people = tuple(Person(f"row {number}", row) for number, row in enumerate(rows))
-    points, batch = located(learner, people), round_.batches - 1
-    return learner.primal.scores(learner.hypotheses, round_.policy, points, round_.draws, batch)
+    points, draws = located(learner, people), Draws(round_.draws, round_.batches - 1)
+    return learner.primal.estimates(learner.hypotheses, round_.policy, points, draws).scores
 
 
 def features_known(state: State, round_id: str) -> dict[str, tuple[float, ...]]:
@@ -114,12 +116,16 @@ def awaited(state: State, round_id: str) -> tuple[str, ...]:
     return open_round.awaited(one_sided=state.learner.pricing.one_sided)
 
 
+# A docket asks for the same few again and again, and a name needs its rule to be read.
+_panel = lru_cache(maxsize=256)(panel_name)
+
+
 def _event(body: Body, contents: Contents, surrogates: Surrogates) -> Event | None:
     """The event of the fold that a record stands for; None for records that do not concern it."""
     if isinstance(body, (Decided, Overridden, Audited, Labelled, Closed)):
         return body
     if isinstance(body, RoundSealed):
-        panel = panel_name(body.members, body.rule) if body.members else "nobody"
+        panel = _panel(body.members, body.rule) if body.members else "nobody"
         return Sealed(body.round, panel)
     if isinstance(body, PeopleArrived):
         people = []

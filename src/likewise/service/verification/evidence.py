@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import sqlalchemy as sa
@@ -33,6 +35,23 @@ class Evidence:
     receipt: Receipt | None = None
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the collector of cycles, while a whole ledger is taken into memory.
+
+    Records and what is made of them hold no cycles, and all of them stay; the collector would look
+    at every one of them again and again.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
 def evidence_of(store: Store, docket: str, *, personal: bool = True) -> Evidence:
     """All that a store holds of a docket, at one moment; without ``personal``, no payloads.
 
@@ -40,7 +59,7 @@ def evidence_of(store: Store, docket: str, *, personal: bool = True) -> Evidence
     """
     records, unreadable = [], {}
     try:
-        with store.view(docket) as view:
+        with _uncollected(), store.view(docket) as view:
             for row in view.rows():
                 try:
                     records.append(read_row(docket, row))

@@ -79,7 +79,9 @@ class _Replay:
         self.seating: Seating | None = None
         self._repeated: tuple[int, str, Body] | None = None
         self.checks = Checks(self.projection, self.found, evidence.payloads, self.surrogates)
-        self.reviews = ReviewChecks(self.projection, evidence.secret or self._revealed())
+        secret = evidence.secret or self._revealed()
+        self.review_key = None if secret is None else ReviewKey(*secret)
+        self.reviews = ReviewChecks(self.projection, self.review_key)
 
     def run(self) -> Replayed:
         """Every record in turn."""
@@ -183,7 +185,7 @@ class _Replay:
         else:
             state = start(self.projection.settings, secret[0])
             self.checks.learner = state.learner
-            self.seating = Seating(ReviewKey(*secret), self.projection)
+            self.seating = Seating(self.review_key or ReviewKey(*secret), self.projection)
             self.state = state if self.evidence.payloads is not None else None
 
     def _revealed(self) -> tuple[int, bytes] | None:

@@ -8,7 +8,7 @@ from likewise.fixed_point import ONE
 from likewise.hypotheses import Bits, ExactWeights, HypothesisClass, Points
 from likewise.hypotheses.weights import score
 from likewise.learning import Player
-from likewise.learning.primal import Estimates, Frozen
+from likewise.learning.primal import Draws, Estimates, Frozen
 from likewise.randomness import Purpose, Stream
 
 __all__ = ["TwoTemperatures"]
@@ -43,15 +43,7 @@ class TwoTemperatures(Player):
         return share * self.best_x(hypotheses, estimated=estimated)
 
     def estimates(
-        self,
-        hypotheses: HypothesisClass,
-        frozen: Frozen,
-        points: Points,
-        draws: int,
-        batch: int,
-        purpose: Purpose = Purpose.ELICIT,
-        *,
-        cap: int = 1,
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
     ) -> Estimates:
         """The mean of two fractions, as a fraction."""
         assert isinstance(hypotheses, ExactWeights)

@@ -80,6 +80,14 @@ def _sums_of_groups(points: Any, bits: Any, table: Any) -> None:  # pragma: no c
 
 
 @compiled
+def _keep(found: Any, best: Any, second: Any, place: Any) -> None:  # pragma: no cover
+    """The rows of what a scan has found."""
+    store(found, 0, best)
+    store(found, 1, second)
+    store(found, 2, place)
+
+
+@compiled
 def _scan_groups(
     codes: Any, costs: Any, first: Any, last: Any, table: Any, found: Any
 ) -> None:  # pragma: no cover
@@ -95,9 +103,7 @@ def _scan_groups(
         second = if_less(worse, second, worse, second)
         place = if_less(score, best, everywhere(kind(h - first)), place)
         best = if_less(score, best, score, best)
-    store(found, 0, best)
-    store(found, 1, second)
-    store(found, 2, place)
+    _keep(found, best, second, place)
 
 
 @compiled
@@ -120,9 +126,7 @@ def _scan_steps(
         second = if_less(worse, second, worse, second)
         place = if_less(score, best, everywhere(kind(h - first)), place)
         best = if_less(score, best, score, best)
-    store(found, 0, best)
-    store(found, 1, second)
-    store(found, 2, place)
+    _keep(found, best, second, place)
     store(found, 3, total)
 
 
@@ -142,25 +146,28 @@ def _merge(found: Any, first: Any, choice: Any, best: Any, gap: Any) -> None:  #
 
 
 @compiled
-def search_by_groups(
-    noise: Any,
-    begin: Any,
-    end: Any,
-    factor: Any,
-    costs: Any,
-    codes: Any,
-    bits: Any,
-    choice: Any,
-    gap: Any,
-) -> None:  # pragma: no cover
-    """choice[draw] = argmin_h costs[h] + Σ_group table[codes[h, group]], for noise[q, draw]."""
-    s = len(noise)
+def _space(noise: Any, costs: Any) -> Any:  # pragma: no cover
+    """Work space of a search: points[q, lane], best[lane], and how many hypotheses fit a block."""
     lanes = REGISTER_BYTES // costs.itemsize
     block = int(min(np.int64(np.iinfo(costs.dtype).max), np.int64(1 << 30)))
-    points = np.empty((s + 1, lanes), dtype=costs.dtype)
+    points = np.empty((len(noise) + 1, lanes), dtype=costs.dtype)
+    return points, np.empty(lanes, dtype=np.int64), block
+
+
+@compiled
+def search_by_groups(
+    noise: Any, draws: Any, factor: Any, costs: Any, layout: Any, out: Any
+) -> None:  # pragma: no cover
+    """choice[draw] = argmin_h costs[h] + Σ_group table[codes[h, group]], for noise[q, draw].
+
+    ``draws`` are (begin, end), ``layout`` is (codes, bits) and ``out`` (choice, gap).
+    """
+    codes, bits = layout
+    points, best, block = _space(noise, costs)
+    lanes = len(best)
     table = np.empty((codes.shape[1] << bits, lanes), dtype=costs.dtype)
     found = np.empty((3, lanes), dtype=costs.dtype)
-    best = np.empty(lanes, dtype=np.int64)
+    (begin, end), (choice, gap) = draws, out
     for start in range(begin, end, lanes):
         stop = min(end, start + lanes)
         _quantise(noise, start, end, factor, points)
@@ -172,24 +179,15 @@ def search_by_groups(
 
 @compiled
 def search_by_steps(
-    noise: Any,
-    begin: Any,
-    end: Any,
-    factor: Any,
-    costs: Any,
-    ends: Any,
-    steps: Any,
-    choice: Any,
-    gap: Any,
+    noise: Any, draws: Any, factor: Any, costs: Any, layout: Any, out: Any
 ) -> None:  # pragma: no cover
-    """The same along a path; steps q and s + q put point q in and take it out again."""
-    s = len(noise)
-    lanes = REGISTER_BYTES // costs.itemsize
-    block = int(min(np.int64(np.iinfo(costs.dtype).max), np.int64(1 << 30)))
-    points = np.empty((s + 1, lanes), dtype=costs.dtype)
+    """The same along a path, a layout (ends, steps): q puts point q in, s + q takes it out."""
+    ends, steps = layout
+    points, best, block = _space(noise, costs)
+    s, lanes = len(noise), len(best)
     table = np.empty((2 * s, lanes), dtype=costs.dtype)
     found = np.empty((4, lanes), dtype=costs.dtype)
-    best = np.empty(lanes, dtype=np.int64)
+    (begin, end), (choice, gap) = draws, out
     for start in range(begin, end, lanes):
         stop = min(end, start + lanes)
         _quantise(noise, start, end, factor, points)

@@ -91,7 +91,9 @@ class Groups:
         choice: IntArray, gap: IntArray,
     ) -> None:  # fmt: skip
         """See :class:`Layout`."""
-        kernels.search_by_groups(noise, *draws, factor, costs, self.codes, self.bits, choice, gap)
+        kernels.search_by_groups(
+            noise, draws, factor, costs, (self.codes, self.bits), (choice, gap)
+        )
 
 
 def _work_of_groups(size: int, points: int, bits: int) -> float:
@@ -133,7 +135,7 @@ class Steps:
         choice: IntArray, gap: IntArray,
     ) -> None:  # fmt: skip
         """See :class:`Layout`."""
-        kernels.search_by_steps(noise, *draws, factor, costs, self.ends, self.steps, choice, gap)
+        kernels.search_by_steps(noise, draws, factor, costs, (self.ends, self.steps), (choice, gap))
 
 
 def _changes(on_set: Bits) -> npt.NDArray[np.bool_]:

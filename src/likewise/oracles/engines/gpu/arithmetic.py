@@ -45,14 +45,8 @@ def laplace_of(word: tl.tensor) -> tl.tensor:  # pragma: no cover
     s = (m - 1.0) / (m + 1.0)
     q = s * s
     series = tl.full(s.shape, 1.0 / 17.0, tl.float64)
-    series = series * q + 1.0 / 15.0
-    series = series * q + 1.0 / 13.0
-    series = series * q + 1.0 / 11.0
-    series = series * q + 1.0 / 9.0
-    series = series * q + 1.0 / 7.0
-    series = series * q + 1.0 / 5.0
-    series = series * q + 1.0 / 3.0
-    series = series * q + 1.0
+    for i in tl.static_range(8):
+        series = series * q + 1.0 / (15.0 - 2.0 * i)
     magnitude = 31.0 * _LN2 - (power * _LN2 + 2.0 * s * series)
     return tl.where((word & 1) != 0, -magnitude, magnitude)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from likewise.auditing import Pair
 from likewise.service.clock import passed
@@ -17,7 +18,7 @@ from likewise.service.ledger.bodies import Absent
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Receipt
 
-__all__ = ["close_late_panels", "finish", "object_to", "reopen", "withdraw"]
+__all__ = ["close_late_panels", "finish", "object_to", "reopen", "set_done", "withdraw"]
 
 
 def object_to(
@@ -69,34 +70,30 @@ def withdraw(
     return docket.receipt()
 
 
-def finish(
-    docket: Docket, seat: Seat, signed: SignedAct | None = None, *, key: str | None = None
-) -> Receipt:
-    """A member is done with a round; the last one closes the panel."""
+def set_done(
+    docket: Docket, seat: Seat, signed: SignedAct | None = None, *, done: bool,
+    key: str | None = None,
+) -> Receipt:  # fmt: skip
+    """A member is done with a round, or takes that back before the panel closes.
+
+    The last one who is done closes the panel.
+    """
     with docket.unit_of_work() as work:
         if _known(work, seat, key):
             return docket.receipt()
         target = _open(docket, work, seat)
-        if not target.done:
-            sign_act(work, seat.member, signed, "done")
-            for body in target.finishing():
+        if target.done != done:
+            sign_act(work, seat.member, signed, "done" if done else "reopen")
+            for body in target.finishing() if done else [target.reopening()]:
                 work.add(body)
-            work.close_if_done(seat.round)
+            if done:
+                work.close_if_done(seat.round)
     return docket.receipt()
 
 
-def reopen(
-    docket: Docket, seat: Seat, signed: SignedAct | None = None, *, key: str | None = None
-) -> Receipt:
-    """A member takes a review back, before the panel closes."""
-    with docket.unit_of_work() as work:
-        if _known(work, seat, key):
-            return docket.receipt()
-        target = _open(docket, work, seat)
-        if target.done:
-            sign_act(work, seat.member, signed, "reopen")
-            work.add(target.reopening())
-    return docket.receipt()
+# A member is done with a round, and takes that back.
+finish = partial(set_done, done=True)
+reopen = partial(set_done, done=False)
 
 
 def close_late_panels(docket: Docket) -> Receipt | None:

@@ -11,6 +11,8 @@ __all__ = ["BETWEEN", "ReviewKey"]
 
 # A round is shown again only after the member has judged this many others in between.
 BETWEEN = 3
+# So many ids of reviews are kept in mind.
+REMEMBERED = 4096
 
 
 class ReviewKey:
@@ -27,11 +29,18 @@ class ReviewKey:
         key = hmac.digest(salt, f"reviews:{seed}".encode(), "sha256")
         # Copied for every draw: to begin anew costs three times as much.
         self._begun = hmac.new(key, digestmod="sha256")
+        # A review is named when it is asked for, at every act and when it ends.
+        self._ids: dict[tuple[str, str, str], str] = {}
 
     def review_id(self, seat: Seat) -> str:
         """The id of a review; a round that is shown again has another one."""
-        again = str(seat.again is not None)
-        return self._draw("review", seat.member, seat.round, again)[:32]
+        parts = (seat.member, seat.round, str(seat.again is not None))
+        known = self._ids.get(parts)
+        if known is None:
+            if len(self._ids) >= REMEMBERED:
+                self._ids.clear()
+            known = self._ids[parts] = self._draw("review", *parts)[:32]
+        return known
 
     def shuffled(self, review_id: str, people: Iterable[str]) -> list[str]:
         """The people of a review in an order of its own."""

@@ -20,9 +20,8 @@ _SAID = (bodies.Withdrawn, bodies.Reviewed, bodies.Repeated)
 class ReviewChecks:
     """Translates the names of reviews, which whoever knows the docket's secret can do."""
 
-    def __init__(self, projection: Projection, secret: tuple[int, bytes] | None) -> None:
-        self.projection = projection
-        self.key = None if secret is None else ReviewKey(*secret)
+    def __init__(self, projection: Projection, key: ReviewKey | None) -> None:
+        self.projection, self.key = projection, key
         self._signed: Signed | None = None
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:

@@ -1,0 +1,129 @@
+"""Canonical JSON: the quick encoder writes the very bytes that the standard library writes."""
+
+from __future__ import annotations
+
+import hmac
+import json
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from likewise.errors import LikewiseError
+from likewise.service.dockets.reviews.lottery import ReviewKey
+from likewise.service.dockets.reviews.targets import Seat
+from likewise.service.ledger import canonical_json
+from likewise.service.ledger.canonical_json import canonical, canonical_text, read_json
+from likewise.service.ledger.records import LedgerBroken, Record
+from likewise.service.ledger.view import read_row
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=20,
+)  # fmt: skip
+
+
+def plainly(value: Any) -> str:
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+@given(VALUES)
+def test_the_text_is_that_of_the_standard_library(value: Any) -> None:
+    text = plainly(value)
+    assert canonical_text(value) == text
+    assert canonical_text(read_json(text)) == text
+
+
+def test_without_the_compiled_encoder_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    value = {"b": [1.5, None, True], "a": {"é": "\x00\u2028"}}
+    quick = canonical_text(value)
+    monkeypatch.setattr("json.encoder.c_make_encoder", None)
+    assert canonical_json._prepared() is None
+    monkeypatch.setattr(canonical_json, "_PREPARED", None)
+    assert canonical_text(value) == quick == plainly(value)
+
+
+def endless() -> list[Any]:
+    inner: list[Any] = []
+    inner.append(inner)
+    return inner
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), b"x", {1, 2}, "\ud800", endless()], ids=repr
+)
+def test_what_cannot_be_written_is_refused_and_leaves_no_trace(value: Any) -> None:
+    for _ in range(2):
+        with pytest.raises(LikewiseError, match="cannot be written as JSON"):
+            canonical({"a": [value]})
+    assert canonical({"a": [1]}) == b'{"a":[1]}'
+
+
+class Row(NamedTuple):
+    """A row of ``events`` in the order of its columns."""
+
+    docket: Any
+    at: Any
+    kind: Any
+    body: Any
+    nonce: Any
+    prev: Any
+    hash: Any
+    actor: Any
+    seq: Any
+
+
+GOOD = Row("loans", "t", "labelled", '{"a":1,"b":"é"}', "n", "p", "h", "machine", 1)
+
+
+def test_a_row_is_read_as_it_was_written() -> None:
+    body = {"a": 1, "b": "é"}
+    assert read_row("loans", GOOD) == Record(
+        "loans", 1, "t", "labelled", body, "n", "p", "h", "machine"
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"body": '{"b":"é","a":1}'},
+        {"body": '{"a":1,"b":"é"} '},
+        {"body": ' {"a":1,"b":"é"}'},
+        {"body": '{"a":1,"b":"é"}{}'},
+        {"body": '{"a":0,"a":1,"b":"é"}'},
+        {"body": '{"a":1.0e0}'},
+        {"body": '{"a":NaN}'},
+        {"body": '{"b":"\\u00e9"}'},
+        {"body": '{"b":"\\ud800"}'},
+        {"body": '{"b":"\udcff"}'},
+        {"body": "[1]"},
+        {"body": "1"},
+        {"body": ""},
+        {"body": b"{}"},
+        {"body": None},
+        {"body": "[" * 100_000},
+        {"at": 7},
+        {"kind": None},
+        {"nonce": b"n"},
+        {"actor": "\udcff"},
+    ],
+    ids=lambda change: repr(change)[:40],
+)
+def test_a_row_that_is_written_otherwise_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(LedgerBroken, match="record 1"):
+        read_row("loans", GOOD._replace(**change))
+
+
+@given(st.text(), st.text(), st.integers(0, 9), st.binary(max_size=80))
+def test_reviews_are_named_as_ever(member: str, round_id: str, seed: int, salt: bytes) -> None:
+    """A keyed hash that is copied is the keyed hash."""
+    parts = [text.encode() for text in ("review", member, round_id, "False")]
+    message = b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+    key = hmac.digest(salt, f"reviews:{seed}".encode(), "sha256")
+    made, seat = ReviewKey(seed, salt), Seat(round_id, member)
+    for _ in range(2):
+        assert made.review_id(seat) == hmac.digest(key, message, "sha256").hex()[:32]
