@@ -26,7 +26,7 @@ import numpy as np
 
 from likewise.events import Decided, Decision
 from likewise.experiments.benchmark.classes import Table
-from likewise.experiments.benchmark.streams import Round, Stream, kinds, play_on_host, stream
+from likewise.experiments.benchmark.gpu.streams import Round, Stream, kinds, play_on_host, stream
 from likewise.fixed_point import ONE
 from likewise.hypotheses.weights import score
 from likewise.learning import Learner, State

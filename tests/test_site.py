@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
 import subprocess
@@ -54,6 +55,22 @@ def test_every_page_can_be_reached_from_the_first(site: Path) -> None:
             waiting.append(_plain(folder / target))
     missing = {p.relative_to(site).as_posix() for p in site.rglob("*.html")} - seen
     assert missing <= {"genindex.html", "search.html"}
+
+
+def test_the_reference_prints_methods_with_signatures_and_parameters(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "docs/_ext"))
+    pages = importlib.import_module("api_pages")
+    schema = pages.page("likewise.schema")
+    assert "### FeatureSchema.from_frame" in schema
+    assert (
+        "    leave_out: Sequence[str] = (),\n    label: str | None = None,\n) -> FeatureSchema"
+        in schema
+    )
+    assert "label: the column of the outcome" in schema
+    assert "place(name: str) -> int" in schema
+    assert "    *,\n    alpha: float = 0.3," in pages.page("likewise.experiments.proposing")
 
 
 def _plain(path: Path) -> str:

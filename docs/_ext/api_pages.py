@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,58 @@ PACKAGES = (
     "likewise", "likewise.schema", "likewise.frames", "likewise.hypotheses", "likewise.auditing",
     "likewise.audits", "likewise.learning", "likewise.estimator", "likewise.oracles",
     "likewise.game", "likewise.worlds", "likewise.evaluation", "likewise.baselines",
-    "likewise.events", "likewise.errors", "likewise.registry", "likewise.testing",
+    "likewise.experiments.proposing", "likewise.events", "likewise.errors", "likewise.registry",
+    "likewise.testing",
 )  # fmt: skip
+WIDEST = 88
 
 
-def _signature(thing: Any) -> str:
+_EMPTY = inspect.Signature.empty
+
+
+class _Bare:
+    """An annotation that is printed as it was written, without quotes."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _bare(annotation: Any) -> Any:
+    return _Bare(annotation) if isinstance(annotation, str) else annotation
+
+
+def _named(default: Any) -> Any:
+    """A function by its name: its ``repr`` holds an address, which differs from build to build."""
+    return _Bare(default.__name__) if inspect.isroutine(default) else default
+
+
+def _signature(name: str, thing: Any, *, bound: bool = False) -> str:
+    """A call as it is written, a line a parameter where it is long; ``bound`` without the first."""
     try:
-        return str(inspect.signature(thing))
+        signature = inspect.signature(thing)
     except (TypeError, ValueError):
-        return ""
+        return name
+    parameters = [
+        one.replace(annotation=_bare(one.annotation), default=_named(one.default))
+        for one in signature.parameters.values()
+    ][1 if bound else 0 :]
+    back = _EMPTY if inspect.isclass(thing) else _bare(signature.return_annotation)
+    signature = signature.replace(parameters=parameters, return_annotation=back)
+    if len(line := f"{name}{signature}") <= WIDEST:
+        return line
+    alone = [
+        str(signature.replace(parameters=[one], return_annotation=_EMPTY)) for one in parameters
+    ]
+    lines = [one[1:-1].removesuffix(", /") for one in alone]
+    kinds = [one.kind for one in parameters]
+    if inspect.Parameter.KEYWORD_ONLY in kinds and inspect.Parameter.VAR_POSITIONAL not in kinds:
+        lines = [line.removeprefix("*, ") for line in lines]
+        lines.insert(kinds.index(inspect.Parameter.KEYWORD_ONLY), "*")
+    arrow = "" if back is _EMPTY else f" -> {inspect.formatannotation(back)}"
+    return f"{name}(\n" + "".join(f"    {line},\n" for line in lines) + f"){arrow}"
 
 
 def _docstring(thing: Any) -> str:
@@ -27,17 +71,28 @@ def _docstring(thing: Any) -> str:
     return own or ""
 
 
+def _said(call: str, said: str) -> list[str]:
+    """A call, and below it its docstring, as they are written."""
+    return ["```text", call, "```", "", *(["````text", said, "````", ""] if said else [])]
+
+
 def _members(thing: Any) -> list[str]:
-    """Public methods and properties that say what they do, a line each."""
+    """Public methods and properties that say what they do, with signatures and parameters."""
     if not inspect.isclass(thing):
         return []
     lines = []
     for name, value in vars(thing).items():
         plain = value.__func__ if isinstance(value, classmethod | staticmethod) else value
-        said = inspect.getdoc(plain.fget if isinstance(plain, property) else plain)
-        if name.startswith("_") or not said or not (callable(plain) or isinstance(plain, property)):
+        seen = isinstance(plain, property | cached_property)
+        said = inspect.getdoc(plain)
+        if name.startswith("_") or not said or not (callable(plain) or seen):
             continue
-        lines.append(f"- `{name}`: {said.splitlines()[0].replace('|', chr(92) + '|')}")
+        lines += [f"### {thing.__name__}.{name}", ""]
+        if seen:
+            lines += ["````text", said, "````", ""]
+            continue
+        call = f"{thing.__name__}.{name}" if isinstance(value, classmethod | staticmethod) else name
+        lines += _said(_signature(call, plain, bound=not isinstance(value, staticmethod)), said)
     return lines
 
 
@@ -51,11 +106,8 @@ def page(package: str) -> str:
         called = callable(thing) and inspect.getmodule(thing) is not None
         lines += [f"## {name}", ""]
         if called:
-            lines += ["```text", f"{name}{_signature(thing)}", "```", ""]
-        if said := _docstring(thing):
-            lines += ["````text", said, "````", ""]
-        if members := _members(thing):
-            lines += [*members, ""]
+            lines += _said(_signature(name, thing), _docstring(thing))
+        lines += _members(thing)
     return "\n".join(lines)
 
 

@@ -7,8 +7,12 @@ Every message names the thing, the rule it breaks, the value, and why or what to
 
 from __future__ import annotations
 
+import inspect
+import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 __all__ = [
@@ -26,6 +30,7 @@ __all__ = [
     "StateFileError",
     "foreign_code",
     "shown",
+    "warn",
 ]
 
 _LONGEST_VALUE = 120
@@ -127,3 +132,14 @@ class MergedHypotheses(LikewiseWarning):
 
 class SlowEngine(LikewiseWarning):
     """Draws are made by the reference engine, since the library of a faster one is missing."""
+
+
+_HOME = f"{Path(__file__).parent}{os.sep}"
+
+
+def warn(message: str, kind: type[LikewiseWarning]) -> None:
+    """Warn at the caller's own line: the first one that is outside of Likewise."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_HOME):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, kind, stacklevel=level)

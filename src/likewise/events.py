@@ -94,10 +94,26 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Arrived:
-    """A batch of people arrives; the first batch opens the round and freezes its policy."""
+class _OfRound:
+    """Something that happens to a round."""
 
     round: str
+
+
+@dataclass(frozen=True)
+class _OfPerson(_OfRound):
+    """Something that is about one of its people.
+
+    ``person`` is the id under which they arrived.
+    """
+
+    person: str
+
+
+@dataclass(frozen=True)
+class Arrived(_OfRound):
+    """A batch of people arrives; the first batch opens the round and freezes its policy."""
+
     people: tuple[Person, ...]
 
     def __post_init__(self) -> None:
@@ -106,10 +122,9 @@ class Arrived:
 
 
 @dataclass(frozen=True)
-class Decided:
+class Decided(_OfRound):
     """The last batch that arrived has been decided on, with one draw of h for the batch."""
 
-    round: str
     decisions: tuple[Decision, ...]
 
     def __post_init__(self) -> None:
@@ -119,27 +134,23 @@ class Decided:
 
 
 @dataclass(frozen=True)
-class Overridden:
+class Overridden(_OfPerson):
     """Somebody decided otherwise than the learner: ``approved`` is what they decided."""
 
-    round: str
-    person: str
     approved: bool
 
 
 @dataclass(frozen=True)
-class Sealed:
+class Sealed(_OfRound):
     """Nobody else will arrive; the panel (its members and the text of its rule) is fixed."""
 
-    round: str
     panel: str
 
 
 @dataclass(frozen=True)
-class Audited:
+class Audited(_OfRound):
     """The panel has spoken: pairs (over, under) that were reported, none of them, or no audit."""
 
-    round: str
     outcome: Outcome
     pairs: tuple[tuple[str, str], ...] = ()
 
@@ -164,19 +175,15 @@ class Audited:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class Labelled(_OfPerson):
     """A person's label has become known."""
 
-    round: str
-    person: str
     label: int
 
 
 @dataclass(frozen=True)
-class Closed:
+class Closed(_OfRound):
     """Nothing more will be heard of the round; labels that are missing stay missing."""
-
-    round: str
 
 
 Event = Arrived | Decided | Overridden | Sealed | Audited | Labelled | Closed

@@ -8,6 +8,7 @@ they are known by what they offer.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,14 @@ import numpy as np
 
 from likewise.errors import PeopleError, shown
 
-__all__ = ["checked_ids", "is_table", "listed_rows", "refuse_table", "row_values"]
+__all__ = [
+    "checked_ids",
+    "is_table",
+    "listed_rows",
+    "refuse_repeated",
+    "refuse_table",
+    "row_values",
+]
 
 # Offered by frames and Series (pandas, polars, Arrow, narwhals, …) and by no list or array.
 _PROTOCOLS = (
@@ -24,6 +32,8 @@ _PROTOCOLS = (
 )  # fmt: skip
 # Looked at most often, and never a table.
 _PLAIN = (list, tuple, dict, str, int, float)
+# Of people who share an id, and of their rows, so many are named in an error.
+_NAMED = 5
 _TOGETHER = (("columns", "dtypes"), ("dtype", "to_numpy"))
 
 
@@ -133,7 +143,7 @@ def checked_ids(count: int, ids: Any) -> tuple[str, ...]:
     if ids is None:
         return tuple(f"p{i + 1}" for i in range(count))
     if type(ids) is tuple and len(ids) == count and all(type(name) is str for name in ids):
-        return ids
+        return _not_empty(ids)
     refuse_table(ids)
     if not _is_sequence(ids):
         raise PeopleError(
@@ -145,4 +155,38 @@ def checked_ids(count: int, ids: Any) -> tuple[str, ...]:
     for name in names:
         if not isinstance(name, str):
             raise PeopleError(f"An id must be text; got {shown(name)}. Use str(…).")
-    return tuple(str(name) for name in names)
+    return _not_empty(tuple(str(name) for name in names))
+
+
+def _not_empty(ids: tuple[str, ...]) -> tuple[str, ...]:
+    if "" in ids:
+        raise PeopleError(
+            f"Everybody must have an id that is not empty; that of row {ids.index('') + 1} is. "
+            f"Give it one, or leave ids out for p1, p2, …."
+        )
+    return ids
+
+
+def refuse_repeated(ids: Sequence[str]) -> None:
+    """Refuse ids that are not all different, and say in which rows they are.
+
+    >>> refuse_repeated(["ann", "bo", "ann"])
+    Traceback (most recent call last):
+    likewise.errors.PeopleError: Everybody must have an id of their own; more than one person is \
+called 'ann' (rows 1 and 3). Keep one row for each, or give ids that differ: another column, or \
+none for p1, p2, ….
+    """
+    if len(set(ids)) == len(ids):
+        return
+    twice = sorted(name for name, count in Counter(ids).items() if count > 1)
+    said = []
+    for name in twice[:_NAMED]:
+        rows = [str(row) for row, own in enumerate(ids, start=1) if own == name]
+        last = rows[-1] if len(rows) <= _NAMED else "others"
+        said.append(f"{name!r} (rows {', '.join(rows[: _NAMED - 1][: len(rows) - 1])} and {last})")
+    more = f" and {len(twice) - _NAMED} others" if len(twice) > _NAMED else ""
+    raise PeopleError(
+        f"Everybody must have an id of their own; more than one person is called "
+        f"{', '.join(said)}{more}. Keep one row for each, or give ids that differ: another column, "
+        f"or none for p1, p2, …."
+    )

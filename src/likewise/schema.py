@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,8 +20,15 @@ import numpy.typing as npt
 from likewise.errors import ParameterError, PeopleError, shown
 from likewise.features import Feature, Kind, Value
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.rows import checked_ids, is_table, listed_rows, refuse_table, row_values
-from likewise.validation import as_array, choice, items, text
+from likewise.rows import (
+    checked_ids,
+    is_table,
+    listed_rows,
+    refuse_repeated,
+    refuse_table,
+    row_values,
+)
+from likewise.validation import as_array, choice, items
 
 if TYPE_CHECKING:
     from likewise.frames import Origin
@@ -32,8 +38,6 @@ __all__ = ["Feature", "FeatureSchema", "Kind", "People", "Value"]
 BoolArray = npt.NDArray[np.bool_]
 # Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
 _NUMERIC = "fiub"
-# Of people who share an id, so many are named in an error.
-_NAMED = 5
 
 
 def _listed_ids(ids: Sequence[str] | str | None) -> Sequence[str] | None:
@@ -141,35 +145,38 @@ class FeatureSchema:
 
     @classmethod
     def from_frame(
-        cls, frame: Any, ids: str | None = None, leave_out: Sequence[str] = ()
+        cls,
+        frame: Any,
+        ids: str | None = None,
+        leave_out: Sequence[str] = (),
+        label: str | None = None,
     ) -> FeatureSchema:
         """Propose a schema for a data frame: kinds, levels, bounds and missing values.
 
         It is a draft. ``print`` shows it as code to be edited: bounds are those of the data rounded
         outwards, and only those who know the data can say what else may come. Columns that look
-        like identities or hold dates are left out, protected traits are named, each with a warning
-        (:class:`~likewise.frames.proposal.SchemaAdvice`).
+        like identities or hold dates are left out, what looks like a protected trait or an outcome
+        is named, each with a warning (:class:`~likewise.frames.proposal.SchemaAdvice`).
+
+        Parameters
+        ----------
+        frame: of pandas, polars or Arrow.
+        ids: the column of ids, which is no feature.
+        leave_out: columns that are no features either, such as scores.
+        label: the column of the outcome, which is what is predicted and so no feature.
 
         >>> import pandas as pd
-        >>> frame = pd.DataFrame({"income": [31.5, 52.0, None], "purpose": ["car", "home", "car"]})
-        >>> print(FeatureSchema.from_frame(frame))
+        >>> frame = pd.DataFrame({"income": [31.5, 52.0, None], "purpose": ["car", "home", "car"],
+        ...                       "repaid": [1, 0, 1]})
+        >>> print(FeatureSchema.from_frame(frame, label="repaid"))
         FeatureSchema((
             Feature("income", "number", 30, 60, missing="not stated"),
             Feature("purpose", "category", levels=("car", "home")),
         ))
         """
-        from likewise.frames import reading
         from likewise.frames.proposal import propose
 
-        refused = PeopleError(f"A frame is needed to propose a schema; got {shown(frame)}.")
-        if not is_table(frame) or (read := reading.as_frame(frame)) is None:
-            raise refused
-        if ids is not None and not isinstance(ids, str):
-            raise PeopleError(f"ids must be the name of a column; got {shown(ids)}.")
-        remedy = "List columns: ['name']."
-        listed = items("from_frame.leave_out", leave_out, remedy)
-        left = [text("from_frame.leave_out", name, remedy) for name in listed]
-        return cls(tuple(propose(reading.checked_frame(read), ids, left)))
+        return cls(tuple(propose(frame, ids, leave_out, label)))
 
     def __str__(self) -> str:
         """The schema as Python code."""
@@ -299,13 +306,7 @@ class People:
                 f"{type(self.schema).__name__}. FeatureSchema.people makes them."
             )
         object.__setattr__(self, "ids", checked_ids(len(self.x), self.ids))
-        if len(set(self.ids)) != len(self.ids):
-            twice = sorted(name for name, count in Counter(self.ids).items() if count > 1)
-            more = f" and {len(twice) - _NAMED} others" if len(twice) > _NAMED else ""
-            raise PeopleError(
-                f"Everybody must have an id of their own; more than one person is called "
-                f"{', '.join(map(repr, twice[:_NAMED]))}{more}."
-            )
+        refuse_repeated(self.ids)
         if self.x.shape != (len(self.ids), len(self.schema)):
             raise PeopleError(
                 f"{len(self.ids)} people with {len(self.schema)} features need an array of that "

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -228,3 +231,25 @@ def test_a_report_has_each_pair_once() -> None:
 
 def test_everybody_alone_is_quiet() -> None:
     assert Panel(AUDITORS, "any").audit(SCHEMA.people([(0, 0, 0)]), np.array([ONE]), 0).quiet
+
+
+def test_a_panel_is_read_from_toml_or_json_and_errors_name_the_file(tmp_path: Path) -> None:
+    panel = Panel([MetricAuditor("j1", Ratings("r"))], "any")
+    (tmp_path / "panel.json").write_text(json.dumps(panel.spec()))
+    assert Panel.from_file(tmp_path / "panel.json") == panel
+    toml = (
+        'rule = "any"\n[[auditors]]\nname = "j1"\ndistance = {metric = "ratings", ratings = "r"}\n'
+    )
+    (tmp_path / "panel.toml").write_text(toml)
+    assert Panel.from_file(str(tmp_path / "panel.toml")) == panel
+    for text, says in (
+        ("rule =", "panel.toml is not a TOML file"),
+        (toml.replace("ratings = ", "rating = "), r"panel.toml .*Auditor 1 \('j1'\): ratings must"),
+        (toml.replace("any", "veto(j2)"), "panel.toml is not a panel. .*j2"),
+    ):
+        (tmp_path / "panel.toml").write_text(text)
+        with pytest.raises(AuditError, match=says):
+            Panel.from_file(tmp_path / "panel.toml")
+    for nothing in (tmp_path / "none.toml", None, 3.5, "\0"):
+        with pytest.raises(AuditError):
+            Panel.from_file(nothing)  # type: ignore[arg-type]

@@ -237,13 +237,47 @@ def test_groups_stand_beside_the_findings() -> None:
     cars = people.column("purpose") == 0
     assert math.isclose(rates["purpose", "car"].rate, scores[cars].mean(), abs_tol=1e-5)
     assert rates["purpose", "car"].count == cars.sum()
-    assert max(rate.impact_ratio for rate in found.groups.rates) == 1
+    assert max(rate.impact_ratio for rate in found.groups.rates if not rate.small) == 1
     assert ("purpose and owner", "car and yes") in rates
     given = audit(people, scores, panel, alpha=0.2, groups={"x": ["a"] * 75 + ["b"] * 75}).groups
     assert given is not None
     assert [rate.count for rate in given.rates] == [75, 75]
     with pytest.raises(PeopleError, match="bands"):
         audit(people, scores, panel, alpha=0.2, groups=["income"])
+
+
+def test_the_reference_of_groups_has_thirty_people_and_the_table_is_aligned() -> None:
+    people, panel = somebody(80), Panel([AUDITORS[0]], "any")
+    scores = np.array([0.5] * 40 + [0.4] * 30 + [0.9] * 10)
+    group = ["a long name for a group of many people"] * 40 + ["b"] * 30 + ["few"] * 10
+    found = audit(people, scores, panel, alpha=0.2, groups={"g": group}).groups
+    assert found is not None
+    ratios = {rate.group: (round(rate.impact_ratio, 2), rate.small) for rate in found.rates}
+    assert ratios == {group[0]: (1.0, False), "b": (0.8, False), "few": (1.8, True)}
+    lines = str(found).splitlines()
+    assert len({len(line) for line in lines[:4]}) == 1
+    assert "10*" in lines[3]
+    assert "at least 30 people; * marks" in lines[4]
+    assert "* marks" in found._repr_html_()
+    ages = audit(people, scores, panel, alpha=0.2, groups={"age": [20 + i % 20 for i in range(80)]})
+    assert "'age' is a number with 20 different values" in str(ages.groups)
+    assert "is a number with 20 different values" in ages.to_html()
+
+
+def test_groups_that_are_no_features_are_given_by_name() -> None:
+    panel = Panel([AUDITORS[0]], "any")
+    with pytest.raises(PeopleError, match=r"groups=\{'gender': frame\['gender'\]\}"):
+        audit(somebody(3), [0.5] * 3, panel, alpha=0.2, groups=["gender"])
+
+
+def test_a_distance_of_nan_points_at_missing_values() -> None:
+    people = SCHEMA.people([[1, None, "car", 0], [2, 0.5, "car", 0], [3, 0.5, "car", 0]])
+    apart = MetricAuditor("culprit", FromColumns(lambda a, b: abs(a["debt"] - b["debt"])))
+    for panel in (Panel([apart], "any"), Panel([apart, AUDITORS[0]], "any")):
+        with pytest.raises(AuditError, match=r"culprit.*got nan.*missing in 'debt'.*nan_to_num"):
+            audit(people, [0.5] * 3, panel, alpha=0.1)
+        with pytest.raises(AuditError, match=r"culprit.*got nan for.*missing in 'debt'"):
+            panel.distances(people)
 
 
 SURVEY = """who,whom,judge,verdict,why
@@ -312,9 +346,9 @@ def test_a_series_in_another_order_is_refused() -> None:
 @pytest.mark.parametrize(
     ("scores", "says"),
     [
-        ([0.1, 0.2], "one for each of the 3"),
+        ([0.1, 0.2], r"one for each of the 3 people; got 2\.$"),
         ([0.1, 0.2, 1.5], "within"),
-        ([0.1, 0.2, math.nan], "within"),
+        ([0.1, 0.2, math.nan], r"'p3' \(row 3\) is missing"),
         ([1, 2, 0], "decisions, 0 or 1"),
         (["a", "b", "c"], "numbers"),
         ([[0.1, 0.9]] * 3, "predict_proba"),
@@ -341,6 +375,25 @@ def test_an_audit_needs_two_people_a_panel_and_an_alpha() -> None:
         audit(somebody(2), [0.5, 0.6], "any", alpha=0.1)  # type: ignore[arg-type]
     with pytest.raises(LikewiseError, match="Labels"):
         audit(somebody(2), [0.5, 0.6], panel, alpha=0.1, labels=[0, 2])
+
+
+def test_a_survey_names_people_by_text() -> None:
+    with pytest.raises(AuditError, match=r"Row 2 .*names 7, and ids are text: write str\(7\)"):
+        Survey.from_rows([("1", "2", "ann", 1), ("1", 7, "ann", 1)], rule="any")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (b"person;other;member;objects\n1;2;ann;1\n", r"semicolons \(;\).*Save it with commas"),
+        ("person,other,member,objects\n1,2,zoë,1\n".encode("latin-1"), "Save it as UTF-8"),
+        (b"person,other,member,objects\n1,2,ann\n", "line 2: it must have 4 cells"),
+    ],
+)
+def test_a_survey_that_is_no_csv_file_is_refused(tmp_path: Path, text: bytes, says: str) -> None:
+    (tmp_path / "survey.csv").write_bytes(text)
+    with pytest.raises(AuditError, match=f"No survey was read.*{says}"):
+        Survey.read_csv(tmp_path / "survey.csv", "any")
 
 
 def test_an_auditor_that_fails_or_is_uneven_is_named() -> None:

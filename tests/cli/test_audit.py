@@ -75,7 +75,8 @@ def test_a_survey_takes_the_place_of_a_panel(folder: Path) -> None:
         (("--panel", "{panel}", "--survey", "{survey}"), "either --panel FILE or --survey FILE"),
         (("--panel", "{panel}", "--score", "chance"), "no column 'chance'"),
         (("--panel", "{panel}", "--score", "purpose"), "must be a number"),
-        (("--panel", "{survey}"), "No panel was read"),
+        (("--panel", "{survey}"), "survey.csv is not a TOML file"),
+        (("--panel", "{panel}", "--label", "sex"), "line 2: sex must be 0 or 1; got"),
         (("--panel", "{panel}", "--alpha", "2"), "alpha must be in [0, 1]"),
         (("--panel", "{panel}", "--schema", "{survey}"), "No schema was read"),
         (("--survey", "{survey}"), "'000', who is not among the people"),
@@ -91,7 +92,12 @@ def test_what_cannot_be_read_is_said(folder: Path, arguments: tuple[str, ...], s
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [("", "a line of names"), ("a,a\n1,2\n", "twice"), ("a,b\n1\n", "Line 2")],
+    [
+        ("", "a line of names"),
+        ("a,a\n1,2\n", "twice"),
+        ("a,b\n1\n", "line 2"),
+        ("a;b\n1;2\n", "separated by semicolons (;)"),
+    ],
 )
 def test_a_table_that_is_none_is_refused(folder: Path, text: str, says: str) -> None:
     (folder / "scores.csv").write_text(text)
@@ -135,3 +141,17 @@ def test_a_survey_may_name_its_columns(folder: Path) -> None:
     assert "ann says: same income" in done.output
     assert "alpha   " not in done.output
     assert run(folder, *common, *names, "--reason", "coment").exit_code == 1
+
+
+def test_a_panel_with_a_misspelt_key_is_named_by_file_and_auditor(folder: Path) -> None:
+    (folder / "panel.toml").write_text(PANEL.replace("weights =", "wieghts ="))
+    done = run(folder, "--panel", str(folder / "panel.toml"))
+    assert done.exit_code == 1
+    assert "panel.toml is not a panel. Auditor 1 ('banker'): weighted-l1 must have" in done.output
+
+
+def test_a_table_in_another_encoding_is_refused(folder: Path) -> None:
+    (folder / "scores.csv").write_bytes("income,score,straße\n1,0.5,a\n".encode("latin-1"))
+    done = run(folder, "--panel", str(folder / "panel.toml"))
+    assert done.exit_code == 1
+    assert "Save it as UTF-8" in done.output

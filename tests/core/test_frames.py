@@ -119,7 +119,8 @@ def changed(**columns: Any) -> Any:
         (changed(income=[1.0, None, 2.0]), "'income' is missing"),
         (changed(owner=pd.array([True, None, False], dtype="boolean")), "'owner' is missing"),
         (changed(children=pd.array([1, 2, 99], dtype="Int64")), r"integer in \[0, 20\]"),
-        (changed(person=["ann", "bo", "ann"]), "called 'ann'"),
+        (changed(person=["ann", "bo", "ann"]), r"called 'ann' \(rows 1 and 3\)\. Keep one"),
+        (changed(person=["ann", "", "cy"]), "not empty; that of row 2 is. Give it one"),
         (changed(person=[1, 2, 3]), "leading zeros"),
         (changed(person=["ann", None, "cy"]), "Row 2 has no id"),
         (changed().drop(columns="income"), "lacks 'income'"),
@@ -247,3 +248,97 @@ def test_scores_go_back_as_the_frame_that_came_in() -> None:
     people = SCHEMA.people(pl.DataFrame(COLUMNS), ids="person")
     _, round_ = deploy(State.start(Learner(lender, k=3, alpha=0.3, eps=0.3, seed=1)), people)
     assert isinstance(round_.to_frame(), pl.DataFrame)
+
+
+def advice_for(frame: Any, **settings: Any) -> tuple[FeatureSchema, list[warnings.WarningMessage]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        return FeatureSchema.from_frame(frame, **settings), caught
+
+
+@pytest.mark.parametrize("values", [[0, 1, 1], [True, False, True], ["no", "yes", "no"], [1, 2, 1]])
+def test_an_outcome_is_left_out_by_name_and_named_where_it_is_not(values: list[Any]) -> None:
+    for make in (pd.DataFrame, pl.DataFrame, pa.table):
+        frame = make({"income": [1.0, 2.0, 3.0], "wasHired": values})
+        schema, advice = advice_for(frame)
+        assert schema.names == ("income", "wasHired")
+        assert ["leave it out with label='wasHired'" in str(one.message) for one in advice] == [
+            True
+        ]
+        schema, advice = advice_for(frame, label="wasHired")
+        assert (schema.names, advice) == (("income",), [])
+
+
+def test_a_column_of_more_values_is_no_outcome_and_a_label_must_be_a_column() -> None:
+    assert advice_for(pd.DataFrame({"target": [1, 2, 3, 3]}))[1] == []
+    with pytest.raises(PeopleError, match="no column 'hired'"):
+        FeatureSchema.from_frame(changed(), label="hired")
+    with pytest.raises(PeopleError, match="label must be the name"):
+        FeatureSchema.from_frame(changed(), label=[0, 1])  # type: ignore[arg-type]
+
+
+def levels_of(frame: Any) -> list[str]:
+    schema, advice = advice_for(frame)
+    assert not advice
+    return list(schema["size"].levels)
+
+
+def test_levels_have_the_order_of_their_type_else_of_the_alphabet() -> None:
+    values, order = ["mid", "low", "mid"], ["low", "mid", "high"]
+    for ordered in (True, False):
+        column = pd.Categorical(values, categories=order, ordered=ordered)
+        assert levels_of(pd.DataFrame({"size": column})) == order
+    polars = pl.DataFrame({"size": values})
+    assert levels_of(polars.cast({"size": pl.Enum(order)})) == order
+    assert levels_of(polars.cast({"size": pl.Categorical()})) == ["low", "mid"]
+    arrow = pa.table({"size": pa.array(values).dictionary_encode()})
+    assert levels_of(arrow) == ["low", "mid"]
+
+
+DATES = ["2026-01-31", None, "2026-02-01T10:00:00"]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_dates_as_text_are_dates(make: Callable[[Any], Any]) -> None:
+    schema, advice = advice_for(make({"income": [1.5, 2.5, 3.5], "since": DATES}))
+    assert schema.names == ("income",)
+    assert "'since' holds dates" in str(advice[0].message)
+    with pytest.raises(PeopleError, match="days or years since"):
+        SCHEMA.people(make({**COLUMNS, "income": DATES}), ids="person")
+    code = make({"income": [1.5, 2.5, 3.5], "code": ["2026-13-01", "2026-13-01", "1"]})
+    assert advice_for(code)[0].names == ("income", "code")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([True, False, None], dtype=object),
+        pd.Series([True, False, math.nan], dtype=object),
+        pd.array([True, False, None], dtype="boolean"),
+        pl.Series([True, False, None]),
+        pa.array([True, False, None]),
+    ],
+    ids=["object", "nan", "nullable", "polars", "arrow"],
+)
+def test_truth_values_with_gaps_are_a_flag_that_may_be_missing(column: Any) -> None:
+    make = {"polars": pl.DataFrame, "pyarrow": pa.table}.get(
+        type(column).__module__.partition(".")[0], pd.DataFrame
+    )
+    frame = make({"owner": column})
+    schema, advice = advice_for(frame)
+    assert not advice
+    assert schema == FeatureSchema((Feature("owner", "flag", missing="not stated"),))
+    read = schema.people(frame).column("owner")
+    assert np.array_equal(read, [1.0, 0.0, math.nan], equal_nan=True)
+
+
+def test_advice_points_at_the_line_of_the_caller() -> None:
+    from likewise import Pool
+
+    frame = pd.DataFrame({"age": [20.0, 30.0, 40.0]})
+    _, advice = advice_for(frame)
+    assert [one.filename for one in advice] == [__file__]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Pool.from_models({"m": lambda f: f["age"] / 100}, frame, cuts=[0.31, 0.32])
+    assert [one.filename for one in caught] == [__file__] * 2

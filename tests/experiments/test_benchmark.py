@@ -11,10 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli import main
-from likewise.cli.benchmark import FIGURES, GPU_FIGURES, PAGE
+from likewise.cli.studies.benchmark import FIGURES, GPU_FIGURES, PAGE
 from likewise.errors import ParameterError
 from likewise.experiments.benchmark import gpu
-from likewise.experiments.benchmark.gpu_page import gpu_markdown
+from likewise.experiments.benchmark.gpu.page import gpu_markdown
 from likewise.experiments.benchmark.items import Asked, Item, Skipped
 from likewise.experiments.benchmark.page import markdown
 from likewise.experiments.benchmark.plain import PlainList, PlainSegments

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,8 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.experiments import proposing
 from likewise.experiments.proposing import Tried, propose
 from likewise.hypotheses import Segments
+from likewise.schema import Feature, FeatureSchema
+from likewise.tables import parse_people, read_table
 from likewise.worlds import Loans, Recorded
 from likewise.worlds.people.resampled import draw_round
 
@@ -121,6 +126,8 @@ def test_the_command_proposes(files: dict[str, Path]) -> None:
         ("people.csv", "", "must have one column"),
         ("panel.toml", "rule = ", "is not a TOML file"),
         ("panel.toml", 'rule = "any"\n', "auditors"),
+        ("panel.toml", PANEL.replace("weights", "wieghts"), "panel.toml is not a panel. Auditor 1"),
+        ("panel.toml", PANEL.replace("weights", "wieghts"), "('banker'): weighted-l1 must have"),
         ("class.json", "{", "is not JSON"),
     ],
 )
@@ -135,7 +142,10 @@ def test_a_file_that_is_wrong_is_named(
 
 @pytest.mark.parametrize(
     ("old", "new", "says"),
-    [(",1\n", ",yes\n", "repaid must be 0 or 1"), ("\n", "\n1,2\n", "it must have 10 cells")],
+    [
+        (",1\n", ",yes\n", "repaid must be 0 or 1; got 'yes'. Write 1 for"),
+        ("\n", "\n1,2\n", "it must have 10 cells"),
+    ],
 )
 def test_a_row_that_is_wrong_is_named_by_its_line(
     files: dict[str, Path], old: str, new: str, says: str
@@ -146,3 +156,47 @@ def test_a_row_that_is_wrong_is_named_by_its_line(
     assert result.exit_code == 1
     assert says in result.stderr
     assert "line" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda text: text.replace(",", ";").encode(), "separated by semicolons (;)"),
+        (lambda text: text.replace(",", "\t").encode(), "separated by tabs"),
+        (lambda text: text.replace("repaid", "zurück").encode("latin-1"), "Save it as UTF-8"),
+    ],
+)
+def test_a_csv_file_of_another_kind_is_said_to_be_one(
+    files: dict[str, Path], change: Any, says: str
+) -> None:
+    files["people.csv"].write_bytes(change(files["people.csv"].read_text()))
+    result = run(files, "--budget", "50")
+    assert result.exit_code == 1
+    assert says in result.stderr
+
+
+def test_flags_are_read_as_people_write_them(tmp_path: Path) -> None:
+    path, schema = tmp_path / "people.csv", FeatureSchema((Feature("owner", "flag", missing="?"),))
+    path.write_text("owner,x\nTrue,1\nfalse,1\nYES,1\nno,1\n1,1\n0,1\n,1\n")
+    read = parse_people(path, read_table(path, ["owner"]), schema).column("owner")
+    assert np.array_equal(read, [1, 0, 1, 0, 1, 0, np.nan], equal_nan=True)
+    with pytest.raises(LikewiseError, match="line 2: owner must be 1 or 0, true or false"):
+        parse_people(path, [{"owner": "maybe"}], schema)
+
+
+def test_the_help_names_no_file_of_the_repository() -> None:
+    assert "docs/" not in CliRunner().invoke(main, ["propose", "--help"]).output
+
+
+@pytest.mark.usefixtures("small")
+def test_the_example_of_the_documentation_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parents[2] / "docs/sweeps.md").read_text()
+    names: dict[str, Any] = {}
+    for example in doctest.DocTestParser().get_examples(page):
+        exec(example.source, names)
+    [command] = re.findall(r"^likewise (propose .*)$", page, flags=re.MULTILINE)
+    monkeypatch.chdir(names["folder"])
+    quick = ("--rounds", "40", "--seeds", "1", "--jobs", "1", "--limit", "1000")
+    result = CliRunner().invoke(main, [*shlex.split(command), *quick, "--budget", "1000"])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("eta = ")

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from likewise.errors import EventRefused, LikewiseError
@@ -184,6 +187,54 @@ def test_deploy_and_learn_are_the_events_in_one_go() -> None:
     labels = (Labelled("r1", "ann", 1), Labelled("r1", "bo", 0))
     by_hand = fold(sealed(start()), Audited("r1", "quiet"), *labels, Closed("r1"))
     assert dump_state(state) == dump_state(by_hand)
+
+
+def after(labels: Any, frame: Any = None, **settings: Any) -> bytes:
+    rows = pd.DataFrame({"score": [80.0, 10.0], "purpose": ["car", "home"]})
+    people = SCHEMA.people(rows if frame is None else frame, ids=["ann", "bo"])
+    state, deployment = deploy(start(**settings), people, round_id="r1")
+    return dump_state(learn(state, deployment, labels=labels, report=None))
+
+
+def test_labels_may_be_a_series_where_its_order_is_certain() -> None:
+    wanted = after([1, 0])
+    for series in (
+        pd.Series([1, 0]), pl.Series([1, 0]), pa.array([1, 0]),
+        pd.Series([1, 0], index=["ann", "bo"]), pd.Series([0, 1], index=["bo", "ann"]),
+        pd.Series([True, False], dtype="boolean"),
+    ):  # fmt: skip
+        assert after(series) == wanted
+    frame = pd.DataFrame({"score": [80.0, 10.0], "purpose": ["car", "home"]}, index=[7, 3])
+    assert after(pd.Series([1, 0], index=[7, 3]), frame) == wanted
+    assert after(pd.Series([1], index=["ann"])) == after({"ann": 1})
+
+
+@pytest.mark.parametrize(
+    ("series", "says"),
+    [
+        (pd.Series([1, 0], index=[3, 7]), "another order"),
+        (pd.Series([1, 0], index=["cy", "bo"]), "another order"),
+        (pd.Series([1, 0, 1]), "another order"),
+        (pl.Series([1, 0, 1]), "2 people but 3 labels"),
+        (pl.Series([], dtype=pl.Int64), "2 people but 0 labels"),
+        (pl.DataFrame({"y": [1, 0]}), "got a DataFrame. Take one column"),
+        (pd.Series([1.0, None]), "must be 0 or 1; got nan"),
+    ],
+)
+def test_a_series_of_labels_that_may_be_misread_is_refused(series: Any, says: str) -> None:
+    with pytest.raises(EventRefused, match=says) as refused:
+        after(series)
+    assert "dtype" not in str(refused.value)
+
+
+def test_a_report_that_cannot_be_is_said_in_scores() -> None:
+    scores = (Decision("ann", True, 3 * ONE // 8), Decision("bo", False, ONE // 4))
+    state = apply(start(), Arrived("r1", (ANN, BO)))
+    state = fold(state, Decided("r1", scores), Sealed("r1", "panel"))
+    with pytest.raises(EventRefused, match=r"scores are 0\.25 and 0\.375\. Name the favoured"):
+        apply(state, Audited("r1", "report", (("bo", "ann"),)))
+    with pytest.raises(EventRefused, match=r"is 0\.125, and the panel was asked .* above 0\.15 "):
+        apply(state, Audited("r1", "report", (("ann", "bo"),)))
 
 
 def test_what_comes_twice_changes_nothing() -> None:

@@ -76,8 +76,8 @@ def spec(**more: Any) -> DocketSpec:
     )
     lender = Segments(schema, score="score", cuts=range(350, 800, 50), by=["purpose"])
     learner = Learner(
-        lender.with_prior("flat"), k=4, alpha=0.3, eps=0.3, seed=7, schedule=OUTSPOKEN,
-        **more.pop("learner", {}),
+        lender.with_prior("flat"), alpha=0.3, eps=0.3, seed=7, schedule=OUTSPOKEN,
+        **{"k": 4, **more.pop("learner", {})},
     )  # fmt: skip
     members = more.pop("members", ("ann", "bob"))
     settings = {"rule": "any", "repeat_share": 0.0, **more}

@@ -1,4 +1,4 @@
-"""The operator's kit: the page from nothing to a first audited round, run as it is; real nginx."""
+"""The operator's kit: the page from nothing to a first audited round, run as it is; its unit."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ import re
 import shutil
 import socket
 import sqlite3
-import ssl
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
 import pytest
 from click.testing import CliRunner
 from tests.service.conftest import Start
@@ -30,7 +25,6 @@ from likewise.service.verification.replay import replay_store
 
 PAGE = Path(__file__).parents[2] / "docs/running.md"
 KIT = Path(__file__).parents[2] / "src/likewise/service/kit"
-NGINX = shutil.which("nginx") or "/usr/sbin/nginx"
 
 
 def free_port() -> int:
@@ -177,7 +171,7 @@ def test_an_exports_own_receipt_is_looked_at(sqlite_url: str, tmp_path: Path) ->
     assert (done.exit_code, "own receipt" in done.output) == (1, True), done.output
 
 
-# ── systemd and nginx ────────────────────────────────────────────────────────────────────────────
+# ── systemd ──────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
@@ -191,69 +185,3 @@ def test_the_unit_is_one_that_systemd_understands(tmp_path: Path) -> None:
     )  # fmt: skip
     ours = [line for line in done.stderr.splitlines() if "likewise.service" in line]
     assert (done.returncode, ours) == (0, []), done.stderr
-
-
-@contextmanager
-def nginx(folder: Path, upstream: str) -> Iterator[str]:
-    """The real nginx with our configuration, on a port of its own."""
-    port = free_port()
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj",
-         "/CN=likewise.example", "-addext", "subjectAltName=DNS:likewise.example,IP:127.0.0.1",
-         "-keyout", str(folder / "tls.key"), "-out", str(folder / "tls.crt")],
-        check=True, capture_output=True, timeout=60,
-    )  # fmt: skip
-    ours = (KIT / "nginx.conf").read_text()
-    ours = ours.replace("listen 443 ssl", f"listen 127.0.0.1:{port} ssl")
-    ours = ours.replace("http://127.0.0.1:8000", upstream).replace("/etc/likewise/", f"{folder}/")
-    temporary = "".join(
-        f"{name}_temp_path {folder}/{name};\n"
-        for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    )
-    whole = (
-        f"daemon off; pid {folder}/pid; error_log {folder}/error.log;\nevents {{}}\n"
-        f"http {{ access_log off;\n{temporary}{ours} }}\n"
-    )
-    (folder / "nginx.conf").write_text(whole)
-    command = [NGINX, "-c", str(folder / "nginx.conf"), "-p", str(folder)]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-        try:
-            ends = time.monotonic() + 30
-            while True:
-                try:
-                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                    break
-                except OSError:
-                    assert time.monotonic() < ends, (folder / "error.log").read_text()
-                    time.sleep(0.05)
-            yield f"https://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-@pytest.mark.skipif(not Path(NGINX).exists(), reason="there is no nginx here")
-def test_behind_the_real_nginx_with_tls(start: Start, tmp_path: Path) -> None:
-    live = start(
-        public_url="https://likewise.example", trusted_proxies="127.0.0.1",
-        anonymous_rate=0.001, anonymous_burst=3,
-    )  # fmt: skip
-    folder = tmp_path / "nginx"
-    folder.mkdir()
-    folder.chmod(0o755)
-    with nginx(folder, live.address) as address:
-        trust = ssl.create_default_context(cafile=str(folder / "tls.crt"))
-        with httpx.Client(base_url=address, verify=trust, timeout=60) as browser:
-            page = browser.get("/console/sign-in", headers={"Host": "likewise.example"})
-            assert page.status_code == 200
-            assert "Secure" in page.headers["set-cookie"]
-            assert "max-age" in page.headers["strict-transport-security"]
-            bank = {"Authorization": f"Bearer {live.tokens['client']}"}
-            listed = [{"id": key, "features": one} for key, one in people().items()]
-            sent = browser.post("/v1/dockets/loans/rounds", json={"people": listed}, headers=bank)
-            assert sent.status_code == 201
-            spoofed = [
-                browser.get("/v1/me", headers={"X-Forwarded-For": f"10.0.0.{n}"}).status_code
-                for n in range(8)
-            ]
-            assert 429 in spoofed, "the proxy says where a request comes from, not the request"

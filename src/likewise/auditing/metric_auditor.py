@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,18 @@ def distance_units(d: FloatArray) -> IntArray:
     if given.dtype.kind not in "fiu" or not np.isfinite(given).all():
         raise AuditError(f"Distances must be finite numbers; got {given.dtype} of {given.shape}.")
     return np.rint(given * float(ONE)).astype(np.int64)
+
+
+def _remedy(distance: float, *people: People) -> str:
+    """Advice on a distance that is none; NaN comes from missing values more often than not."""
+    gaps = np.isnan(np.concatenate([some.x for some in people])).any(axis=0)
+    names = [name for name, gap in zip(people[0].schema.names, gaps.tolist(), strict=True) if gap]
+    if math.isnan(distance) and names:
+        return (
+            f"Values are missing in {', '.join(map(repr, names))}, and are NaN for the distance. "
+            f"Let it say what that means, such as np.nan_to_num(…, nan=1.0) for a full difference."
+        )
+    return "Scale it, or cut it off at 1."
 
 
 @dataclass(frozen=True)
@@ -76,10 +89,10 @@ class MetricAuditor:
                 f"{sides.shape}; got shape {d.shape}."
             )
         if d.size and not (d.min() >= 0.0 and d.max() <= 1.0):
+            odd = float(d.flat[np.flatnonzero(~((d >= 0.0) & (d <= 1.0)))[0]])
             raise AuditError(
-                f"Auditor {self.name!r}: a distance must be within [0, 1]; got "
-                f"{float(d.flat[np.flatnonzero(~((d >= 0.0) & (d <= 1.0)))[0]])!r}. Scale it, or "
-                f"cut it off at 1."
+                f"Auditor {self.name!r}: a distance must be within [0, 1]; got {odd!r}. "
+                f"{_remedy(odd, sides.left, sides.right)}"
             )
         return np.rint(np.multiply(d, float(ONE), out=d), out=d).astype(np.int64)
 
@@ -103,7 +116,7 @@ class MetricAuditor:
             )
         np.fill_diagonal(d, 0.0)
         for wrong, rule, remedy in (
-            (~((d >= 0.0) & (d <= 1.0)), "within [0, 1]", "Scale it, or cut it off at 1."),
+            (~((d >= 0.0) & (d <= 1.0)), "within [0, 1]", ""),
             (np.abs(d - d.T) > _ROUNDING, "symmetric", "Take their mean, or the larger."),
         ):
             if wrong.any():
@@ -111,7 +124,8 @@ class MetricAuditor:
                 raise AuditError(
                     f"Auditor {self.name!r}: a distance must be {rule}; got "
                     f"{float(d[one, other])!r} for ({people.ids[one]!r}, {people.ids[other]!r}) "
-                    f"and {float(d[other, one])!r} the other way round. {remedy}"
+                    f"and {float(d[other, one])!r} the other way round. "
+                    f"{remedy or _remedy(float(d[one, other]), people)}"
                 )
         return distance_units(np.maximum(d, d.T))
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +22,7 @@ from likewise.auditing.reporting import Report, checked_scores, choose_report
 from likewise.auditing.rules.base import BoolArray, Rule
 from likewise.auditing.rules.parsing import as_rule
 from likewise.auditing.selection import LargestGap, Selection
-from likewise.errors import AuditError, ParameterError
+from likewise.errors import AuditError, LikewiseError, ParameterError, shown
 from likewise.fixed_point import IntArray
 from likewise.html import table
 from likewise.schema import People
@@ -149,7 +153,34 @@ class Panel:
         """Read a panel from its JSON; exactly what :meth:`spec` wrote."""
         given = members("panel", spec, ("auditors", "rule"))
         listed = items("panel.auditors", given["auditors"], "List auditors.")
-        return cls([MetricAuditor.from_spec(one) for one in listed], given["rule"])
+        auditors = [_read_auditor(one, number) for number, one in enumerate(listed, start=1)]
+        return cls(auditors, given["rule"])
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Panel:
+        """Read a panel from a file: JSON where its name ends in .json, TOML otherwise."""
+        kind = "JSON" if str(path).endswith(".json") else "TOML"
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+            data = json.loads(text) if kind == "JSON" else tomllib.loads(text)
+        except (OSError, TypeError) as error:
+            raise AuditError(f"No panel was read from {shown(path)}: {error}.") from error
+        except ValueError as error:
+            raise AuditError(f"{path} is not a {kind} file: {error}") from error
+        try:
+            return cls.from_spec(data)
+        except LikewiseError as error:
+            raise AuditError(f"{path} is not a panel. {error}") from error
+
+
+def _read_auditor(spec: Any, number: int) -> MetricAuditor:
+    """The auditor; an error says which of them it is."""
+    try:
+        return MetricAuditor.from_spec(spec)
+    except LikewiseError as error:
+        name = spec.get("name") if isinstance(spec, Mapping) else None
+        called = f" ({name!r})" if isinstance(name, str) else ""
+        raise AuditError(f"Auditor {number}{called}: {error}") from error
 
 
 def _scores(people: People, scores: npt.ArrayLike) -> IntArray:

@@ -38,9 +38,10 @@ def _values(people: People, given: Any, what: str) -> npt.NDArray[Any]:
     if values.dtype == object and values.ndim == 1:
         values = as_array(values.tolist())
     if values.shape != (len(people),):
+        got = f"{len(values)}" if values.ndim == 1 else f"shape {values.shape}"
+        hint = " For predict_proba take one column: [:, 1]." if values.ndim == 2 else ""
         raise PeopleError(
-            f"{what} must be a list, one for each of the {len(people)} people; got shape "
-            f"{values.shape}. For predict_proba take one column: [:, 1]."
+            f"{what} must be a list, one for each of the {len(people)} people; got {got}.{hint}"
         )
     return values
 
@@ -66,6 +67,11 @@ def score_units(people: People, scores: Any) -> IntArray:
         return values.astype(np.int64) * ONE
     if values.dtype.kind != "f":
         raise AuditError(f"Scores must be numbers within [0, 1]; got {values.dtype}.")
+    for place in np.flatnonzero(np.isnan(values)).tolist():
+        raise AuditError(
+            f"The score of {people.ids[place]!r} (row {place + 1}) is missing. Leave out people "
+            f"without a score, or compute it."
+        )
     for place in np.flatnonzero(~((values >= 0) & (values <= 1))).tolist():
         raise AuditError(
             f"A score must be within [0, 1]; got {float(values[place])!r} for "

@@ -22,13 +22,18 @@ from likewise.validation import as_list, items, text
 __all__ = ["GroupRate", "GroupRates", "group_rates"]
 
 MOST_GROUPS = 50
+FEWEST_PEOPLE = 30
+"""Rates of fewer people say little: such a group is no reference for the others."""
+MANY_VALUES = 10
 
 
 @dataclass(frozen=True)
 class GroupRate:
-    """A group: how many people, their mean score, and that over the highest group's.
+    """A group: how many people, their mean score, and that over the reference group's.
 
-    The mean score is the selection rate, expected where scores are chances.
+    The mean score is the selection rate, expected where scores are chances. The reference is the
+    group with the highest rate among those of at least 30 people (of all where none is that
+    large); ``small`` marks a group of fewer people, whose ratio may exceed 1.
     """
 
     by: str
@@ -36,6 +41,7 @@ class GroupRate:
     count: int
     rate: float
     impact_ratio: float
+    small: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,21 +49,28 @@ class GroupRates:
     """Rates by each trait, and of their intersections."""
 
     rates: tuple[GroupRate, ...]
+    notes: tuple[str, ...] = ()
+
+    def _rows(self) -> list[tuple[str, str, str, str, str]]:
+        return [
+            (r.by, r.group, f"{r.count:,}{'*' if r.small else ' '}", f"{r.rate:.3f}",
+             f"{r.impact_ratio:.2f}")
+            for r in self.rates
+        ]  # fmt: skip
 
     def __str__(self) -> str:
-        head = f"{'group':<32} {'people':>8} {'rate':>7} {'ratio':>7}"
+        rows = [(f"{by}: {group}", *rest) for by, group, *rest in self._rows()]
+        head = ("group", "people ", "rate", "ratio")
+        widths = [max(len(row[i]) for row in (head, *rows)) for i in range(4)]
         lines = [
-            f"{f'{r.by}: {r.group}':<32} {r.count:>8,} {r.rate:>7.3f} {r.impact_ratio:>7.2f}"
-            for r in self.rates
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            for row in (head, *rows)
         ]
-        return "\n".join([head, *lines])
+        return "\n".join([*lines, *self.notes])
 
     def _repr_html_(self) -> str:
-        rows = [
-            (r.by, r.group, f"{r.count:,}", f"{r.rate:.3f}", f"{r.impact_ratio:.2f}")
-            for r in self.rates
-        ]
-        return table("Groups", ("by", "group", "people", "rate", "impact ratio"), rows)
+        title = " ".join(["Groups.", *self.notes])
+        return table(title, ("by", "group", "people", "rate", "impact ratio"), self._rows())
 
     def to_dict(self) -> list[dict[str, Any]]:
         """As JSON has it."""
@@ -85,14 +98,48 @@ def group_rates(
             y_pred=units / ONE,
             sensitive_features={name: columns[name] for name in names},
         )
-        by_group = frame.by_group.dropna()
-        highest = float(by_group["rate"].max())
-        for index, row in by_group.iterrows():
-            group = " and ".join(map(str, index)) if isinstance(index, tuple) else str(index)
-            rate = float(row["rate"])
-            ratio = rate / highest if highest > 0 else 1.0
-            found.append(GroupRate(" and ".join(names), group, int(row["count"]), rate, ratio))
-    return GroupRates(tuple(found))
+        found += _compared(" and ".join(names), frame.by_group.dropna())
+    return GroupRates(tuple(found), _notes(columns, found))
+
+
+def _compared(by: str, groups: Any) -> list[GroupRate]:
+    """Groups of a frame of counts and rates, each beside the one that is their reference."""
+    enough = groups[groups["count"] >= FEWEST_PEOPLE]
+    highest = float((enough if len(enough) else groups)["rate"].max())
+    found = []
+    for index, row in groups.iterrows():
+        group = " and ".join(map(str, index)) if isinstance(index, tuple) else str(index)
+        rate, people = float(row["rate"]), int(row["count"])
+        ratio = rate / highest if highest > 0 else 1.0
+        found.append(GroupRate(by, group, people, rate, ratio, people < FEWEST_PEOPLE))
+    return found
+
+
+def _notes(columns: Mapping[str, list[str]], rates: Iterable[GroupRate]) -> tuple[str, ...]:
+    """Remarks on how ratios are meant, and on columns that had better be cut into bands."""
+    notes = [
+        f"A ratio is to the highest rate among groups of at least {FEWEST_PEOPLE} people"
+        + (
+            f"; * marks groups of fewer than {FEWEST_PEOPLE}."
+            if any(r.small for r in rates)
+            else "."
+        )
+    ]
+    for name, values in columns.items():
+        different = set(values) - {"missing"}
+        if len(different) > MANY_VALUES and all(map(_is_number, different)):
+            notes.append(
+                f"{name!r} is a number with {len(different)} different values: cut it into bands, "
+                f"or groups become too small to compare."
+            )
+    return tuple(notes)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _columns(people: People, groups: Iterable[str] | Mapping[str, Any]) -> dict[str, list[str]]:
@@ -115,6 +162,11 @@ def _columns(people: People, groups: Iterable[str] | Mapping[str, Any]) -> dict[
 
 
 def _said(people: People, name: str) -> list[str]:
+    if name not in people.schema.names:
+        raise PeopleError(
+            f"groups: {name!r} is not among the features ({', '.join(people.schema.names)}). Give "
+            f"its values in the order of the people: groups={{{name!r}: frame[{name!r}]}}."
+        )
     feature = people.schema[name]
     return [feature.say(value) for value in people.column(name).tolist()]
 

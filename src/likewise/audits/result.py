@@ -62,7 +62,13 @@ sees them 10 points apart. Objecting: j1.'
 
 
 def _points(share: float) -> str:
-    return f"{100 * share:.0f} points"
+    """A share in points, with the noun.
+
+    >>> _points(0.01), _points(0.25)
+    ('1 point', '25 points')
+    """
+    said = f"{100 * share:.0f}"
+    return f"{said} point" if said == "1" else f"{said} points"
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from likewise.auditing import MemberObjections, Objections, Pair, Rule, as_rule, decisive
-from likewise.errors import AuditError, shown
+from likewise.errors import AuditError, LikewiseError, shown
+from likewise.tables import read_cells
 from likewise.validation import items, text
 
 __all__ = ["Survey"]
@@ -51,8 +50,13 @@ class Survey:
                     f"Row {number} of the survey must be a person, another person, a member and "
                     f"whether they object; got {shown(row)}."
                 )
+            if odd := [name for name in values[:2] if not isinstance(name, str)]:
+                raise AuditError(
+                    f"Row {number} of the survey names {shown(odd[0])}, and ids are text: write "
+                    f"str({shown(odd[0])}), as the people's ids are."
+                )
             pair = Pair.of(values[:2])
-            member = text(f"Survey row {number}: member", values[2], "Name who judged.")
+            member = text(f"Survey row {number}: member", values[2], "Names are text: str(…).")
             if member in judged.setdefault(pair, {}):
                 raise AuditError(
                     f"Row {number} of the survey: {member!r} has judged {list(pair)} before. Keep "
@@ -82,11 +86,8 @@ class Survey:
     ) -> Survey:
         """A survey from a CSV file, a line for every judgement; its columns may have any names."""
         try:
-            with Path(path).open(newline="", encoding="utf-8-sig") as file:
-                reader = csv.DictReader(file)
-                names = list(reader.fieldnames or ())
-                rows = list(reader)
-        except (OSError, TypeError, ValueError, csv.Error) as error:
+            names, rows = read_cells(path)
+        except (LikewiseError, TypeError, ValueError) as error:
             raise AuditError(f"No survey was read from {shown(path)}: {error}") from error
         wanted = (person, other, member, objects)
         needed = wanted if reason == "reason" else (*wanted, reason)  # whoever names it means it

@@ -69,7 +69,7 @@ class Exp2(Predecessor):
         return "one-sided"
 
     def __post_init__(self) -> None:
-        check_divisor("noise_divisor", self.noise_divisor, 12)
+        check_divisor("noise_divisor", self.noise_divisor, 1e12)
         exact_weights(self.hypotheses, self.name, "bechavod-roth needs an oracle alone.")
 
     def start(self) -> _Exp2Driver:

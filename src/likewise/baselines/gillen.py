@@ -66,7 +66,7 @@ class Gillen(Predecessor):
     width_divisor: float
 
     def __post_init__(self) -> None:
-        check_divisor("width_divisor", self.width_divisor, 6)
+        check_divisor("width_divisor", self.width_divisor, 1e6)
 
     def start(self) -> _Driver:
         """A driver before the first round."""

@@ -43,7 +43,7 @@ class PerturbedAlgorithm(Predecessor):
     engine: str = "compiled"
 
     def __post_init__(self) -> None:
-        check_divisor("noise_divisor", self.noise_divisor, 12)
+        check_divisor("noise_divisor", self.noise_divisor, 1e12)
         choice("engine", self.engine, ENGINES, "They all agree.")
 
     @property

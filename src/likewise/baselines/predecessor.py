@@ -21,11 +21,11 @@ def horizon_of(rounds: int | None, name: str) -> int:
     return integer("rounds", rounds, 1, 1 << 32, "It is T.")
 
 
-def check_divisor(name: str, value: float, power: int) -> None:
-    """Check a divisor of a predecessor's own noise or widths: above 0 and below 10^power."""
+def check_divisor(name: str, value: float, most: float) -> None:
+    """Check a divisor of a predecessor's own noise or widths: above 0 and below the most."""
     divisor = real(name, value, "1 is the predecessor's own.")
-    if not 0 < divisor < 10.0**power:
-        raise ParameterError(name, f"must be in (0, 10^{power})", divisor, "Try 1.")
+    if not 0 < divisor < most:
+        raise ParameterError(name, f"must be in (0, {most:,.0f})", divisor, "Try 1.")
 
 
 def exact_weights(hypotheses: HypothesisClass, name: str, instead: str = "") -> ExactWeights:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -82,8 +80,10 @@ def audit(
 
     A column has the scores, chances of a favourable decision or decisions; the others are features.
     """
+    from likewise.auditing import Panel
     from likewise.audits import audit as run
     from likewise.errors import LikewiseError
+    from likewise.tables import labels_of
 
     if (panel_file is None) == (survey is None):
         raise click.UsageError("Give either --panel FILE or --survey FILE.")
@@ -94,19 +94,22 @@ def audit(
             f"{scores} has no column {lacking[0]!r}; it has {', '.join(table)}. Name it with "
             f"--score, --ids, --label, --group or --leave-out."
         )
-    judge = _survey(survey, rule, survey_columns) if panel_file is None else _panel(panel_file)
+    judge: Panel | Survey
+    if panel_file is None:
+        judge = _survey(survey, rule, survey_columns)
+    else:
+        judge = Panel.from_file(panel_file)
     others = (*special, *left_out, *(g for g in groups if g not in _looked_at(judge)))
     schema = _schema(table, schema_file, others)
     if written is not None:
         write_text(written, json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n")
-    people = _people(schema, table, ids)
+    people = _people(scores, schema, table, ids)
     if alpha is None and panel_file is not None:
         alpha = 0.2
-    numbers = {name: _numbers(table[name], name) for name in special if name != ids}
+    labels = None if label is None else labels_of(scores, table[label], label)
     with progress_bar(100) as bar:
         result = run(
-            people, numbers[score], judge, alpha=alpha, seed=seed,
-            labels=None if label is None else numbers[label],
+            people, _numbers(table[score], score), judge, alpha=alpha, seed=seed, labels=labels,
             groups={name: table[name] for name in groups},
             progress=lambda done, total: bar("pairs", 100 * done // max(1, total)),
         )  # fmt: skip
@@ -122,24 +125,16 @@ def audit(
 def _read_csv(path: Path) -> dict[str, list[str]]:
     """Columns of text, by name."""
     from likewise.errors import LikewiseError
+    from likewise.tables import read_cells
 
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.reader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise LikewiseError(f"No table was read from {path}: {error}.") from error
-    rows = [row for row in rows if row]
-    if len(rows) < 2:
+    header, rows = read_cells(path)
+    if len(set(header)) != len(header):
+        raise LikewiseError(
+            f"{path} names a column twice: {', '.join(header)}. Rename one of them."
+        )
+    if not rows:
         raise LikewiseError(f"{path} must have a line of names and a line for every person.")
-    head = rows[0]
-    if len(set(head)) != len(head):
-        raise LikewiseError(f"{path} names a column twice: {', '.join(head)}. Rename one of them.")
-    for number, row in enumerate(rows[1:], start=2):
-        if len(row) != len(head):
-            raise LikewiseError(
-                f"Line {number} of {path} has {len(row)} values; there are {len(head)} columns."
-            )
-    return {name: [row[i] for row in rows[1:]] for i, name in enumerate(head)}
+    return {name: [row[name] for row in rows] for name in header}
 
 
 def _numbers(column: list[str], name: str) -> list[float]:
@@ -199,35 +194,17 @@ def _schema(
     return FeatureSchema.from_frame(make_frame(rest))
 
 
-def _people(schema: FeatureSchema, table: dict[str, list[str]], ids: str | None) -> People:
-    columns = {f.name: _as_kind(table, f.name, f.kind) for f in schema.features}
-    count = len(next(iter(table.values())))
-    rows = [{name: values[i] for name, values in columns.items()} for i in range(count)]
-    return schema.people(rows, ids=None if ids is None else table[ids])
-
-
-def _as_kind(table: dict[str, list[str]], name: str, kind: str) -> list[Any]:
-    """Text as the schema wants it: levels stay text, numbers and flags are read."""
+def _people(
+    path: Path, schema: FeatureSchema, table: dict[str, list[str]], ids: str | None
+) -> People:
     from likewise.errors import LikewiseError
+    from likewise.tables import parse_people
 
-    if name not in table:
-        raise LikewiseError(f"The file has no column {name!r}, which the schema names.")
-    if kind == "category":
-        return [None if value == "" else value for value in table[name]]
-    flags = {"true": 1, "yes": 1, "false": 0, "no": 0} if kind == "flag" else {}
-    return _typed([str(flags.get(value.lower(), value)) for value in table[name]])
-
-
-def _panel(path: Path) -> Panel:
-    from likewise.auditing import Panel
-    from likewise.errors import LikewiseError
-
-    text = path.read_text(encoding="utf-8")
-    try:
-        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except ValueError as error:
-        raise LikewiseError(f"No panel was read from {path}: {error}") from error
-    return Panel.from_spec(data)
+    if lacking := [name for name in schema.names if name not in table]:
+        raise LikewiseError(f"{path} has no column {lacking[0]!r}, which the schema names.")
+    columns = zip(*(table[name] for name in schema.names), strict=True)
+    rows = [dict(zip(schema.names, cells, strict=True)) for cells in columns]
+    return parse_people(path, rows, schema, None if ids is None else table[ids])
 
 
 def _survey(path: Path | None, rule: str, columns: dict[str, str]) -> Survey:

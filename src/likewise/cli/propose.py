@@ -23,7 +23,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--people", required=True, type=_FILE, help="A CSV file with a row for each person.")
 @click.option("--label", required=True, help="The column that is 1 for whom to approve, else 0.")
 @click.option("--hypotheses", required=True, type=_FILE, help="The class, as its spec() in JSON.")
-@click.option("--panel", required=True, type=_FILE, help="The panel as TOML; see docs/panels.md.")
+@click.option(
+    "--panel", required=True, type=_FILE,
+    help="The panel as TOML or JSON: auditors with their distances, and a rule.",
+)  # fmt: skip
 @click.option(
     "--budget", required=True, type=float,
     help="The most reports that the panel can look at, in a thousand rounds.",
@@ -70,23 +73,16 @@ def propose(
 
 
 def _world(people: Path, label: str, hypotheses: Path, panel: Path, k: int, seed: int) -> Resampled:
-    import tomllib
-
     from likewise.auditing import Panel
-    from likewise.errors import LikewiseError
     from likewise.experiments.environments import class_from_file
-    from likewise.worlds.people.resampled import Resampled, labels_of, parse_people, read_table
+    from likewise.tables import labels_of, parse_people, read_table
+    from likewise.worlds.people.resampled import Resampled
 
     made = class_from_file(str(hypotheses))
     rows = read_table(people, [*made.schema.names, label])
-    try:
-        spec = tomllib.loads(panel.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise LikewiseError(f"{panel} is not a TOML file: {error}") from error
+    labels = labels_of(people, [row[label] for row in rows], label)
     everybody = parse_people(people, rows, made.schema)
-    return Resampled(
-        seed, k, everybody, labels_of(people, rows, label), Panel.from_spec(spec), made
-    )
+    return Resampled(seed, k, everybody, labels, Panel.from_file(panel), made)
 
 
 def _print(found: Proposal) -> None:

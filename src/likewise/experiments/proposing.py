@@ -79,9 +79,30 @@ def propose(
 
     Parameters
     ----------
-    worlds: the same people and panel with different seeds; one game each for every setting.
+    worlds: who arrives before which panel, once for every seed; each setting plays a game in every
+        one, and counts are averaged. For people of your own it is
+        :class:`likewise.worlds.Resampled`, which draws k of them a round:
+        ``[Resampled(seed, 8, people, labels, panel, pool) for seed in (1, 2)]``, with the people of
+        the pool's schema (``pool.people(frame)``) and labels 0 or 1 in their order.
     budget: the most reports that the panel can look at, in a thousand rounds.
+    alpha, eps, feedback, audit_share: of the learner, as it will be deployed.
+    rounds: of each game.
     limit: the most rounds in violation that are bearable, in a thousand.
+    workers: processes to play in; one by default.
+    progress: a function that is told what was played, and how many games are done.
+
+    >>> import numpy as np
+    >>> from likewise import Feature, FeatureSchema, MetricAuditor, Panel, Segments
+    >>> from likewise.auditing import WeightedL1
+    >>> from likewise.worlds import Resampled
+    >>> schema = FeatureSchema((Feature("income", low=0, high=100),))
+    >>> people = schema.people([[10], [40], [60], [90]])
+    >>> panel = Panel([MetricAuditor("banker", WeightedL1({"income": 1.0}))], "any")
+    >>> lender = Segments(schema, score="income", cuts=[25, 50, 75])
+    >>> world = Resampled(1, 2, people, np.array([0, 0, 1, 1]), panel, lender)
+    >>> found = propose([world], budget=1000, rounds=10)
+    >>> found.chosen in found.best, len(found.tried)
+    (True, 24)
     """
     budget = _per_thousand("budget", budget, 1000.0 * audit_share)
     limit = _per_thousand("limit", limit, 1000.0)

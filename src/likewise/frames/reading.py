@@ -7,7 +7,9 @@ names the person, the feature and the value.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -20,10 +22,20 @@ from likewise.frames.origin import Origin
 from likewise.rows import checked_ids
 from likewise.validation import choice
 
-__all__ = ["Frame", "as_frame", "checked_frame", "frame_ids", "frame_values", "origin_of"]
+__all__ = [
+    "Frame",
+    "as_frame",
+    "checked_frame",
+    "frame_ids",
+    "frame_values",
+    "holds_dates",
+    "only_flags",
+    "origin_of",
+]
 
 Frame = Any  # narwhals.DataFrame of any native frame
 OTHERS = ("refuse", "ignore")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
 
 
 def as_frame(thing: Any) -> Frame | None:
@@ -99,8 +111,11 @@ def frame_ids(frame: Frame, ids: Any) -> tuple[str, ...]:
         )
     for place, name in enumerate(names):
         if not isinstance(name, str):
-            raise PeopleError(f"Row {place + 1} has no id in {ids!r}; got {shown(name)}.")
-    return tuple(names)
+            raise PeopleError(
+                f"Row {place + 1} has no id in {ids!r}; got {shown(name)}. Give it one, or leave "
+                f"the row out."
+            )
+    return checked_ids(len(frame), tuple(names))
 
 
 def frame_values(
@@ -127,13 +142,41 @@ def frame_values(
     return x
 
 
+def holds_dates(column: Any) -> bool:
+    """Test for dates and times, also for text that reads so everywhere (2026-01-31)."""
+    if column.dtype != nw.String:
+        return bool(column.dtype.is_temporal())
+    values = column.drop_nulls().to_list()
+    return bool(values) and all(map(_is_date, values))
+
+
+def _is_date(value: Any) -> bool:
+    if not isinstance(value, str) or not _DATE.fullmatch(value):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def only_flags(column: Any) -> bool:
+    """Test for truth values; pandas keeps them as objects where some are missing."""
+    if column.dtype != nw.Object:
+        return bool(column.dtype == nw.Boolean)
+    values = column.drop_nulls().to_list()
+    return bool(values) and all(isinstance(value, bool | np.bool_) for value in values)
+
+
 def _encoded(column: Any, feature: Feature, names: Sequence[str]) -> FloatArray:
     """One column as numbers, read as a value alone would be."""
     dtype = column.dtype
-    if dtype.is_temporal():
+    # Text may be levels, whatever it reads like.
+    if dtype.is_temporal() or (feature.kind != "category" and holds_dates(column)):
+        said = dtype if dtype.is_temporal() else "dates as text"
         raise PeopleError(
             f"Feature {feature.name!r} must be of the kind {feature.kind!r}, but the column holds "
-            f"{dtype}. Say which number is meant, such as days or years since a date, and give "
+            f"{said}. Say which number is meant, such as days or years since a date, and give "
             f"that."
         )
     if feature.kind == "category":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,12 +12,13 @@ import numpy.typing as npt
 from likewise.errors import EventRefused, PeopleError, shown
 from likewise.events import Arrived, Audited, Closed, Person, Sealed
 from likewise.fixed_point import ONE, FloatArray, IntArray
-from likewise.frames import make_frame
+from likewise.frames import Origin, make_frame
 from likewise.html import table
 from likewise.learning.decisions import decide
 from likewise.learning.fold import apply, label
 from likewise.learning.located import located_as
 from likewise.learning.states.state import State
+from likewise.rows import is_table
 from likewise.schema import People
 from likewise.validation import instance
 
@@ -40,12 +41,12 @@ class Deployment:
     ids: tuple[str, ...]
     scores: IntArray
     approved: npt.NDArray[np.bool_]
-    backend: str | None = None
+    origin: Origin | None = field(default=None, repr=False)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Everybody's chance and decision, as the kind of frame that the people came as."""
         columns = {"person": self.ids, "score": self.probabilities, "approved": self.approved}
-        return make_frame(columns, backend or self.backend)
+        return make_frame(columns, backend or (self.origin.backend if self.origin else None))
 
     def _repr_html_(self) -> str:
         rows = [
@@ -87,48 +88,81 @@ def deploy(
     state = apply(apply(state, decided), Sealed(name, panel))
     scores = np.array([d.score for d in decided.decisions], dtype=np.int64)
     approved = np.array([d.approved for d in decided.decisions], dtype=np.bool_)
-    backend = None if people.origin is None else people.origin.backend
-    return state, Deployment(name, people.ids, scores, approved, backend)
+    return state, Deployment(name, people.ids, scores, approved, people.origin)
 
 
 def learn(
     state: State,
     deployment: Deployment,
     *,
-    labels: Mapping[str, int] | Sequence[int] | npt.NDArray[np.int64],
+    labels: Mapping[str, int] | Sequence[int] | npt.NDArray[np.int64] | Any,
     report: Sequence[tuple[str, str]] | Reported | None = (),
 ) -> State:
     """The panel's report and the labels come in, and the round is closed.
 
     ``report`` is the panel's, or lists pairs (over, under) by id; empty if the panel found nothing
     to report, None if nobody audited the round. ``labels`` are by id, or for everybody in order;
-    with one-sided labels, by id for those who were approved. Feedback that comes bit by bit is
-    for :func:`~likewise.learning.apply`.
+    with one-sided labels, by id for those who were approved. A Series is read in order, or by its
+    index where that holds the ids. Feedback that comes bit by bit is for
+    :func:`~likewise.learning.apply`.
     """
     instance("deployment", deployment, Deployment, "It is what deploy(…) returned.")
     name = deployment.round
     state = apply(state, _audited(name, report))
-    if not isinstance(labels, Mapping):
-        if not (isinstance(labels, np.ndarray) and labels.ndim == 1) and (
-            isinstance(labels, str | bytes) or not isinstance(labels, Sequence)
-        ):
-            raise EventRefused(
-                f"Round {name!r}: labels must be by id, or a list for everybody in order; got "
-                f"{shown(labels)}. Where none is known yet, write labels={{}}."
-            )
-        if state.learner.pricing.one_sided:
-            raise EventRefused(
-                f"Round {name!r}: labels are one-sided. Give them by id, for those who were "
-                f"approved."
-            )
-        if len(labels) != len(deployment.ids):
-            raise EventRefused(
-                f"Round {name!r} has {len(deployment.ids)} people but {len(labels)} labels. Give "
-                f"them by id where some are not known."
-            )
-        labels = dict(zip(deployment.ids, labels, strict=True))
-    state = label(state, name, labels)
-    return apply(state, Closed(name))
+    given = _from_series(deployment, labels) if is_table(labels) else labels
+    if not isinstance(given, Mapping):
+        given = _in_order(state, deployment, given)
+    return apply(label(state, name, given), Closed(name))
+
+
+def _in_order(state: State, deployment: Deployment, labels: Any) -> dict[str, Any]:
+    """Labels by id, from a list for everybody."""
+    name = deployment.round
+    if not (isinstance(labels, np.ndarray) and labels.ndim == 1) and (
+        isinstance(labels, str | bytes) or not isinstance(labels, Sequence)
+    ):
+        raise EventRefused(
+            f"Round {name!r}: labels must be by id, or a list for everybody in order; got "
+            f"{shown(labels)}. Where none is known yet, write labels={{}}."
+        )
+    if state.learner.pricing.one_sided:
+        raise EventRefused(
+            f"Round {name!r}: labels are one-sided. Give them by id, for those who were approved."
+        )
+    if len(labels) != len(deployment.ids):
+        raise EventRefused(
+            f"Round {name!r} has {len(deployment.ids)} people but {len(labels)} labels. Give "
+            f"them by id where some are not known."
+        )
+    return dict(zip(deployment.ids, labels, strict=True))
+
+
+def _from_series(deployment: Deployment, series: Any) -> dict[str, Any] | list[Any]:
+    """Labels of a Series: by id where its index holds ids; else in order, if that is certain."""
+    ids, name = deployment.ids, deployment.round
+    if hasattr(series, "columns") or not hasattr(series, "to_numpy"):
+        raise EventRefused(
+            f"Round {name!r}: labels must be by id, or a list for everybody in order; got a "
+            f"{type(series).__name__}. Take one column of it."
+        )
+    values: list[Any] = series.to_numpy().tolist()
+    index = getattr(series, "index", None)
+    if index is None or callable(index):  # polars and Arrow have none
+        return values
+    own, origin = list(index), deployment.origin
+    if own and set(own) <= set(ids) and len(set(own)) == len(own):
+        return dict(zip(own, values, strict=True))
+    if origin is not None and origin.index is not None:
+        certain = bool(origin.index.equals(index))
+    else:
+        certain = index.name is None and own == list(range(len(own)))
+    if not certain:
+        raise EventRefused(
+            f"Round {name!r}: labels are a Series whose index holds neither the round's ids nor "
+            f"its rows, so it may be in another order. Give labels by id, "
+            f"dict(zip(ids, series)), or series.to_numpy() if its order is right."
+        )
+    return values
 
 
 def _audited(name: str, report: Sequence[tuple[str, str]] | Reported | None) -> Audited:

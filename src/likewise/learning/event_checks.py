@@ -113,16 +113,22 @@ def check_pairs(event: Audited, round_: OpenRound, sensitivity: int) -> None:
         if high <= low:
             raise EventRefused(
                 f"Round {round_.id!r}: the report ({over!r}, {under!r}) says that the first was "
-                f"favoured, but the scores are {high} and {low}. Name the favoured person first."
+                f"favoured, but the scores are {_said(high)} and {_said(low)}. Name the favoured "
+                f"person first."
             )
         if high - low <= sensitivity:
             raise EventRefused(
-                f"Round {round_.id!r}: the gap of ({over!r}, {under!r}) is {high - low} units, and "
-                f"the panel was asked for gaps above {sensitivity} (alpha − kappa). No distance is "
-                f"below 0, so such a pair cannot be a violation; leave it out."
+                f"Round {round_.id!r}: the gap of ({over!r}, {under!r}) is {_said(high - low)}, "
+                f"and the panel was asked for gaps above {_said(sensitivity)} (alpha − kappa). No "
+                f"distance is below 0, so such a pair cannot be a violation; leave it out."
             )
     if len({frozenset(pair) for pair in event.pairs}) != len(event.pairs):
         raise EventRefused(f"Round {round_.id!r}: a pair was reported twice.")
+
+
+def _said(units: int) -> str:
+    """A score or a gap as people write it: 0.375 for 393216 units."""
+    return f"{units / ONE:.6g}"
 
 
 def same_person(one: Person, other: Person) -> bool:

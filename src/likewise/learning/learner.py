@@ -6,54 +6,33 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
-from likewise.errors import ParameterError, shown
+from likewise.errors import ParameterError
 from likewise.fixed_point import ONE, FloatArray, from_units, to_units
 from likewise.html import described
-from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec, class_to_spec
-from likewise.hypotheses.priors import FLAT
+from likewise.hypotheses import ExactWeights, HypothesisClass, class_to_spec
 from likewise.learning import primal
 from likewise.learning.costs import Lifted, Pricing, pricing_named
 from likewise.learning.dual import Dual, dual_from_spec
-from likewise.learning.margins import Margins
+from likewise.learning.margins import Margins, checked_share
 from likewise.learning.schedules import (
     Paper,
     Schedule,
     SelfTuned,
-    schedule_from_spec,
     schedule_to_spec,
 )
+from likewise.learning.stored_learner import ALGORITHM, settings_of, stored_settings
 from likewise.oracles import ENGINES
 from likewise.registry import PLAYERS
-from likewise.validation import choice, flag, integer, members, real
+from likewise.validation import choice, flag, integer, real
 
-__all__ = ["Learner", "player_named"]
-
-ALGORITHM = "likewise-algorithm/1"
-
-# What a stored learner means by a setting that it does not name: the setting did not exist when it
-# was written, and the learner did this. Defaults may change; these never do. Whoever adds a setting
-# adds its value of then here, and tests/compatibility sees to it.
-_OF_THEN: Mapping[str, Any] = {
-    "ignores_reports": False,
-    "feedback": "full",
-    "estimate": "lifted",
-    "audit_share": 1.0,
-    "open_limit": 10_000,
-    "scales": "shared",
-    "dual": {"dual": "gradient"},
-    "prior": FLAT,
-}
-# The same for the parameters of schedules, by the schedule's name.
-_SCHEDULES_OF_THEN: Mapping[str, Mapping[str, Any]] = {"self-tuned": {"counts_outstanding": False}}
+__all__ = ["ALGORITHM", "Learner", "player_named"]
 
 # Below this many units rounding would change the weight of a label by more than 3 %.
 SMALLEST_LABEL_COST = 16
 # More people than that in a round would weigh next to nothing each.
 MOST_PEOPLE = 1 << 31
-# A report weighs one over the share; a panel seen less often than that teaches nothing.
-SMALLEST_SHARE = 0.001
 
 
 def player_named(
@@ -110,10 +89,6 @@ class Learner:
     scales: str = "shared"
     dual: Dual | str = "gradient"
 
-    _PLAIN: ClassVar = (
-        "ignores_reports", "feedback", "estimate", "audit_share", "open_limit", "scales"
-    )  # fmt: skip
-
     def __post_init__(self) -> None:
         if not isinstance(self.hypotheses, HypothesisClass):
             raise ParameterError(
@@ -141,7 +116,7 @@ class Learner:
             "eps": real("eps", self.eps, "Give a number such as 0.3."),
             "seed": integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
             "open_limit": integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
-            "audit_share": self._share(),
+            "audit_share": checked_share(self.audit_share),
             "ignores_reports": flag("ignores_reports", self.ignores_reports, "Say which."),
         }
         if plain["k"] > MOST_PEOPLE:
@@ -150,16 +125,6 @@ class Learner:
             object.__setattr__(self, name, value)
         self._check_schedule()
         self._check_player()
-
-    def _share(self) -> float:
-        """On the grid, so that a round weighs one over exactly the chance that it is drawn with."""
-        share = real("audit_share", self.audit_share, "1 is the default.")
-        if not SMALLEST_SHARE <= share <= 1:
-            raise ParameterError(
-                "audit_share", f"must be in [{SMALLEST_SHARE}, 1]", self.audit_share,
-                "It is the probability with which a round is audited.",
-            )  # fmt: skip
-        return from_units(to_units(share))
 
     def _check_schedule(self) -> None:
         """The schedule must fit the player and the feedback."""
@@ -311,60 +276,9 @@ class Learner:
 
     def settings(self) -> dict[str, Any]:
         """The settings as JSON, also of parts that are not registered: to be compared, not kept."""
-        return {
-            "algorithm": ALGORITHM,
-            "hypotheses": self.hypotheses.spec(),
-            "schema": self.hypotheses.schema.digest,
-            "k": self.k,
-            "alpha": self.alpha,
-            "eps": self.eps,
-            "seed": self.seed,
-            "schedule": self.resolved_schedule.spec(),
-            "player": self.primal.name,
-            "engine": self.engine,
-            **{name: getattr(self, name) for name in self._PLAIN},
-            "dual": self.multiplier.spec(),
-            "prior": self._prior(),
-        }
-
-    def _prior(self) -> str | list[float]:
-        """The prior of the class; one without exact weights has no use for any."""
-        prior = self.hypotheses.prior if isinstance(self.hypotheses, ExactWeights) else FLAT
-        return prior if isinstance(prior, str) else list(prior)
+        return settings_of(self)
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Learner:
-        """Read the settings from their JSON; see ``_OF_THEN`` for what is left out."""
-        if not isinstance(spec, Mapping) or spec.get("algorithm") != ALGORITHM:
-            raise ParameterError(
-                "algorithm", f"must be {ALGORITHM!r}",
-                spec.get("algorithm") if isinstance(spec, Mapping) else spec,
-                "Another version of Likewise wrote this; use that one.",
-            )  # fmt: skip
-        stored = dict(spec)
-        if "heeds_reports" in stored:  # its name, and its opposite, until October 2026
-            heeds = flag("heeds_reports", stored.pop("heeds_reports"), "Now ignores_reports.")
-            stored["ignores_reports"] = not heeds
-        plain = ("k", "alpha", "eps", "seed", "player", "engine")
-        needed = ("algorithm", "hypotheses", "schema", "schedule", *plain)
-        given = {**_OF_THEN, **members("learner", stored, needed, (*cls._PLAIN, "dual", "prior"))}
-        hypotheses = class_from_spec(given["hypotheses"])
-        if isinstance(hypotheses, ExactWeights):
-            hypotheses = hypotheses.with_prior(given["prior"])
-        if hypotheses.schema.digest != given["schema"]:
-            raise ParameterError(
-                "schema", "must have the hash that was recorded", hypotheses.schema.digest,
-                f"Recorded was {shown(given['schema'])}; the features have been changed.",
-            )  # fmt: skip
-        return cls(
-            hypotheses=hypotheses,
-            schedule=schedule_from_spec(_schedule_of_then(given["schedule"])),
-            dual=dual_from_spec(given["dual"]),
-            **{name: given[name] for name in (*plain, *cls._PLAIN)},
-        )
-
-
-def _schedule_of_then(spec: Any) -> Any:
-    """A stored schedule with what it left out; anything else as it is, to be refused by name."""
-    name = str(spec.get("schedule")) if isinstance(spec, Mapping) else ""
-    return {**_SCHEDULES_OF_THEN[name], **spec} if name in _SCHEDULES_OF_THEN else spec
+        """Read the settings from their JSON; what is left out means what it meant then."""
+        return cls(**stored_settings(spec))

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from likewise.errors import ParameterError
+from likewise.fixed_point import from_units, to_units
 from likewise.validation import real
 
-__all__ = ["Margins"]
+__all__ = ["Margins", "checked_share"]
+
+# A report weighs one over the share; a panel seen less often than that teaches nothing.
+SMALLEST_SHARE = 0.001
 
 
 @dataclass(frozen=True)
@@ -48,3 +52,18 @@ class Margins:
     def beta(self) -> float:
         """eps − kappa: what a report proves about the policy that was audited."""
         return self.eps - self.kappa
+
+
+def checked_share(share: float) -> float:
+    """The share of rounds that is audited, on the grid: a round weighs one over exactly its chance.
+
+    >>> checked_share(0.25)
+    0.25
+    """
+    number = real("audit_share", share, "1 is the default.")
+    if not SMALLEST_SHARE <= number <= 1:
+        raise ParameterError(
+            "audit_share", f"must be in [{SMALLEST_SHARE}, 1]", share,
+            "It is the probability with which a round is audited.",
+        )  # fmt: skip
+    return from_units(to_units(number))

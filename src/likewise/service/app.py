@@ -53,23 +53,6 @@ def create_app(settings: Settings) -> FastAPI:
     workers = Workers(store, settings, telemetry.waiting)
     anchoring = Anchoring(targets_from(settings.anchors), settings.anchor_minutes)
 
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        stop = asyncio.Event()
-        tasks = [asyncio.create_task(workers.tick(settings.tick_seconds, stop))]
-        tasks.append(asyncio.create_task(_retain(workers, stop)))
-        if anchoring.targets:
-            tasks.append(asyncio.create_task(anchoring.run(workers, ANCHOR_LOOK, stop)))
-        if settings.demo:
-            tasks.append(asyncio.create_task(demonstrate(workers, Simulation(store), stop)))
-        try:
-            yield
-        finally:
-            stop.set()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            await workers.close()
-            store.close()
-
     # FastAPI's pages of documentation load scripts from elsewhere; there is the schema alone.
     app = FastAPI(
         title="Likewise",
@@ -78,7 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
         openapi_url="/v1/openapi.json",
         docs_url=None,
         redoc_url=None,
-        lifespan=lifespan,
+        lifespan=lambda _: _working(workers, settings, anchoring),
         generate_unique_id_function=name_of,
         redirect_slashes=False,
     )
@@ -97,6 +80,27 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(pages.router)
     app.mount("/static", StaticPages(), name="static")
     return app
+
+
+@asynccontextmanager
+async def _working(
+    workers: Workers, settings: Settings, anchoring: Anchoring
+) -> AsyncIterator[None]:
+    """While the server runs: what is done by the clock, until all of it is told to stop."""
+    stop = asyncio.Event()
+    tasks = [asyncio.create_task(workers.tick(settings.tick_seconds, stop))]
+    tasks.append(asyncio.create_task(_retain(workers, stop)))
+    if anchoring.targets:
+        tasks.append(asyncio.create_task(anchoring.run(workers, ANCHOR_LOOK, stop)))
+    if settings.demo:
+        tasks.append(asyncio.create_task(demonstrate(workers, Simulation(workers.store), stop)))
+    try:
+        yield
+    finally:
+        stop.set()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await workers.close()
+        workers.store.close()
 
 
 async def _retain(workers: Workers, stop: asyncio.Event) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from click.testing import CliRunner
 from tests.service.live import Clock, shown_again, some_people
 
+from likewise.cli import main
 from likewise.service.clock import later
 from likewise.service.dockets import docket as docket_module
 from likewise.service.dockets.commands import feedback, reviews
@@ -17,6 +21,7 @@ from likewise.service.dockets.commands.rounds import open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews.board import ReviewBoard
 from likewise.service.dockets.reviews.targets import Seat
+from likewise.service.dockets.snapshot_check import check_snapshot
 from likewise.service.dockets.snapshots import content_of
 from likewise.service.ledger.schema import dockets, snapshots
 from likewise.service.ledger.schema import reviews as listed_reviews
@@ -141,8 +146,6 @@ def test_a_snapshot_that_does_not_fit_is_passed_over(
 def test_whoever_is_erased_is_erased_from_snapshots(
     begin: Begin, store: Store, clock: Clock
 ) -> None:
-    import zlib
-
     docket = begin(rule="any")
     for number in range(12):
         open_round(docket, some_people(f"x{number}-"))
@@ -194,3 +197,41 @@ def test_a_group_that_fails_is_forgotten(begin: Begin, store: Store) -> None:
     assert [r.id for r in docket.projection.open_rounds()] == ["r1"]
     open_round(docket, some_people("c"))
     assert replay_store(store, "loans").holds
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        ("counts", lambda counts: {**counts, "rounds": counts["rounds"] + 1}),
+        ("rule", lambda _: "all"),
+        ("at", lambda _: "2031-01-01T00:00:00.000001Z"),
+        ("state", lambda text: text.replace('"number":', '"number": ', 1)),
+        ("opened", lambda opened: opened[1:]),
+    ],
+)
+def test_a_snapshot_that_was_changed_is_found(
+    begin: Begin, store: Store, clock: Clock, part: str, change: Callable[[Any], Any]
+) -> None:
+    """It fits the chain and the code, and yet says something else than the records."""
+    docket = begin(rule="any", deadline=60, repeat_share=0.4)
+    play(docket, clock, 0, 14)
+    checked = check_snapshot(store, "loans")
+    assert checked is not None
+    assert (checked.seq in _kept(store), checked.differing) == (True, ())
+    with store.changing() as connection:
+        mine = snapshots.c.seq == checked.seq
+        content = connection.execute(sa.select(snapshots.c.content).where(mine)).scalar_one()
+        data = json.loads(zlib.decompress(content))
+        data[part] = change(data[part])
+        harmed = zlib.compress(json.dumps(data).encode())
+        connection.execute(snapshots.update().where(mine).values(content=harmed))
+    found = check_snapshot(store, "loans")
+    assert found is not None
+    assert found.differing == (part,)
+    address = store.url.render_as_string(hide_password=False)
+    if "sqlite" in address:
+        said = CliRunner().invoke(main, ["replay", "loans", "--snapshot", "--database", address])
+        assert said.exit_code == 1
+        assert f"otherwise about {part}" in said.output
+    _forget_snapshots(store)
+    assert check_snapshot(store, "loans") is None

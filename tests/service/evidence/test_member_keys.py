@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from tests.service.evidence.test_actors import about, rehashed
-from tests.service.live import Live, people
+from tests.service.live import Live, people, small_spec
 
 from likewise.cli import main
 from likewise.errors import LikewiseError
 from likewise.service.auth.tokens import create_token
+from likewise.service.dockets.commands.rounds import open_docket
 from likewise.service.ledger.bodies import read_body
 from likewise.service.ledger.evidence_bodies import Signed
 from likewise.service.ledger.records import Record
@@ -103,6 +104,24 @@ def _found(evidence: Any, trusted: Trusted) -> None:
     for change in (unsigned, other_pair, other_words, other_time):
         found = replay_evidence(rehashed(evidence, change), trusted)
         assert "signature" in about(found), change.__name__
+
+
+def test_a_member_who_publishes_a_key_that_the_ledger_does_not_have(
+    tmp_path: Path, key: PrivateKey
+) -> None:
+    """Whoever takes all signatures out of a ledger leaves a member without a key in it."""
+    store = Store.open(f"sqlite:///{tmp_path / 'a.db'}")
+    open_docket(store, "loans", small_spec(), seed=5)
+    store.close()
+    words = ["verify", "--database", f"sqlite:///{tmp_path / 'a.db'}", "--member-key"]
+    told = CliRunner().invoke(main, [*words, f"ada={key.public.text}"])
+    assert told.exit_code == 0, told.output
+    assert "'ada' said what the ledger has them say: they publish a key" in told.output
+    for text, said in ((key.public.text, "whose key it is"), ("=ab", "whose key"),
+                       ("ada=ab", "not a public key"), ("ada=", "not a public key")):  # fmt: skip
+        refused = CliRunner().invoke(main, [*words, text])
+        assert refused.exit_code == 2, text
+        assert said in refused.output
 
 
 def test_a_key_is_for_its_owner_alone(tmp_path: Path, key: PrivateKey) -> None:

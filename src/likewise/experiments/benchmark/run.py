@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from likewise.errors import ParameterError
-from likewise.experiments.benchmark import draws, games, gpu, players, start
+from likewise.experiments.benchmark import draws, games, gpu, long_list, players, start
 from likewise.experiments.benchmark.items import Item, Skipped
 from likewise.experiments.benchmark.machine import machine
 
@@ -21,7 +21,7 @@ ROWS: Mapping[str, Row] = {
     "staircases": draws.staircase_draws,
     "segments": draws.segment_draws,
     "boolean": draws.boolean_draws,
-    "exact": players.exact_round,
+    "exact": long_list.exact_round,
     "rounds": players.rounds,
     "state": players.state_growth,
     "simulate": games.games,

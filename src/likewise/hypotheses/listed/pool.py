@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import HypothesisError, MergedHypotheses, ParameterError
+from likewise.errors import HypothesisError, MergedHypotheses, ParameterError, warn
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.listed.base import LARGEST_LIST, Listed
@@ -103,12 +103,11 @@ class Pool(Listed):
         self._columns, self._levels = columns[kept], levels[kept]
         self._rows, self._packed = reference, packed[kept]
         if self.merged:
-            warnings.warn(
+            warn(
                 f"{self.merged} of {len(listed)} members of the pool agree with another one on all "
                 f"{len(reference)} rows of reference data and were merged; "
                 f"{len(kept)} remain, and guarantees are against these.",
                 MergedHypotheses,
-                stacklevel=3,
             )
 
     @cached_property
@@ -267,8 +266,11 @@ class Pool(Listed):
         """People from a data frame, with the scores of the models that the pool was made of."""
         if self._scored is None:
             raise HypothesisError(
-                "This pool has no models: it was made of columns, or read from JSON, which never "
-                "holds a model. Compute the scores, and use pool.schema.people(frame)."
+                "This pool has no models: it was made of columns, or read from JSON or a state, "
+                "which never hold a model. Make it again with the models, "
+                "Pool.from_models(models, frame, …), and give its .people to the state; or compute "
+                "a column of scores for each model, and use "
+                "pool.schema.people(frame, others='ignore')."
             )
         return self._scored.people(frame, ids)
 

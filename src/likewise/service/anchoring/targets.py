@@ -7,7 +7,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 from urllib.parse import urlsplit
 
 import httpx
@@ -78,15 +78,22 @@ class FileTarget:
 
 
 @dataclass(frozen=True)
-class WebhookTarget:
-    """An address to which receipts are sent as JSON."""
+class _Address:
+    """An address that receipts are sent to."""
 
     url: str
+    kind: ClassVar[str]
 
     @property
     def name(self) -> str:
         """The name, as the setting has it, without what may be secret in the address."""
-        return f"webhook:{_without_secrets(self.url)}"
+        return f"{self.kind}:{_without_secrets(self.url)}"
+
+
+class WebhookTarget(_Address):
+    """An address to which receipts are sent as JSON."""
+
+    kind = "webhook"
 
     def fix(self, receipt: str) -> Fixed:
         """Send it; any status of 200 to 299 means that it was kept."""
@@ -95,16 +102,10 @@ class WebhookTarget:
         return Fixed(at)
 
 
-@dataclass(frozen=True)
-class TimeStampTarget:
+class TimeStampTarget(_Address):
     """A time-stamp authority (RFC 3161)."""
 
-    url: str
-
-    @property
-    def name(self) -> str:
-        """The name, as the setting has it."""
-        return f"rfc3161:{_without_secrets(self.url)}"
+    kind = "rfc3161"
 
     def fix(self, receipt: str) -> Fixed:
         """Ask for a time-stamp; one of something else, or of another time, is refused."""

@@ -56,7 +56,6 @@ def review_response(docket: Docket, review: Review) -> ReviewResponse:
     round_, names, mine = review.round, review.aliases, review.target.said
     values = _values(docket, review)
     facts = _facts(docket, values)
-    visible = _visible(docket)
     found = docket.payloads(mine.values())
     return ReviewResponse(
         id=review.id,
@@ -74,20 +73,7 @@ def review_response(docket: Docket, review: Review) -> ReviewResponse:
             )
             for person, name in names.items()
         ],
-        pairs=[
-            ReviewPair(
-                names[over], names[under], from_units(gap),
-                [f for f, fact in facts[over].items() if facts[under].get(f, fact) != fact],
-                Pair(over, under) in mine,
-                [
-                    _apart(feature, values[over][place], values[under][place])
-                    for place, feature in visible
-                    if values[over] and values[under]
-                    and facts[over][feature.name] != facts[under][feature.name]
-                ],
-            )
-            for over, under, gap in round_.reportable()
-        ],
+        pairs=_pairs(docket, review, values, facts),
         objections=[
             MyObjection(names[over], names[under], reason_words(found, digest))
             for pair, digest in mine.items()
@@ -97,6 +83,28 @@ def review_response(docket: Docket, review: Review) -> ReviewResponse:
         reported=_reported(review) if review.ended else [],
         receipt=receipt_response(docket.receipt()),
     )  # fmt: skip
+
+
+def _pairs(
+    docket: Docket, review: Review, values: Mapping[str, tuple[float, ...]],
+    facts: Mapping[str, Mapping[str, Fact]],
+) -> list[ReviewPair]:  # fmt: skip
+    """The pairs that can be reported, each with the features in which the two differ."""
+    names, mine, visible = review.aliases, review.target.said, _visible(docket)
+    return [
+        ReviewPair(
+            names[over], names[under], from_units(gap),
+            [f for f, fact in facts[over].items() if facts[under].get(f, fact) != fact],
+            Pair(over, under) in mine,
+            [
+                _apart(feature, values[over][place], values[under][place])
+                for place, feature in visible
+                if values[over] and values[under]
+                and facts[over][feature.name] != facts[under][feature.name]
+            ],
+        )
+        for over, under, gap in review.round.reportable()
+    ]  # fmt: skip
 
 
 def _values(docket: Docket, review: Review) -> dict[str, tuple[float, ...]]:

@@ -1,7 +1,8 @@
 """Snapshots: a docket at some record, so that a start need not read its ledger from the first.
 
-They are a cache. One is read only if it fits the chain and this code; ``replay`` and ``verify``
-never read one. Whoever is erased is erased from them too.
+They are a cache. One is read only if it fits the chain and this code; ``replay`` never builds on
+one, and ``replay --snapshot`` computes it again and compares. Whoever is erased is erased from
+them too.
 """
 
 from __future__ import annotations

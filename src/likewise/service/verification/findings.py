@@ -18,7 +18,7 @@ class Difference:
     """One thing that is not as it should be; ``seq`` is the record, or the line of an export.
 
     ``about`` is chain, seed, payload, order, decision, lottery, panel, audit, erasure, learner,
-    receipt, actor, signature, anchor, time or export.
+    receipt, actor, signature, anchor, time, export or snapshot.
     """
 
     seq: int

@@ -20,8 +20,8 @@ from likewise.auditing import FromColumns, MetricAuditor, Pair, Panel, Rule
 from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import FloatArray
 from likewise.schema import Feature
+from likewise.tables import read_table
 from likewise.validation import real
-from likewise.worlds.people.resampled import read_table
 from likewise.worlds.people.surveys import Scale, rescaled
 
 __all__ = ["PairSurvey", "person_feature", "read_pair_survey"]

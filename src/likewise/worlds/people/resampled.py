@@ -6,26 +6,22 @@ them, each equally likely. Labels and panel are as given.
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from likewise.auditing import Panel, Rule
-from likewise.errors import LikewiseError, ParameterError
-from likewise.fixed_point import FloatArray, IntArray
+from likewise.errors import ParameterError
+from likewise.fixed_point import IntArray
 from likewise.hypotheses import HypothesisClass
 from likewise.randomness import Purpose, Stream
-from likewise.schema import Feature, FeatureSchema, People
+from likewise.schema import FeatureSchema, People
 from likewise.validation import integer
 from likewise.worlds.base import Encounter, Steady
 from likewise.worlds.people.sources import check_paths
 from likewise.worlds.settings import setting
 
-__all__ = ["OfFiles", "Resampled", "draw_round", "labels_of", "parse_people", "read_table"]
+__all__ = ["OfFiles", "Resampled", "draw_round"]
 
 
 def draw_round(seed: int, t: int, people: int, k: int) -> IntArray:
@@ -93,66 +89,3 @@ class Resampled(Steady):
 def _some(people: People, places: IntArray, t: int) -> People:
     ids = tuple(f"{t}-{people.ids[place]}" for place in places.tolist())
     return People(ids, people.x[places], people.schema)
-
-
-def read_table(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    """The rows of a CSV file with a header; what is wrong with it is said with its line.
-
-    Cells that are empty stay so: whoever reads them says whether they may be.
-    """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, strict=True)
-            header = list(reader.fieldnames or [])
-            rows = list(reader)
-    except OSError as error:
-        raise LikewiseError(f"{path} cannot be read: {error.strerror}.") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise LikewiseError(f"{path} is not a CSV file in UTF-8: {error}.") from error
-    for name in needed:
-        if header.count(name) != 1:
-            raise LikewiseError(
-                f"{path} must have one column {name!r}; its columns are {', '.join(header)}."
-            )
-    for line, row in enumerate(rows, start=2):
-        if None in row or None in row.values():
-            raise LikewiseError(
-                f"{path}, line {line}: it must have {len(header)} cells, as the header has."
-            )
-    if not rows:
-        raise LikewiseError(f"{path} has no row below its header.")
-    return rows
-
-
-def parse_people(path: Path, rows: Sequence[Mapping[str, str]], schema: FeatureSchema) -> People:
-    """People from the cells of a table, by the names of the features."""
-    return schema.people([
-        {f.name: _value(path, line, f, row[f.name]) for f in schema.features}
-        for line, row in enumerate(rows, start=2)
-    ])  # fmt: skip
-
-
-def _value(path: Path, line: int, feature: Feature, cell: str) -> Any:
-    text = cell.strip()
-    if not text:
-        return None
-    if feature.kind == "category":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise LikewiseError(
-            f"{path}, line {line}: {feature.name} must be a number; got {cell!r}."
-        ) from None
-
-
-def labels_of(path: Path, rows: Sequence[Mapping[str, str]], column: str) -> IntArray:
-    """Labels, each 0 or 1."""
-    found: FloatArray = np.empty(len(rows))
-    for place, row in enumerate(rows):
-        if row[column].strip() not in ("0", "1"):
-            raise LikewiseError(
-                f"{path}, line {place + 2}: {column} must be 0 or 1; got {row[column]!r}."
-            )
-        found[place] = float(row[column])
-    return found.astype(np.int64)

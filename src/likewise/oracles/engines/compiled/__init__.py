@@ -9,16 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.hypotheses import (
-    Bits,
-    ExactWeights,
-    GibbsPolicy,
-    HypothesisClass,
-    Listed,
-    Points,
-    Segments,
-    Staircases,
-)
+from likewise.hypotheses import Listed, Segments, Staircases
+from likewise.hypotheses.base import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.hypotheses.priors import FLAT
 from likewise.oracles.engines import reference
 from likewise.oracles.engines.compiled import lists, segments, staircases, trees, weights

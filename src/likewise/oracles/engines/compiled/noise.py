@@ -14,16 +14,20 @@ import numpy as np
 
 from likewise.fixed_point import ONE, IntArray
 from likewise.oracles.engines.compiled.compilation import compiled
-from likewise.oracles.engines.compiled.vectors import bits_of_float, float_of_bits
+from likewise.oracles.engines.compiled.vectors import REGISTER_BYTES, bits_of_float, float_of_bits
 from likewise.portable_math import LN2
 from likewise.randomness import MULTIPLIERS, PHILOX_ROUNDS, WEYL, Noise
 
-__all__ = ["LANES", "NoiseOfDraws", "fill", "philox_words"]
+__all__ = ["AT_ONCE", "LANES", "WIDTH", "NoiseOfDraws", "fill", "philox_words"]
 
 # Digests of the files that are built in here: see compilation.py.
 BUILT_IN = {"vectors": "9de5411b9e3a8163"}
 
 LANES = 256
+# Numbers of 64 bits in a register; and draws at a time: the noise of 20 or 32 points for so many is
+# 10 or 16 kB, which the nearest cache holds.
+WIDTH = REGISTER_BYTES // 8
+AT_ONCE = 64
 
 _M0, _M1 = np.uint64(MULTIPLIERS[0]), np.uint64(MULTIPLIERS[1])
 _W0, _W1 = np.uint64(WEYL[0]), np.uint64(WEYL[1])

@@ -12,9 +12,8 @@ import numpy as np
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, Staircases
 from likewise.oracles.engines.compiled.compilation import compiled
-from likewise.oracles.engines.compiled.noise import LANES, NoiseOfDraws, fill
+from likewise.oracles.engines.compiled.noise import AT_ONCE, LANES, WIDTH, NoiseOfDraws, fill
 from likewise.oracles.engines.compiled.vectors import (
-    REGISTER_BYTES,
     everywhere,
     if_less,
     load,
@@ -28,12 +27,9 @@ from likewise.oracles.engines.compiled.workers import pieces, share_out
 __all__ = ["approvals"]
 
 # Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"noise": "9dfbc03c23bc453a", "vectors": "9de5411b9e3a8163"}
+BUILT_IN = {"noise": "3ed50b3db920c9b1", "vectors": "9de5411b9e3a8163"}
 
-WIDTH = REGISTER_BYTES // 8
-# Draws at a time: the noise of a row of 32 cells for so many is 16 kB, which the nearest cache
-# holds; and draws that a thread takes on at a time.
-AT_ONCE = 64
+# Draws that a thread takes on at a time.
 A_PIECE = 512
 
 

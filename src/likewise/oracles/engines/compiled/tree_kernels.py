@@ -21,7 +21,7 @@ from likewise.portable_math import LN2
 __all__ = ["approve", "draw", "weigh"]
 
 # Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"picking": "1f47cec9bc7dc3b6", "weight_kernels": "3c6fdefe73836c04"}
+BUILT_IN = {"picking": "b67bc505ebd6a6f6", "weight_kernels": "30b7b8f8f17ab019"}
 
 _SQRT_HALF = 0.7071067811865476
 _LOG_WEIGHT = WEIGHT_BITS * LN2

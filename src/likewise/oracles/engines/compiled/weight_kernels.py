@@ -83,33 +83,30 @@ def _further(inverse: Any, nearest: Any, out: Any) -> None:  # pragma: no cover
 
 
 @compiled
+def _divided(x: Any, high: Any, low: Any) -> Any:  # pragma: no cover
+    """RN(x/n) for 1/n = high + low, as above."""
+    return fused(x, high, x * low)
+
+
+@compiled
 def weights_of(far: Any, out: Any) -> None:  # pragma: no cover
     """round(2^40·exp(−far)), by the steps of portable_math.exp_negative."""
     for i in range(len(out)):
         x = far[i] if far[i] < _NOTHING else _NOTHING
         halvings = np.rint(x / LN2)
         rest = halvings * LN2 - x
-        s = 1.0 + fused(rest, _H14, rest * _L14)
-        s = s * rest
-        s = 1.0 + fused(s, _H13, s * _L13)
-        s = s * rest
-        s = 1.0 + fused(s, _H12, s * _L12)
-        s = s * rest
-        s = 1.0 + fused(s, _H11, s * _L11)
-        s = s * rest
-        s = 1.0 + fused(s, _H10, s * _L10)
-        s = s * rest
-        s = 1.0 + fused(s, _H9, s * _L9)
+        s = 1.0 + _divided(rest, _H14, _L14)
+        s = 1.0 + _divided(s * rest, _H13, _L13)
+        s = 1.0 + _divided(s * rest, _H12, _L12)
+        s = 1.0 + _divided(s * rest, _H11, _L11)
+        s = 1.0 + _divided(s * rest, _H10, _L10)
+        s = 1.0 + _divided(s * rest, _H9, _L9)
         s = 1.0 + s * rest * 0.125
-        s = s * rest
-        s = 1.0 + fused(s, _H7, s * _L7)
-        s = s * rest
-        s = 1.0 + fused(s, _H6, s * _L6)
-        s = s * rest
-        s = 1.0 + fused(s, _H5, s * _L5)
+        s = 1.0 + _divided(s * rest, _H7, _L7)
+        s = 1.0 + _divided(s * rest, _H6, _L6)
+        s = 1.0 + _divided(s * rest, _H5, _L5)
         s = 1.0 + s * rest * 0.25
-        s = s * rest
-        s = 1.0 + fused(s, _H3, s * _L3)
+        s = 1.0 + _divided(s * rest, _H3, _L3)
         s = 1.0 + s * rest * 0.5
         s = 1.0 + s * rest
         halvings = halvings if halvings < _MOST_HALVINGS else _MOST_HALVINGS

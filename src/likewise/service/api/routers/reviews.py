@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Literal
 
-from fastapi import Query
+from fastapi import Depends, Query
 
 from likewise.service.api.dependencies import Auditing, api_router
 from likewise.service.api.requests import (
@@ -19,7 +19,7 @@ from likewise.service.api.responses import Written
 from likewise.service.api.review_responses import ReviewList, ReviewResponse
 from likewise.service.api.review_serializers import review_list, review_response
 from likewise.service.api.serializers import written
-from likewise.service.dockets.commands.reviews import finish, object_to, reopen, withdraw
+from likewise.service.dockets.commands.reviews import object_to, set_done, withdraw
 from likewise.service.dockets.commands.signing import SignedAct
 from likewise.service.dockets.worker import Worker
 from likewise.service.ledger.signing.member_statements import Act
@@ -52,11 +52,11 @@ async def object_to_pair(
     review_id: ReviewId, body: ObjectionBody, at: Auditing, key: IdempotencyKey = None
 ) -> Written:
     """Object to a pair, or say another reason."""
+    act = _signed(body, review_id, "object", body.pair)
 
     def task(worker: Worker) -> Written:
         review = worker.board.one(at.caller.name, review_id)
         pair = review.people(body.pair)
-        act = _signed(body, review_id, "object", body.pair)
         return written(object_to(worker.docket, review.seat, pair, body.reason, act, key=key))
 
     return await at.run(task)
@@ -76,30 +76,36 @@ async def withdraw_objection(
     return await at.run(task)
 
 
-@router.post("/{review_id}/done")
-async def finish_review(
+def _being_done(
     review_id: ReviewId, at: Auditing, body: ActBody | None = None, key: IdempotencyKey = None
-) -> Written:
+) -> Callable[[bool], Awaitable[Written]]:
+    """A review that somebody says they are done with, or are not."""
+
+    async def say(done: bool) -> Written:
+        act = _signed(body, review_id, "done" if done else "reopen")
+
+        def task(worker: Worker) -> Written:
+            seat = worker.board.one(at.caller.name, review_id).seat
+            return written(set_done(worker.docket, seat, act, done=done, key=key))
+
+        return await at.run(task)
+
+    return say
+
+
+BeingDone = Annotated[Callable[[bool], Awaitable[Written]], Depends(_being_done)]
+
+
+@router.post("/{review_id}/done")
+async def finish_review(say: BeingDone) -> Written:
     """You have looked at all pairs; the last of the panel to say so closes it."""
-    act = _signed(body, review_id, "done")
-    return await at.run(
-        lambda w: written(
-            finish(w.docket, w.board.one(at.caller.name, review_id).seat, act, key=key)
-        )
-    )
+    return await say(True)
 
 
 @router.post("/{review_id}/reopen")
-async def reopen_review(
-    review_id: ReviewId, at: Auditing, body: ActBody | None = None, key: IdempotencyKey = None
-) -> Written:
+async def reopen_review(say: BeingDone) -> Written:
     """You want to look again, before the panel closes."""
-    act = _signed(body, review_id, "reopen")
-    return await at.run(
-        lambda w: written(
-            reopen(w.docket, w.board.one(at.caller.name, review_id).seat, act, key=key)
-        )
-    )
+    return await say(False)
 
 
 def _signed(

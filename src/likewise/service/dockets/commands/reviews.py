@@ -51,13 +51,9 @@ def object_to(
 
 
 def withdraw(
-    docket: Docket,
-    seat: Seat,
-    pair: Iterable[str],
-    signed: SignedAct | None = None,
-    *,
+    docket: Docket, seat: Seat, pair: Iterable[str], signed: SignedAct | None = None, *,
     key: str | None = None,
-) -> Receipt:
+) -> Receipt:  # fmt: skip
     """A member takes an objection back, before the panel closes."""
     with docket.unit_of_work() as work:
         if _known(work, seat, key):

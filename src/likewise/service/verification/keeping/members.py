@@ -139,4 +139,8 @@ class MemberChecks:
 
     def unshown(self) -> list[str]:
         """Sentences on all that is not shown."""
-        return []
+        return [
+            f"That {member!r} said what the ledger has them say: they publish a key, and there is "
+            f"none of theirs in it."
+            for member in sorted(set(self.published) - set(self.keys))
+        ]

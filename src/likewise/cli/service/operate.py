@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise.cli.dockets import docket
 from likewise.cli.main import main
-from likewise.cli.serve import DATABASE, need_service, needed_for, opened_store
+from likewise.cli.service.dockets import docket
+from likewise.cli.service.serve import DATABASE, need_service, needed_for, opened_store
 
 if TYPE_CHECKING:
     from likewise.service.dockets.docket import Docket

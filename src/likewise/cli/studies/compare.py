@@ -15,7 +15,7 @@ from likewise.cli.options import (
     learner_names,
     option_group,
 )
-from likewise.cli.sweep import played, running_options
+from likewise.cli.studies.sweep import played, running_options
 from likewise.registry import WORLDS
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from likewise.cli.main import main
-from likewise.cli.serve import DATABASE, opened_store
+from likewise.cli.service.serve import DATABASE, opened_store
 
 __all__ = ["packet"]
 

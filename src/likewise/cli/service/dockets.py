@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from likewise.cli.main import main
-from likewise.cli.serve import DATABASE, need_service, needed_for, opened_store
+from likewise.cli.service.serve import DATABASE, need_service, needed_for, opened_store
 
 __all__ = ["docket", "token", "upgrade"]
 

@@ -45,7 +45,7 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
             f"folder, or leave --write out."
         )
     need("fast", "likewise benchmark")
-    from likewise.experiments.benchmark.gpu_page import gpu_markdown
+    from likewise.experiments.benchmark.gpu.page import gpu_markdown
     from likewise.experiments.benchmark.page import markdown, plain
     from likewise.experiments.benchmark.run import merged, run_benchmark
 

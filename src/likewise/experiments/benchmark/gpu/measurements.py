@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from likewise.experiments.benchmark.classes import Table, random_table
+from likewise.experiments.benchmark.gpu.streams import Stream, kinds, play_on_host, stream
 from likewise.experiments.benchmark.items import Asked, Item, race
-from likewise.experiments.benchmark.streams import Stream, kinds, play_on_host, stream
 from likewise.fixed_point import ONE, IntArray
 from likewise.game.on_device import device_game
 from likewise.hypotheses import Listed
@@ -134,10 +134,28 @@ def draws(
     )  # fmt: skip
 
 
+def _wrong(
+    player: DeviceWeights, one: Callable[[], None], points: Any, costs: Any, arrivals: Any,
+    amounts: Any,
+) -> int:  # fmt: skip
+    """Play some rounds on the device and on the host: how many scores, draws or costs differ."""
+    table, wrong = Table(np.zeros((points.shape[1], 1), dtype=np.uint8)), 0
+    for t, arrived in enumerate(arrivals):
+        one()
+        here = points[arrived]
+        policy = table.weigh(costs, float(ONE))
+        expected = [score(*pair) for pair in policy.approval(here)]
+        drawn = policy.draw(here, Words(SEED, Purpose.DECIDE, t + 1), 0)
+        costs = table.charge(costs, here, amounts)
+        wrong += int((player.scores.cpu().numpy() != expected).any())
+        wrong += int((player.approved.cpu().numpy() != drawn).any())
+        wrong += int((player.costs.cpu().numpy() != costs).any())
+    return wrong
+
+
 def weights(name: str, size: int, k: int, rounds: int) -> Item:
     """Exponential weights, all on the device: the first rounds again on the host, then the time."""
     rng = np.random.default_rng(3)
-    table = Table(np.zeros((size, 1), dtype=np.uint8))
     points = rng.integers(0, 2, (64, size), dtype=np.uint8)
     costs = rng.integers(0, 4 * ONE, size)
     arrivals = rng.integers(0, len(points), (rounds, k)).astype(np.int32)
@@ -156,17 +174,8 @@ def weights(name: str, size: int, k: int, rounds: int) -> Item:
         player.charge()
         player.round.add_(1)
 
-    wrong, checked = 0, min(8, rounds // 2)
-    for t in range(checked):
-        one()
-        here = points[arrivals[t]]
-        policy = table.weigh(costs, float(ONE))
-        expected = [score(*pair) for pair in policy.approval(here)]
-        drawn = policy.draw(here, Words(SEED, Purpose.DECIDE, t + 1), 0)
-        costs = table.charge(costs, here, amounts)
-        wrong += int((player.scores.cpu().numpy() != expected).any())
-        wrong += int((player.approved.cpu().numpy() != drawn).any())
-        wrong += int((player.costs.cpu().numpy() != costs).any())
+    checked = min(8, rounds // 2)
+    wrong = _wrong(player, one, points, costs, arrivals[:checked], amounts)
     replay = _recorded(one)
     left = rounds - int(player.round.item()) + 1
     began = time.perf_counter()

@@ -34,16 +34,16 @@ def rows(quick: bool) -> list[Item | Skipped]:
     reason = missing_gpu()
     if reason is not None:
         return [Skipped(row, str(reason)) for row in ROWS]
-    from likewise.experiments.benchmark import gpu_rows
+    from likewise.experiments.benchmark.gpu import measurements
 
     long, short = ((40, 14, 3000), (40, 9, 200)) if quick else (
         (20_000, 64, 1 << 20), (20_000, 32, 4096)
     )  # fmt: skip
     return [
-        gpu_rows.draws(ROWS[0], *long, times=6.0, most=0.017),
-        gpu_rows.draws(ROWS[1], *short, times=1.5),
-        gpu_rows.weights(ROWS[2], *((3000, 3, 4) if quick else (1 << 20, 8, 20_000))),
-        gpu_rows.game(ROWS[3], (64, 6, 10), 3, 2, eps=0.9, delta=0.9, rule="tight")
+        measurements.draws(ROWS[0], *long, times=6.0, most=0.017),
+        measurements.draws(ROWS[1], *short, times=1.5),
+        measurements.weights(ROWS[2], *((3000, 3, 4) if quick else (1 << 20, 8, 20_000))),
+        measurements.game(ROWS[3], (64, 6, 10), 3, 2, eps=0.9, delta=0.9, rule="tight")
         if quick
-        else gpu_rows.game(ROWS[3], (4096, 32, 224), 8, 100_000, eps=0.3, delta=0.05),
+        else measurements.game(ROWS[3], (4096, 32, 224), 8, 100_000, eps=0.3, delta=0.05),
     ]

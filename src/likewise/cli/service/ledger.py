@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from likewise.cli.main import main
-from likewise.cli.serve import without_password
+from likewise.cli.service.serve import without_password
 
 if TYPE_CHECKING:
     from likewise.service.verification.evidence import Evidence
+    from likewise.service.verification.findings import Replayed
     from likewise.service.verification.keeping.witnesses import Trusted
     from likewise.service.verification.known_keys import KnownKeys
     from likewise.service.verification.manifest import ExportCheck
@@ -55,10 +56,15 @@ def _ledger(command: Callable[..., None]) -> Callable[..., None]:
 @main.command(short_help="Take every decision of a ledger again, and compare.")
 @click.argument("docket", required=False)
 @_ledger
+@click.option(
+    "--snapshot", is_flag=True,
+    help="Compute the snapshot in the database again too, from which a server would start.",
+)  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="The findings as JSON.")
 def replay(
-    docket: str | None, database: str | None, folder: Path | None, as_json: bool, **known: Any
-) -> None:
+    docket: str | None, database: str | None, folder: Path | None, snapshot: bool, as_json: bool,
+    **known: Any,
+) -> None:  # fmt: skip
     """Rebuild the learner from a ledger; check the chain and every decision, say what differs.
 
     Signatures, anchors and who acted are checked too. Exits with 0 if the ledger holds, with 1 if
@@ -77,6 +83,8 @@ def replay(
         found.differences[:0] = [Difference(0, "export", f, "as signed.") for f in exported.faults]
         if exported.sentence:
             (found.kept if exported.signed else found.unkept).append(exported.sentence)
+    if snapshot:
+        _check_snapshot(found, evidence.docket, database, folder)
     if as_json:
         click.echo(json.dumps(_plain(found), ensure_ascii=False, indent=2))
     else:
@@ -109,7 +117,7 @@ def verify(
     and so are all signatures and anchors in the ledger. Exits with 0 if all holds, with 1 if
     something does not, with 2 if it could not be looked at, or a receipt is none.
     """
-    from likewise.cli.verdicts import (
+    from likewise.cli.service.verdicts import (
         print_packet,
         print_verdicts,
         read_acknowledgement,
@@ -170,6 +178,32 @@ def export(docket: str, database: str, folder: Path, personal: bool, seed: bool)
         click.echo("Without features; replay from here checks the chain, panels and lottery only.")
 
 
+def _check_snapshot(
+    found: Replayed, docket: str, database: str | None, folder: Path | None
+) -> None:
+    """Add to the findings if the snapshot says what the records say."""
+    from likewise.service.dockets.snapshot_check import check_snapshot
+    from likewise.service.ledger.store import Store
+    from likewise.service.settings import database_url
+    from likewise.service.verification.findings import Difference
+
+    if folder is not None or database is None:
+        raise click.UsageError("Snapshots are in a database: give --database, without --export.")
+    store = Store.read_only(database_url(database))
+    try:
+        checked = check_snapshot(store, docket)
+    finally:
+        store.close()
+    if checked is None:
+        found.kept.append("There is no snapshot; a server would read the ledger itself.")
+    elif not checked.differing:
+        found.kept.append(f"The snapshot at record {checked.seq:,} says what the records say.")
+    else:
+        wrong = f"the snapshot says otherwise about {', '.join(checked.differing)}."
+        mend = "what the records say. Stop the servers, and delete the docket's rows in snapshots."
+        found.differences.append(Difference(checked.seq, "snapshot", wrong, mend))
+
+
 def _packet_docket(path: Path) -> str:
     from likewise.errors import LikewiseError
     from likewise.service.verification.packets.packet import read_packet
@@ -193,6 +227,8 @@ def _known(
     try:
         named = KnownKeys.named(keys) if keys else None
         pairs = [text.rpartition("=") for text in member_keys]
+        if odd := [text for text, (name, _, _) in zip(member_keys, pairs, strict=True) if not name]:
+            raise LikewiseError(f"{odd[0]!r} does not say whose key it is. Write NAME=KEY.")
         members = {name: PublicKey(key.strip().lower()).text for name, _, key in pairs}
         roots = [] if authority is None else read_certificates(authority)
     except LikewiseError as error:
