@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from likewise.auditing import Panel
 from likewise.errors import EventRefused, ParameterError, PeopleError
+from likewise.estimator.columns import is_named_frame, medians, unbounded
 from likewise.extras import missing
 from likewise.fixed_point import ONE
-from likewise.frames.estimating import is_named_frame, medians, unbounded
 from likewise.hypotheses import HypothesisClass, Stumps
 from likewise.learning import Learner, SelfTuned, State, deploy, dump_state, learn, parse_state
 from likewise.learning.decisions import current_scores, upcoming
