@@ -16,7 +16,8 @@ from likewise.auditing.objections import MemberObjections, Objections, Pair
 from likewise.auditing.panel import Panel, panel_name
 from likewise.auditing.pivots import Pivots, exceeding_pairs, exceeds
 from likewise.auditing.reporting import Report, decisive, report
-from likewise.auditing.rules.base import And, Never, Objects, Or, Rule, never, objects, veto
+from likewise.auditing.rules.base import And, Or, Rule
+from likewise.auditing.rules.members import Never, Objects, never, objects, veto
 from likewise.auditing.rules.parsing import as_rule, parse_rule
 from likewise.auditing.rules.shares import Share
 from likewise.auditing.rules.thresholds import (

@@ -21,13 +21,13 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from likewise.auditing.names import checked_name, seated, written
+from likewise.auditing.names import seated
 from likewise.errors import AuditError, ParameterError
 from likewise.fixed_point import ONE, IntArray
 from likewise.html import described
 from likewise.validation import as_array, items
 
-__all__ = ["And", "BoolArray", "Never", "Objects", "Or", "Rule", "never", "objects", "veto"]
+__all__ = ["And", "BoolArray", "Or", "Rule", "Seats"]
 
 BoolArray = npt.NDArray[np.bool_]
 Seats = dict[str, int]
@@ -41,6 +41,7 @@ class Rule(ABC):
 
     v ≼ v′ implies f(v) ≤ f(v′), and f(0, …, 0) = 0. Definition "Monotone aggregation functions".
 
+    >>> from likewise.auditing import objects, veto
     >>> rule = veto("j3") | (objects("j1") & objects("j5"))
     >>> print(rule)
     veto(j3) or (objects(j1) and objects(j5))
@@ -49,6 +50,7 @@ class Rule(ABC):
     def fires(self, votes: npt.ArrayLike, members: Sequence[str]) -> BoolArray:
         """Report or not, by this rule, for votes of shape (m, …) in the order of the members.
 
+        >>> from likewise.auditing import objects
         >>> (objects("a") & objects("b")).fires([[True, True], [False, True]], ["a", "b"]).tolist()
         [False, True]
         """
@@ -72,6 +74,7 @@ class Rule(ABC):
         the paper's dummy j^(m+1): distance 1, place −1. Distances have shape (m, …); floats are
         meant as they are, integers are of 2^-20, so that 1 is ``likewise.fixed_point.ONE``.
 
+        >>> from likewise.auditing import objects
         >>> d = np.array([0.53, 0.1, 0.3, 0.65, 0.38])  # the paper's figure: d2 < d3 < d5 < d1 < d4
         >>> panel = ["j1", "j2", "j3", "j4", "j5"]
         >>> distance, place = (objects("j1") & objects("j5")).pivot(d, panel)
@@ -115,6 +118,7 @@ class Rule(ABC):
         distance in its high bits and the member's place in its low ones. ``keys`` is an array a
         member, and ``top``, above all keys, comes out where the rule cannot fire.
 
+        >>> from likewise.auditing import objects
         >>> keys = [np.array([300 * 2 + 0]), np.array([100 * 2 + 1])]
         >>> (objects("a") | objects("b")).pivot_keys(keys, ["a", "b"], top=1000).tolist()
         [201]
@@ -124,6 +128,7 @@ class Rule(ABC):
     def check(self, members: Sequence[str]) -> None:
         """Refuse a panel that is empty, has a name twice, or lacks a member the rule names.
 
+        >>> from likewise.auditing import veto
         >>> veto("j7").check(["j1", "j2"])
         Traceback (most recent call last):
         likewise.errors.RuleError: The rule veto(j7) names j7, who is not on the panel (j1, j2). \
@@ -134,6 +139,7 @@ Put them on it, or take them out of the rule.
     def can_fire(self, members: Sequence[str]) -> bool:
         """Test whether the rule reports when everybody objects; being monotone, it else never does.
 
+        >>> from likewise.auditing import never, veto
         >>> never().can_fire(["j1"]), veto("j1").can_fire(["j1"])
         (False, True)
         """
@@ -179,61 +185,6 @@ Put them on it, or take them out of the rule.
 
 
 @dataclass(frozen=True, repr=False)
-class Objects(Rule):
-    """A named member objects. Pivot: that member.
-
-    Alone or under "or" this is a veto right (the remark on veto rights in "On the Complexity of
-    Auditing"): the member's objection suffices, and a single pair of theirs is enough.
-
-    >>> str(Objects("j3")), str(Objects("j3") & Objects("j1"))
-    ('veto(j3)', 'objects(j3) and objects(j1)')
-    """
-
-    member: str
-
-    def __post_init__(self) -> None:
-        checked_name(self.member, "Objects.member")
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The one member."""
-        return (self.member,)
-
-    def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:
-        return votes[seats[self.member], ...]
-
-    def _rank(self, ranks: IntArray, seats: Seats, top: int) -> IntArray:  # noqa: ARG002
-        return ranks[seats[self.member], ...]
-
-    def _text(self, alone: bool) -> str:
-        return f"{'veto' if alone else 'objects'}({written(self.member)})"
-
-
-@dataclass(frozen=True, repr=False)
-class Never(Rule):
-    """No report, whatever the objections: the paper's dummy auditor j^(m+1), with d = 1.
-
-    >>> distance, place = never().pivot(np.array([[0.2]]), ["j1"])
-    >>> distance.tolist(), place.tolist()
-    ([1.0], [-1])
-    """
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Nobody."""
-        return ()
-
-    def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:  # noqa: ARG002
-        return np.zeros(votes.shape[1:], dtype=np.bool_)
-
-    def _rank(self, ranks: IntArray, seats: Seats, top: int) -> IntArray:  # noqa: ARG002
-        return np.full(ranks.shape[1:], top, dtype=ranks.dtype)
-
-    def _text(self, alone: bool) -> str:  # noqa: ARG002
-        return "never"
-
-
-@dataclass(frozen=True, repr=False)
 class _Joined(Rule):
     """Several rules under one word; parts of the same kind are taken in, so a|(b|c) = (a|b)|c."""
 
@@ -266,6 +217,7 @@ class _Joined(Rule):
 class Or(_Joined):
     """One of several rules suffices. Pivot: the min of theirs.
 
+    >>> from likewise.auditing import veto
     >>> print(Or((veto("a"), Or((veto("b"), veto("c"))))))
     veto(a) or veto(b) or veto(c)
     """
@@ -287,6 +239,7 @@ class Or(_Joined):
 class And(_Joined):
     """Several rules must all hold. Pivot: the max of theirs.
 
+    >>> from likewise.auditing import veto
     >>> print(veto("a") | veto("b") & veto("c"))
     veto(a) or (objects(b) and objects(c))
     """
@@ -299,30 +252,3 @@ class And(_Joined):
 
     def _text(self, alone: bool) -> str:  # noqa: ARG002
         return " and ".join(part._text(alone=False) for part in self.parts)
-
-
-def objects(member: str) -> Objects:
-    """The rule that a named member objects; the same as :func:`veto`, for use with "and".
-
-    >>> objects("j1") == veto("j1")
-    True
-    """
-    return Objects(member)
-
-
-def veto(member: str) -> Objects:
-    """The rule that a named member's objection suffices; the same as :func:`objects`.
-
-    >>> print(veto("j3"))
-    veto(j3)
-    """
-    return Objects(member)
-
-
-def never() -> Never:
-    """The rule that never reports.
-
-    >>> print(never())
-    never
-    """
-    return Never()

@@ -17,7 +17,8 @@ from collections.abc import Callable
 
 from likewise.auditing.names import BARE_NAME
 from likewise.auditing.rules import thresholds
-from likewise.auditing.rules.base import And, Or, Rule, never, objects
+from likewise.auditing.rules.base import And, Or, Rule
+from likewise.auditing.rules.members import never, objects
 from likewise.errors import ParameterError, RuleError
 
 __all__ = ["as_rule", "parse_rule"]

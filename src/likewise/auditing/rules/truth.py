@@ -14,7 +14,8 @@ from typing import TypeVar
 import numpy as np
 
 from likewise.auditing.names import checked_names, written
-from likewise.auditing.rules.base import BoolArray, Never, Or, Rule, objects
+from likewise.auditing.rules.base import BoolArray, Or, Rule
+from likewise.auditing.rules.members import Never, objects
 from likewise.auditing.rules.thresholds import all_of
 from likewise.errors import ParameterError, RuleError, foreign_code
 
