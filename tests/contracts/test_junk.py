@@ -45,7 +45,7 @@ from likewise.auditing import (
 )
 from likewise.errors import LikewiseError, MergedHypotheses
 from likewise.evaluation import Faced
-from likewise.evaluation.comparator_rows import Demands
+from likewise.evaluation.comparator.rows import Demands
 from likewise.events import (
     Arrived,
     Audited,

@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 
 from likewise.errors import AuditError, HypothesisError, ParameterError, PeopleError
 from likewise.evaluation import BestFair, ComparatorError, Faced, best_fair_policy
-from likewise.evaluation import comparator_rows as rows_module
 from likewise.evaluation.comparator import FAIR_WITHIN
+from likewise.evaluation.comparator import rows as rows_module
 from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
 from likewise.hypotheses.base import Bits

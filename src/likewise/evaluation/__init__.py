@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from likewise.evaluation.columns import ColumnPolicy, best_fair_by_columns, exact_search
     from likewise.evaluation.comparator import BestFair, best_fair_policy
-    from likewise.evaluation.comparator_rows import ComparatorError
+    from likewise.evaluation.comparator.rows import ComparatorError
     from likewise.evaluation.comparators import Comparators, compare_with_fixed, slacks_of
     from likewise.evaluation.faced import Faced, faced_rounds
     from likewise.evaluation.hindsight import PricedPolicy, priced_policies
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BestFair": "comparator",
     "ColumnPolicy": "columns",
-    "ComparatorError": "comparator_rows",
+    "ComparatorError": "comparator.rows",
     "Comparators": "comparators",
     "Faced": "faced",
     "best_fair_by_columns": "columns",

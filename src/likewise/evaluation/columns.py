@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.errors import ParameterError, foreign_code
-from likewise.evaluation.comparator_rows import BROKEN_BY, ROWS_AT_ONCE, ComparatorError, Demands
+from likewise.evaluation.comparator.rows import BROKEN_BY, ROWS_AT_ONCE, ComparatorError, Demands
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.linear_programs import linprog

@@ -15,7 +15,7 @@ import numpy as np
 from likewise.auditing import Panel, Sides
 from likewise.errors import ParameterError, PeopleError
 from likewise.evaluation.comparator import BestFair, form_of
-from likewise.evaluation.comparator_rows import Demands, solve
+from likewise.evaluation.comparator.rows import Demands, solve
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass
 from likewise.schema import People

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from likewise.errors import LikewiseError
-from likewise.evaluation.comparator_forms import Form, Rows
+from likewise.evaluation.comparator.forms import Form, Rows
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.linear_programs import linprog
 from likewise.linear_programs import sparse as sp

@@ -2,7 +2,7 @@
 
 A sequence of rounds becomes points that occur, a cost for each and a bound for each pair of them
 (:func:`demands`); the program over those is solved with few of the pairs at a time
-(:mod:`likewise.evaluation.comparator_rows`); and the policy that comes out is held against every
+(:mod:`likewise.evaluation.comparator.rows`); and the policy that comes out is held against every
 round as it was, so that a wrong solution is an error and not a figure.
 """
 
@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.errors import HypothesisError, ParameterError, PeopleError
-from likewise.evaluation.comparator_forms import Cells, Form, Grids, Members
-from likewise.evaluation.comparator_rows import ComparatorError, Demands, Solution, solve
+from likewise.evaluation.comparator.forms import Cells, Form, Grids, Members
+from likewise.evaluation.comparator.rows import ComparatorError, Demands, Solution, solve
 from likewise.evaluation.faced import Faced, checked_rounds
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass, Listed, Points, Segments, Staircases
