@@ -128,6 +128,14 @@ class Caller:
     async def __aexit__(self, *_: object) -> None:
         self.writer.close()
 
+    async def _sent(self, request: bytes) -> bytes:
+        """The first line of the response; nothing if the connection was closed."""
+        self.writer.write(request)
+        try:
+            return await self.reader.readline()
+        except ConnectionError:
+            return b""
+
     async def ask(self, method: str, path: str, body: Any = None, key: str = "") -> Any:
         content = b"" if body is None else json.dumps(body).encode()
         head = (
@@ -137,8 +145,13 @@ class Caller:
             + (f"Idempotency-Key: {key}\r\n" if key else "")
             + "\r\n"
         )
-        self.writer.write(head.encode() + content)
-        status = (await self.reader.readline()).split()[1]
+        line = await self._sent(head.encode() + content)
+        if not line:
+            # A server closes connections that were silent for a while: once more, on a new one.
+            self.writer.close()
+            await self.__aenter__()
+            line = await self._sent(head.encode() + content)
+        status = line.split()[1]
         length = 0
         while (line := await self.reader.readline()) not in (b"\r\n", b""):
             name, _, value = line.partition(b":")

@@ -33,7 +33,7 @@ HOMES = {
     "llvmlite": {"oracles/engines/compiled/compilation.py"},
     "matplotlib": {"experiments/canvas.py"},
     "narwhals": {"frames/library.py"},
-    "sklearn": {"estimator.py", "oracles/heuristic.py"},
+    "sklearn": {"estimator/classifier.py", "oracles/heuristic.py"},
     "numba": {"oracles/engines/compiled/compilation.py"},
     "scipy": {"linear_programs.py"},
     "torch": {"oracles/engines/gpu/libraries.py"},

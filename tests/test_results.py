@@ -12,8 +12,8 @@ import pytest
 from likewise.evaluation.frontiers import Outcome, beats
 from likewise.experiments.sweep.points import Point, points
 from likewise.experiments.sweep.rates import growth_of
+from likewise.experiments.sweep.reading import read_sweep, shipped_sweeps
 from likewise.experiments.sweep.runs import play_run
-from likewise.experiments.sweep.spec import read_sweep, shipped_sweeps
 from likewise.experiments.sweep.store import read_rows
 from likewise.experiments.sweep.tables import RESULTS, sweep_markdown
 from likewise.worlds.people.sources import MissingDataError

@@ -38,6 +38,8 @@ __all__ = ["Feature", "FeatureSchema", "Kind", "People", "Value"]
 BoolArray = npt.NDArray[np.bool_]
 # Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
 _NUMERIC = "fiub"
+# Up to so many values plain numbers are faster than arrays.
+_FEW = 128
 
 
 def _listed_ids(ids: Sequence[str] | str | None) -> Sequence[str] | None:
@@ -250,20 +252,43 @@ class FeatureSchema:
 
     def admits(self, x: FloatArray) -> bool:
         """Test whether everything is within its limits; NaN only where it may be missing."""
+        if x.size <= _FEW and self._admits_few(x):
+            return True
         low, high, any_number, optional = self._limits
         with np.errstate(invalid="ignore"):
-            within = (x >= low) & (x <= high) & (any_number | (np.floor(x) == x))
+            within = (x >= low) & (x <= high)
+            if any_number is not None:
+                within &= any_number | (np.floor(x) == x)
         return bool((within if optional is None else within | (optional & np.isnan(x))).all())
 
+    def _admits_few(self, x: FloatArray) -> bool:
+        """The same for a few values, none of them missing: number by number that is faster."""
+        for row in x.tolist():
+            for value, (low, high, integral) in zip(row, self._limits_of_each, strict=True):
+                if not low <= value <= high or (integral and value % 1):
+                    return False
+        return True
+
     @cached_property
-    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray | None]:
+    def _limits_of_each(self) -> list[tuple[float, float, bool]]:
+        low, high, any_number, _ = self._limits
+        integral = [False] * len(low) if any_number is None else (~any_number).tolist()
+        return list(zip(low.tolist(), high.tolist(), integral, strict=True))
+
+    @cached_property
+    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray | None, BoolArray | None]:
+        """Least and largest values, which may be any number, and which may be missing.
+
+        The third is None where all may be any number, the last where none may be missing.
+        """
         limits = [f.limits for f in self.features]
         finite = np.finfo(np.float64)
         low = np.maximum([a for a, _ in limits], finite.min)
         high = np.minimum([b for _, b in limits], finite.max)
         any_number = np.array([f.kind == "number" for f in self.features])
         optional = np.array([f.missing is not None for f in self.features])
-        return low, high, any_number, optional if optional.any() else None
+        numbers = None if any_number.all() else any_number
+        return low, high, numbers, optional if optional.any() else None
 
     def spec(self) -> dict[str, Any]:
         """The schema as JSON."""

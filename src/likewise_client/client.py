@@ -9,9 +9,8 @@ sentence. What can be sent twice without harm is sent again when the network or 
 
 from __future__ import annotations
 
-import secrets
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
@@ -21,7 +20,6 @@ from likewise.service.api.responses import (
     DocketSummary,
     KeyList,
     KeyResponse,
-    MeResponse,
     NewHold,
     NewToken,
     PacketResponse,
@@ -31,28 +29,18 @@ from likewise.service.api.responses import (
     RoundResponse,
     TokenList,
     TokenResponse,
-    Written,
 )
-from likewise.service.api.review_responses import MetricsResponse, ReviewResponse, ReviewSummary
-from likewise.service.api.review_responses import ReviewList as _ReviewList
-from likewise.service.clock import now
-from likewise.service.ledger.payloads import Payload
+from likewise.service.api.review_responses import MetricsResponse
 from likewise.service.ledger.records import Record, chained, parse_lines
-from likewise.service.ledger.signing.member_statements import Act, MemberStatement, possession
-from likewise.service.ledger.signing.signatures import PrivateKey
-from likewise_client.transport import Transport
+from likewise_client.reviewing import Reviewing, docket_path
 
 __all__ = ["Client"]
 
 
-class Client(Transport):
+class Client(Reviewing):
     """One caller of one server."""
 
     # ── Dockets ──────────────────────────────────────────────────────────────────────────────────
-
-    def me(self) -> MeResponse:
-        """The owner of the token."""
-        return self._get(MeResponse, "/v1/me")
 
     def dockets(self) -> list[DocketSummary]:
         """The dockets that the token concerns."""
@@ -65,51 +53,51 @@ class Client(Transport):
 
     def docket(self, docket: str) -> DocketResponse:
         """A docket's settings and features."""
-        return self._get(DocketResponse, _at(docket))
+        return self._get(DocketResponse, docket_path(docket))
 
     def set_guidelines(self, docket: str, text: str) -> ReceiptResponse:
         """Tell the panel's members what to look for."""
-        return self._write("PUT", _at(docket, "guidelines"), {"text": text})
+        return self._write("PUT", docket_path(docket, "guidelines"), {"text": text})
 
     def give_learner(self, docket: str, learner: Mapping[str, Any]) -> ReceiptResponse:
         """Let a learner decide from now on, in a docket that was audit-only."""
         body = {"learner": dict(learner)}
-        return self._write("PUT", _at(docket, "learner"), body)
+        return self._write("PUT", docket_path(docket, "learner"), body)
 
     def add_member(self, docket: str, member: str) -> ReceiptResponse:
         """Somebody joins the panel."""
-        return self._write("POST", _at(docket, "members"), {"member": member})
+        return self._write("POST", docket_path(docket, "members"), {"member": member})
 
     def remove_member(self, docket: str, member: str) -> ReceiptResponse:
         """Somebody leaves the panel."""
-        return self._write("DELETE", _at(docket, "members", member), again=False)
+        return self._write("DELETE", docket_path(docket, "members", member), again=False)
 
     def set_rule(self, docket: str, rule: str) -> ReceiptResponse:
         """Another rule, for rounds that are sealed from now on."""
-        return self._write("PUT", _at(docket, "rule"), {"rule": rule})
+        return self._write("PUT", docket_path(docket, "rule"), {"rule": rule})
 
     def erase(self, docket: str, round_id: str, person: str) -> ReceiptResponse:
         """Remove what is personal about somebody."""
         body = {"round": round_id, "person": person}
-        return self._write("POST", _at(docket, "erasures"), body)
+        return self._write("POST", docket_path(docket, "erasures"), body)
 
     def set_retention(
         self, docket: str, features: float | None, reasons: float | None
     ) -> ReceiptResponse:
         """Days after the end of a round for which features and reasons are kept."""
         body = {"features": features, "reasons": reasons}
-        return self._write("PUT", _at(docket, "retention"), body)
+        return self._write("PUT", docket_path(docket, "retention"), body)
 
     def place_hold(
         self, docket: str, why: str, round_id: str | None = None, person: str | None = None
     ) -> NewHold:
         """Erase nothing, of everything or of one round or person, until it is lifted."""
         body = {"why": why, "round": round_id, "person": person}
-        return self._send(NewHold, "POST", _at(docket, "holds"), body, again=False)
+        return self._send(NewHold, "POST", docket_path(docket, "holds"), body, again=False)
 
     def lift_hold(self, docket: str, hold: str) -> ReceiptResponse:
         """The hold is over."""
-        return self._write("DELETE", _at(docket, "holds", hold), again=False)
+        return self._write("DELETE", docket_path(docket, "holds", hold), again=False)
 
     # ── Rounds ───────────────────────────────────────────────────────────────────────────────────
 
@@ -132,7 +120,7 @@ class Client(Transport):
         listed = _people(people, scores, approved)
         body = {"people": listed, "round": round_id, "seal": seal}
         key = key or uuid.uuid4().hex
-        return self._send(RoundResponse, "POST", _at(docket, "rounds"), body, key=key)
+        return self._send(RoundResponse, "POST", docket_path(docket, "rounds"), body, key=key)
 
     def add_people(
         self,
@@ -146,16 +134,16 @@ class Client(Transport):
     ) -> RoundResponse:
         """More people join a round that is not sealed."""
         body = {"people": _people(people, scores, approved)}
-        path = _at(docket, "rounds", round_id, "people")
+        path = docket_path(docket, "rounds", round_id, "people")
         return self._send(RoundResponse, "POST", path, body, key=key or uuid.uuid4().hex)
 
     def seal(self, docket: str, round_id: str) -> RoundResponse:
         """Nobody else will join."""
-        return self._send(RoundResponse, "POST", _at(docket, "rounds", round_id, "seal"))
+        return self._send(RoundResponse, "POST", docket_path(docket, "rounds", round_id, "seal"))
 
     def round(self, docket: str, round_id: str) -> RoundResponse:
         """A round."""
-        return self._get(RoundResponse, _at(docket, "rounds", round_id))
+        return self._get(RoundResponse, docket_path(docket, "rounds", round_id))
 
     def rounds(
         self, docket: str, *, status: str | None = None, after: int = 0, limit: int = 100
@@ -164,128 +152,54 @@ class Client(Transport):
         query: dict[str, Any] = {"after": after, "limit": limit}
         if status is not None:
             query["status"] = status
-        return self._get(RoundList, _at(docket, "rounds"), query)
+        return self._get(RoundList, docket_path(docket, "rounds"), query)
 
     def label(self, docket: str, labels: Iterable[tuple[str, str, int]]) -> ReceiptResponse:
         """Labels (round, person, label): all are recorded, or none."""
         listed = [{"round": r, "person": p, "label": y} for r, p, y in labels]
-        return self._write("POST", _at(docket, "labels"), {"labels": listed})
+        return self._write("POST", docket_path(docket, "labels"), {"labels": listed})
 
     def override(
         self, docket: str, round_id: str, person: str, approved: bool, reason: str | None = None
     ) -> ReceiptResponse:
         """Somebody decided otherwise, and may say why."""
         body = {"person": person, "approved": approved, "reason": reason}
-        return self._write("POST", _at(docket, "rounds", round_id, "overrides"), body)
+        return self._write("POST", docket_path(docket, "rounds", round_id, "overrides"), body)
 
     def close_round(
         self, docket: str, round_id: str, *, unaudited: bool = False
     ) -> ReceiptResponse:
         """Nothing more will be heard of a round."""
-        path = _at(docket, "rounds", round_id, "close")
+        path = docket_path(docket, "rounds", round_id, "close")
         return self._write("POST", path, {"unaudited": unaudited})
 
     def packet(self, docket: str, round_id: str, person: str) -> PacketResponse:
         """Everything that led to the decision on one person, in words and as JSON, signed."""
         body = {"round": round_id, "person": person}
-        return self._send(PacketResponse, "POST", _at(docket, "packets"), body)
+        return self._send(PacketResponse, "POST", docket_path(docket, "packets"), body)
 
-    # ── Reviews ──────────────────────────────────────────────────────────────────────────────────
-
-    def reviews(self, docket: str, *, status: str = "asked") -> list[ReviewSummary]:
-        """Reviews that await you, or what became of them."""
-        return self._get(_ReviewList, _at(docket, "reviews"), {"status": status}).reviews
-
-    def review(self, docket: str, review_id: str) -> ReviewResponse:
-        """One review."""
-        return self._get(ReviewResponse, _at(docket, "reviews", review_id))
-
-    def object_to(
-        self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None
-    ) -> ReceiptResponse:
-        """Object to a pair."""
-        signature = self._signature(docket, review_id, "object", pair, reason)
-        body = {"pair": list(pair), "reason": reason, **signature}
-        return self._act(_at(docket, "reviews", review_id, "objections"), body)
-
-    def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> ReceiptResponse:
-        """Take an objection back."""
-        path = _at(docket, "reviews", review_id, "withdrawals")
-        signature = self._signature(docket, review_id, "withdraw", pair)
-        return self._act(path, {"pair": list(pair), **signature})
-
-    def done(self, docket: str, review_id: str) -> ReceiptResponse:
-        """You have looked at all pairs."""
-        signature = self._signature(docket, review_id, "done")
-        return self._act(_at(docket, "reviews", review_id, "done"), signature)
-
-    def reopen(self, docket: str, review_id: str) -> ReceiptResponse:
-        """You want to look again."""
-        signature = self._signature(docket, review_id, "reopen")
-        return self._act(_at(docket, "reviews", review_id, "reopen"), signature)
-
-    def _act(self, path: str, body: Mapping[str, Any]) -> ReceiptResponse:
-        """An act of a member, which is done once, however often it is sent."""
-        return self._send(Written, "POST", path, body, key=uuid.uuid4().hex).receipt
-
-    def sign_with(
-        self, docket: str, key: PrivateKey, before: PrivateKey | None = None
-    ) -> ReceiptResponse:
-        """Sign all that you say with your own key from now on; ``before`` is the one until now.
-
-        Publish its public half where others find it, and keep the private one to yourself.
-        """
-        content = possession(docket, self.me().name, key.public)
-        consent = None if before is None else before.sign("member-key", content)
-        proof = key.sign("member-key", content)
-        body = {"key": key.public.text, "proof": proof, "consent": consent}
-        receipt = self._write("PUT", _at(docket, "member-key"), body)
-        self.member_key = key
-        return receipt
+    # ── The ledger, and tokens ───────────────────────────────────────────────────────────────────
 
     def keys(self) -> list[KeyResponse]:
         """The installation's keys, as it publishes them."""
         return self._get(KeyList, "/.well-known/likewise-keys.json").keys
 
-    def _signature(
-        self,
-        docket: str,
-        review: str,
-        act: Act,
-        pair: Sequence[str] = (),
-        reason: str | None = None,
-    ) -> dict[str, Any]:
-        """The member's signature of an act, if they have a key."""
-        if self.member_key is None:
-            return {}
-        salt, at = secrets.token_bytes(16), now()
-        digest = Payload(salt, {"text": reason}).digest if reason else None
-        both = (pair[0], pair[1]) if pair else None
-        said = MemberStatement(docket, self.me().name, review, act, both, digest, at)
-        signed = {
-            "key": self.member_key.public.id, "at": at, "salt": salt.hex(),
-            "signature": said.sign(self.member_key),
-        }  # fmt: skip
-        return {"signature": signed}
-
-    # ── The ledger, and tokens ───────────────────────────────────────────────────────────────────
-
     def receipt(self, docket: str) -> ReceiptResponse:
         """The ledger's head."""
-        return self._get(ReceiptResponse, _at(docket, "receipt"))
+        return self._get(ReceiptResponse, docket_path(docket, "receipt"))
 
     def check_receipt(self, docket: str, receipt: str) -> ReceiptCheck:
         """Tell if a receipt that was kept is of the ledger."""
-        path = _at(docket, "receipt", "check")
+        path = docket_path(docket, "receipt", "check")
         return self._send(ReceiptCheck, "POST", path, {"receipt": receipt})
 
     def metrics(self, docket: str) -> MetricsResponse:
         """The docket in numbers."""
-        return self._get(MetricsResponse, _at(docket, "metrics"))
+        return self._get(MetricsResponse, docket_path(docket, "metrics"))
 
     def ledger(self, docket: str) -> Iterator[Record]:
         """All records, each checked as it passes."""
-        lines = self._lines(_at(docket, "ledger.jsonl"))
+        lines = self._lines(docket_path(docket, "ledger.jsonl"))
         return chained(docket, parse_lines(docket, lines))
 
     def tokens(self) -> list[TokenResponse]:
@@ -316,7 +230,3 @@ def _people(
             one["approved"] = approved[name]
         found.append(one)
     return found
-
-
-def _at(docket: str, *parts: str) -> str:
-    return "/v1/dockets/" + "/".join(quote(part, safe="") for part in (docket, *parts))

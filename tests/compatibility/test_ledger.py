@@ -22,7 +22,7 @@ from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.spec import OF_THEN, DocketSpec
 from likewise.service.errors import StoreError
-from likewise.service.ledger import upgrades
+from likewise.service.ledger.database import upgrades
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import evidence_of

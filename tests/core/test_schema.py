@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -87,3 +88,22 @@ def test_the_hash_changes_with_the_meaning() -> None:
 def test_a_schema_that_makes_no_sense_is_refused(make: Any) -> None:
     with pytest.raises(ParameterError):
         make()
+
+
+@pytest.mark.parametrize("missing", [None, "not stated"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Feature("a", low=-1, high=2),
+        Feature("a"),
+        Feature("a", "integer", -1, 2),
+        Feature("a", "flag"),
+        Feature("a", "category", levels=("x", "y")),
+    ],
+    ids=["bounded", "any", "integer", "flag", "category"],
+)
+def test_a_few_values_are_admitted_as_many_are(kind: Feature, missing: str | None) -> None:
+    schema = FeatureSchema((replace(kind, missing=missing),))
+    for value in (0.0, -0.0, 1.0, 0.5, 2.0, 2.5, -1.0, 1e308, math.inf, -math.inf, math.nan):
+        few, many = np.full((2, 1), value), np.full((2000, 1), value)
+        assert schema.admits(few) == schema.admits(many), value

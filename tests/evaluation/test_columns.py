@@ -13,7 +13,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from likewise.errors import HypothesisError, LikewiseError
 from likewise.evaluation.columns import best_fair_by_columns, exact_search
-from likewise.evaluation.comparator import Faced, best_fair_policy, demands, form_of
+from likewise.evaluation.comparator import best_fair_policy, demands, form_of
+from likewise.evaluation.faced import Faced
 from likewise.fixed_point import ONE
 from likewise.hypotheses import HypothesisClass, LinearByIntercepts, Segments, Trees
 from likewise.oracles.heuristic import HeuristicOracle

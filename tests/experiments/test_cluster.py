@@ -19,7 +19,7 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.experiments.cluster import Cluster
 from likewise.experiments.parallel import Processes
 from likewise.experiments.sweep.execute import run_sweep
-from likewise.experiments.sweep.spec import sweep_from_data
+from likewise.experiments.sweep.reading import sweep_from_data
 from likewise.experiments.sweep.store import Results
 from likewise.game import parse_delay
 

@@ -11,7 +11,7 @@ import pytest
 from likewise.experiments.sweep.figures import draw_points
 from likewise.experiments.sweep.knobs import of_knobs
 from likewise.experiments.sweep.points import Point, by_scenario, on_the_frontier, points
-from likewise.experiments.sweep.spec import read_sweep
+from likewise.experiments.sweep.reading import read_sweep
 from likewise.experiments.sweep.store import read_rows
 from likewise.experiments.sweep.tables import RESULTS
 

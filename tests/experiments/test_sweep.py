@@ -21,14 +21,9 @@ from likewise.experiments.environments import CHOOSING, ENVIRONMENTS, JUDGING, e
 from likewise.experiments.parallel import Processes, in_processes
 from likewise.experiments.sweep.execute import run_sweep
 from likewise.experiments.sweep.points import points
+from likewise.experiments.sweep.reading import read_sweep, shipped_sweeps, sweep_from_data
 from likewise.experiments.sweep.runs import play_run
-from likewise.experiments.sweep.spec import (
-    HINDSIGHT,
-    Sweep,
-    read_sweep,
-    shipped_sweeps,
-    sweep_from_data,
-)
+from likewise.experiments.sweep.spec import HINDSIGHT, Sweep
 from likewise.experiments.sweep.store import Results, read_rows
 from likewise.experiments.sweep.tables import TABLES, sweep_markdown, write_between_marks
 from likewise.game import parse_delay

@@ -156,7 +156,7 @@ import json, sys
 from pathlib import Path
 from likewise.experiments.parallel import Processes
 from likewise.experiments.sweep.execute import run_sweep
-from likewise.experiments.sweep.spec import sweep_from_data
+from likewise.experiments.sweep.reading import sweep_from_data
 
 if __name__ == "__main__":
     sweep = sweep_from_data({

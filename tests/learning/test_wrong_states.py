@@ -329,7 +329,9 @@ def test_a_setting_that_a_file_does_not_name_means_its_value_of_then(
     defaults = Learner.__init__.__defaults__ or ()
     others = (0.25, 7, "per-part", "additive")
     monkeypatch.setattr(Learner.__init__, "__defaults__", (*defaults[:-4], *others))
-    monkeypatch.setattr(SelfTuned.__init__, "__defaults__", (0.01, None, None, None, 0.5, True))
+    monkeypatch.setattr(
+        SelfTuned.__init__, "__defaults__", (0.01, None, None, None, 0.5, True, 2.0, 3.0)
+    )
     assert make(player="context-ftpl").audit_share == 0.25
     then = parse_state(written(body)).learner.spec()
     assert then == before

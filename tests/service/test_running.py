@@ -19,7 +19,7 @@ from tests.service.live import Live, people
 from likewise.cli import main
 from likewise.errors import LikewiseError
 from likewise.service.dockets.docket import Docket
-from likewise.service.ledger.backups import backup, restore
+from likewise.service.ledger.database.backups import backup, restore
 from likewise.service.ledger.store import Store
 from likewise.service.verification.replay import replay_store
 

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from likewise.evaluation.columns import ColumnPolicy, best_fair_by_columns, exact_search
-    from likewise.evaluation.comparator import BestFair, Faced, best_fair_policy, faced_rounds
+    from likewise.evaluation.comparator import BestFair, best_fair_policy
     from likewise.evaluation.comparator_rows import ComparatorError
     from likewise.evaluation.comparators import Comparators, compare_with_fixed, slacks_of
+    from likewise.evaluation.faced import Faced, faced_rounds
     from likewise.evaluation.hindsight import PricedPolicy, priced_policies
     from likewise.evaluation.passing import best_passing_policy
 
@@ -17,14 +18,14 @@ _HOMES = {
     "ColumnPolicy": "columns",
     "ComparatorError": "comparator_rows",
     "Comparators": "comparators",
-    "Faced": "comparator",
+    "Faced": "faced",
     "best_fair_by_columns": "columns",
     "PricedPolicy": "hindsight",
     "best_fair_policy": "comparator",
     "best_passing_policy": "passing",
     "exact_search": "columns",
     "compare_with_fixed": "comparators",
-    "faced_rounds": "comparator",
+    "faced_rounds": "faced",
     "priced_policies": "hindsight",
     "slacks_of": "comparators",
 }

@@ -13,7 +13,8 @@ from dataclasses import asdict, dataclass, fields
 
 from likewise.algorithms import Algorithm
 from likewise.errors import ParameterError
-from likewise.evaluation.comparator import Faced, best_fair_policy
+from likewise.evaluation.comparator import best_fair_policy
+from likewise.evaluation.faced import Faced
 from likewise.fixed_point import ONE
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Learner

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.errors import ParameterError
-from likewise.evaluation.comparator import Faced, checked_rounds, form_of, policy_scores
+from likewise.evaluation.comparator import form_of, policy_scores
 from likewise.evaluation.comparator_forms import Form, Rows
 from likewise.evaluation.comparator_rows import BROKEN_BY, solve_program
+from likewise.evaluation.faced import Faced, checked_rounds
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass
 from likewise.linear_programs import sparse as sp

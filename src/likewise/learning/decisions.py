@@ -78,14 +78,13 @@ def decide(state: State, round_id: str) -> Decided:
         # Its estimate has no bound where J has none, so J is capped even where it is exact.
         estimates = replace(estimates, inverses=[min(j, cap * ONE) for j in estimates.inverses])
     experts: Sequence[tuple[int, ...] | None] = estimates.experts or [None] * len(people)
-    rows = zip(people, bits, estimates.scores, estimates.inverses, experts, strict=True)
-    return Decided(
-        round_id,
-        tuple(
-            Decision(person.id, bool(bit), score, inverse if one_sided and bit else None, by)
-            for person, bit, score, inverse, by in rows
-        ),
-    )
+    said = np.asarray(bits).tolist()
+    rows = zip(people, said, estimates.scores, estimates.inverses, experts, strict=True)
+    decisions = [
+        Decision(person.id, bool(bit), score, inverse if one_sided and bit else None, by)
+        for person, bit, score, inverse, by in rows
+    ]
+    return Decided(round_id, tuple(decisions))
 
 
 def drawn_for_audit(state: State, round_id: str) -> bool:

@@ -243,10 +243,8 @@ def checked_label(person: str, label: object, round_: OpenRound) -> int:
     return int(label)
 
 
-def check_seen(person: str, round_: OpenRound, *, one_sided: bool) -> None:
+def check_seen(person: str, round_: OpenRound) -> None:
     """With one-sided labels, nobody knows what those who were rejected would have done."""
-    if not one_sided:
-        return
     if round_.overrides.get(person) is False:
         raise EventRefused(
             f"Round {round_.id!r}, person {person!r}: the override is recorded as rejected, and "

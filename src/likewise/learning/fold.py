@@ -156,6 +156,8 @@ def _sealed(event: Sealed, state: State) -> State:
             f"then seal."
         )
     state = with_round(state, changed(round_, panel=event.panel, frozen=None))
+    if not state.learner.pricing.one_sided:
+        return state  # every label will come, and nothing is charged before it does
     counted = [d for d in round_.decisions.values() if d.person not in round_.overrides]
     amounts = [state.learner.pricing.sealed(decision) for decision in counted]
     return charge_labels(state, round_, [d.person for d in counted], amounts)
@@ -243,7 +245,8 @@ def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
                 f"Round {round_.id!r}, person {person!r}: the label is recorded as "
                 f"{known[person]} and cannot become {said}."
             )
-        check_seen(person, round_, one_sided=one_sided)
+        if one_sided:
+            check_seen(person, round_)
         known[person] = said
         if not (one_sided and person in round_.overrides):
             news.append(person)

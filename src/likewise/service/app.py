@@ -25,8 +25,8 @@ from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.store import Store
 from likewise.service.logging import log_as_json
 from likewise.service.settings import Settings
-from likewise.service.web import console, dashboard, receipts, seats, sign_in, sign_on
 from likewise.service.web.error_pages import ErrorPages
+from likewise.service.web.pages import console, dashboard, receipts, seats, sign_in, sign_on
 from likewise.service.web.rendering import StaticPages
 
 __all__ = ["create_app", "from_environment"]

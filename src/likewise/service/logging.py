@@ -12,6 +12,8 @@ from likewise.service.clock import write
 
 __all__ = ["JsonLines", "log_as_json"]
 
+_JSON = json.JSONEncoder(ensure_ascii=True, default=str)
+
 
 class JsonLines(logging.Formatter):
     """One JSON object a line: the time, the level, the message, and what was said with it."""
@@ -29,7 +31,7 @@ class JsonLines(logging.Formatter):
             line.update(said)
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=True, default=str)
+        return _JSON.encode(line)
 
 
 def log_as_json() -> None:

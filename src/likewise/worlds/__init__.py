@@ -4,7 +4,7 @@ from likewise.registry import WORLDS
 from likewise.worlds.adaptive import Adaptive
 from likewise.worlds.admissions import Admissions
 from likewise.worlds.adversarial import Adversarial
-from likewise.worlds.base import Course, Encounter, Recorded, Steady, View, World
+from likewise.worlds.base import Course, Encounter, Memoryless, Recorded, Steady, View, World
 from likewise.worlds.drift import Drift
 from likewise.worlds.linear import Linear
 from likewise.worlds.loans import Loans
@@ -30,6 +30,7 @@ __all__ = [
     "LawSchool",
     "Linear",
     "Loans",
+    "Memoryless",
     "PhdAdmissions",
     "Recorded",
     "Resampled",

@@ -16,7 +16,7 @@ from likewise.errors import LikewiseError
 from likewise.service.auth.tokens import create_token
 from likewise.service.dockets.commands.rounds import open_docket
 from likewise.service.ledger.bodies import read_body
-from likewise.service.ledger.evidence_bodies import Signed
+from likewise.service.ledger.bodies.evidence import Signed
 from likewise.service.ledger.records import Record
 from likewise.service.ledger.signing.signatures import PrivateKey
 from likewise.service.ledger.store import Store

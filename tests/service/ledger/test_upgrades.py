@@ -14,7 +14,7 @@ from tests.service.live import small_spec
 from likewise.cli import main
 from likewise.service.dockets.commands.rounds import open_docket
 from likewise.service.errors import StoreError
-from likewise.service.ledger import upgrades
+from likewise.service.ledger.database import upgrades
 from likewise.service.ledger.schema import REVISION, metadata
 from likewise.service.ledger.store import Store
 from likewise.service.verification.replay import replay_store

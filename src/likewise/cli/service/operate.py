@@ -89,7 +89,7 @@ def backup(path: Path, database: str) -> None:
     The file can be verified and replayed by itself (--database FILE), and restored.
     """
     need_service(*needed_for(database))
-    from likewise.service.ledger.backups import backup as copied
+    from likewise.service.ledger.database.backups import backup as copied
     from likewise.service.ledger.store import Store
     from likewise.service.settings import database_url
 
@@ -112,7 +112,7 @@ def backup(path: Path, database: str) -> None:
 def restore(path: Path, database: str) -> None:
     """Read a backup into a database that holds no ledger yet; all of it, or nothing."""
     with opened_store(database) as store:
-        from likewise.service.ledger.backups import restore as read_back
+        from likewise.service.ledger.database.backups import restore as read_back
 
         made = read_back(path, store)
         click.echo(f"{store.where} is as it was at {made.at}.")

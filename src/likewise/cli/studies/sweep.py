@@ -72,7 +72,7 @@ def sweep(file: str, table: tuple[str, ...], write: bool, show: bool, **running:
     from likewise.extras import need
 
     need("study", "likewise sweep", also="fast")
-    from likewise.experiments.sweep.spec import read_sweep, shipped_sweeps
+    from likewise.experiments.sweep.reading import read_sweep, shipped_sweeps
     from likewise.experiments.sweep.tables import sweep_markdown, write_documents
 
     if file == "list":

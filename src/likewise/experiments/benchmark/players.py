@@ -31,9 +31,11 @@ def _reported(scores: Any, least: float) -> tuple[int, int] | None:
     return (over, under) if scores[over] - scores[under] > least else None
 
 
-def _play(state: State, met: Sequence[Encounter | Met]) -> State:
+def _play(state: State, met: Sequence[Encounter | Met], digits: int | None = None) -> State:
+    """Deploy and learn; with ``digits``, the names of all rounds are of that length."""
     for encounter in met:
-        state, deployment = deploy(state, encounter.people)
+        name = None if digits is None else f"r{state.opened + 1:0{digits}d}"
+        state, deployment = deploy(state, encounter.people, round_id=name)
         pair = _reported(deployment.scores, state.learner.sensitivity)
         ids = deployment.ids
         report = () if pair is None else ((ids[pair[0]], ids[pair[1]]),)
@@ -108,7 +110,9 @@ def state_growth(quick: bool) -> Item:
     for t in (few, many):
         while played < t:
             part = met[: t - played]
-            state = _play(state, part)
+            # A state has the names of the last rounds: r100000 is longer than r2000, however old
+            # the learner is.
+            state = _play(state, part, len(str(many)))
             played += len(part)
         after[t] = state, len(dump_state(state))
 
@@ -122,7 +126,7 @@ def state_growth(quick: bool) -> Item:
     bytes_ratio = after[many][1] / after[few][1]
     return Item(
         "state-growth", f"2,000 draws from the state after {many:,} rounds",
-        f"loans, t = {many:,} against t = {few:,}", late,
+        f"loans, t = {many:,} against t = {few:,}, rounds with names of one length", late,
         f"the same from the state after {few:,} rounds", early, Asked("times its time", 1.05),
         {"state_bytes": after[many][1], "state_bytes_reference": after[few][1],
          "state_bytes_ratio": bytes_ratio},

@@ -10,14 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import HypothesisError, ParameterError
+from likewise.hypotheses.listed.base import LARGEST_LIST
 from likewise.hypotheses.listed.models import quantile_cuts
-from likewise.schema import People
-from likewise.validation import integer, items, real, reals, text
+from likewise.schema import FeatureSchema, People
+from likewise.validation import instance, integer, items, real, reals, text
 
 __all__ = [
     "Cut",
     "check_constant",
     "check_levels",
+    "check_members",
     "cuts_by_column",
     "listed_cuts",
     "read_cuts",
@@ -60,6 +62,26 @@ def listed_cuts(people: People, columns: list[str], cuts: Any) -> list[Cut]:
         # The lowest of equal parts begins where everybody is approved.
         listed += [Cut(name, at) for at in levels if not parts or at > values.min()]
     return [*listed, Cut(columns[0], np.inf)]
+
+
+def check_members(schema: FeatureSchema, cuts: Any) -> list[Cut]:
+    """The members of a pool: cuts of columns that are never missing, some and not too many."""
+    listed = items("Pool.cuts", cuts, "List members: [Cut(column, at), …].")
+    if not listed:
+        raise HypothesisError("A pool must have a member; got none. Add a constant at least.")
+    if len(listed) >= LARGEST_LIST:
+        raise HypothesisError(
+            f"A pool must have fewer than {LARGEST_LIST} members; got {len(listed)}."
+        )
+    for cut in listed:
+        instance("Pool.cuts", cut, Cut, "List members: [Cut(column, at), …].")
+    for name in dict.fromkeys(cut.column for cut in listed):
+        if schema[name].missing is not None:
+            raise HypothesisError(
+                f"A pool cannot cut a column that may be missing; {name!r} may. Fill missing "
+                f"scores before they come here."
+            )
+    return listed
 
 
 def check_constant(constant: npt.NDArray[np.bool_]) -> None:

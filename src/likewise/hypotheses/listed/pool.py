@@ -17,9 +17,9 @@ import numpy.typing as npt
 from likewise.errors import HypothesisError, MergedHypotheses, ParameterError, warn
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits
-from likewise.hypotheses.listed.base import LARGEST_LIST, Listed
+from likewise.hypotheses.listed.base import Listed
 from likewise.hypotheses.listed.columns import LARGEST_TABLE
-from likewise.hypotheses.listed.cuts import Cut, check_constant, listed_cuts
+from likewise.hypotheses.listed.cuts import Cut, check_constant, check_members, listed_cuts
 from likewise.hypotheses.listed.models import ScoredFrames
 from likewise.hypotheses.listed.reference import (
     admitted,
@@ -81,17 +81,7 @@ class Pool(Listed):
     ) -> None:
         """Merge the members that agree on all rows of the reference data."""
         self.schema = schema
-        listed = items("Pool.cuts", cuts, "List members: [Cut(column, at), …].")
-        if not listed:
-            raise HypothesisError("A pool must have a member; got none. Add a constant at least.")
-        if len(listed) >= LARGEST_LIST:
-            raise HypothesisError(
-                f"A pool must have fewer than {LARGEST_LIST} members; got {len(listed)}."
-            )
-        for cut in listed:
-            instance("Pool.cuts", cut, Cut, "List members: [Cut(column, at), …].")
-        for name in dict.fromkeys(cut.column for cut in listed):
-            self._check_column(name)
+        listed = check_members(schema, cuts)
         columns = np.array([schema.place(cut.column) for cut in listed], dtype=np.int64)
         levels = np.array([cut.at for cut in listed], dtype=np.float64)
         constant = self._constants(columns, levels)
@@ -150,13 +140,6 @@ class Pool(Listed):
     def separators(self) -> int:
         """The size of the separating set."""
         return len(self._chosen)
-
-    def _check_column(self, name: str) -> None:
-        if self.schema[name].missing is not None:
-            raise HypothesisError(
-                f"A pool cannot cut a column that may be missing; {name!r} may. Fill "
-                f"missing scores before they come here."
-            )
 
     def _constants(self, columns: IntArray, levels: FloatArray) -> npt.NDArray[np.bool_]:
         """Test whether a cut is the same for everybody the schema admits."""

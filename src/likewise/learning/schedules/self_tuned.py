@@ -31,6 +31,8 @@ LARGEST_WEIGHT = 1024
 SMALLEST_X = 1e-100
 # The weights of what is outstanding and of a round that waits for its audit; see docs/defaults.md.
 OUTSTANDING, WAITING = 1.0, 0.25
+# A file that does not name them means these, whatever the defaults will be.
+_UNWRITTEN = {"outstanding": 1.0, "waiting": 0.25}
 
 
 @dataclass(frozen=True)
@@ -167,12 +169,12 @@ class SelfTuned(Schedule):
         if "late_by" in given:
             integer("late_by", given.pop("late_by"), 0, None, "It counts rounds.")
             given.setdefault("counts_outstanding", False)
-        return super().from_spec(given)
+        return super().from_spec({**_UNWRITTEN, **given})
 
     def spec(self) -> dict[str, Any]:
         """The parameters, by name; weights of late costs only where they are not the default."""
         written = {"schedule": "self-tuned", **asdict(self)}
-        for name, default in (("outstanding", OUTSTANDING), ("waiting", WAITING)):
-            if written[name] == default:
+        for name, then in _UNWRITTEN.items():
+            if written[name] == then:
                 del written[name]
         return written

@@ -26,8 +26,7 @@ def changed(value: T, **changes: object) -> T:
     ``dataclasses.replace`` runs the constructor, which costs more than the rest of an event.
     """
     made = object.__new__(type(value))
-    made.__dict__.update(value.__dict__)
-    made.__dict__.update(changes)
+    object.__setattr__(made, "__dict__", value.__dict__ | changes)
     return made
 
 

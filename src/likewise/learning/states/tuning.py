@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -50,12 +51,11 @@ class Tuning:
 
     def charged(self, places: IntArray, amounts: IntArray) -> Tuning:
         """Some more costs: on every point one, which counts for the scales at its places."""
-        sizes = np.abs(amounts)
         if len(self.pending) == 1 and places.shape[1] == 1:
-            pending = self.pending + sizes.sum()
+            pending = self.pending + sum(map(abs, amounts.tolist()))
         else:
             pending = self.pending.copy()
-            np.add.at(pending, places, sizes[:, None])
+            np.add.at(pending, places, np.abs(amounts)[:, None])
         pending.flags.writeable = False
         return changed(self, pending=pending)
 
@@ -90,13 +90,26 @@ class Tuning:
         S_t = (B̄_t² + Σ B_tau² + F·B̄_t·outstanding)·(1 + G·waiting); the parameters ``outstanding``
         and ``waiting`` are F = 1 and G = 1/4 of the schedule.
         """
-        charged = self.pending / ONE
-        squares = self.squares + charged * charged
+        squares, pending, peak = self._numbers()
+        charged = pending / ONE
+        squares = squares + charged * charged
         s = largest_square + squares
         if counts_outstanding:
             late = outstanding * (largest * from_units(self.outstanding))
             s = (s + late) * (1.0 + waiting * self.waiting)
-        peak, none = np.maximum(self.peak, s), np.zeros(len(s), dtype=np.int64)
-        for array in (squares, none, peak):
+        peak = max(peak, s) if isinstance(peak, float) else np.maximum(peak, s)
+        # New arrays, of one number or of several.
+        made = {"squares": np.array(squares, ndmin=1), "peak": np.array(peak, ndmin=1)}
+        made["pending"] = np.zeros(len(self.pending), dtype=np.int64)
+        for array in made.values():
             array.flags.writeable = False
-        return changed(self, squares=squares, pending=none, peak=peak)
+        return changed(self, **made)
+
+    def _numbers(self) -> tuple[Any, Any, Any]:
+        """Squares, what is pending and peaks; of a player with one scale, as plain numbers.
+
+        The operations on them are the same, and quicker.
+        """
+        if len(self.peak) > 1:
+            return self.squares, self.pending, self.peak
+        return self.squares.item(), self.pending.item(), self.peak.item()

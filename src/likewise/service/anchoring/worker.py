@@ -18,7 +18,7 @@ from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.governance import AnchorState, Governance
 from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.actors import SERVICE, acting
-from likewise.service.ledger.evidence_bodies import Anchored, AnchorFailed
+from likewise.service.ledger.bodies.evidence import Anchored, AnchorFailed
 from likewise.service.ledger.records import Receipt
 
 __all__ = ["Anchoring", "anchor", "record_failure"]

@@ -129,8 +129,8 @@ def _anybody(*roles: Role) -> Callable[[Request], Awaitable[Identity]]:
     return check
 
 
-def _at(*roles: Role) -> Callable[[Request, DocketName, AppContext], Awaitable[DocketAccess]]:
-    async def access(request: Request, docket: DocketName, app: App) -> DocketAccess:
+def _at(*roles: Role) -> Callable[[Request, DocketName], Awaitable[DocketAccess]]:
+    async def access(request: Request, docket: DocketName) -> DocketAccess:
         caller = _checked(request, roles)
         if not caller.concerns(docket):
             # The same whether it exists or not, so that nobody learns which dockets there are.
@@ -139,7 +139,7 @@ def _at(*roles: Role) -> Callable[[Request, DocketName, AppContext], Awaitable[D
                 f"Your token is for the docket {caller.docket!r} alone. Ask the operator for one "
                 f"of this docket.",
             )  # fmt: skip
-        return DocketAccess(caller, docket, app)
+        return DocketAccess(caller, docket, await _app(request))
 
     return access
 

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from starlette.requests import ClientDisconnect
@@ -44,6 +45,13 @@ GONE = 499  # whoever asked has gone before the request was complete
 GUARDED = ("/v1/", "/metrics")
 
 
+def _request_ids() -> Iterator[str]:
+    """Ids of requests, which say nothing; randomness is asked for many at a time."""
+    while True:
+        digits = secrets.token_hex(8 * 128)
+        yield from (digits[start : start + 16] for start in range(0, len(digits), 16))
+
+
 class AccessMiddleware:
     """Recognises the caller, keeps the limits, adds headers, writes the log, counts.
 
@@ -55,7 +63,7 @@ class AccessMiddleware:
         self, app: ASGIApp, *, store: Store, settings: Settings, telemetry: Telemetry
     ) -> None:
         self.app, self.store, self.settings, self.telemetry = app, store, settings, telemetry
-        self.known = KnownTokens.of(store)
+        self.known, self._ids = KnownTokens.of(store), _request_ids()
         self.callers = Buckets(settings.rate, settings.burst)
         self.anonymous = Buckets(settings.anonymous_rate, settings.anonymous_burst)
 
@@ -64,7 +72,7 @@ class AccessMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status, request_id = time.perf_counter(), 0, secrets.token_hex(8)
+        began, status, request_id = time.perf_counter(), 0, next(self._ids)
         scope.setdefault("state", {})["caller"] = None
 
         async def respond(message: Message) -> None:

@@ -52,15 +52,25 @@ class Telemetry:
             "likewise_waiting_requests", "Requests that wait for a docket.", ["docket"],
             registry=registry, multiprocess_mode="livesum",
         )  # fmt: skip
+        self._counters: dict[tuple[str, str, str, str], Counter] = {}
+        self._gauges: dict[str, Gauge] = {}
 
     def responded(self, route: str, method: str, status: int, role: str, seconds: float) -> None:
         """Count one response."""
-        self._requests.labels(route, method, str(status), role).inc()
+        key = (route, method, str(status), role)
+        # Finding a counter by its labels takes longer than counting; there are few of them.
+        counter = self._counters.get(key)
+        if counter is None:
+            counter = self._counters[key] = self._requests.labels(*key)
+        counter.inc()
         self._seconds.observe(seconds)
 
     def waiting(self, docket: str, number: int) -> None:
         """Say how many requests wait for a docket."""
-        self._waiting.labels(docket).set(number)
+        gauge = self._gauges.get(docket)
+        if gauge is None:
+            gauge = self._gauges[docket] = self._waiting.labels(docket)
+        gauge.set(number)
 
     def text(self, dockets: Mapping[str, Mapping[str, float]]) -> bytes:
         """All numbers in Prometheus's text format, with those of some dockets."""

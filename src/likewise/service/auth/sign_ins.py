@@ -13,7 +13,7 @@ from likewise.service.auth.tokens import Identity, recognise
 from likewise.service.clock import later, now
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.actors import Actor, acting
-from likewise.service.ledger.evidence_bodies import SignedIn, SignedOut
+from likewise.service.ledger.bodies.evidence import SignedIn, SignedOut
 from likewise.service.ledger.notices import notify
 from likewise.service.ledger.schema import seats, sessions, tokens
 from likewise.service.ledger.store import Store

@@ -19,7 +19,7 @@ from likewise.service.clock import now
 from likewise.service.dockets.spec import checked_docket_name
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.actors import Actor
-from likewise.service.ledger.evidence_bodies import TokenEnded, TokenIssued
+from likewise.service.ledger.bodies.evidence import TokenEnded, TokenIssued
 from likewise.service.ledger.notices import notify
 from likewise.service.ledger.schema import tokens
 from likewise.service.ledger.store import Store

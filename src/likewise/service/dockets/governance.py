@@ -7,7 +7,7 @@ from functools import singledispatchmethod
 from typing import Any
 
 from likewise.service.ledger.actors import Actor
-from likewise.service.ledger.evidence_bodies import (
+from likewise.service.ledger.bodies.evidence import (
     Anchored,
     AnchorFailed,
     EvidenceBody,

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeVar
 
-from likewise.service.ledger.evidence_bodies import SignedIn, TokenIssued
+from likewise.service.ledger.bodies.evidence import SignedIn, TokenIssued
 
 __all__ = ["MACHINE", "SERVICE", "Actor", "acting", "current_actor", "done_by"]
 

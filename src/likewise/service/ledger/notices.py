@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from likewise.service.clock import now
 from likewise.service.ledger.actors import current_actor
 from likewise.service.ledger.bodies import write_body
+from likewise.service.ledger.bodies.evidence import EvidenceBody, TokenIssued
 from likewise.service.ledger.database import advisory_lock
-from likewise.service.ledger.evidence_bodies import EvidenceBody, TokenIssued
 from likewise.service.ledger.schema import events, tokens
 from likewise.service.ledger.transaction import Transaction
 

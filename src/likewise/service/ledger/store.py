@@ -25,12 +25,12 @@ from likewise.service.ledger.database import (
     keep_private,
     translated,
 )
+from likewise.service.ledger.database.upgrades import check_revision, found_revision, migrate
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, Record
 from likewise.service.ledger.schema import REVISION, dockets, events, secrets
 from likewise.service.ledger.signing.keys import Keyring
 from likewise.service.ledger.transaction import Transaction
-from likewise.service.ledger.upgrades import check_revision, found_revision, migrate
 from likewise.service.ledger.view import LedgerView, head_of
 
 __all__ = ["Store", "fold_log_of"]

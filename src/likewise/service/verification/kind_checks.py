@@ -9,7 +9,7 @@ from likewise.service.clock import due_after, passed
 from likewise.service.dockets.learner import ALGORITHM, lottery
 from likewise.service.dockets.spec import checked_panel, commitment
 from likewise.service.ledger import bodies
-from likewise.service.ledger import evidence_bodies as bodies_of_keeping
+from likewise.service.ledger.bodies import evidence as bodies_of_keeping
 from likewise.service.ledger.records import Record
 from likewise.service.verification.checks import Checks
 

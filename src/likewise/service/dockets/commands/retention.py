@@ -11,7 +11,7 @@ from likewise.service.clock import later
 from likewise.service.dockets.commands.erasure import erase
 from likewise.service.dockets.docket import Docket
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.evidence_bodies import (
+from likewise.service.ledger.bodies.evidence import (
     HoldLifted,
     HoldPlaced,
     ReasonsErased,

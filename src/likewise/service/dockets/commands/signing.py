@@ -8,7 +8,7 @@ from likewise.service.clock import seconds_between
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.unit_of_work import UnitOfWork
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.evidence_bodies import MemberKeySet, Signed
+from likewise.service.ledger.bodies.evidence import MemberKeySet, Signed
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.signing.member_statements import Act, MemberStatement, possession

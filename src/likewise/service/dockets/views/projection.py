@@ -25,7 +25,7 @@ from likewise.service.dockets.views.series import Curves
 from likewise.service.dockets.views.tallies import Tallies
 from likewise.service.errors import ServiceError
 from likewise.service.ledger import bodies
-from likewise.service.ledger.evidence_bodies import EvidenceBody
+from likewise.service.ledger.bodies.evidence import EvidenceBody
 from likewise.service.ledger.records import FORMAT, Head, LedgerBroken, Record
 
 __all__ = ["Projection"]

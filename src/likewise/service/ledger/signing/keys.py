@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from likewise.service.clock import compact, now
-from likewise.service.ledger.evidence_bodies import KeyPublished
+from likewise.service.ledger.bodies.evidence import KeyPublished
 from likewise.service.ledger.notices import notify
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.schema import keys

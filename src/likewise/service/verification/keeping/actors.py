@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from likewise.service.ledger.evidence_bodies import SignedIn, SignedOut, TokenEnded, TokenIssued
+from likewise.service.ledger.bodies.evidence import SignedIn, SignedOut, TokenEnded, TokenIssued
 from likewise.service.ledger.records import Record
 from likewise.service.verification.findings import Difference
 

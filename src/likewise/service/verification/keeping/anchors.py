@@ -12,7 +12,7 @@ from typing import Any
 
 from likewise.errors import LikewiseError
 from likewise.service.clock import later, seconds_between
-from likewise.service.ledger.evidence_bodies import Anchored, AnchorFailed
+from likewise.service.ledger.bodies.evidence import Anchored, AnchorFailed
 from likewise.service.ledger.records import Receipt, Record
 from likewise.service.ledger.signing.timestamps import TimeStamp
 from likewise.service.verification.findings import Difference

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from likewise.errors import LikewiseError
 from likewise.service.ledger.bodies import DocketOpened
-from likewise.service.ledger.evidence_bodies import KeyPublished
+from likewise.service.ledger.bodies.evidence import KeyPublished
 from likewise.service.ledger.records import Record
 from likewise.service.ledger.signing.keys import succession
 from likewise.service.ledger.signing.signatures import PublicKey

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from likewise.errors import LikewiseError
-from likewise.service.ledger.evidence_bodies import MemberKeySet, Signed
+from likewise.service.ledger.bodies.evidence import MemberKeySet, Signed
 from likewise.service.ledger.records import Record
 from likewise.service.ledger.signing.member_statements import MemberStatement, possession
 from likewise.service.ledger.signing.signatures import PublicKey

@@ -8,7 +8,7 @@ from likewise.service.dockets.reviews.lottery import ReviewKey
 from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.views.projection import Projection
 from likewise.service.ledger import bodies
-from likewise.service.ledger.evidence_bodies import Signed
+from likewise.service.ledger.bodies.evidence import Signed
 from likewise.service.ledger.records import Record
 from likewise.service.verification.findings import Difference
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from likewise.errors import LikewiseError
 from likewise.service.ledger.bodies import Body, readable
-from likewise.service.ledger.evidence_bodies import EVIDENCE_KINDS
+from likewise.service.ledger.bodies.evidence import EVIDENCE_KINDS
 from likewise.service.ledger.records import LedgerBroken, Record
 from likewise.service.verification.evidence import Evidence
 from likewise.service.verification.findings import Difference

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from likewise.service.clock import now
+from likewise.service.ledger.bodies.evidence import PacketGiven
 from likewise.service.ledger.canonical_json import canonical, sha256
-from likewise.service.ledger.evidence_bodies import PacketGiven
 from likewise.service.ledger.notices import notify
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import evidence_of

@@ -26,8 +26,8 @@ from likewise.service.web.dependencies import (
     same_site,
     session_cookie,
 )
+from likewise.service.web.pages.sign_on import PAGES
 from likewise.service.web.rendering import PageContext, html, render
-from likewise.service.web.sign_on import PAGES
 
 __all__ = ["router"]
 

@@ -11,8 +11,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from likewise.errors import LikewiseError
 from likewise.events import Audited, Closed, Decided, Labelled, Overridden
-from likewise.service.ledger.evidence_bodies import EVIDENCE_KINDS
-from likewise.service.ledger.own_body import OwnBody
+from likewise.service.ledger.bodies.evidence import EVIDENCE_KINDS
+from likewise.service.ledger.bodies.own import OwnBody
 from likewise.service.ledger.records import FORMAT, LedgerBroken, Record
 
 __all__ = [

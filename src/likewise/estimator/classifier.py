@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from likewise.auditing import Panel
 from likewise.errors import EventRefused, ParameterError, PeopleError
+from likewise.estimator.columns import is_named_frame, medians, unbounded
 from likewise.extras import missing
 from likewise.fixed_point import ONE
 from likewise.hypotheses import HypothesisClass, Stumps
 from likewise.learning import Learner, SelfTuned, State, deploy, dump_state, learn, parse_state
 from likewise.learning.decisions import current_scores, upcoming
-from likewise.rows import is_table
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.validation import integer
 
@@ -157,7 +157,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     def _rows(self, X: Any, *, first: bool) -> Any:
         """The frame, or an array of numbers, with the names and the number of its columns noted."""
-        if _is_frame(X):
+        if is_named_frame(X):
             validate_data(self, X, reset=first, skip_check_array=True)
             if len(X) == 0:
                 raise PeopleError("Found array with 0 sample(s); a minimum of 1 is required.")
@@ -196,7 +196,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
 
     def _start(self, rows: Any) -> None:
         """The schema of the first rows, the class, and a learner that knows nothing."""
-        if _is_frame(rows):
+        if is_named_frame(rows):
             import warnings
 
             from likewise.frames.proposal import SchemaAdvice
@@ -209,7 +209,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                     f"Column {lacking[0]!r} can be no feature: it holds dates, identities, or more "
                     f"texts than a category may have. Leave it out."
                 )
-            self.schema_ = FeatureSchema(tuple(_open(f) for f in proposed.features))
+            self.schema_ = FeatureSchema(tuple(unbounded(f) for f in proposed.features))
         else:
             names = getattr(self, "feature_names_in_", None)
             listed = [f"x{i}" for i in range(rows.shape[1])] if names is None else list(names)
@@ -218,7 +218,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             (f.name, level) for f in self.schema_.features if f.kind == "category"
             for level in f.levels
         )  # fmt: skip
-        self._filled = _medians(self.schema_, self.schema_.people(rows))
+        self._filled = medians(self.schema_, self.schema_.people(rows))
         added = [Feature(f"{n}={v}", "flag", visible=False) for n, v in self._flags]
         for name, median in self._filled:
             if median is not None:
@@ -284,25 +284,6 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         points = learner.hypotheses.locate(people)
         decided = learner.primal.decide(learner.hypotheses, upcoming(self.state_), points, 0)
         return np.asarray(self.classes_[np.asarray(decided, dtype=np.int64)])
-
-
-def _is_frame(rows: Any) -> bool:
-    """Test for a frame with named columns; one with numbered columns is read as an array."""
-    named = all(isinstance(name, str) for name in getattr(rows, "columns", (0,)))
-    return is_table(rows) and named
-
-
-def _medians(schema: FeatureSchema, people: People) -> tuple[tuple[str, float | None], ...]:
-    """What stands in for a missing value, by feature: the first rows' median; for a level, None."""
-    return tuple(
-        (f.name, None if f.kind == "category" else float(np.nanmedian(people.column(f.name))))
-        for f in schema.features if f.missing is not None
-    )  # fmt: skip
-
-
-def _open(feature: Feature) -> Feature:
-    """Without bounds: rows to come may be beyond those of the first call."""
-    return Feature(feature.name, feature.kind, levels=feature.levels, missing=feature.missing)
 
 
 def _ids(people: People, pair: Any) -> Iterable[str]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_revision", "found_revision", "migrate"]
 
-FOLDER = Path(__file__).parent / "migrations"
+FOLDER = Path(__file__).parent.parent / "migrations"
 # The word in ``meta`` of stores that were made before alembic kept the revision.
 FIRST = "likewise-store/1"
 

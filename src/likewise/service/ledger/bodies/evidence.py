@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from likewise.service.ledger.own_body import OwnBody
+from likewise.service.ledger.bodies.own import OwnBody
 
 __all__ = [
     "EVIDENCE_KINDS",

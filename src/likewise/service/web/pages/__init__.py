@@ -1,0 +1,1 @@
+"""Pages: the console, the dashboard, receipts, seats and signing in."""
