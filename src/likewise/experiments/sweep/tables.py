@@ -143,9 +143,12 @@ def summary_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
     """One line for every scenario, a column for every learner: for many scenarios at once."""
     titles = list(dict.fromkeys(point.title for point in found))
     heads = ["scenario", "best fixed: alpha − eps; alpha − kappa; alpha", *titles]
+    several = len(sweep.seeds) > 1
+    said = (
+        f"means of {len(sweep.seeds)} seeds, in brackets the worst seed" if several else "one seed"
+    )
     lines = [
-        f"T = {sweep.horizons[-1]:,}, means of {len(sweep.seeds)} seeds, in brackets the worst "
-        f"seed; error / rounds in violation / reports.",
+        f"T = {sweep.horizons[-1]:,}, {said}; error / rounds in violation / reports.",
         "",
         f"| {' | '.join(heads)} |",
         "|---" * len(heads) + "|",
@@ -156,9 +159,8 @@ def summary_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
         names = ("at_alpha_less_eps", "at_alpha_less_kappa", "at_alpha")
         values = [shown.mean_of(name) for name in names]
         fixed = "; ".join("–" if math.isnan(v) else f"{v:.3f}" for v in values)
-        cells = [
-            f"{cell(mine[t].at())} ({cell(mine[t].worst())})" if t in mine else "–" for t in titles
-        ]
+        worst = {t: f" ({cell(mine[t].worst())})" if several else "" for t in mine}
+        cells = [f"{cell(mine[t].at())}{worst[t]}" if t in mine else "–" for t in titles]
         lines.append(f"| {scenario.title} | {fixed} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
