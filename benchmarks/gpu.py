@@ -281,8 +281,9 @@ def weights(size: int, k: int, rounds: int) -> None:
     for t in range(8):
         one()
         here = points[arrivals[t]]
-        expected = [score(*pair) for pair in table.approval(costs, float(ONE), here)]
-        drawn = table.draw(costs, float(ONE), here, Words(SEED, Purpose.DECIDE, t + 1), 0)
+        policy = table.weigh(costs, float(ONE))
+        expected = [score(*pair) for pair in policy.approval(here)]
+        drawn = policy.draw(here, Words(SEED, Purpose.DECIDE, t + 1), 0)
         costs = table.charge(costs, here, amounts)
         wrong += int((player.scores.cpu().numpy() != expected).any())
         wrong += int((player.approved.cpu().numpy() != drawn).any())

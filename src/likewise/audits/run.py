@@ -239,6 +239,7 @@ def _agreement(objectors: Sequence[int]) -> float | None:
     With m members and n_c pairs to which c of them object: D_o = Σ n_c·2c(m−c)/(m−1) / n and
     D_e = 2·v·(n−v)/(n(n−1)), where n = m·Σ n_c judgements and v of them are objections.
 
+    >>> from likewise.auditing import krippendorff_alpha
     >>> _agreement([2, 1, 1]), krippendorff_alpha([(0, 0), (0, 0), (0, 1), (1, 1)])
     (0.5333333333333333, 0.5333333333333333)
     """

@@ -24,6 +24,7 @@ class Faced:
     ``labels`` is (k,) of 0 and 1, and ``pivots`` is (k, k), symmetric, in units of 2^-20; its
     diagonal means nothing. One round of Ψ in *Definition "Fair-In-Hindsight Policies"*.
 
+    >>> from likewise.fixed_point import ONE
     >>> Faced(np.array([3, 5]), np.array([0, 1]), np.array([[0, ONE], [ONE, 0]])).labels.tolist()
     [0, 1]
     """

@@ -14,8 +14,10 @@ __all__ = ["read_class", "written_class"]
 def written_class(name: str, schema: FeatureSchema, **own: Any) -> dict[str, Any]:
     """Write a class: the name that it is registered under, the schema, and its own parameters.
 
-    >>> written_class("pool", FeatureSchema.from_spec([]), cuts=(1, 2))
-    {'class': 'pool', 'schema': [], 'cuts': [1, 2]}
+    >>> from likewise.schema import Feature
+    >>> written = written_class("pool", FeatureSchema((Feature("age"),)), cuts=(1, 2))
+    >>> written["class"], written["cuts"]
+    ('pool', [1, 2])
     """
     plain = {key: list(value) if isinstance(value, tuple) else value for key, value in own.items()}
     return {"class": name, "schema": schema.spec(), **plain}
