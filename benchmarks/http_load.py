@@ -188,7 +188,8 @@ def run(url: str, processes: int, clients: int, rounds: int, kills: int = 0) -> 
         killed = 0
         while any(thread.is_alive() for thread in threads):
             if killed < kills and load.finished * (kills + 1) > killed * rounds:
-                time.sleep(dice.uniform(0.0, 1.0))
+                # Short beside the rounds between two kills, or the load would end before the last.
+                time.sleep(dice.uniform(0.0, 0.1))
                 server.kill()
                 server.start()
                 killed += 1
