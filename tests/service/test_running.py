@@ -67,10 +67,18 @@ def test_init_overwrites_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [["serve"], ["token", "list"], ["replay", "x"], ["backup", "--to", "y"]]
+    "secret",
+    [
+        "postgresql://likewise:hunter2@localhost/likewise",
+        "postgresql://likewise@localhost/likewise?connect_timeout=3&password=hunter2",
+    ],
 )
-def test_a_password_among_the_arguments_is_refused(command: list[str]) -> None:
-    secret = "postgresql://likewise:hunter2@localhost/likewise"
+@pytest.mark.parametrize(
+    "command",
+    [["serve"], ["token", "list"], ["replay", "x"], ["backup", "--to", "y"], ["init", "z"]],
+    ids=lambda words: words[0],
+)
+def test_a_password_among_the_arguments_is_refused(command: list[str], secret: str) -> None:
     done = CliRunner().invoke(main, [*command, "--database", secret])
     assert done.exit_code == 2
     assert "hunter2" not in done.output
@@ -185,3 +193,27 @@ def test_the_unit_is_one_that_systemd_understands(tmp_path: Path) -> None:
     )  # fmt: skip
     ours = [line for line in done.stderr.splitlines() if "likewise.service" in line]
     assert (done.returncode, ours) == (0, []), done.stderr
+
+
+def test_an_address_with_signs_of_the_shell_survives_the_settings_file(tmp_path: Path) -> None:
+    address = "postgresql://likewise@/likewise?host=/tmp/it's&connect_timeout=5"
+    done = CliRunner().invoke(main, ["init", str(tmp_path / "x"), "--database", address])
+    assert done.exit_code == 0, done.output
+    script = 'set -a; . ./likewise.env; set +a; printf %s "$LIKEWISE_DATABASE"'
+    read = subprocess.run(["bash", "-c", script], cwd=tmp_path / "x", capture_output=True,
+                          text=True, timeout=30, check=True)  # fmt: skip
+    assert read.stdout == address.replace("'", "%27")
+    assert read.stderr == ""
+
+
+def test_no_password_of_an_address_is_said() -> None:
+    for address in (
+        "postgresql://likewise:a;b@localhost/likewise",
+        "postgresql://likewise@localhost:hunter2/likewise",
+        "postgresql://likewise@127.0.0.1:1/likewise?password=hunter2&connect_timeout=1",
+    ):
+        done = CliRunner().invoke(main, ["replay", "x"], env={"LIKEWISE_DATABASE": address})
+        assert done.exit_code != 0, done.output
+        assert not isinstance(done.exception, ValueError), done.exception
+        assert "hunter2" not in done.output
+        assert "a;b" not in done.output

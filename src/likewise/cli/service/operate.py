@@ -14,7 +14,13 @@ import click
 
 from likewise.cli.main import main
 from likewise.cli.service.dockets import docket
-from likewise.cli.service.serve import DATABASE, need_service, needed_for, opened_store
+from likewise.cli.service.serve import (
+    DATABASE,
+    need_service,
+    needed_for,
+    opened_store,
+    without_password,
+)
 
 if TYPE_CHECKING:
     from likewise.service.dockets.docket import Docket
@@ -28,7 +34,7 @@ SETTINGS = "likewise.env"
 
 @main.command(short_help="A folder with settings and an example, to begin with.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=".")
-@click.option("--database", default="likewise.db", show_default=True,
+@click.option("--database", default="likewise.db", show_default=True, callback=without_password,
               help="A file, or postgresql://USER@HOST/NAME.")  # fmt: skip
 def init(folder: Path, database: str) -> None:
     """Write a commented settings file, example dockets and files for systemd, nginx and Caddy.
@@ -63,14 +69,19 @@ def _settings_text(settings: type[Settings], address: str) -> str:
     lines = [
         "# The settings of Likewise, for systemd (EnvironmentFile=) and for the shell:",
         "#   set -a; . ./likewise.env; set +a",
-        "# Keep it to yourself: it may hold the password of the database. What is commented out",
-        "# has its default.",
+        "# Keep it to yourself: it may hold the password of the database. Values with other signs",
+        "# than letters and digits belong in single quotes; in an address, signs of a password are",
+        "# written %40 (@), %2F (/), %3A (:), %27 (') and so on. What is commented out has its",
+        "# default.",
         "",
     ]
     for name, field in settings.model_fields.items():
         lines.append(f"# {field.description}")
-        value = address if name == "database" else field.default
-        lines += [f"{'' if name == 'database' else '#'}LIKEWISE_{name.upper()}={value}", ""]
+        if name == "database":
+            # In quotes, which the shell and systemd both take away: addresses have & and ;.
+            lines += ["LIKEWISE_DATABASE='" + address.replace("'", "%27") + "'", ""]
+        else:
+            lines += [f"#LIKEWISE_{name.upper()}={field.default}", ""]
     return "\n".join(lines)
 
 

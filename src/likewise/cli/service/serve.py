@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from likewise.service.ledger.store import Store
     from likewise.service.settings import Settings
 
-__all__ = ["DATABASE", "opened_store", "serve"]
+__all__ = ["DATABASE", "opened_store", "serve", "without_password"]
 
 
 def without_password(
@@ -34,7 +34,8 @@ def without_password(
     return value
 
 
-PASSWORD = re.compile(r"[^/]*://[^/@:]*:[^/@]+@")
+# user:password@, or a parameter of that name.
+PASSWORD = re.compile(r"[^/]*://([^/@:]*:[^/@]+@|.*[?&]password=)")
 DATABASE = click.option(
     "--database", envvar="LIKEWISE_DATABASE", default="likewise.db", show_default=True,
     callback=without_password, help="A file, or postgresql://USER@HOST/NAME.",
@@ -173,7 +174,8 @@ def _greet(settings: Settings, address: str) -> None:
         click.echo(f"Likewise at {address}, with {store.where}")
         key = store.keys.public()
         click.echo(f"Receipts are signed by the key {key.id}: {key.text}")
-        click.echo(f"It is published at {address}/.well-known/likewise-keys.json")
+        public = settings.public_url or address
+        click.echo(f"It is published at {public.rstrip('/')}/.well-known/likewise-keys.json")
         click.echo(_window(settings))
     if token is not None:
         click.echo(f"The operator's token, shown this once: {token}")

@@ -49,6 +49,11 @@ class Store:
             raise StoreError(
                 f"{url!r} does not name a database. Give sqlite:///PATH or postgresql://HOST/NAME."
             ) from error
+        except ValueError as error:  # such as a port that is none; the address may hold a password
+            raise StoreError(
+                "The address of the database cannot be read. In a password write %40 for @, %2F "
+                "for /, %3A for :, and so on."
+            ) from error
         self._looks_only = read_only
         self._readers, self._writers = engines(self.url, read_only=read_only)
         self._glances = glancing(self._readers)
@@ -126,7 +131,8 @@ class Store:
     @property
     def where(self) -> str:
         """The database in words, without a password."""
-        return self.url.render_as_string(hide_password=True)
+        plain = self.url.difference_update_query(["password"])
+        return plain.render_as_string(hide_password=True)
 
     def close(self) -> None:
         """Let go of all connections. The last to do so leaves a SQLite file without a log."""
