@@ -17,8 +17,8 @@ from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses.weights import gibbs_weights
 from likewise.learning import Learner, State, deploy, learn
 from likewise.oracles.engines import compiled, reference
-from likewise.oracles.engines.compiled import weight_kernels as kernels
-from likewise.oracles.engines.compiled.weights import PIECE, ListPolicy, ShortListPolicy
+from likewise.oracles.engines.compiled.exact import weight_kernels as kernels
+from likewise.oracles.engines.compiled.exact.weights import PIECE, ListPolicy, ShortListPolicy
 from likewise.oracles.oracle import LONG_LIST
 from likewise.randomness import Purpose, Stream
 

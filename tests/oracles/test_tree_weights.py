@@ -16,9 +16,9 @@ from likewise.hypotheses import Segments
 from likewise.hypotheses.cells.coarse_to_fine import CoarseToFine
 from likewise.hypotheses.weights import pick
 from likewise.oracles.engines import compiled
-from likewise.oracles.engines.compiled import tree_kernels as kernels
-from likewise.oracles.engines.compiled.picking import picked
-from likewise.oracles.engines.compiled.trees import SegmentTreePolicy, _plan
+from likewise.oracles.engines.compiled.exact import tree_kernels as kernels
+from likewise.oracles.engines.compiled.exact.picking import picked
+from likewise.oracles.engines.compiled.exact.trees import SegmentTreePolicy, _plan
 from likewise.portable_math import log
 from likewise.randomness import Purpose, Stream
 from likewise.schema import Feature, FeatureSchema

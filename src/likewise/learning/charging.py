@@ -12,7 +12,7 @@ from likewise.fixed_point import IntArray
 from likewise.hypotheses import Listed
 from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
-from likewise.learning.located import points_of
+from likewise.learning.states.located import points_of
 from likewise.learning.states.state import Account, OpenRound, State, changed
 from likewise.learning.states.tuning import Tuning
 from likewise.oracles.oracle import engine_for

@@ -13,8 +13,8 @@ from likewise.fixed_point import ONE, IntArray, to_units
 from likewise.learning.costs import Direct
 from likewise.learning.event_checks import open_round
 from likewise.learning.learner import Learner
-from likewise.learning.located import located
 from likewise.learning.primal import Draws, Frozen
+from likewise.learning.states.located import located
 from likewise.learning.states.state import State
 from likewise.learning.states.tuning import Tuning
 from likewise.randomness import Purpose, Stream

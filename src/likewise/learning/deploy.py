@@ -16,7 +16,7 @@ from likewise.frames import Origin, make_frame
 from likewise.html import table
 from likewise.learning.decisions import decide
 from likewise.learning.fold import apply, label
-from likewise.learning.located import located_as
+from likewise.learning.states.located import located_as
 from likewise.learning.states.state import State
 from likewise.rows import is_table
 from likewise.schema import People

@@ -10,8 +10,8 @@ from likewise.errors import EventRefused, shown
 from likewise.events import Arrived, Audited, Decision, Overridden, Person
 from likewise.fixed_point import ONE
 from likewise.learning.learner import Learner
-from likewise.learning.located import is_located
 from likewise.learning.primal.exponential_weights import LARGEST_INVERSE
+from likewise.learning.states.located import is_located
 from likewise.learning.states.state import OpenRound, State
 from likewise.validation import instance
 

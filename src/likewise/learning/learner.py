@@ -15,14 +15,14 @@ from likewise.hypotheses import ExactWeights, HypothesisClass, class_to_spec
 from likewise.learning import primal
 from likewise.learning.costs import Lifted, Pricing, pricing_named
 from likewise.learning.dual import Dual, dual_from_spec
-from likewise.learning.margins import Margins, checked_share
 from likewise.learning.schedules import (
     Paper,
     Schedule,
     SelfTuned,
     schedule_to_spec,
 )
-from likewise.learning.stored_learner import ALGORITHM, settings_of, stored_settings
+from likewise.learning.schedules.margins import Margins, checked_share
+from likewise.learning.states.stored_learner import ALGORITHM, settings_of, stored_settings
 from likewise.oracles import ENGINES
 from likewise.registry import PLAYERS
 from likewise.validation import choice, flag, integer, real

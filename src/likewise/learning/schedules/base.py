@@ -12,7 +12,7 @@ import numpy as np
 
 from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray
-from likewise.learning.margins import Margins
+from likewise.learning.schedules.margins import Margins
 from likewise.validation import members, real
 
 __all__ = ["Schedule", "chernoff_draws", "positive", "probability"]

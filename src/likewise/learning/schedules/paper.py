@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 
 from likewise.errors import ParameterError
-from likewise.learning.margins import Margins
 from likewise.learning.schedules.base import (
     Schedule,
     chernoff_draws,
     positive,
     probability,
 )
+from likewise.learning.schedules.margins import Margins
 from likewise.portable_math import exp_negative, log
 from likewise.validation import choice, integer, real
 

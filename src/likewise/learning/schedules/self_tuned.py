@@ -12,13 +12,13 @@ import numpy as np
 
 from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray
-from likewise.learning.margins import Margins
 from likewise.learning.schedules.base import (
     Schedule,
     chernoff_draws,
     positive,
     probability,
 )
+from likewise.learning.schedules.margins import Margins
 from likewise.portable_math import log
 from likewise.validation import flag, integer, optional_real, real
 

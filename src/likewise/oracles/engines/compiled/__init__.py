@@ -13,7 +13,8 @@ from likewise.hypotheses import Listed, Segments, Staircases
 from likewise.hypotheses.base import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.hypotheses.priors import FLAT
 from likewise.oracles.engines import reference
-from likewise.oracles.engines.compiled import lists, segments, staircases, trees, weights
+from likewise.oracles.engines.compiled import lists, segments, staircases
+from likewise.oracles.engines.compiled.exact import trees, weights
 from likewise.oracles.engines.compiled.noise import NoiseOfDraws
 from likewise.randomness import Noise
 

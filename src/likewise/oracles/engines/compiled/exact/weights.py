@@ -15,9 +15,9 @@ import numpy.typing as npt
 from likewise.fixed_point import FloatArray, IntArray, read_only
 from likewise.hypotheses import Bits, GibbsPolicy, Points
 from likewise.hypotheses.weights import pick
-from likewise.oracles.engines.compiled import weight_kernels as kernels
-from likewise.oracles.engines.compiled.picking import member_drawn, noise_of
-from likewise.oracles.engines.compiled.weight_kernels import BLOCK
+from likewise.oracles.engines.compiled.exact import weight_kernels as kernels
+from likewise.oracles.engines.compiled.exact.picking import member_drawn, noise_of
+from likewise.oracles.engines.compiled.exact.weight_kernels import BLOCK
 from likewise.oracles.engines.compiled.workers import pieces, share_out
 from likewise.randomness import Stream
 

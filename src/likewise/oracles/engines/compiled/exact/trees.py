@@ -11,8 +11,8 @@ from likewise.fixed_point import IntArray, read_only
 from likewise.hypotheses import Bits, GibbsPolicy, Points, Segments
 from likewise.hypotheses.cells.context_tree import ContextTree
 from likewise.hypotheses.weights import WEIGHT_BITS
-from likewise.oracles.engines.compiled import tree_kernels as kernels
-from likewise.oracles.engines.compiled.picking import noise_of
+from likewise.oracles.engines.compiled.exact import tree_kernels as kernels
+from likewise.oracles.engines.compiled.exact.picking import noise_of
 from likewise.portable_math import LN2, log
 from likewise.randomness import Stream
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from likewise.hypotheses.weights import WEIGHT_BITS
 from likewise.oracles.engines.compiled.compilation import compiled
-from likewise.oracles.engines.compiled.picking import below, picked
-from likewise.oracles.engines.compiled.weight_kernels import weights_of
+from likewise.oracles.engines.compiled.exact.picking import below, picked
+from likewise.oracles.engines.compiled.exact.weight_kernels import weights_of
 from likewise.portable_math import LN2
 
 __all__ = ["approve", "draw", "weigh"]
