@@ -19,7 +19,7 @@ from likewise.experiments import proposing
 from likewise.experiments.proposing import Tried, propose
 from likewise.hypotheses import Segments
 from likewise.schema import Feature, FeatureSchema
-from likewise.tables import parse_people, read_table
+from likewise.schema.tables import parse_people, read_table
 from likewise.worlds import Loans, Recorded
 from likewise.worlds.people.resampled import draw_round
 

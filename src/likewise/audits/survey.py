@@ -9,7 +9,7 @@ from typing import Any
 
 from likewise.auditing import MemberObjections, Objections, Pair, Rule, as_rule, decisive
 from likewise.errors import AuditError, LikewiseError, shown
-from likewise.tables import read_cells
+from likewise.schema.tables import read_cells
 from likewise.validation import items, text
 
 __all__ = ["Survey"]

@@ -83,7 +83,7 @@ def audit(
     from likewise.auditing import Panel
     from likewise.audits import audit as run
     from likewise.errors import LikewiseError
-    from likewise.tables import labels_of
+    from likewise.schema.tables import labels_of
 
     if (panel_file is None) == (survey is None):
         raise click.UsageError("Give either --panel FILE or --survey FILE.")
@@ -125,7 +125,7 @@ def audit(
 def _read_csv(path: Path) -> dict[str, list[str]]:
     """Columns of text, by name."""
     from likewise.errors import LikewiseError
-    from likewise.tables import read_cells
+    from likewise.schema.tables import read_cells
 
     header, rows = read_cells(path)
     if len(set(header)) != len(header):
@@ -198,7 +198,7 @@ def _people(
     path: Path, schema: FeatureSchema, table: dict[str, list[str]], ids: str | None
 ) -> People:
     from likewise.errors import LikewiseError
-    from likewise.tables import parse_people
+    from likewise.schema.tables import parse_people
 
     if lacking := [name for name in schema.names if name not in table]:
         raise LikewiseError(f"{path} has no column {lacking[0]!r}, which the schema names.")

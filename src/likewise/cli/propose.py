@@ -75,7 +75,7 @@ def propose(
 def _world(people: Path, label: str, hypotheses: Path, panel: Path, k: int, seed: int) -> Resampled:
     from likewise.auditing import Panel
     from likewise.experiments.environments import class_from_file
-    from likewise.tables import labels_of, parse_people, read_table
+    from likewise.schema.tables import labels_of, parse_people, read_table
     from likewise.worlds.people.resampled import Resampled
 
     made = class_from_file(str(hypotheses))

@@ -20,7 +20,7 @@ from likewise.auditing import FromColumns, MetricAuditor, Pair, Panel, Rule
 from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import FloatArray
 from likewise.schema import Feature
-from likewise.tables import read_table
+from likewise.schema.tables import read_table
 from likewise.validation import real
 from likewise.worlds.people.surveys import Scale, rescaled
 

@@ -19,7 +19,7 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses import Cut, HypothesisClass, Pool
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.tables import read_table
+from likewise.schema.tables import read_table
 from likewise.worlds.base import Encounter, Steady
 from likewise.worlds.people.resampled import draw_round
 from likewise.worlds.people.sources import check_paths, panel_file

@@ -15,7 +15,7 @@ from pathlib import Path
 from likewise.auditing import MetricAuditor, Panel, Ratings, Rule
 from likewise.errors import LikewiseError
 from likewise.schema import Feature
-from likewise.tables import read_table
+from likewise.schema.tables import read_table
 
 __all__ = [
     "Scale", "Survey", "panel_of", "rating_features", "read_survey", "read_wide_survey", "rescaled",

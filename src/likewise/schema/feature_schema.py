@@ -1,9 +1,4 @@
-"""The schema of a person: features with names, kinds, bounds and words for people.
-
-A :class:`FeatureSchema` turns rows, mappings, an array or a data frame into :class:`People`, and
-refuses what does not fit, naming the person, the feature, the rule and the value. Its hash is part
-of every state, so that a state is never continued with features that mean something else.
-"""
+"""The features of a person, in order; people are read, checked and made here."""
 
 from __future__ import annotations
 
@@ -18,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import ParameterError, PeopleError, shown
-from likewise.features import Feature, Kind, Value
+from likewise.features import Feature
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.rows import (
     checked_ids,
@@ -33,7 +28,7 @@ from likewise.validation import as_array, choice, items
 if TYPE_CHECKING:
     from likewise.frames import Origin
 
-__all__ = ["Feature", "FeatureSchema", "Kind", "People", "Value"]
+__all__ = ["FeatureSchema", "People"]
 
 BoolArray = npt.NDArray[np.bool_]
 # Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
