@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+import numpy.typing as npt
 
 from likewise.errors import PeopleError, shown
 
 __all__ = [
     "checked_ids",
+    "is_numeric",
     "is_table",
     "listed_rows",
     "refuse_repeated",
@@ -30,6 +32,8 @@ _PROTOCOLS = (
     "__dataframe__", "__narwhals_dataframe__", "__narwhals_lazyframe__", "__narwhals_series__",
     "__arrow_c_stream__", "__arrow_c_array__", "iloc",
 )  # fmt: skip
+# Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
+_NUMERIC = "fiub"
 # Looked at most often, and never a table.
 _PLAIN = (list, tuple, dict, str, int, float)
 # Of people who share an id, and of their rows, so many are named in an error.
@@ -45,6 +49,16 @@ def is_table(thing: object) -> bool:
     return any(hasattr(kind, name) for name in _PROTOCOLS) or any(
         hasattr(kind, one) and hasattr(kind, other) for one, other in _TOGETHER
     )
+
+
+def is_numeric(rows: object) -> TypeGuard[npt.NDArray[Any]]:
+    """Test for a plain array of numbers; what can be read in two ways is refused.
+
+    >>> is_numeric(np.array([[1.5]])), is_numeric([[1.5]])
+    (True, False)
+    """
+    refuse_table(rows)
+    return isinstance(rows, np.ndarray) and rows.ndim > 0 and rows.dtype.kind in _NUMERIC
 
 
 def refuse_table(thing: object) -> None:

@@ -7,34 +7,27 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import ParameterError, PeopleError, shown
 from likewise.features import Feature
-from likewise.fixed_point import FloatArray, IntArray
+from likewise.fixed_point import FloatArray
 from likewise.rows import (
     checked_ids,
+    is_numeric,
     is_table,
     listed_rows,
-    refuse_repeated,
     refuse_table,
     row_values,
 )
-from likewise.validation import as_array, choice, items
+from likewise.schema.limits import Limits
+from likewise.schema.people import People
+from likewise.validation import choice, items
 
-if TYPE_CHECKING:
-    from likewise.frames import Origin
-
-__all__ = ["FeatureSchema", "People"]
-
-BoolArray = npt.NDArray[np.bool_]
-# Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
-_NUMERIC = "fiub"
-# Up to so many values plain numbers are faster than arrays.
-_FEW = 128
+__all__ = ["FeatureSchema"]
 
 
 def _listed_ids(ids: Sequence[str] | str | None) -> Sequence[str] | None:
@@ -44,11 +37,6 @@ def _listed_ids(ids: Sequence[str] | str | None) -> Sequence[str] | None:
             f"column is for frames."
         )
     return ids
-
-
-def _is_numeric(rows: object) -> TypeGuard[npt.NDArray[Any]]:
-    refuse_table(rows)
-    return isinstance(rows, np.ndarray) and rows.ndim > 0 and rows.dtype.kind in _NUMERIC
 
 
 @dataclass(frozen=True)
@@ -117,7 +105,7 @@ class FeatureSchema:
             return people
         refuse_table(rows)
         ids = _listed_ids(ids)
-        if _is_numeric(rows):
+        if is_numeric(rows):
             if categories := [f.name for f in self.features if f.kind == "category"]:
                 raise PeopleError(
                     f"An array of numbers does not say which level of {categories[0]!r} is meant. "
@@ -208,7 +196,7 @@ class FeatureSchema:
             if ids is None:
                 return rows
             return People(checked_ids(len(rows), ids), rows.x, self, rows.origin)
-        listed = rows if _is_numeric(rows) else listed_rows(rows)
+        listed = rows if is_numeric(rows) else listed_rows(rows)
         names = checked_ids(len(listed), ids)
         x = self._numbers(listed)
         if x is None or not self.admits(x):  # look again, so that an error names the person
@@ -232,7 +220,7 @@ class FeatureSchema:
     def _numbers(self, rows: npt.NDArray[Any] | list[Any]) -> FloatArray | None:
         """Rows of plain numbers as an array; None where they need a closer look."""
         if isinstance(rows, np.ndarray):
-            if rows.ndim != 2 or rows.shape[1] != len(self) or rows.dtype.kind not in _NUMERIC:
+            if rows.ndim != 2 or rows.shape[1] != len(self) or not is_numeric(rows):
                 return None
             return rows.astype(np.float64)
         # Exactly these: a subclass may have names of its own.
@@ -247,43 +235,11 @@ class FeatureSchema:
 
     def admits(self, x: FloatArray) -> bool:
         """Test whether everything is within its limits; NaN only where it may be missing."""
-        if x.size <= _FEW and self._admits_few(x):
-            return True
-        low, high, any_number, optional = self._limits
-        with np.errstate(invalid="ignore"):
-            within = (x >= low) & (x <= high)
-            if any_number is not None:
-                within &= any_number | (np.floor(x) == x)
-        return bool((within if optional is None else within | (optional & np.isnan(x))).all())
-
-    def _admits_few(self, x: FloatArray) -> bool:
-        """The same for a few values, none of them missing: number by number that is faster."""
-        for row in x.tolist():
-            for value, (low, high, integral) in zip(row, self._limits_of_each, strict=True):
-                if not low <= value <= high or (integral and value % 1):
-                    return False
-        return True
+        return self._limits.admit(x)
 
     @cached_property
-    def _limits_of_each(self) -> list[tuple[float, float, bool]]:
-        low, high, any_number, _ = self._limits
-        integral = [False] * len(low) if any_number is None else (~any_number).tolist()
-        return list(zip(low.tolist(), high.tolist(), integral, strict=True))
-
-    @cached_property
-    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray | None, BoolArray | None]:
-        """Least and largest values, which may be any number, and which may be missing.
-
-        The third is None where all may be any number, the last where none may be missing.
-        """
-        limits = [f.limits for f in self.features]
-        finite = np.finfo(np.float64)
-        low = np.maximum([a for a, _ in limits], finite.min)
-        high = np.minimum([b for _, b in limits], finite.max)
-        any_number = np.array([f.kind == "number" for f in self.features])
-        optional = np.array([f.missing is not None for f in self.features])
-        numbers = None if any_number.all() else any_number
-        return low, high, numbers, optional if optional.any() else None
+    def _limits(self) -> Limits:
+        return Limits.of(self.features)
 
     def spec(self) -> dict[str, Any]:
         """The schema as JSON."""
@@ -304,85 +260,3 @@ class FeatureSchema:
         """SHA-256 of the schema's JSON in a canonical form."""
         text = json.dumps(self.spec(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
-
-
-@dataclass(frozen=True, eq=False)
-class People:
-    """Some people: an id and a row of encoded features each. Made by :meth:`FeatureSchema.people`.
-
-    NaN in ``x`` stands for a value that is missing, where the schema allows that. ``origin`` is
-    the kind of frame that they came from, if any: results go back as such a frame.
-    """
-
-    ids: tuple[str, ...]
-    x: FloatArray
-    schema: FeatureSchema
-    origin: Origin | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.schema, FeatureSchema) or not _is_numeric(self.x):
-            raise PeopleError(
-                f"People are made of ids, an array and a schema; got {type(self.x).__name__} and "
-                f"{type(self.schema).__name__}. FeatureSchema.people makes them."
-            )
-        object.__setattr__(self, "ids", checked_ids(len(self.x), self.ids))
-        refuse_repeated(self.ids)
-        if self.x.shape != (len(self.ids), len(self.schema)):
-            raise PeopleError(
-                f"{len(self.ids)} people with {len(self.schema)} features need an array of that "
-                f"shape; got {self.x.shape}. FeatureSchema.people makes it."
-            )
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def take(self, places: Sequence[int] | IntArray, *, repeated: bool = False) -> People:
-        """Some of the people, by their places; each at most once, unless they may be ``repeated``.
-
-        >>> people = FeatureSchema((Feature("a"),)).people([[1], [2], [3]])
-        >>> people.take([2, 0]).ids
-        ('p3', 'p1')
-        """
-        chosen = as_array(places)
-        known = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or not chosen.size)
-        if not known or (chosen.size and not 0 <= chosen.min() <= chosen.max() < len(self)):
-            raise PeopleError(
-                f"People are taken by their places, from 0 to {len(self) - 1}; got {shown(places)}."
-            )
-        chosen = chosen.astype(np.int64)
-        if not repeated and len(np.unique(chosen)) != len(chosen):
-            raise PeopleError(
-                f"Everybody is taken once; got {shown(places)}. Say so if people are repeated."
-            )
-        origin = self.origin
-        if origin is not None and origin.index is not None:
-            origin = type(origin)(origin.backend, origin.index[chosen])
-        ids = tuple([self.ids[place] for place in chosen.tolist()])
-        return self._checked_already(ids, self.x[chosen], origin)
-
-    def with_values(self, x: FloatArray) -> People:
-        """The same people with other values, which need not be ones that the schema admits."""
-        if not _is_numeric(x) or x.shape != self.x.shape:
-            raise PeopleError(f"The values must be an array of shape {self.x.shape}.")
-        return self._checked_already(self.ids, x, self.origin)
-
-    def _checked_already(
-        self, ids: tuple[str, ...], x: FloatArray, origin: Origin | None
-    ) -> People:
-        """People made of parts of these, without looking at every id again."""
-        made = object.__new__(People)
-        for name, value in (("ids", ids), ("x", x), ("schema", self.schema), ("origin", origin)):
-            object.__setattr__(made, name, value)
-        return made
-
-    def column(self, name: str) -> FloatArray:
-        """One feature of everybody."""
-        return self.x[:, self.schema.place(name)]
-
-    def say(self, index: int) -> dict[str, str]:
-        """One person's visible features in words."""
-        return {
-            f.title: f.say(float(v))
-            for f, v in zip(self.schema.features, self.x[index], strict=True)
-            if f.visible
-        }
