@@ -28,11 +28,9 @@ from likewise.events import Decided, Decision
 from likewise.experiments.benchmark.classes import Table
 from likewise.experiments.benchmark.gpu.streams import Round, Stream, kinds, play_on_host, stream
 from likewise.fixed_point import ONE
-from likewise.hypotheses.weights import score
 from likewise.learning import Learner, State
 from likewise.learning.primal import ContextFTPL, Draws, Frozen
 from likewise.learning.schedules import Paper
-from likewise.oracles.engines import reference
 from likewise.randomness import Noise, Purpose
 from likewise.randomness import Stream as Words
 
@@ -68,34 +66,11 @@ def milliseconds(function: Callable[[], object], repeats: int = 20) -> float:
     return float(np.median(times))
 
 
-def recorded(function: Callable[[], object]) -> Callable[[], object]:
-    """The same launches as a graph, so that the host's time for them does not count."""
-    import torch
-
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        function()
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        function()
-    replay: Callable[[], object] = graph.replay
-    return replay
-
-
-def reference_choices(table: Table, costs: Any, noise: Noise, first: int, draws: int) -> Any:
-    """Which hypothesis each draw of the reference engine is, read off its predictions."""
-    bits = max(1, (table.size - 1).bit_length())
-    places = (np.arange(table.size) >> np.arange(bits)[:, None] & 1).astype(np.uint8)
-    found = reference.approvals(table, costs, noise, places, range(first, first + draws))
-    return (found.astype(np.int64) << np.arange(bits)).sum(axis=1)
-
-
 def check_small(cases: int) -> None:
     """Random lists, ties, costs and noise of any size: the reference engine's choices."""
     import torch
 
+    from likewise.experiments.benchmark.gpu.checks import wrong_by_reference
     from likewise.oracles.engines.gpu.lists import DeviceList
 
     rng = np.random.default_rng(1)
@@ -112,32 +87,20 @@ def check_small(cases: int) -> None:
         )  # fmt: skip
         device = DeviceList(table.separating_points().T)
         found = device.choices(torch.as_tensor(costs, device="cuda"), noise, case, 300)
-        wrong += int(
-            (found.cpu().numpy() != reference_choices(table, costs, noise, case, 300)).sum()
-        )
+        wrong += wrong_by_reference(table, costs, noise, found, first=case)
     row("small lists", draws_checked=300 * cases, wrong=wrong)
-
-
-def wrong_by_sums(listed: Any, costs: Any, found: Any, block: int) -> int:
-    """Choices that are not the first of least cost, by sums in float64, exact at this size."""
-    import torch
-
-    noise = listed.space(len(found))[0][: len(found), : listed.points].double()
-    table = listed.table[: listed.size, : listed.points].T.double()
-    places = torch.arange(listed.size, device="cuda")
-    wrong = 0
-    for start in range(0, len(found), block):
-        scores = torch.addmm(costs.double(), noise[start : start + block], table)
-        least = scores.amin(dim=1, keepdim=True)
-        first = torch.where(scores == least, places, listed.size).amin(dim=1)
-        wrong += int((first != found[start : start + block]).sum())
-    return wrong
 
 
 def draws(name: str, rows: int, points: int, size: int, sample: int, asked: float) -> None:
     """Draws from a list, checked and beside plain torch."""
     import torch
 
+    from likewise.experiments.benchmark.gpu.checks import (
+        plain_torch,
+        recorded,
+        wrong_by_reference,
+        wrong_by_sums,
+    )
     from likewise.oracles.engines.gpu.lists import DeviceList, Shape
 
     rng = np.random.default_rng(2)
@@ -156,10 +119,9 @@ def draws(name: str, rows: int, points: int, size: int, sample: int, asked: floa
 
     listed = DeviceList(table.separating_points().T)
     found = draw(listed).clone()
-    wrong = wrong_by_sums(listed, costs, found, max(64, (1 << 28) // size))
+    wrong = wrong_by_sums(listed, costs, found)
     say(f"{name}: {wrong} of {rows} wrong by sums in float64")
-    expected = reference_choices(table, host_costs, noise, 0, sample)
-    wrong_reference = int((found[:sample].cpu().numpy() != expected).sum())
+    wrong_reference = wrong_by_reference(table, host_costs, noise, found[:sample])
     least = listed.space(rows)[2]
     lead = points // 2 + 2
     looked_at = (least < least.amin(dim=1, keepdim=True) + lead).sum(dim=1)
@@ -173,7 +135,11 @@ def draws(name: str, rows: int, points: int, size: int, sample: int, asked: floa
     torch.cuda.empty_cache()
     figures["ms"] = milliseconds(lambda: draw(listed))
     figures["ms_recorded"] = milliseconds(recorded(lambda: draw(listed)))
-    figures |= torch_draws(table, host_costs, rows)
+    plain = plain_torch(table, host_costs, rows)
+    figures["torch_ms"] = milliseconds(plain, 10)
+    figures["torch_ms_recorded"] = milliseconds(recorded(plain), 10)
+    figures["torch_ms_with_noise"] = figures["torch_ms"] + milliseconds(torch_noise(rows, points))
+    torch.cuda.empty_cache()
     figures["times_torch"] = figures["torch_ms"] / figures["ms"]
     figures["times_torch_recorded"] = figures["torch_ms_recorded"] / figures["ms_recorded"]
     figures["asked_times"] = asked
@@ -198,9 +164,10 @@ def shapes(size: int) -> list[tuple[int, ...]]:
     """Rows, tile, group, groups, warps, stages."""
     if size >= 1 << 16:
         return [
-            (128, 128, 8, 8, 8, 3), (128, 128, 8, 8, 8, 4), (128, 128, 8, 8, 4, 3),
-            (128, 256, 8, 4, 8, 3), (64, 256, 8, 4, 4, 3), (256, 128, 8, 8, 8, 3),
-            (64, 128, 8, 8, 4, 4), (128, 128, 16, 8, 8, 3), (128, 128, 8, 32, 8, 3),
+            (128, 128, 8, 8, 8, 3), (128, 128, 8, 8, 4, 3), (128, 128, 8, 8, 4, 4),
+            (128, 128, 8, 8, 4, 2), (128, 128, 16, 8, 4, 3), (128, 128, 8, 16, 4, 3),
+            (128, 128, 4, 16, 4, 3), (128, 128, 8, 4, 4, 3), (128, 64, 8, 8, 4, 3),
+            (64, 128, 8, 8, 4, 4), (256, 128, 8, 8, 8, 3), (128, 256, 8, 4, 8, 3),
         ]  # fmt: skip
     return [
         (128, 64, 8, 1, 4, 3), (128, 64, 4, 1, 4, 3), (128, 128, 8, 1, 8, 3), (64, 64, 8, 1, 4, 3),
@@ -223,81 +190,35 @@ def stages(listed: Any, costs: Any, scale: Any, number: Any, rows: int) -> dict[
     return {one.key[:60]: one.device_time / 1000 for one in profiled.key_averages()}
 
 
-def torch_draws(table: Table, costs: Any, rows: int) -> dict[str, float]:
-    """Plain torch: float32 addmm and argmin, in blocks that fit; and with its own noise."""
+def torch_noise(rows: int, points: int) -> Callable[[], object]:
+    """Laplace variables by plain torch, which have no numbers that could be drawn again."""
     import torch
 
-    transposed = torch.as_tensor(table.separating_points(), device="cuda").float()
-    c = torch.as_tensor(costs / ONE, device="cuda").float()
-    points = len(transposed)
-    given = torch.randn((rows, points), device="cuda")
-    block = min(rows, max(1024, (1 << 33) // (4 * table.size)))
-
-    def plain(noise: Any) -> None:
-        for start in range(0, rows, block):
-            torch.addmm(c, noise[start : start + block], transposed).argmin(1)
-
-    def with_noise() -> None:
+    def noise() -> Any:
         signs = torch.randint(0, 2, (rows, points), device="cuda", dtype=torch.float32) * 2 - 1
-        plain(torch.empty((rows, points), device="cuda").exponential_() * signs)
+        return torch.empty((rows, points), device="cuda").exponential_() * signs
 
-    alone = recorded(lambda: plain(given))
-    figures = {
-        "torch_ms": milliseconds(lambda: plain(given), 10),
-        "torch_ms_recorded": milliseconds(alone, 10),
-        "torch_ms_with_noise": milliseconds(with_noise, 10),
-    }
-    torch.cuda.empty_cache()
-    return figures
+    return noise
 
 
 def weights(size: int, k: int, rounds: int) -> None:
     """Exponential weights: the first rounds against the host, then rounds a second."""
     import torch
 
-    from likewise.oracles.engines.gpu.game_kernels import arrive_kernel
-    from likewise.oracles.engines.gpu.weights import DeviceWeights
+    from likewise.experiments.benchmark.gpu.checks import WeightedRounds, recorded
 
-    rng = np.random.default_rng(3)
-    table = Table(np.zeros((size, 1), dtype=np.uint8))
-    points = rng.integers(0, 2, (64, size), dtype=np.uint8)
-    costs = rng.integers(0, 4 * ONE, size)
-    arrivals = rng.integers(0, 64, (rounds, k)).astype(np.int32)
-    amounts = rng.integers(-ONE // 32, ONE // 32, k)
-    player = DeviceWeights(points, costs, k, seed=SEED)
-    player.temperature.fill_(float(ONE))
-    player.amounts.copy_(torch.as_tensor(amounts))
-    stream_of = torch.as_tensor(arrivals, device="cuda")
-    unused = torch.zeros(k, dtype=torch.int32, device="cuda")
-    player.round.fill_(1)
-
-    def one() -> None:
-        arrive_kernel[(1,)](player.round, stream_of, player.who, unused, k, PEOPLE=8)
-        player.decide()
-        player.charge()
-        player.round.add_(1)
-
-    wrong = 0
-    for t in range(8):
-        one()
-        here = points[arrivals[t]]
-        policy = table.weigh(costs, float(ONE))
-        expected = [score(*pair) for pair in policy.approval(here)]
-        drawn = policy.draw(here, Words(SEED, Purpose.DECIDE, t + 1), 0)
-        costs = table.charge(costs, here, amounts)
-        wrong += int((player.scores.cpu().numpy() != expected).any())
-        wrong += int((player.approved.cpu().numpy() != drawn).any())
-        wrong += int((player.costs.cpu().numpy() != costs).any())
-    replay = recorded(one)
+    game = WeightedRounds(size, k, rounds, SEED)
+    wrong = game.wrong(8)
+    replay, left = recorded(game.play), game.left
     torch.cuda.synchronize()
-    began, done = time.perf_counter(), int(player.round.item()) - 1
-    for _ in range(rounds - done):
+    began = time.perf_counter()
+    for _ in range(left):
         replay()
     torch.cuda.synchronize()
     seconds = time.perf_counter() - began
     row(
         "exponential weights", hypotheses=size, people=k, rounds_checked=8, wrong=wrong,
-        rounds_timed=rounds - done, rounds_a_second=(rounds - done) / seconds, asked=5000,
+        rounds_timed=left, rounds_a_second=left / seconds, asked=5000,
     )  # fmt: skip
 
 
@@ -441,6 +362,13 @@ def attempt(name: str, function: Callable[[], None]) -> None:
         ROWS.append({"name": name, "failed": f"{type(error).__name__}: {error}"[:500]})
 
 
+def holds(one: dict[str, Any]) -> bool:
+    """True for a row that was measured, with nothing wrong in it."""
+    wrong = ("wrong", "choices_wrong", "sample_wrong", "rounds_wrong")
+    agreed = one.get("fold_agrees", True) and one.get("digests_agree", True)
+    return "failed" not in one and agreed and not any(one.get(key) for key in wrong)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, default=Path(os.environ.get("OUT", ".")) / "gpu.json")
@@ -484,6 +412,8 @@ def main() -> None:
         for key, value in one.items():
             shown = f"{value:.4g}" if isinstance(value, float) else value
             print(f"{key:28} {shown}")
+    if wrong := [one["name"] for one in ROWS if not holds(one)]:
+        sys.exit(f"Failed or wrong: {', '.join(wrong)}.")
 
 
 if __name__ == "__main__":

@@ -12,21 +12,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from likewise.experiments.benchmark.classes import Table, random_table
+from likewise.experiments.benchmark.classes import random_table
+from likewise.experiments.benchmark.gpu.checks import (
+    WeightedRounds,
+    plain_torch,
+    recorded,
+    wrong_by_reference,
+    wrong_by_sums,
+)
 from likewise.experiments.benchmark.gpu.streams import Stream, kinds, play_on_host, stream
 from likewise.experiments.benchmark.items import Asked, Item, race
-from likewise.fixed_point import ONE, IntArray
+from likewise.fixed_point import ONE
 from likewise.game.on_device import device_game
-from likewise.hypotheses import Listed
-from likewise.hypotheses.weights import score
 from likewise.learning import Learner
 from likewise.learning.schedules import Paper
-from likewise.oracles import Oracle
-from likewise.oracles.engines.gpu.game_kernels import arrive_kernel
 from likewise.oracles.engines.gpu.games import Played, Visitors
-from likewise.oracles.engines.gpu.libraries import device, interpreted, torch, triton
+from likewise.oracles.engines.gpu.libraries import device, interpreted, torch
 from likewise.oracles.engines.gpu.lists import DeviceList
-from likewise.oracles.engines.gpu.weights import DeviceWeights
 from likewise.randomness import Noise, Purpose
 from likewise.randomness import Stream as Words
 
@@ -48,59 +50,6 @@ def _finished(function: Callable[[], object]) -> Callable[[], None]:
     return run
 
 
-def _recorded(function: Callable[[], object]) -> Callable[[], object]:
-    """The same launches as a graph; where kernels are interpreted there is none to record."""
-    if interpreted():
-        return function
-    aside = torch.cuda.Stream()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        function()
-    torch.cuda.current_stream().wait_stream(aside)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        function()
-    replay: Callable[[], object] = graph.replay
-    return replay
-
-
-def _wrong_by_sums(listed: DeviceList, costs: Any, found: Any) -> int:
-    """Choices that are not the first of least cost, by sums in float64, exact at this size."""
-    noise = listed.space(len(found))[0][: len(found), : listed.points].double()
-    table = listed.table[: listed.size, : listed.points].T.double()
-    places = torch.arange(listed.size, device=device())
-    wrong, block = 0, max(64, (1 << 28) // listed.size)
-    for start in range(0, len(found), block):
-        scores = torch.addmm(costs.double(), noise[start : start + block], table)
-        least = scores.amin(dim=1, keepdim=True)
-        first = torch.where(scores == least, places, listed.size).amin(dim=1)
-        wrong += int((first != found[start : start + block]).sum())
-    return wrong
-
-
-def _wrong_by_reference(table: Listed, costs: IntArray, found: Any) -> int:
-    """Choices that are not the reference engine's, read off its predictions."""
-    bits = max(1, (table.size - 1).bit_length())
-    places = (np.arange(table.size) >> np.arange(bits)[:, None] & 1).astype(np.uint8)
-    drawn = Oracle(table, "reference").approvals(costs, NOISE, places, draws=len(found))
-    expected = (drawn.astype(np.int64) << np.arange(bits)).sum(axis=1)
-    return int(np.count_nonzero(found.cpu().numpy() != expected))
-
-
-def _torch_draws(table: Listed, costs: IntArray, rows: int) -> Callable[[], object]:
-    """Plain torch: float32 addmm and argmin in blocks that fit, the noise given."""
-    transposed = torch.as_tensor(table.separating_points(), device=device()).float()
-    c = torch.as_tensor(costs / ONE, device=device()).float()
-    noise = torch.randn((rows, len(transposed)), device=device())
-    block = min(rows, max(1024, (1 << 33) // (4 * table.size)))
-
-    def plain() -> None:
-        for start in range(0, rows, block):
-            torch.addmm(c, noise[start : start + block], transposed).argmin(1)
-
-    return plain
-
-
 def draws(
     name: str, rows: int, points: int, size: int, *, times: float, most: float | None = None
 ) -> Item:
@@ -119,11 +68,11 @@ def draws(
         )  # fmt: skip
 
     found = draw().clone()
-    wrong, sample = _wrong_by_sums(listed, costs, found), min(SAMPLE, rows)
-    wrong_sample = _wrong_by_reference(table, host_costs, found[:sample])
-    plain = _torch_draws(table, host_costs, rows)
+    wrong, sample = wrong_by_sums(listed, costs, found), min(SAMPLE, rows)
+    wrong_sample = wrong_by_reference(table, host_costs, NOISE, found[:sample])
+    plain = plain_torch(table, host_costs, rows)
     repeats = 1 if interpreted() else 10
-    ours, theirs = race(_finished(_recorded(draw)), _finished(_recorded(plain)), repeats)
+    ours, theirs = race(_finished(recorded(draw)), _finished(recorded(plain)), repeats)
     return Item(
         name, "draws from a list on the device, noise and rechecks included",
         f"R = {rows:,}, s = {points}, |H| = {size:,}", ours,
@@ -134,50 +83,12 @@ def draws(
     )  # fmt: skip
 
 
-def _wrong(
-    player: DeviceWeights, one: Callable[[], None], points: Any, costs: Any, arrivals: Any,
-    amounts: Any,
-) -> int:  # fmt: skip
-    """Play some rounds on the device and on the host: how many scores, draws or costs differ."""
-    table, wrong = Table(np.zeros((points.shape[1], 1), dtype=np.uint8)), 0
-    for t, arrived in enumerate(arrivals):
-        one()
-        here = points[arrived]
-        policy = table.weigh(costs, float(ONE))
-        expected = [score(*pair) for pair in policy.approval(here)]
-        drawn = policy.draw(here, Words(SEED, Purpose.DECIDE, t + 1), 0)
-        costs = table.charge(costs, here, amounts)
-        wrong += int((player.scores.cpu().numpy() != expected).any())
-        wrong += int((player.approved.cpu().numpy() != drawn).any())
-        wrong += int((player.costs.cpu().numpy() != costs).any())
-    return wrong
-
-
 def weights(name: str, size: int, k: int, rounds: int) -> Item:
     """Exponential weights, all on the device: the first rounds again on the host, then the time."""
-    rng = np.random.default_rng(3)
-    points = rng.integers(0, 2, (64, size), dtype=np.uint8)
-    costs = rng.integers(0, 4 * ONE, size)
-    arrivals = rng.integers(0, len(points), (rounds, k)).astype(np.int32)
-    amounts = rng.integers(-ONE // 32, ONE // 32, k)
-    player = DeviceWeights(points, costs, k, seed=SEED)
-    player.temperature.fill_(float(ONE))
-    player.amounts.copy_(torch.as_tensor(amounts))
-    met = torch.as_tensor(arrivals, device=device())
-    unused = torch.zeros(k, dtype=torch.int32, device=device())
-
-    def one() -> None:
-        arrive_kernel[(1,)](
-            player.round, met, player.who, unused, k, PEOPLE=triton.next_power_of_2(k)
-        )
-        player.decide()
-        player.charge()
-        player.round.add_(1)
-
+    game = WeightedRounds(size, k, rounds, SEED)
     checked = min(8, rounds // 2)
-    wrong = _wrong(player, one, points, costs, arrivals[:checked], amounts)
-    replay = _recorded(one)
-    left = rounds - int(player.round.item()) + 1
+    wrong = game.wrong(checked)
+    replay, left = recorded(game.play), game.left
     began = time.perf_counter()
     _finished(lambda: [replay() for _ in range(left)])()
     seconds = (time.perf_counter() - began) / left

@@ -48,7 +48,7 @@ class Shape:
     def of(cls, size: int) -> Shape:
         """The shape that was found to be fast for that many hypotheses."""
         if size >= 1 << 16:
-            return cls(rows=128, tile=128, group=8, groups=8, warps=8, stages=3)
+            return cls(rows=128, tile=128, group=8, groups=8, warps=4, stages=3)
         return cls(rows=128, tile=64, group=8, groups=1, warps=4, stages=3)
 
 
