@@ -39,7 +39,8 @@ imports: $(READY) ## Who may import whom (import-linter)
 
 doctests: $(READY) ## The examples in the docstrings and in the documentation
 	@$(BIN)/pytest -q --doctest-modules src/likewise \
-		--ignore=src/likewise/oracles/engines/gpu --ignore=src/likewise/experiments/benchmark/gpu/measurements.py --doctest-glob='*.md' docs README.md
+		--ignore=src/likewise/oracles/engines/gpu --ignore=src/likewise/experiments/benchmark/gpu/measurements.py \
+		--ignore=src/likewise/experiments/benchmark/gpu/checks.py --doctest-glob='*.md' docs README.md
 
 tests: $(READY)
 	@$(BIN)/pytest -q -n $(JOBS)

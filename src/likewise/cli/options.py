@@ -125,7 +125,7 @@ learner_options = option_group(
     ),
     click.option(
         "--eta", type=float,
-        help="Weight of the error: smaller means fewer violations.  [default: 1/32]",
+        help="Weight of the error: smaller means fewer violations.  [default: 1/24]",
     ),
     click.option(
         "--x", type=float,
@@ -133,7 +133,7 @@ learner_options = option_group(
         "size]",
     ),
     click.option(
-        "--kappa", type=float, help="The panel is asked at alpha − kappa.  [default: 0.3·eps]"
+        "--kappa", type=float, help="The panel is asked at alpha − kappa.  [default: 0.325·eps]"
     ),
     click.option(
         "--r", type=float, help="Accuracy of a gap estimated from draws.  [default: 0.4·eps]"

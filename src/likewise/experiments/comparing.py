@@ -11,12 +11,13 @@ from likewise.evaluation.hindsight import PRICES
 from likewise.experiments.configurations import Configuration, Scenario
 from likewise.experiments.learners import LEARNERS, make_learner
 from likewise.experiments.sweep.spec import Sweep
+from likewise.learning.schedules.self_tuned import KAPPA_SHARE
 from likewise.worlds import Steady
 
 __all__ = ["ETAS", "KAPPA_SHARES", "comparison", "taking_part"]
 
-ETAS = (0.25, 1 / 32, 1 / 128)
-KAPPA_SHARES = (0.5, 0.3, 1 / 6)
+ETAS = (0.25, 1 / 24, 1 / 128)
+KAPPA_SHARES = (0.5, KAPPA_SHARE, 1 / 6)
 # Learners that are another name of one that is there, or that play the same with less.
 _SAME = ("auto",)
 # What is tuned like ours: every learner with a knob stands for a grid of it.

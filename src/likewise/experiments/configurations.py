@@ -12,12 +12,16 @@ from likewise.errors import ParameterError
 from likewise.experiments.environments import Environment, hypotheses_of
 from likewise.experiments.learners import LEARNERS, Task
 from likewise.game import Delays, parse_delay
+from likewise.learning import SelfTuned
+from likewise.learning.schedules.self_tuned import KAPPA_SHARE
 from likewise.registry import SELECTIONS
 from likewise.worlds import World
 
 __all__ = ["Configuration", "Scenario", "Values", "checked_delay", "fraction", "spoken"]
 
 Values = tuple[tuple[str, Any], ...]
+# Defaults that have moved since results were first kept: without its setting a run is another now.
+MOVED: Mapping[str, float] = {"eta": SelfTuned.eta, "kappa_share": KAPPA_SHARE}
 
 
 def fraction(value: float) -> str:
@@ -83,8 +87,14 @@ class Configuration:
 
     @property
     def key(self) -> dict[str, Any]:
-        """All that its runs depend on."""
-        return {"learner": self.learner, "settings": dict(self.settings)}
+        """All that its runs depend on, defaults that have moved included."""
+        given = dict(self.settings)
+        key: dict[str, Any] = {"learner": self.learner, "settings": given}
+        if self.ours:
+            asked = {**given, "kappa_share": given.get("kappa_share", given.get("kappa"))}
+            left_out = {name: now for name, now in MOVED.items() if asked.get(name) is None}
+            key |= {"defaults": left_out} if left_out else {}
+        return key
 
     def get(self, name: str) -> Any:
         """The value of a setting; None where it is not given."""

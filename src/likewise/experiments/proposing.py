@@ -17,13 +17,14 @@ from likewise.evaluation.frontiers import Outcome, frontier
 from likewise.experiments.parallel import Processes, Progress, Workers, silent
 from likewise.game import play
 from likewise.learning import Learner, SelfTuned
+from likewise.learning.schedules.self_tuned import KAPPA_SHARE
 from likewise.validation import integer, real
 from likewise.worlds import Steady
 
 __all__ = ["ETAS", "KAPPA_SHARES", "Proposal", "Tried", "propose"]
 
-ETAS = (1.0, 1 / 4, 1 / 16, 1 / 32, 1 / 64, 1 / 128)
-KAPPA_SHARES = (0.5, 0.3, 1 / 6, 1 / 12)
+ETAS = (1.0, 1 / 4, 1 / 16, 1 / 24, 1 / 64, 1 / 128)
+KAPPA_SHARES = (0.5, KAPPA_SHARE, 1 / 6, 1 / 12)
 
 
 @dataclass(frozen=True)

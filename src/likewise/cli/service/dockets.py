@@ -29,7 +29,7 @@ def create(role: str, name: str, docket_name: str | None, database: str) -> None
     """Create a token of ROLE for NAME; an auditor's name is that of a member of the panel."""
     from likewise.errors import LikewiseError
 
-    with opened_store(database) as store:
+    with opened_store(database, begin=True) as store:
         from likewise.service.auth.tokens import ROLES as KNOWN
         from likewise.service.auth.tokens import create_token
 
@@ -92,7 +92,7 @@ def create_docket(name: str, spec_file: Path, database: str) -> None:
     """Begin the docket NAME; prints the first receipt of its ledger."""
     from likewise.errors import LikewiseError
 
-    with opened_store(database) as store:
+    with opened_store(database, begin=True) as store:
         from likewise.service.dockets.commands.rounds import open_docket
         from likewise.service.dockets.spec import DocketSpec
 

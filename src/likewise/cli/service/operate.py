@@ -122,7 +122,7 @@ def backup(path: Path, database: str) -> None:
 @DATABASE
 def restore(path: Path, database: str) -> None:
     """Read a backup into a database that holds no ledger yet; all of it, or nothing."""
-    with opened_store(database) as store:
+    with opened_store(database, begin=True) as store:
         from likewise.service.ledger.database.backups import restore as read_back
 
         made = read_back(path, store)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from likewise.cli.main import AT_LEAST_ONE, main
+from likewise.cli.main import AT_LEAST_ONE, main, note
 
 if TYPE_CHECKING:
     from likewise.service.ledger.store import Store
@@ -62,8 +62,12 @@ def needed_for(database: str) -> tuple[str, ...]:
 
 
 @contextmanager
-def opened_store(database: str) -> Iterator[Store]:
-    """The store at an address, or a sentence that says why it cannot be opened."""
+def opened_store(database: str, *, begin: bool = False) -> Iterator[Store]:
+    """The store at an address, or a sentence that says why it cannot be opened.
+
+    Only a command that may ``begin`` a store makes one, and says so: with a misspelt address the
+    others would find an empty one, and nobody would know why.
+    """
     need_service(*needed_for(database))
     import sqlalchemy as sa
 
@@ -71,12 +75,14 @@ def opened_store(database: str) -> Iterator[Store]:
     from likewise.service.settings import database_url
 
     try:
-        store = Store.open(database_url(database))
+        store = Store.open(database_url(database), create=begin)
     except (sa.exc.OperationalError, sa.exc.ArgumentError) as error:
         raise click.ClickException(
             f"The database cannot be opened: {getattr(error, 'orig', None) or error}. Is the "
             f"address right, is the server running, and is the folder there?"
         ) from error
+    if store.begun:
+        note(f"{store.where} was empty; a new store begins there.")
     try:
         yield store
     finally:
@@ -161,7 +167,7 @@ def _greet(settings: Settings, address: str) -> None:
         revoke_token,
     )
 
-    with opened_store(settings.database) as store:
+    with opened_store(settings.database, begin=True) as store:
         token, seat = first_operator(store), None
         if settings.demo:
             from likewise.service.demo import DEMO, YOU, Simulation

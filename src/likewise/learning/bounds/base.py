@@ -57,7 +57,7 @@ def charged_eta(learner: Learner) -> float:
 
     >>> from likewise import Pool
     >>> charged_eta(Learner(Pool.from_table([[0], [1]]), k=3, alpha=0.3, eps=0.3, seed=1)) * 2**20
-    32769.0
+    43692.0
     """
     return learner.k * learner.pricing.unit * UNIT
 

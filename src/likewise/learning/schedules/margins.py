@@ -40,7 +40,7 @@ class Margins:
             ("eps", 0 < eps <= alpha, f"(0, alpha] = (0, {alpha!r}]",
              "The learner competes with policies that are fair at alpha − eps."),
             ("kappa", 0 <= kappa < eps, f"[0, eps) = [0, {eps!r})",
-             "The panel is asked at alpha − kappa; 0.3·eps is the default."),
+             "The panel is asked at alpha − kappa; 0.325·eps is the default."),
             ("r", 0 <= self.r < beta, f"[0, eps − kappa) = [0, {beta!r})",
              "A gap estimated worse than that would make reports prove nothing; 0.4·eps is the "
              "default."),

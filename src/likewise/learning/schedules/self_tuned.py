@@ -29,6 +29,8 @@ LARGEST_ETA = 64
 LARGEST_WEIGHT = 1024
 # Less than this is no noise at all, and divisions by it would not be numbers.
 SMALLEST_X = 1e-100
+# kappa as a share of eps, where none is given; see docs/defaults.md.
+KAPPA_SHARE = 0.325
 # The weights of what is outstanding and of a round that waits for its audit; see docs/defaults.md.
 OUTSTANDING, WAITING = 1.0, 0.25
 # A file that does not name them means these, whatever the defaults will be.
@@ -49,7 +51,7 @@ class SelfTuned(Schedule):
     eta: weight of the error against fairness: smaller means fewer violations and reports, and
         more errors.
     x: noise (temperature) in units of sqrt(S); without one, the player's default.
-    kappa: the panel is asked at alpha − kappa; 0.3·eps unless given. The knob for the auditors'
+    kappa: the panel is asked at alpha − kappa; 0.325·eps unless given. The knob for the auditors'
         time: smaller means fewer reports, and more violations that none announced.
     r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws, as long
         as it is at most kappa, and enters the bound.
@@ -60,7 +62,7 @@ class SelfTuned(Schedule):
         bounds for late feedback are for 1/4.
     """
 
-    eta: float = 1 / 32
+    eta: float = 1 / 24
     x: float | None = None
     kappa: float | None = None
     r: float | None = None
@@ -76,7 +78,7 @@ class SelfTuned(Schedule):
             "eta": positive("eta", self.eta, why),
             "delta": probability("delta", self.delta),
             "counts_outstanding": flag("counts_outstanding", self.counts_outstanding, "Say which."),
-            "kappa": optional_real("kappa", self.kappa, "Leave it out for 0.3·eps."),
+            "kappa": optional_real("kappa", self.kappa, "Leave it out for 0.325·eps."),
             "r": optional_real("r", self.r, "Leave it out for 0.4·eps."),
         }
         if plain["eta"] > LARGEST_ETA:
@@ -110,8 +112,8 @@ class SelfTuned(Schedule):
         return "per-point"
 
     def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:
-        """kappa = 0.3·eps and r = 0.4·eps (0.8·beta where that is less) unless given."""
-        kappa = 0.3 * eps if self.kappa is None else self.kappa
+        """kappa = 0.325·eps and r = 0.4·eps (0.8·beta where that is less) unless given."""
+        kappa = KAPPA_SHARE * eps if self.kappa is None else self.kappa
         asked = min(0.4 * eps, 0.8 * (eps - kappa)) if self.r is None else self.r
         margins = Margins(alpha, eps, kappa, asked)
         if exact:

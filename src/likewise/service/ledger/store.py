@@ -55,6 +55,8 @@ class Store:
                 "for /, %3A for :, and so on."
             ) from error
         self._looks_only = read_only
+        # True where opening it made a store of an empty database.
+        self.begun = False
         self._readers, self._writers = engines(self.url, read_only=read_only)
         self._glances = glancing(self._readers)
         self.keys = Keyring(self)
@@ -68,6 +70,7 @@ class Store:
         store = cls(url)
         with store._opening(create):
             found = store._revision()
+            store.begun = create and not found
             check_revision(found or (store._migrated() if create else 0), store.where)
         return store
 
@@ -98,7 +101,10 @@ class Store:
             if self._on_sqlite and create:
                 keep_private(str(self.url.database))
             elif self._on_sqlite and not Path(str(self.url.database)).is_file():
-                raise StoreError(f"{self.where} is not there. Correct the address.")
+                raise StoreError(
+                    f"{self.where} is not there. Correct the address (--database, or "
+                    f"LIKEWISE_DATABASE)."
+                )
             yield
         except sa.exc.OperationalError as error:
             self.close()
