@@ -127,7 +127,8 @@ def test_tokens_and_dockets_at_the_machine(tmp_path: Path) -> None:
     spec.write_text(json.dumps(SPEC))
     at = ("--database", database)
     made = run("docket", "create", "loans", "--spec", str(spec), *at)
-    assert made.output.startswith("likewise-receipt/2:loans:1:")
+    assert made.stdout.startswith("likewise-receipt/2:loans:1:")
+    assert "was empty; a new store begins there" in made.stderr
     token = run("token", "create", "auditor", "ann", "--docket", "loans", *at)
     assert re.match(r"lw_auditor_[\w-]{43}\n", token.stdout)
     listed = run("token", "list", *at).output
@@ -136,6 +137,20 @@ def test_tokens_and_dockets_at_the_machine(tmp_path: Path) -> None:
     assert token.stdout.strip() not in listed
     assert "was revoked" in run("token", "revoke", listed.split()[0], *at).output
     assert "revoked" in run("token", "list", *at).output
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("token", "list"), ("token", "revoke", "a"), ("key", "show"), ("docket", "scrub"),
+        ("docket", "join", "loans", "dee"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_address_begins_no_store(tmp_path: Path, args: tuple[str, ...]) -> None:
+    result = run(*args, "--database", str(tmp_path / "misspelt.db"))
+    assert result.exit_code == 1
+    assert "misspelt.db is not there. Correct the address" in result.stderr
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

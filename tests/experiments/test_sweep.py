@@ -17,7 +17,10 @@ from click.testing import CliRunner
 
 from likewise.cli import main
 from likewise.errors import LikewiseError, ParameterError
+from likewise.experiments import configurations
+from likewise.experiments.configurations import Configuration, Scenario
 from likewise.experiments.environments import CHOOSING, ENVIRONMENTS, JUDGING, environment
+from likewise.experiments.learners import make_learner
 from likewise.experiments.parallel import Processes, in_processes
 from likewise.experiments.sweep.execute import run_sweep
 from likewise.experiments.sweep.points import points
@@ -27,6 +30,7 @@ from likewise.experiments.sweep.spec import HINDSIGHT, Sweep
 from likewise.experiments.sweep.store import Results, read_rows
 from likewise.experiments.sweep.tables import TABLES, sweep_markdown, write_between_marks
 from likewise.game import parse_delay
+from likewise.learning import Learner, SelfTuned
 
 TINY: dict[str, Any] = {
     "title": "tiny",
@@ -144,6 +148,26 @@ def test_a_folder_of_another_sweep_is_refused_and_kept(folder: Path) -> None:
     with pytest.raises(LikewiseError, match="holds results of another sweep, 'tiny' with 20 runs"):
         run_sweep(tiny(seeds=[3]), folder, Processes(1))
     assert (folder / "results.csv").read_bytes() == before
+
+
+def test_a_default_that_moved_makes_other_runs_of_what_leaves_it_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learners = [
+        Configuration.of("exact"), Configuration.of("exact", eta=0.5),
+        Configuration.of("exact", eta=0.5, kappa=0.1), Configuration.of("untaught"),
+    ]  # fmt: skip
+    before = [one.key for one in learners]
+    monkeypatch.setattr(configurations, "MOVED", {"eta": 1 / 7, "kappa_share": 0.2})
+    moved = [one.key != then for one, then in zip(learners, before, strict=True)]
+    assert moved == [True, True, False, False]
+    plain = Scenario("loans", alpha=1.0)
+    made = make_learner("exact", plain.task(plain.make(1), 1, 10), {})
+    assert isinstance(made, Learner)
+    assert isinstance(made.schedule, SelfTuned)
+    assert before[0]["defaults"] == {
+        "eta": made.schedule.eta, "kappa_share": made.margins.kappa / made.margins.eps,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,8 @@ class Results:
             raise LikewiseError(
                 f"{self.folder} holds results of another sweep, {theirs.get('title')!r} with "
                 f"{theirs.get('runs')} runs; this one is {self.sweep.title!r} with "
-                f"{len(self._number)}. Give another folder; what is there is kept as it is."
+                f"{len(self._number)}, with its own settings and today's defaults. Give another "
+                f"folder; what is there is kept as it is."
             )
 
     def _mended(self) -> list[Row]:
