@@ -90,11 +90,7 @@ def audit(
 Objecting: j1.'
     """
     start = time.perf_counter()
-    instance("people", people, People, "Make them with a schema: schema.people(rows).")
-    if len(people) < 2:
-        raise AuditError(
-            f"An audit compares people, so it needs at least two; got {len(people)}. Give more."
-        )
+    _check_people(people)
     units = score_units(people, scores)
     given = None if labels is None else checked_labels(people, labels)
     asked = 0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
@@ -111,7 +107,6 @@ Objecting: j1.'
         unused = [name for name, it in (("alpha", alpha), ("labels", labels)) if it is not None]
         return audit_of_survey(people, units, panel, rates, unused, start)
     instance("panel", panel, Panel, "Write Panel([MetricAuditor(…)], 'majority'), or a Survey.")
-    members = panel.members
     others = _other_rules(panel, rules)
     question = Question(people, units, panel, asked, _grid(alphas, asked), others, worst)
     most = integer("all_pairs_up_to", all_pairs_up_to, 2, 10**9, "Say how many people.")
@@ -127,10 +122,19 @@ Objecting: j1.'
     found["notes"] = (*found.get("notes", ()), *missing_values(people, panel))
     LOG.info("audited %d people, %d pairs looked at", len(people), found["looked_at"])
     return Audit(
-        panel=panel.name, members=members, alpha=as_share(asked), people=people,
+        panel=panel.name, members=panel.members, alpha=as_share(asked), people=people,
         scores=tuple((units / ONE).tolist()), pairs=len(people) * (len(people) - 1) // 2,
         groups=rates, price=cost, seconds=time.perf_counter() - start, **found,
     )  # fmt: skip
+
+
+def _check_people(people: People) -> None:
+    """Refuse what is not people, or only one of them."""
+    instance("people", people, People, "Make them with a schema: schema.people(rows).")
+    if len(people) < 2:
+        raise AuditError(
+            f"An audit compares people, so it needs at least two; got {len(people)}. Give more."
+        )
 
 
 def _checked_alpha(alpha: Any) -> int:
