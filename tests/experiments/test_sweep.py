@@ -373,7 +373,7 @@ def test_compare_says_who_beats_whom(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert result.exit_code == 0, result.output
     assert "beat" in result.stdout
     assert "fixed in hindsight, price = 2" in result.stdout
-    assert "kappa = 0.3·eps" in result.stdout
+    assert "kappa = 0.325·eps" in result.stdout
 
 
 def test_rates_shows_what_was_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

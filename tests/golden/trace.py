@@ -16,8 +16,9 @@ from likewise.hypotheses import ExactWeights, HypothesisClass, Staircases
 from likewise.learning import Learner, Paper, Schedule, SelfTuned
 from likewise.worlds import Admissions, Loans, World
 
-# The defaults of the autumn of 2026. Games that are pinned to them play on as they always have.
+# Defaults of the autumn of 2026. Games that are pinned to them play on as they always have.
 OF_THEN = SelfTuned(eta=0.25, kappa=0.15, counts_outstanding=False)
+OF_NOVEMBER = SelfTuned(eta=1 / 32, kappa=0.3 * 0.3)
 
 GAMES: dict[str, tuple[World, str, Schedule, str | None]] = {
     "context-ftpl on segments": (Loans(3), "context-ftpl", OF_THEN, "flat"),
@@ -25,10 +26,10 @@ GAMES: dict[str, tuple[World, str, Schedule, str | None]] = {
     "exponential weights on segments": (Loans(3), "exponential-weights", OF_THEN, "flat"),
     "exponential weights on a pool": (Admissions(3), "exponential-weights", OF_THEN, "flat"),
     "the paper's schedule": (Loans(3), "context-ftpl", Paper(40, b=0.1, noise_divisor=1e4), "flat"),
-    "segments, coarse to fine": (Loans(3), "exponential-weights", SelfTuned(), None),
-    "a pool, coarse to fine": (Admissions(3), "exponential-weights", SelfTuned(), None),
-    "staircases, coarse to fine": (Loans(3), "exponential-weights", SelfTuned(), "staircases"),
-    "nested-ftpl on segments": (Loans(3), "nested-ftpl", SelfTuned(), None),
+    "segments, coarse to fine": (Loans(3), "exponential-weights", OF_NOVEMBER, None),
+    "a pool, coarse to fine": (Admissions(3), "exponential-weights", OF_NOVEMBER, None),
+    "staircases, coarse to fine": (Loans(3), "exponential-weights", OF_NOVEMBER, "staircases"),
+    "nested-ftpl on segments": (Loans(3), "nested-ftpl", OF_NOVEMBER, None),
 }
 
 

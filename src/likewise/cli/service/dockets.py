@@ -8,7 +8,13 @@ from pathlib import Path
 import click
 
 from likewise.cli.main import main
-from likewise.cli.service.serve import DATABASE, need_service, needed_for, opened_store
+from likewise.cli.service.serve import (
+    DATABASE,
+    begun_store,
+    need_service,
+    needed_for,
+    opened_store,
+)
 
 __all__ = ["docket", "token", "upgrade"]
 
@@ -29,7 +35,7 @@ def create(role: str, name: str, docket_name: str | None, database: str) -> None
     """Create a token of ROLE for NAME; an auditor's name is that of a member of the panel."""
     from likewise.errors import LikewiseError
 
-    with opened_store(database, begin=True) as store:
+    with begun_store(database) as store:
         from likewise.service.auth.tokens import ROLES as KNOWN
         from likewise.service.auth.tokens import create_token
 
@@ -92,7 +98,7 @@ def create_docket(name: str, spec_file: Path, database: str) -> None:
     """Begin the docket NAME; prints the first receipt of its ledger."""
     from likewise.errors import LikewiseError
 
-    with opened_store(database, begin=True) as store:
+    with begun_store(database) as store:
         from likewise.service.dockets.commands.rounds import open_docket
         from likewise.service.dockets.spec import DocketSpec
 

@@ -16,6 +16,7 @@ from likewise.cli.main import main
 from likewise.cli.service.dockets import docket
 from likewise.cli.service.serve import (
     DATABASE,
+    begun_store,
     need_service,
     needed_for,
     opened_store,
@@ -122,7 +123,7 @@ def backup(path: Path, database: str) -> None:
 @DATABASE
 def restore(path: Path, database: str) -> None:
     """Read a backup into a database that holds no ledger yet; all of it, or nothing."""
-    with opened_store(database, begin=True) as store:
+    with begun_store(database) as store:
         from likewise.service.ledger.database.backups import restore as read_back
 
         made = read_back(path, store)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from likewise.service.ledger.store import Store
     from likewise.service.settings import Settings
 
-__all__ = ["DATABASE", "opened_store", "serve", "without_password"]
+__all__ = ["DATABASE", "begun_store", "opened_store", "serve", "without_password"]
 
 
 def without_password(
@@ -65,8 +65,8 @@ def needed_for(database: str) -> tuple[str, ...]:
 def opened_store(database: str, *, begin: bool = False) -> Iterator[Store]:
     """The store at an address, or a sentence that says why it cannot be opened.
 
-    Only a command that may ``begin`` a store makes one, and says so: with a misspelt address the
-    others would find an empty one, and nobody would know why.
+    Only a command that may ``begin`` a store makes one: with a misspelt address the others would
+    find an empty one, and nobody would know why.
     """
     need_service(*needed_for(database))
     import sqlalchemy as sa
@@ -81,12 +81,19 @@ def opened_store(database: str, *, begin: bool = False) -> Iterator[Store]:
             f"The database cannot be opened: {getattr(error, 'orig', None) or error}. Is the "
             f"address right, is the server running, and is the folder there?"
         ) from error
-    if store.begun:
-        note(f"{store.where} was empty; a new store begins there.")
     try:
         yield store
     finally:
         store.close()
+
+
+@contextmanager
+def begun_store(database: str) -> Iterator[Store]:
+    """The store at an address; if a new one begins there, say so."""
+    with opened_store(database, begin=True) as store:
+        if store.begun:
+            note(f"{store.where} was empty; a new store begins there.")
+        yield store
 
 
 @main.command(short_help="The live system: an API for decisions and for auditors.")

@@ -144,7 +144,10 @@ def test_what_was_said_survives_the_end_of_a_sign_in(page: Page, stage: Stage) -
     page.keyboard.press("f")
     page.wait_for_selector("#alarm:not([hidden])")
     assert "Sign in again" in page.locator("#alarm").inner_text()
-    assert page.locator("#saving").inner_text() == "Not saved: sign in again"
+    # The second objection may still be on its way.
+    page.wait_for_function(
+        "() => document.getElementById('saving').innerText === 'Not saved: sign in again'"
+    )
     page.on("dialog", lambda dialog: dialog.accept())  # the browser asks before it leaves
     page.goto(f"{stage.url}/page/sign-in")
     stage.refuse = ""

@@ -1,4 +1,4 @@
-"""What a GPU computed, computed again in other ways: by sums in float64, by the reference engine.
+"""Checks of what a GPU computed: by sums in float64, and by the reference engine.
 
 Launches can be recorded once and replayed, so that the time of the host for them does not count.
 """
