@@ -1,133 +1,45 @@
-"""The theorems' numbers with scales for parts, with mixtures and with late feedback, by hand.
+"""The bounds with scales for parts, of mixtures and with late feedback, beside their formulas.
 
-Every formula is that of ``docs/theory.md``, written out here with its numbers, and nothing of the
-program is used for it; T is large enough that the terms of the grid are seen beside the others.
-
-Mutants that die here, each tried by hand: b·eta, 5·b, b·eta·(2·M_T − 1), 2·b·beta or −2·b left out
-of the theorem that has it; the label's term of a mixture left out, in either form; a burst that
-late feedback does not make wider; a mixture whose weights and scores are not rounded; + for − and
-max for sum between these; delta/5 for delta/9; R for k people where all experts' scores count.
+Mutants that die here, each tried by hand: b·eta, 5·b, b·eta·(2·M_T − 1) or 2·b·beta left out of the
+theorem that has it; the label's term of a mixture left out, in either form; a burst that late
+feedback does not make wider; a mixture whose weights and scores are not rounded; + for − and max
+for sum between these; delta/5 for delta/9; R for k people where all experts' scores count.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
-from math import e, log, pi, sqrt
-from typing import Any
+from math import log, sqrt
 
 import pytest
-
-from likewise import Pool, Segments
-from likewise.learning import Learner, SelfTuned
-from likewise.learning.bounds import Bound, bounds, theorem_e_geometric
-from likewise.learning.dual import Additive, Geometric
-from likewise.schema import Feature, FeatureSchema
-
-# Four groups with two bins: n = 4 parts, s = 8, A = s/2 = 4, one a part; |H| = 3^4.
-SCHEMA = FeatureSchema(
-    (
-        Feature("score", low=0, high=2),
-        Feature("kind", "category", levels=("a", "b", "c", "d")),
-    )
+from tests.learning.formulas import (
+    ETA,
+    LABEL,
+    M_DRAWN,
+    M_KNOWN,
+    NOISE_2,
+    ROOT,
+    SCHEDULE,
+    UNIT,
+    WEIGHTS_2,
+    WIDE_2,
+    T,
+    check,
+    draws,
+    full,
+    known,
+    learner,
+    mixture,
+    noise,
+    theorem_b,
+    theorem_c,
+    theorem_c_surely,
 )
-LENDER = Segments(SCHEMA, score="score", cuts=[1.0], by=["kind"])
-FLAT = LENDER.with_prior("flat")
 
-# k = 3, eta = x = 0.5, alpha = eps = 0.4, kappa = 0.2, r = 0.16, delta = 0.05.
-SCHEDULE = SelfTuned(eta=0.5, x=0.5, kappa=0.2, r=0.16, delta=0.05)
-T = 10**6 + 5
-ROOT, UNIT = sqrt(T), 2**-20
-# A label is round(2^20/6) units, and the panel is asked at floor(0.2·2^20) = 209715 of them.
-LABEL = 174763
-ETA, BETA = 3 * LABEL / 2**20, 0.2
-M_DRAWN, M_KNOWN = 209715 / 2**20 - 0.16, 209714 / 2**20
-# M_t = ceil(t^(1/3)): m for the 3m² − 3m + 1 rounds after (m − 1)³; 101 for the last five.
-M_T = 101
-SUM = sum(m * (3 * m * m - 3 * m + 1) for m in range(1, 101)) + 5 * 101
-INVERSES = sum((3 * m * m - 3 * m + 1) / m for m in range(1, 101)) + 5 / 101
-# Late by two rounds, in three pieces: (1 + 2)·sqrt(3)·sqrt(3) for noise, (1 + 4)·sqrt(3)·sqrt(3)
-# for weights, and sqrt((1 + 2/4)·(3/2 + 2)); where lam never decreases without the last sqrt(3),
-# and sqrt((1 + 2/4)·(1 + 2)).
-NOISE_2, WEIGHTS_2, WIDE_2 = 9.0, 15.0, sqrt(1.5 * 3.5)
-NOISE_E, WEIGHTS_E, WIDE_E = 3 * sqrt(3), 5 * sqrt(3), sqrt(1.5 * 3)
-
-
-def learner(player: str, **settings: Any) -> Learner:
-    given = {"schedule": SCHEDULE, "player": player, **settings}
-    exact_parts = player == "exponential-weights" and "scales" in settings
-    return Learner(FLAT if exact_parts else LENDER, 3, 0.4, 0.4, 1, **given)
-
-
-def noise(slow: float = 1.0, wide: float = 1.0) -> tuple[float, float]:
-    """C and b of Context-FTPL with a scale for every part.
-
-    C = sqrt(4)·(slow·1/x + wide·1·x); the noise is of integers, slow·s/(LABEL·x); words have 32
-    bits, s·2^-31·sqrt(T). b = 4·1·x·wide.
-    """
-    return 2 * (slow * 2 + wide * 0.5) + slow * 8 / (LABEL * 0.5) + 8 * 2**-31 * ROOT, 2 * wide
-
-
-def mixture(slow: float = 1.0, slow_weights: float = 1.0, wide: float = 1.0) -> tuple[float, float]:
-    """The same with exponential weights at 1/4 over two classes: their own 1/(4x) + x·ln 4.
-
-    Scores are rounded to half a unit, and the three weights beside that of nobody to 2^-40 each.
-    """
-    c, b = noise(slow, wide)
-    mixed = (2**-21 + 3 * 2**-40) * ROOT
-    return c + slow_weights * 0.25 / 0.25 + wide * 0.25 * log(4) + mixed, b
-
-
-def known(slow: float = 1.0, wide: float = 1.0, stability: float = 0.25) -> tuple[float, float]:
-    """Exponential weights with a temperature for every part: ln 3 each; 2 + 2 weights of 2^-40."""
-    c = 2 * (slow * stability / 0.5 + wide * log(3) * 0.5) + 4 * 2**-40 * ROOT
-    return c, 4 * log(3) * 0.5 * wide
-
-
-def grid(c: float) -> float:
-    """lam on the grid: half a unit for k² pairs, beta times a round; and C·sqrt(T) units."""
-    return UNIT * (BETA * 9 / 2 * T + c * ROOT)
-
-
-def theorem_b(
-    labels: float, c: float, b: float, m: float, *, d: int = 0, failing: float = 0.0, p: float = 1.0
-) -> tuple[float, float]:
-    """W = L + (4·C²/c + (1 + 5d/2)·c·beta² + 2·b·beta)·sqrt(n)/p² + 4·beta·delta/p, c = m/beta."""
-    root = ROOT if p == 1 else sqrt(p * T + 1)
-    per_root = 4 * c * c * BETA / m + (1 + 2.5 * d) * m * BETA + 2 * b * BETA
-    w = labels + grid(c) + per_root * root / p**2 + 4 * BETA * failing / p
-    return 3 / ETA * w, 2 * sqrt(root * (ETA * T + w) / (BETA * m)) + failing
-
-
-def draws(experts: int) -> int:
-    """R_1 = ceil(2·ln(4·k·experts/delta_1)/r²), delta_1 = 6·delta/pi²."""
-    return math.ceil(2 * log(4 * 3 * experts * pi**2 / (6 * 0.05)) / 0.16**2)
-
-
-def theorem_c(c: float, b: float) -> float:
-    """L in expectation: C·eta·sqrt(Σ (1 + 2.4·M_t) + (2·M_T − 1)²) + bias + b·eta·(2·M_T − 1)."""
-    squares = T + 2.4 * SUM + 201**2
-    return ETA * (c * sqrt(squares) + 2 / e * INVERSES + b * 201)
-
-
-def theorem_c_surely(c: float, b: float) -> float:
-    """L with high probability; l = ln(9/delta), and log|H| = 4·ln 3 more for all h at once."""
-    one, all_ = log(9 / 0.05), log(9 / 0.05) + 4 * log(3)
-    squares = (e - 1) * (T + 2.4 * SUM) + 201**2 * (1 + one)
-    spread = 2 * sqrt(2 * (T + 0.6 * SUM) * all_) + 4 / 3 * 102 * all_
-    return ETA * (c * sqrt(squares) + 2 / e * INVERSES + b * 201 + spread)
-
-
-def check(found: tuple[Bound, ...], *wanted: tuple[float, float]) -> None:
-    assert len(found) == len(wanted)
-    for bound, (regret, reports) in zip(found, wanted, strict=True):
-        assert bound.regret == pytest.approx(regret, rel=1e-12)
-        assert bound.violations == pytest.approx(reports, rel=1e-12)
-
-
-def full(c: float, b: float) -> float:
-    """L = C·eta·sqrt(T) + b·eta."""
-    return ETA * (c * ROOT + b)
+from likewise import Pool
+from likewise.learning.bounds import bounds
+from likewise.learning.primal import ContextFTPL
+from likewise.learning.primal.base import Term
 
 
 def test_a_scale_for_every_part_with_full_information() -> None:
@@ -216,6 +128,7 @@ def test_late_feedback_with_known_policies_in_one_piece_and_uncounted() -> None:
     c, b = known(WEIGHTS_2 / sqrt(3), WIDE_2)
     made = learner("exponential-weights", scales="per-part")
     check(bounds(made, T, delay=2, pieces=1), theorem_b(full(c, b), c, b, M_KNOWN, d=2))
+    assert bounds(made, T, delay=2, pieces=10) == bounds(made, T, delay=2)
     c, b = known(WEIGHTS_2, sqrt(3))
     made = replace(made, schedule=replace(SCHEDULE, counts_outstanding=False))
     check(bounds(made, T, delay=2), theorem_b(full(c, b), c, b, M_KNOWN, d=2))
@@ -235,51 +148,10 @@ def test_a_quarter_audited() -> None:
     )
 
 
-def most(c: float, line: float, h: float) -> float:
-    """max_y (2/sqrt(3))·C·y^{3/2} + line·(y − 1) − h·(y − 1)², by halving where it still rises."""
-    low, high = 1.0, 2.0**60
-    for _ in range(200):
-        y = (low + high) / 2
-        rises = sqrt(3) * c * sqrt(y) + line > 2 * h * (y - 1)
-        low, high = (y, high) if rises else (low, y)
-    return 2 / sqrt(3) * c * low * sqrt(low) + line * (low - 1) - h * (low - 1) ** 2
-
-
-@pytest.mark.parametrize("d", [0, 2])
-def test_the_additive_rule_at_once_and_late(d: int) -> None:
-    """gamma = 0.05; 2·b + m·(2d + 1)/2 is the slope in the number of reports."""
-    c, b = known(WEIGHTS_E, WIDE_E) if d else known()
-    line, m, labels = 2 * b + M_KNOWN * (2 * d + 1) / 2, M_KNOWN, full(c, b) + grid(c)
-    regret = 3 / ETA * (labels + 0.05 * most(c, line, m / 2))
-    reports = sqrt(4 * (ETA * T + labels + 0.05 * most(c, line, m / 4)) / (0.05 * m))
-    made = learner("exponential-weights", scales="per-part", dual=Additive(0.05))
-    check(bounds(made, T, delay=d), (regret, reports))
-
-
-@pytest.mark.parametrize("d", [0, 2])
-def test_the_geometric_rule_at_once_and_late(d: int) -> None:
-    """theta = 1e-7, gamma = 0.05: a = m·q^−d/theta − 2·C·q/sqrt(theta·(2 + theta)) − 2·b."""
-    c, b = mixture(NOISE_E, WEIGHTS_E, WIDE_E) if d else mixture()
-    theta, q = 1e-7, 1 + 1e-7
-    first = M_DRAWN * q**-d / theta
-    a = first - 2 * c * q / sqrt(theta * (2 + theta)) - 2 * b
-    assert a > 0
-    off = ETA * sqrt(2 * T * log(5 / 0.05) / draws(3))
-    labels = full(c, b) + off + grid(c)
-    reports = log((ETA * T + labels + 0.05 * first) / (0.05 * a)) / log(q)
-    made = learner("nested-ftpl", dual=Geometric(0.05, theta))
-    found = bounds(made, T, delay=d)
-    # q is rounded to 2^-53 of 1, which is 1e-9 of its logarithm.
-    assert [one.regret for one in found] == pytest.approx(
-        [3 / ETA * (labels + 0.05 * (first - a))], rel=1e-12
-    )
-    assert [one.violations for one in found] == pytest.approx([reports], rel=1e-9)
-
-
-@pytest.mark.parametrize("d", [0, 2])
-def test_the_geometric_rule_as_proved(d: int) -> None:
-    """theta = m²/(8·C²), gamma = eta·m/C, with the C of feedback that is so late."""
-    c, _ = known(WEIGHTS_E, WIDE_E) if d else known()
-    made = theorem_e_geometric(learner("exponential-weights", scales="per-part"), T, delay=d)
-    assert made.theta == pytest.approx(M_KNOWN**2 / (8 * c * c), rel=1e-12)
-    assert made.gamma == pytest.approx(ETA * M_KNOWN / c, rel=1e-12)
+def test_bursts_of_several_terms_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two terms with two and with three parts: b = 2·0.7·0.5 + 3·0.3·0.5, C likewise."""
+    terms = (Term(1.0, 0.7, 0.5, parts=2), Term(1.0, 0.3, 0.5, parts=3))
+    monkeypatch.setattr(ContextFTPL, "terms", lambda *_, **__: terms)
+    c = sqrt(2) * (2 + 0.35) + sqrt(3) * (2 + 0.15) + 8 / (LABEL * 0.5) + 8 * 2**-31 * ROOT
+    b = 2 * 0.7 * 0.5 + 3 * 0.3 * 0.5
+    check(bounds(learner("context-ftpl"), T), theorem_b(full(c, b), c, b, M_DRAWN))
