@@ -73,6 +73,12 @@ def test_where_nobody_is_ours_the_learner_is_named() -> None:
     assert f"{found[0].mean_of('at_alpha_less_kappa'):.3f} at alpha − kappa (kappa of" in words
 
 
+def test_policies_in_hindsight_alone_are_compared_with_nobody() -> None:
+    found = only("predecessors", lambda one: one.learner == HINDSIGHT)
+    assert found
+    assert fixed_words(found) == ""
+
+
 def test_where_the_world_reacts_the_comparators_are_of_one_learner_and_it_is_named() -> None:
     found = stored("predecessors-elsewhere")
     named = {scenario.title: fixed_words(mine) for scenario, mine in by_scenario(found).items()}

@@ -76,7 +76,7 @@ def kappas_of(found: Sequence[Point]) -> Kappas:
         if point.configuration.ours:
             sizes.setdefault(*_kappa(point))
     if not sizes:
-        return Kappas((f"kappa of {playing[0].title}",))
+        return Kappas(tuple(f"kappa of {point.title}" for point in playing[:1]) or ("kappa",))
     words = sorted(sizes, key=lambda word: sizes[word])
     if len(words) > MOST:
         return Kappas((words[0], words[-1]), between=True)
@@ -89,6 +89,8 @@ def fixed_of(together: Sequence[Point], kappas: Kappas) -> Fixed | None:
     Where each learner faced rounds of its own, all are those of the first of ours.
     """
     playing = _playing(together)
+    if not playing:
+        return None
     first = next((point for point in playing if point.configuration.ours), playing[0])
     outer = (first.mean_of("at_alpha_less_eps"), first.mean_of("at_alpha"))
     if any(map(math.isnan, outer)):
