@@ -148,6 +148,17 @@ def test_strict_panels_and_late_feedback_were_measured_as_the_page_reads_them() 
     assert beats(sixth, found["loans", "earlier default"])
 
 
+def test_a_player_that_needs_only_an_oracle_was_measured_to_be_as_good() -> None:
+    """Nested-FTPL on the same rows and seeds, within .002 of error and five violations."""
+    exact, nested = stored("asked-earlier"), stored("context-ftpl")
+    assert read_sweep("context-ftpl").seeds == read_sweep("asked-earlier").seeds
+    for scenario in {scenario for scenario, _ in nested}:
+        mine = nested[scenario, "nested, eta = 1/4, kappa = eps/2"]
+        best = exact[scenario, "exact, eta = 1/4, kappa = eps/2"]
+        assert mine.error <= best.error + 0.002
+        assert mine.violations <= best.violations + 5
+
+
 def test_the_default_was_measured_to_ask_a_third_of_the_reports_for_no_more_violations() -> None:
     """No more error within .003 either, in each of five worlds, with ten seeds."""
     found = stored("new-default") | stored("people")
