@@ -28,6 +28,7 @@ from likewise.learning.bounds.base import LONGEST, UNIT, asked_beta, charged_eta
 from likewise.learning.bounds.players import Lateness
 from likewise.learning.bounds.theorems import IN_EXPECTATION, Theorems, label_terms
 from likewise.learning.costs import Lifted
+from likewise.learning.learner import Learner
 from likewise.learning.schedules import SelfTuned
 from likewise.learning.states.state import Account, State
 from likewise.validation import instance, integer, real
@@ -111,25 +112,58 @@ def _left(state: State, account: Account) -> float:
 def _estimated(state: State, failing: float) -> tuple[float, str]:
     """How far published scores and estimated labels may be off, and what then holds."""
     learner, rounds = state.learner, state.opened
-    k, eta = learner.k, charged_eta(learner)
-    draws = min(learner.draws(1), learner.draws(max(1, rounds)))
-    if learner.primal.experts(
-        learner.hypotheses
-    ):  # J has draws of its own, of which one is left out
-        draws -= learner.resamples(max(1, rounds))
+    k, hypotheses = learner.k, learner.hypotheses
+    cut = hypotheses.cut if learner.primal.exact and isinstance(hypotheses, ExactWeights) else 0.0
+    # Scores are on the grid, and the smallest weights are cut off.
+    rounded = k * (UNIT + cut) * rounds
     if learner.pricing.one_sided:
-        if not (isinstance(learner.pricing, Lifted) and isinstance(learner.schedule, SelfTuned)):
-            return 0.0, "as an estimate only: labels that nobody saw are made up for"
-        if not draws:
-            return k / eta * (2.0 * eta + k) * UNIT * rounds, IN_EXPECTATION
-        bias = 2.0 / math.e * label_terms(rounds)[1] + 2.0 * rounds / draws
-        return k * bias, IN_EXPECTATION
-    if draws:
-        off = math.sqrt(math.log(1.0 / failing) * rounds / (2.0 * draws))
-        return k * (off + UNIT * rounds), f"with probability {1 - failing:g}"
-    hypotheses = learner.hypotheses
-    cut = hypotheses.cut if isinstance(hypotheses, ExactWeights) else 0.0
-    return k * (UNIT + cut) * rounds, "surely"
+        why = _not_unbiased(state)
+        return (0.0, f"as an estimate only: {why}") if why else (
+            rounded + _bias(learner, rounds), IN_EXPECTATION
+        )  # fmt: skip
+    if learner.primal.exact:
+        return rounded, "surely"
+    off = math.sqrt(math.log(1.0 / failing) * rounds / (2.0 * _draws(learner)))
+    return rounded + k * off, f"with probability {1 - failing:g}"
+
+
+def _not_unbiased(state: State) -> str | None:
+    """Why the charges of a run with one-sided labels are no unbiased estimate, if so.
+
+    Those who were rejected are charged when the round is sealed, those who were approved when their
+    label comes: if some labels do not come, the sum is on one side.
+    """
+    learner = state.learner
+    if not (isinstance(learner.pricing, Lifted) and isinstance(learner.schedule, SelfTuned)):
+        return "labels that nobody saw are made up for"
+    if state.overridden:
+        return "some decisions were overridden, so that our chances of approval do not count"
+    if state.missing:
+        return "some labels of approved people never came"
+    for round_ in state.open.values():
+        if round_.panel is not None and round_.awaiting_labels(one_sided=True):
+            return "some labels of approved people are still to come"
+    return None
+
+
+def _bias(learner: Learner, rounds: int) -> float:
+    """How far the charges of one-sided labels may be off in the mean, in errors.
+
+    J is cut off and rounded; and where it is drawn together with the scores, their covariance is at
+    most 1/R. A mixture draws its J apart from its scores.
+    """
+    k, eta = learner.k, charged_eta(learner)
+    if learner.primal.exact:
+        return k / eta * (2.0 * eta + k) * UNIT * rounds
+    together = not learner.primal.experts(learner.hypotheses)
+    covariance = 2.0 * rounds / _draws(learner) if together else 0.0
+    return k * (2.0 / math.e * label_terms(rounds)[1] + covariance)
+
+
+def _draws(learner: Learner) -> int:
+    """R, by which scores are estimated in the first round; later rounds have no fewer."""
+    drawn_apart = learner.resamples(1) if learner.primal.experts(learner.hypotheses) else 0
+    return learner.draws(1) - drawn_apart
 
 
 def _from_largest_lam(state: State, account: Account, delay: int) -> float | None:

@@ -91,7 +91,9 @@ def _additive(side: Side, dual: Additive) -> tuple[float, float] | None:
 
     spread = side.largest_gain + side.labels + gamma * most(m / 4.0)
     audited = math.sqrt(4.0 * spread / (gamma * m))
-    if dual.gamma * (audited + 1.0) > LARGEST_LAM:  # the multiplier may stop growing before that
+    # The multiplier may stop growing before that; what holds on average says nothing of a run.
+    most_reports = side.rounds if side.learner.pricing.one_sided else audited
+    if dual.gamma * (most_reports + 1.0) > LARGEST_LAM:
         return None
     reports = audited / side.learner.audit_share
     return side.labels + gamma * most(m / 2.0), reports
@@ -112,7 +114,11 @@ def _geometric(side: Side, dual: Geometric) -> tuple[float, float] | None:
     if a <= 0:
         return None
     spread = side.largest_gain + side.labels + gamma * proved / theta
-    if spread / a > LARGEST_LAM / share:  # the multiplier may stop growing before that
+    # The multiplier may stop growing before that; what holds on average says nothing of a run.
+    in_a_run = math.log(dual.gamma) + (side.rounds + 1) * math.log(q)
+    if spread / a > LARGEST_LAM / share or (
+        side.learner.pricing.one_sided and in_a_run > math.log(LARGEST_LAM)
+    ):
         return None
     reports = max(0.0, math.log(spread / (gamma * a)) / math.log(q)) / share
     return side.labels + gamma * (proved / theta - a), reports

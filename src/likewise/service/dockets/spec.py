@@ -177,7 +177,7 @@ class DocketSpec:
 
         A learner needs ``hypotheses``, ``k``, ``alpha`` and ``eps``. Where the docket is
         ``audit_only``, ``schema``, ``k`` and ``alpha`` will do: pairs whose scores differ by more
-        than alpha − eps/2 can be reported, and eps is 0.02.
+        than alpha − kappa can be reported, with the default kappa of eps = 0.02.
         """
         try:
             learner = data.get("learner")
