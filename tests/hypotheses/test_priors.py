@@ -258,6 +258,22 @@ def test_reports_move_weight_to_the_constants_at_once() -> None:
     assert min(gaps[2:]) < 0.2
 
 
+@pytest.mark.parametrize(
+    ("step", "constants"), [(0.5, 0.551), (math.log(4), 0.5), (2.0, 0.387), (3.0, 0.198)]
+)
+def test_a_report_moves_weight_to_the_constants_where_its_step_is_small(
+    step: float, constants: float
+) -> None:
+    """For lam/tau below ln(p_l/p_r) = ln 4. By hand: 0.5/(0.5 + 0.4·exp(−step) + 0.1·exp(step))."""
+    table = np.array([[0, 0, 0], [1, 1, 1], [1, 0, 0], [0, 1, 0]], dtype=np.int64)
+    pool = Pool.from_table(table).with_prior([0.25, 0.25, 0.4, 0.1])
+    points = pool.locate(pool.schema.people(table.T.astype(float)))
+    amounts = np.array([round(step * ONE), -round(step * ONE), 0], dtype=np.int64)
+    policy = pool.weigh(pool.charge(pool.no_costs(), points, amounts), float(ONE))
+    everybody = [w / total for w, total in policy.approval(points)][2]
+    assert 2 * everybody == pytest.approx(constants, abs=0.0005)
+
+
 # ── Untaught ────────────────────────────────────────────────────────────────────────────────────
 
 

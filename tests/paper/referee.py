@@ -1,4 +1,4 @@
-"""Policies by integration, and the schedule's memory with a single scale.
+"""Policies by integration, the schedule's memory with a single scale, and delays.
 
 Context-FTPL's policy is an integral over its noise. For classes with one or two separators it is
 computed here; for every function on some points (a product of coins) it is known in closed form.
@@ -48,3 +48,12 @@ def opened(tuning: Tuning, largest: float, *, counts_outstanding: bool = False) 
 def charged(tuning: Tuning, size: float, scale: int = 0) -> Tuning:
     """Costs of this size come in, for one scale."""
     return tuning.charged(np.array([[scale]]), np.array([round(size * ONE)]))
+
+
+def delays_of(kind: str, d: int, rounds: int, rng: np.random.Generator) -> list[int]:
+    """At any time, always the latest, or all at once every d + 1 rounds."""
+    return {
+        "random": [int(v) for v in rng.integers(0, d + 1, rounds)],
+        "constant": [d] * rounds,
+        "bunched": [d - t % (d + 1) for t in range(rounds)],
+    }[kind]

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks import multipliers as toy
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.paper.games import EXACT, INTEGRABLE, ROUNDS, Setting, hostile_game, log_inverse
@@ -301,14 +299,3 @@ def test_a_multiplier_that_may_stop_growing_is_not_covered() -> None:
     learner = Learner(pool, 1, 0.5, 0.5, 1, SelfTuned(eta=1.0), dual=Additive(gamma=2.0**19))
     assert bounds(learner, 10**12) == ()
     assert len(bounds(replace(learner, dual=Additive(gamma=0.01)), 10**4)) == 1
-
-
-def test_where_only_constants_are_fair_the_multipliers_grow_as_the_page_says() -> None:
-    """At short horizons: the page's own are those of ``benchmarks/multipliers.py``."""
-    horizons = [100, 1000]
-    gradient = toy.reports_at(toy.learner_with(GradientAscent(), 1000), horizons)
-    additive = toy.reports_at(toy.learner_with(Additive(gamma=0.25 * toy.ETA), 1000), horizons)
-    assert (gradient, additive) == ([53, 263], [29, 76])
-    page = Path(__file__).parents[2].joinpath("docs/theory.md").read_text(encoding="utf-8")
-    assert "gradient                   263 " in page
-    assert "additive                    76 " in page

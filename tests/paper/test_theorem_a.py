@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.paper.referee import OFF, charged, laplace_cdf, opened, perturbed_coins, perturbed_leader
 
@@ -99,11 +99,16 @@ def table_of(hypotheses: HypothesisClass) -> FloatArray:
     return hypotheses.predict(hypotheses.codes(), hypotheses.separating_points()).astype(float)
 
 
+def quantiles(slices: int = 400) -> FloatArray:
+    """Unit Laplace noise as values of equal probability."""
+    u = (np.arange(slices) + 0.5) / slices
+    return np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))
+
+
 def noise_gain(table: FloatArray) -> float:
     """A = E max_h Σ_q z_q·h(q) for one or two points, rounded up."""
     # With z on the first point, E max(0, z' + d) = max(0, d) + exp(−|d|)/2 for the second.
-    u = (np.arange(1000) + 0.5) / 1000
-    z = np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u)) if table.shape[1] == 2 else np.zeros(1)
+    z = quantiles(1000) if table.shape[1] == 2 else np.zeros(1)
     first = table[:, :1] * z if table.shape[1] == 2 else np.zeros((len(table), 1))
     zero, one = (np.where(table[:, -1:] == side, first, -1e6).max(axis=0) for side in (0.0, 1.0))
     d = one - zero
@@ -244,21 +249,47 @@ def test_outside_of_q_the_bound_for_cells_would_be_broken() -> None:
     assert regret <= s * stability + gain
 
 
-@given(st.lists(st.floats(-3, 3), min_size=1, max_size=6), st.floats(0.1, 3))
-def test_a_shift_of_laplace_noise_is_a_small_change_of_its_law(
-    shifts: list[float], sigma: float
+@pytest.mark.parametrize("s", [1, 2, 10, 100])
+@pytest.mark.parametrize("sigma", [1.0, 50.0, 5000.0])
+def test_the_stability_of_a_round_is_attained_outside_of_q(s: int, sigma: float) -> None:
+    """f(h_t) − f(b_t) ≤ s·B²/(2·sigma) for a cost of B on the parity of s coins.
+
+    With s·B²/(4·sigma) a round that moves the policy would cost more than is allowed.
+    """
+    for size in (0.5, 1.0):
+        moved = size * float(parity_chance(s, sigma, 0.0) - parity_chance(s, sigma, size))
+        allowed = s * size**2 / (2 * sigma)
+        assert moved <= allowed
+        if s * size < 0.1 * sigma:
+            assert moved > 0.95 * allowed
+
+
+@pytest.mark.parametrize("name", ["three on two points", "all on two points", "a threshold"])
+@given(
+    costs=st.lists(st.floats(-1, 1), min_size=2, max_size=2),
+    before=st.lists(st.floats(-2, 2), min_size=2, max_size=2),
+)
+@settings(max_examples=25)
+def test_with_the_same_noise_the_leader_of_cells_moves_seldom(
+    name: str, costs: list[float], before: list[float]
 ) -> None:
-    """TV(z, z + v) = 1 − exp(−|v|/2) ≤ |v|/2 on every point; over points these add up."""
-    grid = np.linspace(-40, 40, 40_001)
-    step = grid[1] - grid[0]
-    total = 0.0
-    for v in np.abs(np.array(shifts)) / sigma:
-        apart = 0.5 * np.abs(0.5 * np.exp(-np.abs(grid)) - 0.5 * np.exp(-np.abs(grid - v)))
-        distance = float(apart.sum() * step)
-        assert distance == pytest.approx(1 - math.exp(-v / 2), abs=1e-4)
-        assert 1 - math.exp(-v / 2) <= v / 2 + 1e-12
-        total += distance
-    assert total <= float(np.abs(np.array(shifts)).sum()) / (2 * sigma) + 1e-3
+    """P(h_t ≠ b_t) ≤ Σ_q |c_q|/(2·sigma) for sigma = 1 and costs on Q: once for each of its points.
+
+    Noise on two points, each in 400 slices of equal probability.
+    """
+    table, z = table_of(SMALL[name]), quantiles()
+    noise = np.stack(np.meshgrid(z, z, indexing="ij")).reshape(2, -1)
+    first = (table @ (np.array(before)[:, None] + noise)).argmin(axis=0)
+    then = (table @ (np.array(before)[:, None] + np.array(costs)[:, None] + noise)).argmin(axis=0)
+    assert float((first != then).mean()) <= np.abs(costs).sum() / 2 + 2 / len(z)
+
+
+def test_that_bound_is_nearly_reached_by_a_coin() -> None:
+    """P(h_t ≠ b_t) = (1 − exp(−c/sigma))/2 for a coin that nothing was charged before."""
+    z, cost = quantiles(100_000), 0.05
+    moved = float(((z < 0) != (z + cost < 0)).mean())
+    assert moved == pytest.approx(-math.expm1(-cost) / 2, abs=1e-4)
+    assert 0.95 < moved / (cost / 2) <= 1
 
 
 @ADVERSARIES
