@@ -181,7 +181,7 @@ def test_the_program_states_the_theorem_with_these_terms() -> None:
     w = constant * math.sqrt(terms.squares(level) + terms.largest**2) + terms.bias
     w += terms.estimates(level + math.log(4))
     w += (4 * constant**2 / c + c * beta**2) * math.sqrt(1000)
-    assert bound.holds == "with probability 0.95, against any adversary"
+    assert bound.holds.startswith("with probability 0.95, against any adversary whose labels")
     assert bound.regret == pytest.approx(2 * w, rel=1e-4)
     reports = 2 * math.sqrt(math.sqrt(1000) * (1000 + w) / (beta * (beta - 0.16)))
     assert bound.violations == pytest.approx(reports, rel=1e-4)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -232,6 +233,46 @@ def test_a_rule_that_grows_too_fast_is_not_covered() -> None:
     for theta, covered in ((0.02, 1), (1.0, 0)):
         learner = Learner(pool, 1, 0.5, 0.5, 1, dual=Geometric(0.1, theta))
         assert len(bounds(learner, 1000)) == covered
+
+
+@given(constant=st.floats(0.1, 30), m=st.floats(0.01, 1.0))
+def test_with_that_theta_regret_is_at_most_k_c_root_t_plus_8(constant: float, m: float) -> None:
+    """a > 0 and gamma·(m/theta − a) ≤ 8·C·eta for gamma = eta·m/C, wherever theta < 1."""
+    theta = m * m / (8 * constant**2)
+    a = m / theta - 2 * constant * (1 + theta) / math.sqrt(theta * (2 + theta))
+    paid = m / constant * (m / theta - a)
+    if theta < 1:
+        assert a > 0
+        assert paid <= 8 * constant
+    if theta > 1.8:  # the square root of 3 is where a is 0
+        assert a < 0
+        assert paid > 8 * constant
+
+
+@pytest.mark.parametrize("dual", [Additive(0.01), Geometric(0.01, 1e-6)], ids=lambda d: d.name)
+@pytest.mark.parametrize(
+    ("player", "settings", "sources"),
+    [
+        ("exponential-weights", {}, ["Theorem E,"]),
+        ("exponential-weights", {"feedback": "one-sided"}, ["Theorem C' and E,"]),
+        ("exponential-weights", {"audit_share": 0.5}, ["Theorem E and D,"]),
+        ("context-ftpl", {}, ["Theorem E,"]),
+        ("context-ftpl", {"feedback": "one-sided"}, ["Theorem C and E, high probability,"]),
+        ("context-ftpl", {"audit_share": 0.5}, []),
+        ("context-ftpl", {"feedback": "one-sided", "audit_share": 0.5}, []),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_what_is_proved_of_rules_that_never_decrease(
+    player: str, settings: dict[str, Any], sources: list[str], dual: Dual
+) -> None:
+    """Nothing in expectation for a player that draws: a bad estimate costs 2·lam, however large."""
+    pool = Pool.from_table([[0], [1]])
+    schedule = SelfTuned(eta=1.0, x=0.6, kappa=0.1, r=0.1)
+    learner = Learner(pool, 1, 0.5, 0.5, 1, schedule, player, dual=dual, **settings)
+    found = [bound.source for bound in bounds(learner, 1000)]
+    assert len(found) == len(sources)
+    assert all(one.startswith(other) for one, other in zip(found, sources, strict=True))
 
 
 def test_late_reports_are_covered_at_a_price() -> None:
