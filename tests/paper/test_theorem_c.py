@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.paper.games import log_inverse
 from tests.paper.referee import OFF
-from tests.paper.unfolded import LABELS, TABLES, Capped, Game, learner_of
+from tests.paper.unfolded import LABELS, TABLES, Capped, Game, learner_of, resampled
 
 from likewise.fixed_point import ONE
 from likewise.hypotheses import Pool
@@ -36,11 +36,6 @@ from likewise.learning.primal import ContextFTPL, Draws, Frozen
 def test_the_lift_is_an_identity_and_its_estimate_is_never_negative(h: int, y: int) -> None:
     assert (h != y) == 2 * (1 - y) * h + (1 - h) - 1 + y
     assert all(2 * j * (1 - y) * seen * h + (1 - h) >= 0 for j in (1, 7) for seen in (0, 1))
-
-
-def resampled(q: float, cap: int) -> list[float]:
-    """P(J = j) for j = 1 … M."""
-    return [q * (1 - q) ** (j - 1) for j in range(1, cap)] + [(1 - q) ** (cap - 1)]
 
 
 CHANCES = st.floats(0, 1)

@@ -52,6 +52,11 @@ def learner_of(table: list[list[int]], schedule: SelfTuned, player: str) -> Lear
     return Learner(hypotheses, 2, 0.5, 0.5, 1, schedule, player, feedback="one-sided")
 
 
+def resampled(q: float, cap: int) -> list[float]:
+    """P(J = j) for j = 1 … M."""
+    return [q * (1 - q) ** (j - 1) for j in range(1, cap)] + [(1 - q) ** (cap - 1)]
+
+
 @dataclass(frozen=True)
 class Node:
     """A round: the branches' probabilities and, of each, L_t and X_t (a column a hypothesis).
