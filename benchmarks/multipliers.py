@@ -43,7 +43,7 @@ def reports_at(learner: Learner, horizons: Sequence[int]) -> list[int]:
     """The number of reports after each of the horizons, in increasing order.
 
     >>> reports_at(learner_with(GradientAscent(), 100), [10, 100])
-    [7, 42]
+    [10, 53]
     """
     state, counts = State.start(learner), []
     threshold = round((learner.alpha - learner.margins.kappa) * 2**20)

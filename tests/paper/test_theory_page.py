@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import re
 from functools import cache
@@ -75,6 +76,12 @@ def test_the_pages_table_is_made_of_the_stored_numbers() -> None:
         grown = toy.growth(found["rounds"], row["reports"])
         assert grown == pytest.approx({name: row[name] for name in grown})
     assert f"```text\n{toy.as_table(found)}\n```" in PAGE
+
+
+def test_the_example_of_the_benchmark_is_what_it_plays() -> None:
+    found = doctest.testmod(toy)
+    assert found.attempted
+    assert not found.failed
 
 
 def assert_played_alike(name: str, horizons: list[int]) -> None:
