@@ -22,10 +22,15 @@ def laplace_cdf(v: FloatArray) -> FloatArray:
     return np.where(v < 0, tail, 1.0 - tail)
 
 
+def quantiles(slices: int = 400) -> FloatArray:
+    """Unit Laplace noise as values of equal probability."""
+    u = (np.arange(slices) + 0.5) / slices
+    return np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))
+
+
 def perturbed_leader(table: FloatArray, totals: FloatArray) -> FloatArray:
     """The law of argmin_h totals(h) + Z(h) for unit Laplace noise on one or two points."""
-    u = (np.arange(SLICES) + 0.5) / SLICES
-    z = np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))
+    z = quantiles(SLICES)
     costs = totals[:, None] + (table[:, :1] if table.shape[1] == 2 else 0.0) * z
     zero, one = (np.where(table[:, -1:] == side, costs, np.inf) for side in (0.0, 1.0))
     d = zero.min(axis=0) - one.min(axis=0)  # 1 on the last point iff its noise is below d

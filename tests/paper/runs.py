@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from tests.paper.referee import OFF, charged, opened, perturbed_leader
+from tests.paper.referee import OFF, charged, opened, perturbed_leader, quantiles
 
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass, Pool, Segments
@@ -84,12 +84,6 @@ SMALL_CLASSES = pytest.mark.parametrize("hypotheses", SMALL.values(), ids=SMALL.
 def table_of(hypotheses: HypothesisClass) -> FloatArray:
     """h(q) for every hypothesis and every separating point; costs are put on these points."""
     return hypotheses.predict(hypotheses.codes(), hypotheses.separating_points()).astype(float)
-
-
-def quantiles(slices: int = 400) -> FloatArray:
-    """Unit Laplace noise as values of equal probability."""
-    u = (np.arange(slices) + 0.5) / slices
-    return np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))
 
 
 def noise_gain(table: FloatArray) -> float:

@@ -18,7 +18,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.paper.referee import OFF, charged, laplace_cdf, opened, perturbed_coins, perturbed_leader
+from tests.paper.referee import (
+    OFF,
+    charged,
+    laplace_cdf,
+    opened,
+    perturbed_coins,
+    perturbed_leader,
+    quantiles,
+)
 from tests.paper.runs import (
     ADVERSARIES,
     ROUNDS,
@@ -31,7 +39,6 @@ from tests.paper.runs import (
     coins,
     drawn_policy,
     noise_gain,
-    quantiles,
     table_of,
 )
 
