@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from likewise.evaluation.frontiers import Outcome, beats
-from likewise.experiments.sweep.points import Point, points
+from likewise.experiments.sweep.comparators import fixed_words
+from likewise.experiments.sweep.points import Point, by_scenario, points
 from likewise.experiments.sweep.rates import growth_of
 from likewise.experiments.sweep.reading import read_sweep, shipped_sweeps
 from likewise.experiments.sweep.runs import play_run
@@ -85,7 +86,7 @@ def test_the_first_run_of_every_sweep_is_what_this_version_plays(name: str) -> N
 
 
 @pytest.mark.parametrize("name", STORED)
-def test_a_picture_says_every_point_in_words(name: str) -> None:
+def test_a_picture_says_every_point_and_comparator_in_words(name: str) -> None:
     sweep, rows = read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv")
     if sweep.figure is None:
         pytest.skip("it has no picture")
@@ -93,6 +94,11 @@ def test_a_picture_says_every_point_in_words(name: str) -> None:
     for point in points(sweep, rows):
         at = point.at()
         assert f"{point.title}, error {at.error:.1%}, {at.violations:.0f} violations" in picture
+    for scenario, together in by_scenario(points(sweep, rows)).items():
+        assert fixed_words(together)
+        assert f"{scenario.title}{fixed_words(together)}" in picture
+    for name_of_line in ("alpha", "alpha − kappa", "alpha − eps"):
+        assert f">{name_of_line}</text>" in picture
 
 
 def test_rows_say_what_they_are_of() -> None:
