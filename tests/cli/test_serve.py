@@ -144,6 +144,7 @@ def test_tokens_and_dockets_at_the_machine(tmp_path: Path) -> None:
     [
         ("token", "list"), ("token", "revoke", "a"), ("key", "show"), ("docket", "scrub"),
         ("docket", "join", "loans", "dee"),
+        ("token", "create", "client", "bank", "--docket", "loans"),
     ],
 )  # fmt: skip
 def test_a_misspelt_address_begins_no_store(tmp_path: Path, args: tuple[str, ...]) -> None:

@@ -48,6 +48,14 @@ def test_the_most_accurate_within_budget_and_limit_is_proposed(small: Recorded) 
     assert set(found.best) <= set(found.tried)
 
 
+def test_a_delay_is_played(small: Recorded) -> None:
+    """With labels and audits 15 of 20 rounds late, hardly a report has changed anything."""
+    at_once, late = (propose([small], 1000, rounds=20, delay=delay) for delay in ("0", "15"))
+    pairs = zip(at_once.tried, late.tried, strict=True)
+    assert all(one.error_rate != other.error_rate for one, other in pairs)
+    assert [one.eta for one in at_once.tried] == [one.eta for one in late.tried]
+
+
 def test_where_no_setting_is_within_the_limit_the_fewest_violations_are() -> None:
     tried = [
         Tried(1.0, 0.1, 0.3, 90, 40),
@@ -69,6 +77,8 @@ def test_where_no_setting_is_within_the_limit_the_fewest_violations_are() -> Non
         (float("nan"), {}, "budget must be"),
         (50, {"limit": -1}, "limit must be in"),
         (50, {"rounds": 3}, "rounds must be"),
+        (50, {"delay": "20"}, "delay must be below the number of rounds"),
+        (50, {"delay": "soon"}, "delay must be"),
     ],
 )
 def test_bad_budgets_are_refused(budget: float, settings: dict[str, Any], says: str) -> None:
@@ -112,6 +122,16 @@ def run(files: dict[str, Path], *args: str) -> Any:
 
 
 @pytest.mark.usefixtures("small")
+def test_the_command_takes_a_delay_and_a_share(files: dict[str, Path]) -> None:
+    late = ("--delay", "audits:0,labels:5", "--audit-share", "0.5")
+    refused = run(files, "--budget", "501", *late)
+    assert refused.exit_code == 1
+    assert "budget must be in [0, 500]" in refused.output
+    unheard = run(files, "--budget", "10", "--delay", "1000")
+    assert unheard.exit_code == 1
+    assert "Feedback that comes so late never arrives" in unheard.output
+
+
 def test_the_command_proposes(files: dict[str, Path]) -> None:
     result = run(files, "--budget", "1000", "--k", "4", "--seeds", "1")
     assert result.exit_code == 0, result.output

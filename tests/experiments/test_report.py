@@ -14,10 +14,12 @@ from likewise.errors import ParameterError
 from likewise.experiments.canvas import colour_of
 from likewise.experiments.configurations import Configuration
 from likewise.experiments.demo.explain import Part, case_of, explain, points
-from likewise.experiments.demo.report import report_html, write_report
+from likewise.experiments.demo.report import ceiling, report_html, write_report
 from likewise.experiments.demo.run import DEFAULT_ETA, GAMES, SHOWN, Demo, run_demo
 from likewise.fixed_point import ONE
-from likewise.game import Moment
+from likewise.game import Moment, parse_delay
+from likewise.learning.bounds import bounds
+from likewise.learning.certificate import certificate
 from likewise.schema import Feature, FeatureSchema, People
 
 FIGURES = 7
@@ -127,6 +129,63 @@ def test_every_learner_is_in_the_table(demo: Demo, page: str) -> None:
     for shown in demo.shown:
         assert f'<th scope="row">{shown.name}<' in table
         assert f"<td>{shown.summary.reports:,}</td>" in table
+
+
+def cells_of(page: str, label: str) -> dict[str, list[str]]:
+    """The rows of a table by their heads, as text."""
+    table = page[page.index(f'aria-label="{label}"') :]
+    table = table[table.index("<tbody>") : table.index("</tbody>")]
+    rows = {}
+    for row in table.split("<tr>")[1:]:
+        head, *cells = re.split(r"</th>|</td>", row)
+        rows[re.sub("<[^>]*>", "", head)] = [re.sub("<[^>]*>", " ", one).strip() for one in cells]
+    return rows
+
+
+def test_the_report_has_the_certificate_beside_the_bound_and_the_trivial_one(
+    demo: Demo, page: str
+) -> None:
+    rows = cells_of(page, "Table of guarantees on regret")
+    assert list(rows) == list(SHOWN)
+    for shown in demo.shown:
+        had, *limits, anybody = rows[shown.name][:-1]
+        assert had == f"{round(shown.summary.regret or 0):,}".replace("-", "−")
+        assert anybody == f"{demo.world.k * demo.rounds:,}"
+        if shown.learner.ignores_reports:
+            assert limits == ["none: it ignores the panel, and no theorem is about such a learner"]
+            continue
+        found = certificate(shown.transcript.state, delay=0)
+        bound = min(bounds(shown.learner, demo.rounds), key=lambda one: one.regret)
+        limited = ((found.regret, found.holds), (bound.regret, bound.holds))
+        for said, (regret, holds) in zip(limits, limited, strict=True):
+            number, sense = said.split(maxsplit=1)
+            assert number == ceiling(regret)
+            assert sense.startswith(holds)
+            assert ("no news" in sense) == (regret >= demo.world.k * demo.rounds)
+        assert found.regret < bound.regret
+    assert any("no news" in cell for cells in rows.values() for cell in cells)
+
+
+def test_a_learner_that_no_theorem_covers_has_a_certificate_and_no_bound(demo: Demo) -> None:
+    exact = demo.shown[-1]
+    late = replace(exact.transcript, delay=parse_delay("geometric:0.5"))
+    page = report_html(replace(demo, shown=(*demo.shown[:-1], replace(exact, transcript=late))))
+    cells = cells_of(page, "Table of guarantees on regret")[exact.name]
+    assert cells[2].split(maxsplit=1) == ["–", "no theorem covers these settings"]
+    assert cells[1].split()[0] == ceiling(certificate(exact.transcript.state).regret)
+
+
+def test_the_pictures_with_an_error_axis_show_the_three_comparators(demo: Demo, page: str) -> None:
+    fixed = demo.shown[-1].summary.comparators
+    assert fixed is not None
+    labels = [str(picture["aria-label"]) for picture in Reader(page).pictures]
+    said = (
+        f"best fixed policies: alpha {100 * fixed.at_alpha:.1f}\u00a0%, alpha − kappa "
+        f"{100 * fixed.at_alpha_less_kappa:.1f}\u00a0%, alpha − eps "
+        f"{100 * fixed.at_alpha_less_eps:.1f}\u00a0%"
+    )
+    assert sum(said in label for label in labels) == 2
+    assert page.count(">alpha − kappa</text>") == 2  # both views of the frontier
 
 
 def test_every_learner_has_a_colour_of_its_own() -> None:

@@ -93,6 +93,60 @@ def test_some_hypothesis_is_as_unlikely_as_the_class_says(name: str) -> None:
     assert inverse.max() == pytest.approx(exact(hypotheses).log_inverse_prior, rel=1e-9)
 
 
+def segments(levels: list[int], bins: int) -> Segments:
+    """Thresholds on a score of so many bins, by categories of so many levels."""
+    names = [f"by{i}" for i in range(len(levels))]
+    by = [
+        Feature(name, "category", levels=tuple(f"l{i}" for i in range(count)))
+        for name, count in zip(names, levels, strict=True)
+    ]
+    schema = FeatureSchema((Feature("score", low=0, high=bins), *by))
+    return Segments(schema, score="score", cuts=[float(i) for i in range(1, bins)], by=names)
+
+
+def tree_bound(thresholds: IntArray, bins: int, features: int) -> float:
+    """The least L·ln(2(B + 1)) + I·ln(2f) of a tree that the thresholds follow, one axis a feature.
+
+    An axis of length 1 is a feature that is fixed already.
+    """
+    open_ = [axis for axis, size in enumerate(thresholds.shape) if size > 1]
+    found = [math.log(2 * (bins + 1))] if (thresholds == thresholds.flat[0]).all() else []
+    for axis in open_:
+        children = np.split(thresholds, thresholds.shape[axis], axis=axis)
+        below = sum(tree_bound(child, bins, features) for child in children)
+        found.append(math.log(2 * features) + below)
+    return min(found)
+
+
+@pytest.mark.parametrize(
+    ("levels", "bins"),
+    [([2, 2], 1), ([2], 3), ([3], 4), ([2, 3], 1), ([2, 2], 3), ([2, 2, 2], 1), ([4], 2)],
+    ids=str,
+)
+def test_a_hypothesis_costs_its_leaves_and_its_inner_nodes(levels: list[int], bins: int) -> None:
+    """ln(1/prior) ≤ ln 2 + L·ln(2(B + 1)) + I·ln(2f): every hypothesis, by every tree of its."""
+    hypotheses = segments(levels, bins)
+    codes = hypotheses.codes()
+    assert len(codes) == (bins + 1) ** math.prod(levels)
+    for code, inverse in zip(codes, hypotheses.log_inverse_priors(codes), strict=True):
+        bound = math.log(2) + tree_bound(code.reshape(levels), bins, len(levels))
+        assert inverse <= bound + 1e-9
+
+
+@pytest.mark.parametrize(
+    "code", [[100] * 4, [50, 50, 7, 7], [50, 7, 50, 7], [1, 1, 99, 99]], ids=str
+)
+def test_that_bound_is_nearly_attained(code: list[int]) -> None:
+    """Where bins are many and the tree is not full: with less than any of its terms it would break.
+
+    The first hypothesis has one leaf and the others have two, below one of two features.
+    """
+    hypotheses = segments([2, 2], 200)
+    (inverse,) = hypotheses.log_inverse_priors(np.array([code], dtype=np.int64))
+    bound = math.log(2) + tree_bound(np.array(code).reshape(2, 2), 200, 2)
+    assert bound - 0.05 < inverse <= bound
+
+
 def test_probabilities_may_be_given_in_order_or_by_name() -> None:
     given_ = [0.1, 0.2, 0.3, 0.2, 0.1, 0.1]
     names = {POOL.describe(code): p for code, p in zip(POOL.codes(), given_, strict=True)}
@@ -202,6 +256,22 @@ def test_reports_move_weight_to_the_constants_at_once() -> None:
     assert gaps[0] == gaps[1], "the first report is charged at lam = 0"
     assert gaps[2] < gaps[1]
     assert min(gaps[2:]) < 0.2
+
+
+@pytest.mark.parametrize(
+    ("step", "constants"), [(0.5, 0.551), (math.log(4), 0.5), (2.0, 0.387), (3.0, 0.198)]
+)
+def test_a_report_moves_weight_to_the_constants_where_its_step_is_small(
+    step: float, constants: float
+) -> None:
+    """For lam/tau below ln(p_l/p_r) = ln 4. By hand: 0.5/(0.5 + 0.4·exp(−step) + 0.1·exp(step))."""
+    table = np.array([[0, 0, 0], [1, 1, 1], [1, 0, 0], [0, 1, 0]], dtype=np.int64)
+    pool = Pool.from_table(table).with_prior([0.25, 0.25, 0.4, 0.1])
+    points = pool.locate(pool.schema.people(table.T.astype(float)))
+    amounts = np.array([round(step * ONE), -round(step * ONE), 0], dtype=np.int64)
+    policy = pool.weigh(pool.charge(pool.no_costs(), points, amounts), float(ONE))
+    everybody = [w / total for w, total in policy.approval(points)][2]
+    assert 2 * everybody == pytest.approx(constants, abs=0.0005)
 
 
 # ── Untaught ────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""Policies by integration, and the schedule's memory with a single scale.
+"""Policies by integration, the schedule's memory with a single scale, and delays.
 
 Context-FTPL's policy is an integral over its noise. For classes with one or two separators it is
 computed here; for every function on some points (a product of coins) it is known in closed form.
@@ -22,10 +22,15 @@ def laplace_cdf(v: FloatArray) -> FloatArray:
     return np.where(v < 0, tail, 1.0 - tail)
 
 
+def quantiles(slices: int = 400) -> FloatArray:
+    """Unit Laplace noise as values of equal probability."""
+    u = (np.arange(slices) + 0.5) / slices
+    return np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))
+
+
 def perturbed_leader(table: FloatArray, totals: FloatArray) -> FloatArray:
     """The law of argmin_h totals(h) + Z(h) for unit Laplace noise on one or two points."""
-    u = (np.arange(SLICES) + 0.5) / SLICES
-    z = np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))
+    z = quantiles(SLICES)
     costs = totals[:, None] + (table[:, :1] if table.shape[1] == 2 else 0.0) * z
     zero, one = (np.where(table[:, -1:] == side, costs, np.inf) for side in (0.0, 1.0))
     d = zero.min(axis=0) - one.min(axis=0)  # 1 on the last point iff its noise is below d
@@ -48,3 +53,12 @@ def opened(tuning: Tuning, largest: float, *, counts_outstanding: bool = False) 
 def charged(tuning: Tuning, size: float, scale: int = 0) -> Tuning:
     """Costs of this size come in, for one scale."""
     return tuning.charged(np.array([[scale]]), np.array([round(size * ONE)]))
+
+
+def delays_of(kind: str, d: int, rounds: int, rng: np.random.Generator) -> list[int]:
+    """At any time, always the latest, or all at once every d + 1 rounds."""
+    return {
+        "random": [int(v) for v in rng.integers(0, d + 1, rounds)],
+        "constant": [d] * rounds,
+        "bunched": [d - t % (d + 1) for t in range(rounds)],
+    }[kind]

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.paper.games import log_inverse
-from tests.paper.referee import OFF, charged, opened, perturbed_leader
+from tests.paper.referee import OFF, charged, delays_of, opened, perturbed_leader
 
 from likewise.events import Audited, Labelled
 from likewise.fixed_point import ONE, FloatArray, IntArray, to_units
@@ -30,7 +30,6 @@ from likewise.learning import Learner, SelfTuned, State, apply, deploy
 from likewise.learning.bounds import bounds
 from likewise.learning.bounds.players import Lateness
 from likewise.learning.decisions import upcoming
-from likewise.learning.dual import GradientAscent
 from likewise.learning.states.tuning import Tuning
 
 # ── The lemmas ──────────────────────────────────────────────────────────────────────────────────
@@ -56,76 +55,6 @@ def test_that_bound_is_attained(late: float) -> None:
     p = 1 / (1 + math.exp(late / 2))
     moved = p * math.exp(late) / (p * math.exp(late) + 1 - p)
     assert moved - p == pytest.approx(math.tanh(late / 4), rel=1e-12)
-
-
-@dataclass
-class Dual:
-    """Multipliers under delay: ``opened`` holds lam_t, ``stepped`` the multiplier at each audit."""
-
-    opened: list[float] = field(default_factory=list)
-    stepped: list[float] = field(default_factory=list)
-    drift: float = 0.0  # Σ u·(multiplier at the audit − multiplier when the round opened)
-    earned: float = 0.0  # Σ u_t·lam_t
-
-
-def late_duals(
-    reported: list[bool], delays: list[int], beta: float, rng: np.random.Generator
-) -> Dual:
-    """Audits come before round t + delay + 1 opens; those of one gap in any order."""
-    dual, lam, waiting = Dual(), 0.0, list[tuple[int, int]]()
-    for t in range(len(reported)):
-        dual.opened.append(lam)
-        waiting.append((t, t + delays[t]))
-        due = [w for w in waiting if w[1] <= t or t + 1 == len(reported)]
-        waiting = [w for w in waiting if w not in due]
-        for i in rng.permutation(len(due)):
-            origin = due[i][0]
-            dual.stepped.append(lam)
-            u = beta * reported[origin]
-            dual.earned += u * dual.opened[origin]
-            dual.drift += u * (lam - dual.opened[origin])
-            mu = 1 / math.sqrt(len(dual.stepped))
-            lam = GradientAscent().step(lam, reported=reported[origin], beta=beta, mu=mu)
-    return dual
-
-
-def delays_of(kind: str, d: int, rounds: int, rng: np.random.Generator) -> list[int]:
-    """At any time, always the latest, or all at once every d + 1 rounds."""
-    return {
-        "random": [int(v) for v in rng.integers(0, d + 1, rounds)],
-        "constant": [d] * rounds,
-        "bunched": [d - t % (d + 1) for t in range(rounds)],
-    }[kind]
-
-
-@given(
-    reported=st.lists(st.booleans(), min_size=1, max_size=200),
-    always=st.booleans(),
-    kind=st.sampled_from(["random", "constant", "bunched"]),
-    d=st.integers(0, 30),
-    beta=st.floats(0.01, 1.0),
-    lam=st.floats(0, 50),
-    seed=st.integers(0, 2**32),
-)
-def test_the_dual_lemma_holds_for_audits_that_are_late(
-    reported: list[bool], always: bool, kind: str, d: int, beta: float, lam: float, seed: int
-) -> None:
-    rng, reported = np.random.default_rng(seed), [True] * len(reported) if always else reported
-    dual = late_duals(reported, delays_of(kind, d, len(reported), rng), beta, rng)
-    root, total = math.sqrt(len(reported)), beta * sum(reported)
-    assert dual.drift <= 2 * d * beta**2 * root + 1e-9
-    assert all(value <= beta * math.sqrt(t) + 1e-9 for t, value in enumerate(dual.opened))
-    squares = sum(value**2 for value in dual.opened)
-    for any_lam in (lam, total / (2 * root)):
-        promised = any_lam * total - any_lam**2 * root + squares / (4 * root)
-        assert dual.earned >= promised - (1 + 2.5 * d) * beta**2 * root - 1e-9
-
-
-@given(d=st.integers(0, 1000), more=st.integers(0, 10_000))
-def test_the_multiplier_of_a_late_round_is_close_to_that_of_its_place(d: int, more: int) -> None:
-    """½·(1 − 1/t)·((t−1−d)/(t−1))² ≥ ¼ from t = 4d + 2 on."""
-    t = 4 * d + 2 + more
-    assert 2 * (t - 1 - d) ** 2 >= t * (t - 1)
 
 
 # ── Theorems A and A′ with delay ────────────────────────────────────────────────────────────────

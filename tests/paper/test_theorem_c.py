@@ -15,21 +15,18 @@ estimate is on average, to five digits, and a round's increase of the potential.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.paper.games import log_inverse
-from tests.paper.referee import OFF, perturbed_leader
+from tests.paper.referee import OFF
+from tests.paper.unfolded import LABELS, TABLES, Capped, Game, learner_of, resampled
 
-from likewise.events import Arrived, Audited, Closed, Decided, Decision, Labelled, Person, Sealed
-from likewise.fixed_point import ONE, FloatArray, to_units
+from likewise.fixed_point import ONE
 from likewise.hypotheses import Pool
-from likewise.learning import Learner, SelfTuned, State, apply
-from likewise.learning.decisions import upcoming
+from likewise.learning import SelfTuned
 from likewise.learning.primal import ContextFTPL, Draws, Frozen
 
 # ── The lemmas ──────────────────────────────────────────────────────────────────────────────────
@@ -39,11 +36,6 @@ from likewise.learning.primal import ContextFTPL, Draws, Frozen
 def test_the_lift_is_an_identity_and_its_estimate_is_never_negative(h: int, y: int) -> None:
     assert (h != y) == 2 * (1 - y) * h + (1 - h) - 1 + y
     assert all(2 * j * (1 - y) * seen * h + (1 - h) >= 0 for j in (1, 7) for seen in (0, 1))
-
-
-def resampled(q: float, cap: int) -> list[float]:
-    """P(J = j) for j = 1 … M."""
-    return [q * (1 - q) ** (j - 1) for j in range(1, cap)] + [(1 - q) ** (cap - 1)]
 
 
 CHANCES = st.floats(0, 1)
@@ -131,192 +123,9 @@ def test_deciding_and_resampling_are_independent_as_the_learner_draws_them() -> 
 
 # ── Games, unfolded ─────────────────────────────────────────────────────────────────────────────
 
-
-class Capped(SelfTuned):
-    """M = 3 at once, which the schedule has from round 9 on; a game of that length is too large."""
-
-    def resamples(self, k: int, t: int) -> int:
-        return 3 if t > 1 else 2
-
-
-TABLES: dict[str, list[list[int]]] = {
-    "nobody or some": [[0, 0], [0, 1]],
-    "three on two points": [[0, 0], [1, 0], [1, 1]],
-    "all on two points": [[0, 0], [1, 0], [0, 1], [1, 1]],
-}
-# Two people come every round, one of each kind; what their labels are is fixed beforehand.
-LABELS: dict[str, list[tuple[int, int]]] = {
-    "nobody repays": [(0, 0)] * 4,
-    "one of them repays": [(1, 0)] * 4,
-    "they change": [(0, 1), (1, 0), (0, 0), (1, 1)],
-}
-NAMES = ("ann", "bo")
-
-
-Branch = tuple[tuple[int, ...], tuple[int, ...]]  # decisions, and J in units
-
-
-@dataclass
-class Game:
-    """Expectations, added up over all branches."""
-
-    learner: Learner
-    table: FloatArray  # predictions, a row for every hypothesis and a column for ann and for bo
-    labels: list[tuple[int, int]]
-    regret: FloatArray = field(init=False)  # against every hypothesis
-    bound: float = 0.0
-    bias: float = 0.0
-    chance: float = 0.0
-    root_peak: float = 0.0
-    reported: float = 0.0
-    checked: int = 0
-
-    def __post_init__(self) -> None:
-        self.regret = np.zeros(len(self.table))
-        self.play(State.start(self.learner), 0, 1.0, 0.0, 0.0)
-
-    @property
-    def exact(self) -> bool:
-        return self.learner.primal.exact
-
-    @property
-    def unit(self) -> float:
-        """eta/k, on the grid."""
-        return to_units(self.learner.schedule.error_weight() / 2) / ONE
-
-    def law(self, frozen: Frozen) -> FloatArray:
-        totals = frozen.costs / ONE / frozen.scale
-        assert isinstance(self.learner.hypotheses, Pool)
-        if self.exact:
-            hypotheses = self.learner.hypotheses
-            totals = totals + hypotheses.log_inverse_priors(hypotheses.codes())
-            weights = np.exp(totals.min() - totals)
-            return np.asarray(weights / weights.sum())
-        separators = self.learner.hypotheses.separating_points().T.astype(float)
-        return perturbed_leader(separators, totals)
-
-    def branches(self, state: State, frozen: Frozen, law: FloatArray) -> dict[Branch, float]:
-        """All (ŷ, J) with their probabilities, J of those who were not approved left at 1."""
-        members, found = range(len(law)), dict[Branch, float]()
-        cap = self.learner.resamples(state.opened + 1)
-        ways = product(members, repeat=1 if self.exact else cap)
-        for decider, *tried in ways:
-            decisions = tuple(int(v) for v in self.table[decider])
-            inverses = self.exact_inverses(frozen) if self.exact else self.first(tried, cap)
-            seen = tuple(j if bit else ONE for j, bit in zip(inverses, decisions, strict=True))
-            chance = float(law[decider] * math.prod(law[h] for h in tried))
-            found[decisions, seen] = found.get((decisions, seen), 0.0) + chance
-        return {branch: chance for branch, chance in found.items() if chance > 0}
-
-    def exact_inverses(self, frozen: Frozen) -> list[int]:
-        points = self.table.T.astype(np.uint8)
-        learner = self.learner
-        return learner.primal.estimates(learner.hypotheses, frozen, points, Draws(0)).inverses
-
-    def first(self, tried: list[int], cap: int) -> list[int]:
-        """The number of the first draw that approves, at most M; the last draw never matters."""
-        approvals = [[*self.table[tried, i], 1.0] for i in (0, 1)]
-        assert all(len(a) == cap for a in approvals)
-        return [(a.index(1.0) + 1) * ONE for a in approvals]
-
-    def play(self, state: State, t: int, chance: float, squares: float, lams: float) -> None:
-        """Round t and all that may follow; squares of estimated costs and of lam so far."""
-        frozen, lam, eta = upcoming(state), to_units(state.lam) / ONE, 2 * self.unit
-        law = self.law(frozen)
-        policy, signs = law @ self.table, 1 - 2 * np.array(self.labels[t])
-        scores = [to_units(float(v)) for v in policy]
-        gap = scores[0] - scores[1]
-        pair = NAMES if gap > 0 else NAMES[::-1]
-        pairs = (pair,) if abs(gap) > self.learner.sensitivity else ()
-        costs = self.unit * signs + lam * math.copysign(1, gap) * np.array([1, -1]) * len(pairs)
-        self.regret += chance * ((policy - self.table) @ costs)
-        self.reported += chance * len(pairs)
-        cap, last = self.learner.resamples(t + 1), t + 1 == len(self.labels)
-        branches = self.branches(state, frozen, law)
-        assert sum(branches.values()) == pytest.approx(1, abs=1e-9)
-        self.bias += 0.0 if self.exact else chance * 2 * eta / (math.e * cap)
-        mean_square, estimate, increase = 0.0, np.zeros(len(self.table)), 0.0
-        for (decisions, inverses), way in branches.items():
-            j = np.array(inverses) / ONE * np.array(decisions)
-            size = self.unit * float(np.abs(2 * j * (1 - np.array(self.labels[t])) - 1).sum())
-            mean_square += way * size**2
-            if self.exact:
-                paid = (20 * eta**2 + 4 * lam**2 * len(pairs)) / (4 * frozen.scale)
-            else:
-                separators = self.learner.hypotheses.separators
-                paid = separators * (size + 2 * lam * len(pairs)) ** 2 / (2 * frozen.scale)
-            self.bound += chance * way * paid
-            if last and not self.exact:
-                self.finish(state, chance * way, squares + size**2, lams + lam**2)
-                continue
-            after = self.apply(state, t, scores, (decisions, inverses), pairs)
-            charged = (after.costs - state.costs) / ONE
-            estimate += way * charged
-            # of the potential −tau·log Σ exp(−F/tau)
-            increase -= way * frozen.scale * math.log(law @ np.exp(-charged / frozen.scale))
-            if last:
-                self.finish(state, chance * way, squares + size**2, lams + lam**2)
-            else:
-                self.play(after, t + 1, chance * way, squares + size**2, lams + lam**2)
-        if self.exact:
-            slack = (5 * eta**2 + lam**2 * len(pairs)) / frozen.scale
-            assert law @ estimate <= increase + slack + 1e-5
-        else:
-            assert mean_square <= eta**2 * (1 + 2.4 * cap) + 1e-6
-        if self.exact or not last:
-            # J is exact up to 2^20
-            missed = np.maximum(0, 1 - policy * 2.0**20) if self.exact else (1 - policy) ** cap
-            expected = costs - 2 * self.unit * (1 - np.array(self.labels[t])) * missed
-            assert estimate == pytest.approx(self.table @ expected, abs=1e-5)
-            self.checked += 1
-
-    def finish(self, state: State, chance: float, squares: float, lams: float) -> None:
-        frozen, hypotheses = upcoming(state), self.learner.hypotheses
-        peak, eta = (frozen.scale / self.learner.schedule.x) ** 2, 2 * self.unit  # type: ignore[attr-defined]
-        gain = log_inverse(self.learner) if self.exact else hypotheses.separators / 2  # A ≤ s/2
-        self.bound += chance * gain * frozen.scale
-        self.chance += chance
-        rounds, cap = len(self.labels), self.learner.resamples(len(self.labels))
-        promised = 20 * eta**2 * rounds + 4 * lams
-        if not self.exact:
-            promised = 2 * squares + 8 * eta**2 * cap**2 + 8 * lams
-        assert peak <= promised + 1e-4
-        self.root_peak += chance * math.sqrt(peak)
-
-    def apply(
-        self,
-        state: State,
-        t: int,
-        scores: list[int],
-        branch: Branch,
-        pairs: tuple[tuple[str, str], ...],
-    ) -> State:
-        """Through the learner's fold."""
-        name, (decisions, inverses) = f"r{t}", branch
-        people = tuple(
-            Person(who, tuple(float(v) for v in self.table[:, i])) for i, who in enumerate(NAMES)
-        )
-        made = tuple(
-            Decision(who, bool(bit), score, j if bit else None)
-            for who, bit, score, j in zip(NAMES, decisions, scores, inverses, strict=True)
-        )
-        state = apply(apply(state, Arrived(name, people)), Decided(name, made))
-        state = apply(state, Sealed(name, "panel"))
-        state = apply(state, Audited(name, "report" if pairs else "quiet", pairs))
-        for who, bit, label in zip(NAMES, decisions, self.labels[t], strict=True):
-            state = apply(state, Labelled(name, who, label)) if bit else state
-        return apply(state, Closed(name))
-
-
 GAMES = pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS.keys())
 CLASSES = pytest.mark.parametrize("table", TABLES.values(), ids=TABLES.keys())
 SCALES = pytest.mark.parametrize("x", [0.05, 0.5])
-
-
-def learner_of(table: list[list[int]], schedule: SelfTuned, player: str) -> Learner:
-    """The panel finds every gap above alpha − kappa = 0.05: lam moves from the first round on."""
-    hypotheses = Pool.from_table(table)
-    return Learner(hypotheses, 2, 0.5, 0.5, 1, schedule, player, feedback="one-sided")
 
 
 @CLASSES
@@ -331,6 +140,9 @@ def test_theorem_c_holds_in_expectation_for_context_ftpl(
     assert game.checked > 1
     largest = 3 * 5 + 2 * 3 * 2  # of all estimated costs together: (2M−1)·eta + 2·lam a round
     assert game.regret.max() <= game.bound + game.bias + OFF * largest
+    for node in game.nodes:
+        assert node.ways @ node.sizes**2 <= 1 + 2.4 * node.cap + 1e-6
+    assert game.closest > 0.72, "with S twice what it is, Minkowski's bound would be broken"
 
 
 @CLASSES

@@ -42,6 +42,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--feedback", type=click.Choice(["full", "one-sided"]), default="full", show_default=True,
     help="Whose labels become known.",
 )  # fmt: skip
+@click.option(
+    "--delay", default="0", show_default=True, metavar="N|geometric:P|audits:…,labels:…",
+    help="How late feedback will be, as for likewise simulate.",
+)  # fmt: skip
+@click.option(
+    "--audit-share", default=1.0, show_default=True, help="The share of rounds that are audited."
+)
 @click.option("--rounds", type=AT_LEAST_ONE, default=1000, show_default=True, help="Rounds a game.")
 @click.option("--seeds", type=AT_LEAST_ONE, default=2, show_default=True, help="How many games.")
 @click.option("--jobs", type=AT_LEAST_ONE, help="Processes side by side.  [default: all cores]")

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 from likewise.fixed_point import ONE
 from likewise.game import Transcript
 from likewise.learning import Learner
-from likewise.learning.bounds import bounds
-from likewise.learning.certificate import certificate
+from likewise.learning.bounds import Bound, bounds
+from likewise.learning.certificate import Certificate, certificate
 from likewise.validation import instance
 
 if TYPE_CHECKING:
     from likewise.evaluation.comparators import Comparators
 
-__all__ = ["Summary", "summarise", "summary_json", "trace_csv"]
+__all__ = [
+    "Summary", "bounds_of", "certificate_of", "summarise", "summary_json", "trace_csv",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -105,10 +107,7 @@ def summary_json(transcript: Transcript, summary: Summary, seconds: float) -> di
 
 def _of_learner(transcript: Transcript, learner: Learner) -> dict[str, Any]:
     """The settings and the bounds of our learner."""
-    # Audit and labels come together; with one-sided labels, the rejected are charged at once.
-    apart = transcript.delay.audits != transcript.delay.labels
-    pieces = 2 if learner.pricing.one_sided or apart else 1
-    found = bounds(learner, transcript.rounds, delay=transcript.delay.longest, pieces=pieces)
+    found = certificate_of(transcript)
     return {
         "player": learner.primal.name,
         "schedule": learner.resolved_schedule.spec(),
@@ -116,17 +115,26 @@ def _of_learner(transcript: Transcript, learner: Learner) -> dict[str, Any]:
         "estimate": learner.estimate if learner.pricing.one_sided else None,
         "audit_share": learner.audit_share,
         "open_rounds": len(transcript.state.open),
-        "bounds": [bound.to_json() for bound in found],
-        "certificate": _certificate(transcript),
+        "bounds": [bound.to_json() for bound in bounds_of(transcript)],
+        "certificate": None if found is None else found.to_json(),
     }
 
 
-def _certificate(transcript: Transcript) -> dict[str, Any] | None:
+def bounds_of(transcript: Transcript) -> tuple[Bound, ...]:
+    """The bounds that could be made before a game of one of our learners, for its delays."""
+    learner = transcript.state.learner
+    # Audit and labels come together; with one-sided labels, the rejected are charged at once.
+    apart = transcript.delay.audits != transcript.delay.labels
+    pieces = 2 if learner.pricing.one_sided or apart else 1
+    return bounds(learner, transcript.rounds, delay=transcript.delay.longest, pieces=pieces)
+
+
+def certificate_of(transcript: Transcript) -> Certificate | None:
     """The certificate of the run; None where nothing was priced, so that nothing is certified."""
     state = transcript.state
     if state.learner.ignores_reports:
         return None
-    return certificate(state, delay=transcript.delay.longest).to_json()
+    return certificate(state, delay=transcript.delay.longest)
 
 
 def trace_csv(transcript: Transcript) -> str:

@@ -14,7 +14,7 @@ from likewise.algorithms import Algorithm
 from likewise.evaluation.counts import Summary
 from likewise.learning import Learner, SelfTuned
 
-__all__ = ["NEAR_CONSTANT", "NearConstant", "near_constant"]
+__all__ = ["NEAR_CONSTANT", "NearConstant", "more", "near_constant", "remedies"]
 
 NEAR_CONSTANT = 0.1
 """A policy is near constant if the largest gap of a round is below this, in the mean."""
@@ -50,14 +50,19 @@ class NearConstant:
         ]
         if self.costs is not None:
             said.append(
-                f"Its error is {_more(self.costs[0])} that of the best fixed policy at "
-                f"alpha − kappa, and {_more(self.costs[1])} that of the best at alpha, none of "
+                f"Its error is {more(self.costs[0])} that of the best fixed policy at "
+                f"alpha − kappa, and {more(self.costs[1])} that of the best at alpha, none of "
                 f"whose gaps is a violation."
             )
         return " ".join([*said, f"What would change it: {'; '.join(self.remedies)}."])
 
 
-def _more(difference: float) -> str:
+def more(difference: float) -> str:
+    """A difference of two errors in words.
+
+    >>> more(0.05), more(-0.002)
+    ('0.050 above', '0.002 below')
+    """
     return f"{abs(difference):.3f} {'above' if difference >= 0 else 'below'}"
 
 
@@ -85,12 +90,37 @@ def near_constant(learner: Learner | Algorithm, summary: Summary) -> NearConstan
 def _remedies(learner: Learner | Algorithm, costs: tuple[float, float] | None) -> Iterator[str]:
     if costs is not None and max(costs) <= 0:
         yield "nothing needs to, since no fixed policy that the panel bears does better"
+    eta = kappa = None
     if isinstance(learner, Learner) and isinstance(learner.schedule, SelfTuned):
-        yield f"a larger eta, which is {learner.schedule.eta:g}, weighs the error more"
-        if learner.margins.kappa > 0:
+        eta, kappa = learner.schedule.eta, learner.margins.kappa
+    yield from remedies(tuned=eta is not None, eta=eta, kappa=kappa, alpha=learner.alpha)
+
+
+def remedies(
+    *,
+    tuned: bool,
+    eta: float | None = None,
+    kappa: float | None = None,
+    alpha: float | None = None,
+) -> Iterator[str]:
+    """Changes that make a policy less constant, with the values of now where they are given.
+
+    ``tuned`` says that the learner has the knobs eta and kappa.
+
+    >>> list(remedies(tuned=False))[0]
+    'a larger alpha or a rule that needs more objections'
+    >>> list(remedies(tuned=True, eta=0.25))[0]
+    'a larger eta, which is 0.25, weighs the error more'
+    """
+
+    def now(value: float | None) -> str:
+        return "" if value is None else f", which is {value:g},"
+
+    if tuned:
+        yield f"a larger eta{now(eta)} weighs the error more"
+        if kappa is None or kappa > 0:
             yield (
-                f"a smaller kappa, which is {learner.margins.kappa:g}, lets the panel report "
-                f"later, nearer to a violation"
+                f"a smaller kappa{now(kappa)} lets the panel report later, nearer to a violation"
             )
-    yield f"a larger alpha, which is {learner.alpha:g}, or a rule that needs more objections"
+    yield f"a larger alpha{now(alpha)} or a rule that needs more objections"
     yield "a class that tells people apart as the panel does"

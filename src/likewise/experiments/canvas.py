@@ -31,10 +31,10 @@ except ImportError as error:
     raise missing("Drawing", "matplotlib", "study", error) from error
 
 __all__ = [
-    "BLUE", "DASHED", "INK", "PALE", "PERCENT", "SOFT", "STYLE", "VERMILION", "WIDTH", "Axes",
-    "Figure", "Line2D", "MaxNLocator", "NullLocator", "Patch", "as_file", "axes_on", "beside",
-    "canvas",
-    "colour_of", "dark", "finish", "inline", "name_points", "named_lines", "said", "spread",
+    "BLUE", "DASHED", "DOTTED", "INK", "PALE", "PERCENT", "SOFT", "STYLE", "VERMILION", "WIDTH",
+    "Axes", "Figure", "Line2D", "MaxNLocator", "NullLocator", "Patch", "as_file", "axes_on",
+    "beside", "canvas", "colour_of", "dark", "finish", "inline", "name_points", "named_lines",
+    "said", "spread",
 ]  # fmt: skip
 
 INK, SOFT, PALE = "#222222", "#5f5f5f", "#dddddd"
@@ -60,7 +60,7 @@ STYLE = matplotlib.style.context([
         "axes.axisbelow": True, "grid.color": PALE, "lines.linewidth": 2,
     },
 ])  # fmt: skip
-DASHED = (0, (4, 3))
+DASHED, DOTTED = (0, (4, 3)), (0, (1, 1.6))
 PERCENT = StrMethodFormatter("{x:g}\u00a0%")
 SHOWN = 1.5  # how much larger a page with room shows a picture of its own
 Label = tuple[float, float, str, str]
@@ -73,14 +73,23 @@ def canvas(height: int) -> Figure:
 
 
 def axes_on(
-    fig: Figure, bottom: int, height: int, title: str, left: int = LEFT, right: int = RIGHT
+    fig: Figure,
+    bottom: int,
+    height: int,
+    title: str,
+    left: int = LEFT,
+    right: int = RIGHT,
+    above: int = 0,
 ) -> Axes:
-    """Axes at a place given in points, with the title where the eye begins to read."""
+    """Axes at a place given in points, with the title where the eye begins to read.
+
+    ``above`` is room between the axes and the title.
+    """
     tall = fig.get_figheight() * 72
     axes = fig.add_axes(
         (left / WIDTH, bottom / tall, (WIDTH - left - right) / WIDTH, height / tall)
     )
-    fig.text(4 / WIDTH, (bottom + height + 12) / tall, title, weight="bold", size=14)
+    fig.text(4 / WIDTH, (bottom + height + above + 12) / tall, title, weight="bold", size=14)
     return axes
 
 
@@ -116,26 +125,31 @@ def named_lines(
 
 
 def name_points(
-    axes: Axes, labels: Sequence[Label], lines: Sequence[Sequence[tuple[float, float]]]
+    axes: Axes,
+    labels: Sequence[Label],
+    lines: Sequence[Sequence[tuple[float, float]]],
+    font: float = 13.0,
 ) -> None:
     """Write labels next to their points, where they cover no point, line or other label."""
     spots = [axes.transData.transform((x, y)) for x, y, _, _ in labels]
     taken: list[Box] = [(x - 5, y - 5, x + 5, y + 5) for x, y in spots]
     for line in lines:
         for start, end in itertools.pairwise(axes.transData.transform(list(line))):
-            steps = [start + (end - start) * share for share in np.linspace(0, 1, 12)]
+            many = 2 + int(math.hypot(*(end - start)) / 8)  # of a short line not more than needed
+            steps = [start + (end - start) * share for share in np.linspace(0, 1, many)]
             taken += [(x - 1, y - 1, x + 1, y + 1) for x, y in steps]
     for (x, y), (a, b, text, colour) in zip(spots, labels, strict=True):
-        size = (8.0 * len(text), 14.0)
+        size = (8.0 / 13 * font * len(text), 1.08 * font)
         dx, dy = beside((x, y), size, taken, axes.bbox.extents)
-        taken.append((x + dx, y + dy, x + dx + size[0], y + dy + size[1]))
+        # A label on top of another is worse than one on top of a line.
+        taken += [(x + dx, y + dy, x + dx + size[0], y + dy + size[1])] * 4
         # How wide a text is only the browser knows: it is tied where it is nearest to its point.
         side, shift = ("right", 1.0) if dx < -0.6 * size[0] else ("left", 0.0)
         if dx == -size[0] / 2:
             side, shift = "center", 0.5
         axes.annotate(
             text, (a, b), (dx + shift * size[0], dy + 3), textcoords="offset points", ha=side,
-            color=dark(colour),
+            color=dark(colour), size=font,
         )  # fmt: skip
 
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from likewise.errors import LikewiseError, ParameterError
 from likewise.evaluation.counts import summarise
 from likewise.evaluation.frontiers import Outcome, frontier
+from likewise.experiments.configurations import checked_delay
 from likewise.experiments.parallel import Processes, Progress, Workers, silent
-from likewise.game import play
+from likewise.game import Delays, play
 from likewise.learning import Learner, SelfTuned
 from likewise.learning.schedules.self_tuned import KAPPA_SHARE
 from likewise.validation import integer, real
@@ -73,6 +74,7 @@ def propose(
     limit: float = 10.0,
     feedback: str = "full",
     audit_share: float = 1.0,
+    delay: str = "0",
     workers: Workers | None = None,
     progress: Progress = silent,
 ) -> Proposal:
@@ -87,6 +89,8 @@ def propose(
         the pool's schema (``pool.people(frame)``) and labels 0 or 1 in their order.
     budget: the most reports that the panel can look at, in a thousand rounds.
     alpha, eps, feedback, audit_share: of the learner, as it will be deployed.
+    delay: how late feedback will be, as ``likewise simulate --delay`` takes it: ``50``,
+        ``geometric:0.02``, ``audits:0,labels:200``.
     rounds: of each game.
     limit: the most rounds in violation that are bearable, in a thousand.
     workers: processes to play in; one by default.
@@ -110,9 +114,10 @@ def propose(
     rounds = integer("rounds", rounds, 10, 1 << 32, "Ten at least.")
     if not worlds:
         raise ParameterError("worlds", "must not be empty", worlds, "One for each seed.")
+    late = checked_delay(delay, rounds)
     fair = alpha if eps is None else eps
     grid = [(eta, share * fair) for eta in ETAS for share in KAPPA_SHARES]
-    rules = (alpha, fair, feedback, audit_share)
+    rules = (alpha, fair, feedback, audit_share, late)
     tasks = [
         (n, world, seed, rounds, *one, *rules)
         for n, one in enumerate(grid)
@@ -140,14 +145,14 @@ def _per_thousand(name: str, value: float, most: float) -> float:
 
 def _tried(
     n: int, world: Steady, seed: int, rounds: int, eta: float, kappa: float, alpha: float,
-    eps: float, feedback: str, audit_share: float,
+    eps: float, feedback: str, audit_share: float, delay: Delays,
 ) -> tuple[int, Outcome]:  # fmt: skip
     """One game with one setting, its counts per 1,000 rounds."""
     learner = Learner(
         world.hypotheses(), world.k, alpha, eps, seed, schedule=SelfTuned(eta, kappa=kappa),
         feedback=feedback, audit_share=audit_share,
     )  # fmt: skip
-    counted = summarise(play(world, learner, rounds, evaluation_draws=1000))
+    counted = summarise(play(world, learner, rounds, delay=delay, evaluation_draws=1000))
     per = 1000.0 / rounds
     return n, Outcome(counted.error_rate, per * counted.violations, per * counted.reports)
 

@@ -35,7 +35,9 @@ def create(role: str, name: str, docket_name: str | None, database: str) -> None
     """Create a token of ROLE for NAME; an auditor's name is that of a member of the panel."""
     from likewise.errors import LikewiseError
 
-    with begun_store(database) as store:
+    # Only an operator can be there before everything else.
+    store_of = begun_store if role == "operator" else opened_store
+    with store_of(database) as store:
         from likewise.service.auth.tokens import ROLES as KNOWN
         from likewise.service.auth.tokens import create_token
 

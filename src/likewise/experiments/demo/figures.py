@@ -8,17 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from likewise.experiments.canvas import (
-    BLUE,
     DASHED,
     INK,
-    PALE,
     PERCENT,
     SOFT,
     STYLE,
     VERMILION,
     Axes,
     MaxNLocator,
-    Patch,
     axes_on,
     canvas,
     colour_of,
@@ -28,15 +25,16 @@ from likewise.experiments.canvas import (
     named_lines,
     said,
 )  # fmt: skip
+from likewise.experiments.comparator_lines import ROOM, Line, compare_lines, three_lines
 from likewise.experiments.configurations import fraction
-from likewise.experiments.demo.explain import Case, case_of, points
+from likewise.experiments.demo.explain import case_of, points
 from likewise.experiments.demo.run import Demo, Shown
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.game import Moment
 
 __all__ = [
     "distance_figure", "error_figure", "error_start", "frontier_figure", "lam_figure",
-    "pivot_figure", "round_figure", "violation_figure",
+    "pivot_figure", "violation_figure",
 ]  # fmt: skip
 
 COUNT, SHARE = "{:,.0f}", "{:.1f}\u00a0%"
@@ -64,29 +62,40 @@ def error_start(rounds: int) -> int:
 
 @STYLE
 def error_figure(demo: Demo) -> str:
-    """The error rate up to each round, and that of the best fair policy in hindsight."""
+    """The error rate up to each round, and those of the best fixed policies in hindsight."""
     fig = canvas(440)
     axes = axes_on(fig, 38, 370, "Share of wrong decisions so far")
     axes.yaxis.set_major_formatter(PERCENT)
     rates = {
         s.name: 100 * s.transcript.error.cumsum() / s.transcript.people.cumsum() for s in demo.shown
     }
-    best = 100 * demo.best_fair.error_rate
-    axes.axhline(best, color=INK, lw=1.4, ls=DASHED)
-    end = (best, f"best fair {SHARE.format(best)}", INK)
-    named_lines(axes, rates, SHARE, [end], start=error_start(demo.rounds))
+    ends = [(y, f"{name} {SHARE.format(y)}", colour) for y, name, colour in _comparators(demo)]
+    for y, _, colour in ends:
+        axes.axhline(y, color=colour, lw=1, ls=DASHED)
+    named_lines(axes, rates, SHARE, ends, start=error_start(demo.rounds))
     axes.set_xlabel("round")
-    return finish(fig, "error", f"Error rate, by learner: {said(rates, SHARE)}; {end[1]}.")
+    fixed = ", ".join(text for _, text, _ in ends)
+    told = f"Error rate, by learner: {said(rates, SHARE)}; best fixed policies: {fixed}."
+    return finish(fig, "error", told)
+
+
+def _comparators(demo: Demo) -> list[Line]:
+    """The three best fixed policies as lines; kappa is that of the last learner."""
+    fixed = demo.shown[-1].summary.comparators
+    if fixed is None:
+        return []
+    middle = [(fixed.at_alpha_less_kappa, INK)]
+    return three_lines(fixed.at_alpha, middle, fixed.at_alpha_less_eps)
 
 
 @STYLE
 def frontier_figure(demo: Demo) -> str:
     """Violations and reports against the error rate, for each eta."""
-    fig = canvas(480)
+    fig = canvas(480 + 2 * ROOM)
     kinds = ("violations", "reports")
     titles = ("Rounds in violation, by eta", "Rounds with a report, by eta")
-    for kind, title, bottom in zip(kinds, titles, (278, 38), strict=True):
-        axes = axes_on(fig, bottom, 170, title, right=14)
+    for kind, title, bottom in zip(kinds, titles, (278 + ROOM, 38), strict=True):
+        axes = axes_on(fig, bottom, 170, title, right=14, above=ROOM)
         _frontier(axes, demo, kind)
     axes.set_xlabel("error rate")
     told = "; ".join(
@@ -94,17 +103,19 @@ def frontier_figure(demo: Demo) -> str:
         f"{p.reports} reports"
         for p in demo.frontier
     )
-    return finish(fig, "frontier", f"Violations and reports against the error rate. {told}")
+    fixed = ", ".join(f"{name} {SHARE.format(x)}" for x, name, _ in _comparators(demo))
+    label = f"Violations and reports against the error rate. {told}; best fixed policies: {fixed}"
+    return finish(fig, "frontier", label)
 
 
 def _frontier(axes: Axes, demo: Demo, kind: str) -> None:
     """A line for each player, other learners as marks; who is far above, as a mark at the top."""
     players = list(dict.fromkeys(p.learner for p in demo.frontier))
     others = [s for s in demo.shown if s.name not in players]
-    best = 100 * demo.best_fair.error_rate
+    fixed = _comparators(demo)
     top = 1.35 * max(1, *(getattr(p, kind) for p in demo.frontier))
     near = [100 * s.summary.error_rate for s in others if getattr(s.summary, kind) < top]
-    rates = [best, *near, *(100 * p.error_rate for p in demo.frontier)]
+    rates = [*(x for x, _, _ in fixed), *near, *(100 * p.error_rate for p in demo.frontier)]
     pad = max(0.5, 0.06 * (max(rates) - min(rates)))
     axes.set(xlim=(min(rates) - pad, max(rates) + pad), ylim=(-0.12 * top, top))
     axes.xaxis.set_major_formatter(PERCENT)
@@ -120,8 +131,7 @@ def _frontier(axes: Axes, demo: Demo, kind: str) -> None:
         ]
         lines.append(line)
     axes.legend(loc="upper right", edgecolor="white", framealpha=1, labelcolor="linecolor")
-    axes.plot([best], [0], "D", mfc="white", mec=INK, ms=7)
-    labels.append((best, 0.0, "best fair", INK))
+    compare_lines(axes, fixed)
     labels += [_mark(axes, s, kind) for s in others]
     name_points(axes, labels, lines)
 
@@ -222,75 +232,3 @@ def _pivot_distances(axes: Axes, distances: FloatArray, beyond: float) -> None:
         else (100 * beyond - 1, "right", "never reported \u2192")
     )
     axes.text(x, 0.98 * axes.get_ylim()[1], text, ha=side, va="top", color=SOFT, size=12)
-
-
-@STYLE
-def round_figure(moment: Moment, sensitivity: int) -> str:
-    """The people of one round by their chances, and how far each auditor would let a gap go."""
-    case = case_of(moment, sensitivity)
-    scores, ids = 100 * moment.deployment.scores / ONE, moment.encounter.people.ids
-    rows = len(case.distances)
-    fig = canvas(250 + 30 * rows)
-    title = f"Round {moment.t}: {'a pair is reported' if case.reported else 'no report'}"
-    axes = axes_on(fig, 40, 170 + 30 * rows, title, left=100, right=130)
-    axes.set(xlim=(0, 100), ylim=(-0.7, rows + 5), xlabel="chance of approval", yticks=[])
-    axes.xaxis.set_major_formatter(PERCENT)
-    axes.grid(visible=False)
-    axes.spines["left"].set_visible(False)
-    low, high = float(scores[case.under]), float(scores[case.over])
-    for x, colour in ((low, BLUE), (high, VERMILION)):
-        axes.plot([x, x], [-0.7, rows + 3], color=colour, lw=1.2, ls=DASHED, zorder=3)
-    _people(axes, case, scores, ids, rows + 3)
-    _tolerances(axes, case, low)
-    objecting = [name for name in case.nearest_first if case.objects(name)]
-    label = (
-        f"Round {moment.t}: {ids[case.over]} at {high:.0f} %, {ids[case.under]} at {low:.0f} %, a "
-        f"gap of {points(case.gap)} points. Objecting: {', '.join(objecting) or 'nobody'}. "
-        f"Pivot: {case.pivot or 'nobody'}."
-    )
-    return finish(fig, "round", label)
-
-
-def _people(axes: Axes, case: Case, scores: FloatArray, ids: Sequence[str], y: float) -> None:
-    """Everybody on a line, the pair with their names and the gap between them."""
-    low, high = scores[case.under], scores[case.over]
-    axes.text(-3, y, "applicants", ha="right", va="center")
-    axes.plot([0, 100], [y, y], color=PALE, lw=1, zorder=0)
-    rest = [i for i in range(len(ids)) if i not in (case.over, case.under)]
-    axes.plot(scores[rest], [y] * len(rest), "o", color="#999999", ms=9, mec="white", clip_on=False)
-    sides = ("right", "left") if high - low < 25 else ("center", "center")
-    for i, colour, side in zip((case.under, case.over), (BLUE, VERMILION), sides, strict=True):
-        axes.plot(scores[i], y, "o", color=colour, ms=12, mec="white", clip_on=False, zorder=5)
-        text = f"{ids[i]}\n{scores[i]:.0f}\u00a0%"
-        axes.text(scores[i], y + 0.5, text, ha=side, color=dark(colour), weight="bold")
-    axes.annotate("", (low, y - 0.8), (high, y - 0.8), arrowprops={"arrowstyle": "<->"})
-    gap = f"gap {points(case.gap)} points"
-    white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
-    axes.text((low + high) / 2, y - 1.1, gap, ha="center", va="top", bbox=white, zorder=4)
-
-
-def _tolerances(axes: Axes, case: Case, low: float) -> None:
-    """A bar for each auditor, from the lower chance as far as they would let the other one be."""
-    slack = 100 * case.sensitivity / ONE
-    for row, name in enumerate(reversed(case.nearest_first)):
-        distance, pivot = 100 * case.distances[name] / ONE, name == case.pivot
-        colour = VERMILION if case.objects(name) else "#8a8a8a"
-        axes.barh(row, distance, 0.5, low, color=colour)
-        axes.barh(row, slack, 0.5, low + distance, color=colour, alpha=0.4)
-        if pivot:
-            axes.barh(row, distance + slack, 0.5, low, color="none", edgecolor=INK, linewidth=1.6)
-        weight = "bold" if pivot else "normal"
-        verdict = "objects" if case.objects(name) else "accepts"
-        axes.text(-3, row, name, ha="right", va="center", weight=weight)
-        axes.text(103, row, f"{verdict} (pivot)" if pivot else verdict, va="center", weight=weight)
-    seen = Patch(color="#8a8a8a", label="distance seen")
-    more = Patch(color="#8a8a8a", alpha=0.4, label=f"{points(case.sensitivity)} points more")
-    where = (0.5, (len(case.distances) + 0.45) / (len(case.distances) + 5.7))
-    axes.legend(
-        handles=[seen, more],
-        ncols=2,
-        edgecolor="white",
-        framealpha=1,
-        loc="center",
-        bbox_to_anchor=where,
-    )

@@ -10,6 +10,8 @@ from pathlib import Path
 from likewise import __version__
 from likewise.experiments.demo import figures
 from likewise.experiments.demo.explain import explain
+from likewise.experiments.demo.guarantees import guarantees
+from likewise.experiments.demo.round_figure import round_figure
 from likewise.experiments.demo.run import Demo
 from likewise.experiments.learners import LEARNERS
 from likewise.extras import missing
@@ -50,6 +52,18 @@ def signed(number: float | None) -> str:
     return "–" if number is None else f"{round(number):,}".replace("-", "−")
 
 
+def ceiling(number: float) -> str:
+    """The most that a number of things can be; in short from a million of millions on.
+
+    >>> ceiling(1234.4), ceiling(-3.2), ceiling(3.2e17)
+    ('1,234', '−3', '3.2·10^17')
+    """
+    if number < 1e12:
+        return signed(number)
+    digits, power = f"{number:.1e}".split("e")
+    return f"{digits}·10^{int(power)}"
+
+
 def short(number: float) -> str:
     """A setting, as short as it can be written.
 
@@ -64,7 +78,7 @@ _TEMPLATES = Environment(
     autoescape=True,
     undefined=StrictUndefined,
 )
-_TEMPLATES.filters.update(percent=percent, count=count, signed=signed, short=short)
+_TEMPLATES.filters.update(percent=percent, count=count, signed=signed, ceiling=ceiling, short=short)
 
 
 def write_report(demo: Demo, path: str | Path) -> None:
@@ -85,6 +99,7 @@ def report_html(demo: Demo) -> str:
         untaught=next(s.summary.error_rate for s in demo.shown if s.name == "untaught"),
         summaries={s.name: LEARNERS[s.name].summary for s in demo.shown},
         asked_at=margins.alpha - margins.kappa,
+        guarantees=guarantees(demo),
         error_start=figures.error_start(demo.rounds),
         evaluation_draws=EVALUATION_DRAWS,
         explained=explain(demo.moment, learner),
@@ -105,5 +120,5 @@ def _figures(demo: Demo) -> dict[str, list[str]]:
         "frontier": [figures.frontier_figure(demo)],
         "lam": [figures.lam_figure(demo)],
         "pivots": [figures.pivot_figure(kept, asked), figures.distance_figure(kept, asked)],
-        "round": [figures.round_figure(demo.moment, asked)],
+        "round": [round_figure(demo.moment, asked)],
     }

@@ -15,6 +15,7 @@ from pathlib import Path
 from likewise.errors import ParameterError
 from likewise.experiments.canvas import (
     DASHED,
+    INK,
     PERCENT,
     SOFT,
     STYLE,
@@ -30,7 +31,9 @@ from likewise.experiments.canvas import (
     finish,
     name_points,
 )  # fmt: skip
+from likewise.experiments.comparator_lines import ROOM, Line, compare_lines, three_lines
 from likewise.experiments.configurations import fraction
+from likewise.experiments.sweep.comparators import fixed_of, fixed_words, kappas_of
 from likewise.experiments.sweep.knobs import draw_knobs, of_knobs
 from likewise.experiments.sweep.points import Point, by_scenario
 from likewise.experiments.sweep.spec import HINDSIGHT
@@ -43,7 +46,7 @@ MARKERS = {"exact": "s", "self-tuned": "o", "nested": "h", "paper": "^", "untaug
 OTHERS = ("P", "X", "v", "*", "<", ">", "p", "d")
 TICKS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000)
 COLUMNS, LEFT, RIGHT, FOOT = 2, 44, 12, 44
-HIGH, ROW = 180, 248  # a panel, and a panel with its title and what its x axis says
+HIGH, ROW = 180, 248 + ROOM  # a panel, and a panel with its titles and what its x axis says
 SMALLEST, LARGEST = 4.0, 15.0  # how wide a mark is, in points
 
 
@@ -80,7 +83,7 @@ def figure_svg(found: Sequence[Point]) -> str:
     """The figure as SVG, with all of its points in words for those who cannot see it."""
     fig = draw_points(found)
     told = " ".join(
-        f"{scenario.title}: {'; '.join(map(_told, together))}."
+        f"{scenario.title}{fixed_words(together)}; {'; '.join(map(_told, together))}."
         for scenario, together in by_scenario(found).items()
     )
     return as_file(finish(fig, "points", f"Rounds in violation against error. {told}"), fig)
@@ -92,12 +95,14 @@ def draw_points(found: Sequence[Point]) -> Figure:
         return draw_knobs(found)
     together = by_scenario(found)
     markers = _markers(point.configuration.learner for point in found)
-    head = 54 + 22 * math.ceil(len(markers) / 4)
+    head = 69 + 22 * math.ceil(len(markers) / 4)
     fig = canvas(head + ROW * -(-len(together) // COLUMNS))
     most = max(point.at().reports for point in found)
     for place, (scenario, mine) in enumerate(together.items()):
-        _panel(_axes(fig, place, head), scenario.title, mine, markers, most)
-    _legend(fig, markers, most)
+        axes = _axes(fig, place, head)
+        axes.set_title(scenario.title, loc="left", size=12, weight="bold", pad=6 + ROOM)
+        _panel(axes, mine, markers, most)
+    _legend(fig, markers, most, found)
     return fig
 
 
@@ -122,11 +127,8 @@ def _axes(fig: Figure, place: int, head: int) -> Axes:
     return axes
 
 
-def _panel(
-    axes: Axes, title: str, found: Sequence[Point], markers: Mapping[str, str], most: float
-) -> None:
+def _panel(axes: Axes, found: Sequence[Point], markers: Mapping[str, str], most: float) -> None:
     """One scenario: a line for each learner, its marks as wide as its reports are many."""
-    axes.set_title(title, loc="left", size=12, weight="bold")
     lines, labels = [], []
     for learner in dict.fromkeys(point.configuration.learner for point in found):
         mine = [point for point in found if point.configuration.learner == learner]
@@ -144,8 +146,19 @@ def _panel(
                 ms=width_of(point.at().reports, most), clip_on=False,
             )  # fmt: skip
             labels += [(x, y, knob, colour)] if (knob := _knob(point)) else []
-    _scale(axes, [mark for line in lines for mark in line])
-    name_points(axes, labels, lines)
+    fixed = _comparators(found)
+    _scale(axes, [mark for line in lines for mark in line], fixed)
+    compare_lines(axes, fixed)
+    name_points(axes, labels, lines, font=10)
+
+
+def _comparators(found: Sequence[Point]) -> list[Line]:
+    """Lines at the best fixed policies; at alpha − kappa that of our smallest kappa."""
+    fixed = fixed_of(found, kappas_of(found))
+    if fixed is None:
+        return []
+    middle = [(rate, INK) for rate in list(fixed.at_alpha_less_kappa.values())[:1]]
+    return three_lines(fixed.at_alpha, middle, fixed.at_alpha_less_eps)
 
 
 def width_of(reports: float, most: float) -> float:
@@ -164,9 +177,10 @@ def _knob(point: Point) -> str:
     return "" if eta is None or kappa is not None else fraction(eta)
 
 
-def _scale(axes: Axes, marks: Sequence[tuple[float, float]]) -> None:
-    """As much of both scales as the marks take, and room for what is written beside them."""
-    rates, counts = zip(*marks, strict=True)
+def _scale(axes: Axes, marks: Sequence[tuple[float, float]], fixed: Sequence[Line]) -> None:
+    """As much of both scales as marks and lines take, and room for what is written beside them."""
+    counts = [count for _, count in marks]
+    rates = [rate for rate, _ in marks] + [rate for rate, _, _ in fixed]
     pad = max(1.0, 0.14 * (max(rates) - min(rates)))
     axes.set_xlim(min(rates) - pad, max(rates) + pad)
     axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
@@ -176,18 +190,22 @@ def _scale(axes: Axes, marks: Sequence[tuple[float, float]]) -> None:
     axes.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
 
 
-def _legend(fig: Figure, markers: Mapping[str, str], most: float) -> None:
+def _legend(fig: Figure, markers: Mapping[str, str], most: float, found: Sequence[Point]) -> None:
     """A line about the axes, and whose the marks are."""
     tall = fig.get_figheight() * 72
     fig.text(4 / WIDTH, 1 - 18 / tall, "Rounds in violation against error", weight="bold", size=14)
     says = f"Wider marks: more reports, {most:,.0f} at most. Dashed: fixed, in hindsight"
     fig.text(4 / WIDTH, 1 - 36 / tall, says, size=11)
+    if any(map(_comparators, by_scenario(found).values())):
+        kappa = kappas_of(found).words[0]
+        fixed = f"Dotted: best fixed at alpha, alpha − kappa ({kappa}), alpha − eps"
+        fig.text(4 / WIDTH, 1 - 51 / tall, fixed, size=11)
     handles = [
         Line2D([], [], color=colour_of(name), marker=mark, ms=7, lw=1.2, label=name)
         for name, mark in markers.items()
     ]
     fig.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(0, 1 - 40 / tall), ncols=4,
+        handles=handles, loc="upper left", bbox_to_anchor=(0, 1 - 55 / tall), ncols=4,
         frameon=False, columnspacing=1.4, handletextpad=0.5, borderpad=0.3, fontsize=11,
     )  # fmt: skip
 

@@ -24,7 +24,9 @@ from likewise.experiments.canvas import (
     canvas,
     name_points,
 )
+from likewise.experiments.comparator_lines import ROOM, Line, compare_lines, three_lines
 from likewise.experiments.configurations import fraction, spoken
+from likewise.experiments.sweep.comparators import Kappas, fixed_of
 from likewise.experiments.sweep.points import Point, by_scenario, on_the_frontier
 from likewise.experiments.sweep.spec import HINDSIGHT
 
@@ -34,7 +36,7 @@ __all__ = ["draw_knobs", "of_knobs"]
 COLOURS = (BLUE, "#009E73", "#E69F00", VERMILION)
 MARKERS = ("s", "o", "^", "D")
 COLUMNS, LEFT, RIGHT = 2, 44, 12
-HEAD, HIGH, GAP = 84, 170, 58
+HEAD, HIGH, GAP = 99 + ROOM, 170, 58 + ROOM
 TICKS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000)
 Marks = list[tuple[float, float]]
 
@@ -62,11 +64,12 @@ def draw_knobs(found: Sequence[Point]) -> Figure:
     }
     for place, (scenario, mine) in enumerate(together.items()):
         above = _axes(fig, 2 * (place // COLUMNS), place % COLUMNS)
-        above.set_title(scenario.title, loc="left", size=12, weight="bold")
+        above.set_title(scenario.title, loc="left", size=12, weight="bold", pad=6 + ROOM)
         _view(above, mine, "violations", looks)
         below = _axes(fig, 2 * (place // COLUMNS) + 1, place % COLUMNS)
         _view(below, mine, "reports", looks)
-    _legend(fig, looks)
+    compared = any(_comparators(mine, looks) for mine in together.values())
+    _legend(fig, looks, compared=compared)
     return fig
 
 
@@ -90,7 +93,11 @@ def _view(
     best = {id(point) for point in on_the_frontier(found)}
     axes.set_xlabel("error")
     told = "rounds in violation" if count == "violations" else count
-    axes.text(0.98, 0.98, told, transform=axes.transAxes, ha="right", va="top", color=SOFT, size=11)
+    white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+    axes.text(
+        0.98, 0.98, told, transform=axes.transAxes, ha="right", va="top", color=SOFT, size=11,
+        bbox=white,
+    )  # fmt: skip
     lines: list[Marks] = []
     labels = []
     for share, (colour, marker) in looks.items():
@@ -109,13 +116,26 @@ def _view(
         if fixed:
             axes.plot(*zip(*fixed, strict=True), color=SOFT, lw=1.2, ls=DASHED, marker=".")
             lines.append(fixed)
-    _scale(axes, [mark for line in lines for mark in line], found)
-    name_points(axes, labels, lines)
+    fixed_at = _comparators(found, looks)
+    _scale(axes, [mark for line in lines for mark in line], found, fixed_at)
+    compare_lines(axes, fixed_at)
+    name_points(axes, labels, lines, font=10)
 
 
-def _scale(axes: Axes, marks: Marks, found: Sequence[Point]) -> None:
+def _comparators(found: Sequence[Point], looks: Mapping[float, tuple[str, str]]) -> list[Line]:
+    """Lines at the best fixed policies; that at alpha − kappa in the colour of each kappa."""
+    colours = {spoken("kappa_share", share): colour for share, (colour, _) in looks.items()}
+    fixed = fixed_of(found, Kappas(tuple(colours)))
+    if fixed is None:
+        return []
+    middle = [(rate, colours[word]) for word, rate in fixed.at_alpha_less_kappa.items()]
+    return three_lines(fixed.at_alpha, middle, fixed.at_alpha_less_eps)
+
+
+def _scale(axes: Axes, marks: Marks, found: Sequence[Point], fixed: Sequence[Line]) -> None:
     """The same errors in both views, and as much of the counts as there is."""
-    rates, counts = [100 * p.at().error for p in found], [count for _, count in marks]
+    rates = [100 * p.at().error for p in found] + [rate for rate, _, _ in fixed]
+    counts = [count for _, count in marks]
     pad = max(0.5, 0.1 * (max(rates) - min(rates)))
     axes.set_xlim(min(rates) - pad, max(rates) + pad)
     low, high = min(counts), max(counts)
@@ -124,17 +144,20 @@ def _scale(axes: Axes, marks: Marks, found: Sequence[Point]) -> None:
     axes.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
 
 
-def _legend(fig: Figure, looks: Mapping[float, tuple[str, str]]) -> None:
+def _legend(fig: Figure, looks: Mapping[float, tuple[str, str]], *, compared: bool) -> None:
     tall = fig.get_figheight() * 72
     title = "Error, rounds in violation and reports over eta and kappa"
     fig.text(4 / WIDTH, 1 - 18 / tall, title, weight="bold", size=14)
     says = "Along a line eta; filled: no other setting beats it. Dashed: fixed, in hindsight"
     fig.text(4 / WIDTH, 1 - 36 / tall, says, size=11)
+    if compared:
+        fixed = "Dotted: best fixed at alpha, alpha − kappa (in its colour) and alpha − eps"
+        fig.text(4 / WIDTH, 1 - 51 / tall, fixed, size=11)
     handles = [
         Line2D([], [], color=colour, marker=mark, ms=6, lw=1.2, label=spoken("kappa_share", share))
         for share, (colour, mark) in looks.items()
     ]
     fig.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(0, 1 - 40 / tall), ncols=4,
+        handles=handles, loc="upper left", bbox_to_anchor=(0, 1 - 55 / tall), ncols=4,
         frameon=False, columnspacing=1.4, handletextpad=0.5, borderpad=0.3, fontsize=11,
     )  # fmt: skip

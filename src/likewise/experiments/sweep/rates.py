@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from likewise.evaluation.growth import Growth, growth
 from likewise.experiments.learners import LEARNERS
+from likewise.experiments.sweep.comparators import kappas_of
 from likewise.experiments.sweep.points import Point, by_scenario
 from likewise.experiments.sweep.spec import HINDSIGHT, Sweep
 
@@ -15,6 +16,7 @@ __all__ = ["growth_of", "rates_markdown"]
 # Regret against each of the three comparators: errors less theirs.
 _REGRETS = {
     "regret, alpha − eps": "at_alpha_less_eps",
+    "regret, alpha − kappa": "at_alpha_less_kappa",
     "regret, alpha": "at_alpha",
 }
 
@@ -41,11 +43,14 @@ def _regret(point: Point, comparator: str) -> list[list[float]]:
 
 def rates_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
     """A table for every scenario: fitted exponents with intervals, and what was proved."""
+    ours = any(point.configuration.ours for point in found)
+    kappas = f" (ours: {kappas_of(found).said})" if ours else ""
     lines = [
         f"Exponents a of T^a fitted over T = {', '.join(f'{n:,}' for n in sweep.horizons)}, with "
         f"{100 * sweep.level:g} % intervals over {len(sweep.seeds)} seeds. `< 0`: the learner "
-        f"makes fewer errors than the comparator; `–`: some count is 0. An exponent depends on the "
-        f"world and on the horizons, and proves nothing."
+        f"makes fewer errors than the comparator; `–`: some count is 0. Each learner has the "
+        f"comparator at alpha − kappa for its own kappa{kappas}. An exponent depends on the world "
+        f"and on the horizons, and proves nothing."
     ]
     heads = ["learner", *_REGRETS, "violations", "reports", "proved: regret, violations"]
     for scenario, together in by_scenario(found).items():

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise.evaluation.frontiers import Outcome
-from likewise.evaluation.near_constant import NEAR_CONSTANT
 from likewise.experiments.configurations import Scenario
 from likewise.experiments.sweep.calls import calls_markdown
+from likewise.experiments.sweep.comparators import (
+    Kappas,
+    fixed_of,
+    fixed_words,
+    kappas_of,
+)
+from likewise.experiments.sweep.near_constant import is_near_constant, near_constant_line
 from likewise.experiments.sweep.points import (
     Point,
     beaten,
@@ -58,7 +63,7 @@ def points_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
 
 
 def _scenario_lines(sweep: Sweep, scenario: Scenario, together: Sequence[Point]) -> Iterator[str]:
-    yield f"**{scenario.title}**{_fixed(together)}"
+    yield f"**{scenario.title}**{fixed_words(together)}"
     yield ""
     heads = ["learner", *(f"T = {n:,}" for n in sweep.horizons)]
     if len(sweep.seeds) > 1:
@@ -72,32 +77,9 @@ def _scenario_lines(sweep: Sweep, scenario: Scenario, together: Sequence[Point])
         if point.configuration.learner == HINDSIGHT:
             cells = [text.rpartition(" / ")[0] for text in cells]
         yield f"| {point.title} | {' | '.join(cells)} |"
-    near = [p.title for p in together if _near_constant(p)]
-    if near:
+    if near := [point for point in together if is_near_constant(point)]:
         yield ""
-        yield (
-            f"Near constant over the last quarter (the largest gap of a round below "
-            f"{NEAR_CONSTANT:g} in the mean): {'; '.join(near)}."
-        )
-
-
-def _near_constant(point: Point) -> bool:
-    played = point.configuration.learner != HINDSIGHT
-    return played and point.mean_of("largest_gap_last_quarter") < NEAR_CONSTANT
-
-
-def _fixed(together: Sequence[Point]) -> str:
-    """The three comparators in words; those of the first of ours, if learners have their own."""
-    shown = next((p for p in together if p.configuration.ours), together[0])
-    names = ("at_alpha_less_eps", "at_alpha_less_kappa", "at_alpha")
-    values = [shown.mean_of(name) for name in names]
-    if any(math.isnan(value) for value in values):
-        return ""
-    first, second, third = (f"{value:.3f}" for value in values)
-    return (
-        f"; best fixed policies in hindsight: {first} at alpha − eps, {second} at alpha − kappa "
-        f"({shown.title}), {third} at alpha"
-    )
+        yield near_constant_line(near)
 
 
 def verdict(found: Sequence[Point]) -> str:
@@ -126,7 +108,7 @@ def frontier_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
         playing = sum(point.configuration.learner != HINDSIGHT for point in together)
         lines += [
             "",
-            f"**{scenario.title}**: {len(best)} of {playing} points{_fixed(together)}",
+            f"**{scenario.title}**: {len(best)} of {playing} points{fixed_words(together)}",
             "",
             "| learner | error | violations | reports |",
             "|---|---|---|---|",
@@ -142,27 +124,42 @@ def frontier_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
 def summary_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
     """One line for every scenario, a column for every learner: for many scenarios at once."""
     titles = list(dict.fromkeys(point.title for point in found))
-    heads = ["scenario", "best fixed: alpha − eps; alpha − kappa; alpha", *titles]
+    kappas = kappas_of(found)
+    fixed = f"best fixed: alpha − eps; alpha − kappa ({kappas.said}); alpha"
     several = len(sweep.seeds) > 1
     said = (
         f"means of {len(sweep.seeds)} seeds, in brackets the worst seed" if several else "one seed"
     )
+    near = [point for point in found if is_near_constant(point)]
+    marked = "; ° near constant, see below" if near else ""
     lines = [
-        f"T = {sweep.horizons[-1]:,}, {said}; error / rounds in violation / reports.",
+        f"T = {sweep.horizons[-1]:,}, {said}; error / rounds in violation / reports{marked}.",
         "",
-        f"| {' | '.join(heads)} |",
-        "|---" * len(heads) + "|",
+        f"| {' | '.join(['scenario', fixed, *titles])} |",
+        "|---" * (2 + len(titles)) + "|",
     ]
     for scenario, together in by_scenario(found).items():
         mine = {point.title: point for point in together}
-        shown = next((p for p in together if p.configuration.ours), together[0])
-        names = ("at_alpha_less_eps", "at_alpha_less_kappa", "at_alpha")
-        values = [shown.mean_of(name) for name in names]
-        fixed = "; ".join("–" if math.isnan(v) else f"{v:.3f}" for v in values)
-        worst = {t: f" ({cell(mine[t].worst())})" if several else "" for t in mine}
-        cells = [f"{cell(mine[t].at())}{worst[t]}" if t in mine else "–" for t in titles]
-        lines.append(f"| {scenario.title} | {fixed} | {' | '.join(cells)} |")
+        cells = [_summary_cell(mine[t], several) if t in mine else "–" for t in titles]
+        lines.append(
+            f"| {scenario.title} | {_fixed_cell(together, kappas)} | {' | '.join(cells)} |"
+        )
+    if near:
+        lines += ["", f"° {near_constant_line(near, with_scenario=True)}"]
     return "\n".join(lines)
+
+
+def _summary_cell(point: Point, several: bool) -> str:
+    worst = f" ({cell(point.worst())})" if several else ""
+    return f"{cell(point.at())}{worst}{' °' if is_near_constant(point) else ''}"
+
+
+def _fixed_cell(together: Sequence[Point], kappas: Kappas) -> str:
+    fixed = fixed_of(together, kappas)
+    if fixed is None:
+        return "–"
+    faced = "" if fixed.faced_by is None else f" (rounds of {fixed.faced_by})"
+    return "; ".join(fixed.rates(kappas)) + faced
 
 
 Table = Callable[[Sweep, Sequence[Point]], str]

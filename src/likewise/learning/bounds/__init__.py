@@ -30,8 +30,10 @@ def bounds(
     ``pieces`` in how many parts that of one round comes (delay + 1 at most). Not covered are
     learners that ignore their panel, the paper's schedules at other horizons than their own, the
     estimate ``direct``, late feedback together with audits of a share, late one-sided labels of
-    exponential weights, late costs with other weights than the default, and geometric multipliers
-    that grow faster than Theorem E allows.
+    exponential weights, and late costs with other weights than the default. Of multipliers that
+    never decrease: geometric ones that grow faster than Theorem E allows, those that may reach
+    2^20, and what would hold in expectation only for a player that draws (one-sided labels, or
+    audits of a share).
 
     >>> from likewise import Pool
     >>> learner = Learner(Pool.from_table([[0], [1]]), k=1, alpha=0.3, eps=0.3, seed=1)

@@ -51,7 +51,7 @@ def concluded(side: Side) -> tuple[float, float] | None:
     dual = side.learner.multiplier
     if isinstance(dual, GradientAscent):
         return _gradient(side)
-    if side.failing:  # the price of a bad estimate grows with lam, of which nothing is known then
+    if side.failing:  # a bad estimate costs 2·lam, and these are not at most beta·sqrt(t)
         return None
     if isinstance(dual, Additive):
         return _additive(side, dual)
@@ -127,8 +127,10 @@ def _geometric(side: Side, dual: Geometric) -> tuple[float, float] | None:
 def theorem_e_geometric(learner: Learner, rounds: int, *, delay: int = 0) -> Geometric:
     """The geometric multiplier of Theorem E for a learner: theta = m²/(8·C²), gamma = eta·m/C.
 
-    Reports are then at most of the order (C²/m²)·ln T, and regret at most k·C·(sqrt(T) + 8) and
-    lower-order terms. ``rounds`` are those that the grid's rounding is counted over.
+    If theta < 1, reports are then at most of the order (C²/m²)·ln T, and regret at most
+    k·C·(sqrt(T) + 8) and lower-order terms. A scale for every part takes 2·burst from a, which may
+    leave nothing, and ``bounds`` then has none. ``rounds`` are those that the grid's rounding is
+    counted over.
     """
     instance("learner", learner, Learner, "Make one: Learner(…).")
     rounds = integer("rounds", rounds, 1, LONGEST, "It is T, the number of rounds.")

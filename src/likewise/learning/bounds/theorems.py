@@ -16,6 +16,7 @@ from likewise.learning.schedules import SelfTuned
 __all__ = ["Theorems", "label_terms"]
 
 IN_EXPECTATION = "in expectation, against an oblivious adversary"
+UNSEEN = "against any adversary whose labels do not depend on the round's own draws"
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Theorems:
         if self.learner.primal.experts(self.learner.hypotheses):
             spread += eta * (2.0 * last - 1.0) * math.sqrt(2.0 * rounds * log / self._draws)
         surely = price.constant * eta * math.sqrt(squares) + bias + burst + spread
-        holds = f"with probability {1 - self.schedule.delta:g}, against any adversary"
+        holds = f"with probability {1 - self.schedule.delta:g}, {UNSEEN}"
         return found + self._bound(holds, surely, 0.0, name=f"{self._name}, high probability")
 
     def _log(self, parts: float) -> float:
