@@ -155,3 +155,24 @@ def test_bursts_of_several_terms_add_up(monkeypatch: pytest.MonkeyPatch) -> None
     c = sqrt(2) * (2 + 0.35) + sqrt(3) * (2 + 0.15) + 8 / (LABEL * 0.5) + 8 * 2**-31 * ROOT
     b = 2 * 0.7 * 0.5 + 3 * 0.3 * 0.5
     check(bounds(learner("context-ftpl"), T), theorem_b(full(c, b), c, b, M_DRAWN))
+
+
+def test_bounds_say_which_theorem_they_are_and_in_which_sense_they_hold() -> None:
+    one_sided = bounds(learner("nested-ftpl", feedback="one-sided"), T)
+    share = bounds(learner("nested-ftpl", audit_share=0.25), T)
+    said = [
+        (found.source.split(", ")[0], found.holds.split(", ")[0])
+        for found in (*bounds(learner("nested-ftpl"), T), *one_sided, *share)
+    ]
+    assert said == [
+        ("Theorem B", "with probability 0.95"),
+        ("Theorem C", "in expectation"),
+        ("Theorem C", "with probability 0.95"),
+        ("Theorem B and D", "in expectation"),
+    ]
+
+
+def test_a_share_costs_a_known_policy_no_bad_estimate() -> None:
+    c, b = known()
+    made = learner("exponential-weights", scales="per-part", audit_share=0.25)
+    check(bounds(made, T), theorem_b(full(c, b), c, b, M_KNOWN, p=0.25))

@@ -44,6 +44,16 @@ def test_the_additive_rule_at_once_and_late(d: int) -> None:
     check(bounds(made, T, delay=d), (regret, reports))
 
 
+def test_the_additive_rule_with_a_quarter_audited() -> None:
+    """gamma over the share, and reports too."""
+    (c, b), m, gamma = known(), M_KNOWN, 0.05 / 0.25
+    line, labels = 2 * b + m / 2, full(c, b) + grid(c)
+    regret = 3 / ETA * (labels + gamma * most(c, line, m / 2))
+    audited = sqrt(4 * (ETA * T + labels + gamma * most(c, line, m / 4)) / (gamma * m))
+    made = learner("exponential-weights", scales="per-part", dual=Additive(0.05), audit_share=0.25)
+    check(bounds(made, T), (regret, 4 * audited))
+
+
 @pytest.mark.parametrize("d", [0, 2])
 def test_the_geometric_rule_at_once_and_late(d: int) -> None:
     """theta = 1e-7, gamma = 0.05: a = m·q^−d/theta − 2·C·q/sqrt(theta·(2 + theta)) − 2·b."""

@@ -19,7 +19,7 @@ from likewise import Segments
 from likewise.events import Audited, Closed, Decision, Event, Labelled
 from likewise.learning import Learner, SelfTuned, State, apply, deploy
 from likewise.learning.bounds.theorems import IN_EXPECTATION
-from likewise.learning.certificate import certificate
+from likewise.learning.certificate import Certificate, certificate
 from likewise.learning.dual import Additive
 from likewise.learning.states.state import changed
 from likewise.schema import Feature, FeatureSchema
@@ -230,3 +230,16 @@ def test_the_other_form_where_the_grid_counts(delay: int) -> None:
     found = certificate(state, delay=delay)
     assert found.from_largest_lam == pytest.approx(wanted, rel=1e-12)
     assert found.regret == pytest.approx(2 * COARSE * 10**12, rel=1e-12)
+
+
+def test_what_is_an_estimate_only_is_the_bracket_alone() -> None:
+    made = learner("context-ftpl", feedback="one-sided", estimate="direct")
+    found = certificate(changed(State.start(made), opened=1000))
+    assert found.regret == 0.0
+    assert found.holds.startswith("as an estimate only")
+
+
+def test_a_certificate_says_something_below_k_times_t() -> None:
+    below, at = (Certificate(10, 3, regret, "surely", None, 0) for regret in (29.0, 30.0))
+    assert (below.informative, at.informative) == (True, False)
+    assert at.to_json()["trivial_regret"] == 30
