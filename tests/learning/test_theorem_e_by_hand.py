@@ -98,3 +98,6 @@ def test_one_sided_labels_with_multipliers_that_never_decrease() -> None:
         bool(bounds(learner("exponential-weights", **given, dual=dual), T)) for dual in duals
     ]
     assert covered == [True, False, True, False]
+    # one a report: after 2^20 − 1 of them, and the one that a round opens with, it is there
+    whole = learner("exponential-weights", **given, dual=Additive(1.0))
+    assert [bool(bounds(whole, n)) for n in (2**20 - 1, 2**20)] == [True, False]
