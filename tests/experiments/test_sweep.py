@@ -156,11 +156,12 @@ def test_a_default_that_moved_makes_other_runs_of_what_leaves_it_out(
     learners = [
         Configuration.of("exact"), Configuration.of("exact", eta=0.5),
         Configuration.of("exact", eta=0.5, kappa=0.1), Configuration.of("untaught"),
+        Configuration.of("bechavod-jung-wu"),
     ]  # fmt: skip
     before = [one.key for one in learners]
     monkeypatch.setattr(configurations, "MOVED", {"eta": 1 / 7, "kappa_share": 0.2})
     moved = [one.key != then for one, then in zip(learners, before, strict=True)]
-    assert moved == [True, True, False, False]
+    assert moved == [True, True, False, True, False]
     plain = Scenario("loans", alpha=1.0)
     made = make_learner("exact", plain.task(plain.make(1), 1, 10), {})
     assert isinstance(made, Learner)

@@ -20,6 +20,8 @@ from likewise.worlds import World
 __all__ = ["Configuration", "Scenario", "Values", "checked_delay", "fraction", "spoken"]
 
 Values = tuple[tuple[str, Any], ...]
+# Baselines that are learners of ours, with an eta of their own, ask the panel at the default kappa.
+PLAIN = ("untaught", "accuracy-only", "constant")
 # Defaults that have moved since results were first kept: without its setting a run is another now.
 MOVED: Mapping[str, float] = {"eta": SelfTuned.eta, "kappa_share": KAPPA_SHARE}
 
@@ -90,11 +92,10 @@ class Configuration:
         """All that its runs depend on, defaults that have moved included."""
         given = dict(self.settings)
         key: dict[str, Any] = {"learner": self.learner, "settings": given}
-        if self.ours:
-            asked = {**given, "kappa_share": given.get("kappa_share", given.get("kappa"))}
-            left_out = {name: now for name, now in MOVED.items() if asked.get(name) is None}
-            key |= {"defaults": left_out} if left_out else {}
-        return key
+        asked = {**given, "kappa_share": given.get("kappa_share", given.get("kappa"))}
+        takes = tuple(MOVED) if self.ours else ("kappa_share",) if self.learner in PLAIN else ()
+        left_out = {name: MOVED[name] for name in takes if asked.get(name) is None}
+        return key | ({"defaults": left_out} if left_out else {})
 
     def get(self, name: str) -> Any:
         """The value of a setting; None where it is not given."""
