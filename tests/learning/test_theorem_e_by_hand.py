@@ -1,0 +1,103 @@
+"""Theorem E's bounds with scales for parts, late and one-sided, beside their formulas.
+
+Mutants that die here, each tried by hand: 2·b left out of the slope of the additive rule, or of a;
+q^−d or 2d + 1 left out; feedback that is late taken for feedback at once, or for feedback in one
+piece; 4 for 8; a multiplier that may stop growing in a run with one-sided labels.
+"""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import pytest
+from tests.learning.formulas import (
+    ETA,
+    M_DRAWN,
+    M_KNOWN,
+    NOISE_E,
+    UNIT,
+    WEIGHTS_E,
+    WIDE_E,
+    T,
+    check,
+    draws,
+    full,
+    grid,
+    known,
+    learner,
+    mixture,
+    most,
+)
+
+from likewise.learning.bounds import bounds, theorem_e_geometric
+from likewise.learning.dual import Additive, Geometric
+
+
+@pytest.mark.parametrize("d", [0, 2])
+def test_the_additive_rule_at_once_and_late(d: int) -> None:
+    """gamma = 0.05; 2·b + m·(2d + 1)/2 is the slope in the number of reports."""
+    c, b = known(WEIGHTS_E, WIDE_E) if d else known()
+    line, m, labels = 2 * b + M_KNOWN * (2 * d + 1) / 2, M_KNOWN, full(c, b) + grid(c)
+    regret = 3 / ETA * (labels + 0.05 * most(c, line, m / 2))
+    reports = sqrt(4 * (ETA * T + labels + 0.05 * most(c, line, m / 4)) / (0.05 * m))
+    made = learner("exponential-weights", scales="per-part", dual=Additive(0.05))
+    check(bounds(made, T, delay=d), (regret, reports))
+
+
+def test_the_additive_rule_with_a_quarter_audited() -> None:
+    """gamma over the share, and reports too."""
+    (c, b), m, gamma = known(), M_KNOWN, 0.05 / 0.25
+    line, labels = 2 * b + m / 2, full(c, b) + grid(c)
+    regret = 3 / ETA * (labels + gamma * most(c, line, m / 2))
+    audited = sqrt(4 * (ETA * T + labels + gamma * most(c, line, m / 4)) / (gamma * m))
+    made = learner("exponential-weights", scales="per-part", dual=Additive(0.05), audit_share=0.25)
+    check(bounds(made, T), (regret, 4 * audited))
+
+
+@pytest.mark.parametrize("d", [0, 2])
+def test_the_geometric_rule_at_once_and_late(d: int) -> None:
+    """theta = 1e-7, gamma = 0.05: a = m·q^−d/theta − 2·C·q/sqrt(theta·(2 + theta)) − 2·b."""
+    c, b = mixture(NOISE_E, WEIGHTS_E, WIDE_E) if d else mixture()
+    theta, q = 1e-7, 1 + 1e-7
+    first = M_DRAWN * q**-d / theta
+    a = first - 2 * c * q / sqrt(theta * (2 + theta)) - 2 * b
+    assert a > 0
+    off = ETA * sqrt(2 * T * log(5 / 0.05) / draws(3))
+    labels = full(c, b) + off + grid(c)
+    reports = log((ETA * T + labels + 0.05 * first) / (0.05 * a)) / log(q)
+    made = learner("nested-ftpl", dual=Geometric(0.05, theta))
+    found = bounds(made, T, delay=d)
+    # q is rounded to 2^-53 of 1, which is 1e-9 of its logarithm.
+    assert [one.regret for one in found] == pytest.approx(
+        [3 / ETA * (labels + 0.05 * (first - a))], rel=1e-12
+    )
+    assert [one.violations for one in found] == pytest.approx([reports], rel=1e-9)
+
+
+@pytest.mark.parametrize("d", [0, 2])
+def test_the_geometric_rule_as_proved(d: int) -> None:
+    """theta = m²/(8·C²), gamma = eta·m/C, with the C of feedback that is so late."""
+    c, _ = known(WEIGHTS_E, WIDE_E) if d else known()
+    made = theorem_e_geometric(learner("exponential-weights", scales="per-part"), T, delay=d)
+    assert made.theta == pytest.approx(M_KNOWN**2 / (8 * c * c), rel=1e-12)
+    assert made.gamma == pytest.approx(ETA * M_KNOWN / c, rel=1e-12)
+
+
+def test_one_sided_labels_with_multipliers_that_never_decrease() -> None:
+    """With L of Theorem C′, and only where lam cannot reach 2^20 if every round is reported."""
+    (c, b), given = known(stability=0.5), {"scales": "per-part", "feedback": "one-sided"}
+    labels = ETA * (c * sqrt(20 * T) + 5 * b) + (2 * ETA + 3) * UNIT * T + grid(c)
+    regret = 3 / ETA * (labels + 0.05 * most(c, 2 * b + M_KNOWN / 2, M_KNOWN / 2))
+    spread = ETA * T + labels + 0.05 * most(c, 2 * b + M_KNOWN / 2, M_KNOWN / 4)
+    made = learner("exponential-weights", **given, dual=Additive(0.05))
+    check(bounds(made, T), (regret, sqrt(4 * spread / (0.05 * M_KNOWN))))
+
+    # 2^20 = 1.0486·10^6, and ln 2^20 = 13.863
+    duals = [Additive(1.048), Additive(1.049), Geometric(1.0, 1.38e-5), Geometric(1.0, 1.39e-5)]
+    covered = [
+        bool(bounds(learner("exponential-weights", **given, dual=dual), T)) for dual in duals
+    ]
+    assert covered == [True, False, True, False]
+    # one a report: after 2^20 − 1 of them, and the one that a round opens with, it is there
+    whole = learner("exponential-weights", **given, dual=Additive(1.0))
+    assert [bool(bounds(whole, n)) for n in (2**20 - 1, 2**20)] == [True, False]
