@@ -67,7 +67,7 @@ def mixture(slow: float = 1.0, slow_weights: float = 1.0, wide: float = 1.0) -> 
     Scores are rounded to half a unit, and the three weights beside that of nobody to 2^-40 each.
     """
     c, b = noise(slow, wide)
-    mixed = (2**-21 + 3 * 2**-40) * ROOT
+    mixed = (2**-20 + 3 * 2**-40) * ROOT
     return c + slow_weights * 0.25 / 0.25 + wide * 0.25 * log(4) + mixed, b
 
 

@@ -75,7 +75,7 @@ def test_a_mixture_on_a_class_without_cells() -> None:
     """s = 2, A = 1 and one class: its noise is x/3·sqrt(s/A), and weights cost ln 2."""
     x = 0.5 / 3 * sqrt(2)
     c = 2 / x + x + 2 / (LABEL * x) + 0.25 / 0.25 + 0.25 * log(2)
-    c += (2 * 2**-31 + 2**-21 + 2 * 2**-40) * ROOT
+    c += (2 * 2**-31 + 2**-20 + 2 * 2**-40) * ROOT
     off = ETA * sqrt(2 * T * log(5 / 0.05) / draws(2))
     pool = Pool.from_table([[0, 0], [0, 1], [1, 0], [1, 1]])
     found = bounds(replace(learner("nested-ftpl"), hypotheses=pool), T)

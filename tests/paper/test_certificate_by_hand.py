@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from likewise import Segments
+from likewise import Pool, Segments
 from likewise.events import Audited, Closed, Decision, Event, Labelled
 from likewise.learning import Learner, SelfTuned, State, apply, deploy
 from likewise.learning.bounds.theorems import IN_EXPECTATION
@@ -207,7 +207,7 @@ def test_the_other_form_of_a_mixture(delay: int) -> None:
     weights, slow, wide = LATE[delay]
     run = play(learner("nested-ftpl"), 60, delay)
     c = 2 * (slow * 2 + wide * 0.5) + slow * 8 / (LABEL * 0.5) + weights + wide * 0.25 * log(4)
-    c += (8 * 2**-31 + 2**-21 + 3 * 2**-40) * sqrt(60)
+    c += (8 * 2**-31 + 2**-20 + 3 * 2**-40) * sqrt(60)
     off = ETA * sqrt(2 * 60 * log(5 / 0.05) / draws(3))
     lam = GAMMA * len(run.lams)
     wanted = other_form(60, c, 2 * wide, ASKED * UNIT - 0.12, lam, off)
@@ -243,3 +243,12 @@ def test_a_certificate_says_something_below_k_times_t() -> None:
     below, at = (Certificate(10, 3, regret, "surely", None, 0) for regret in (29.0, 30.0))
     assert (below.informative, at.informative) == (True, False)
     assert at.to_json()["trivial_regret"] == 30
+
+
+def test_late_feedback_and_a_share_of_audits_together_have_no_other_form() -> None:
+    """As for the bounds made in advance: of both together nothing is proved."""
+    pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    for share, delay, proved in ((1.0, 2, True), (0.5, 0, True), (0.5, 2, False)):
+        learner = Learner(pool, 2, 0.5, 0.5, 1, dual=Additive(0.1), audit_share=share)
+        state, _ = deploy(State.start(learner), pool.schema.people([[0, 0, 1], [0, 1, 1]]))
+        assert (certificate(state, delay=delay).from_largest_lam is not None) is proved

@@ -173,6 +173,8 @@ def _from_largest_lam(state: State, account: Account, delay: int) -> float | Non
     m = proven_margin(learner)
     if learner.pricing.one_sided or m <= 0 or (delay and not steady) or not state.opened:
         return None
+    if delay and learner.audit_share < 1:  # nothing is proved of both together
+        return None
     if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
         return None
     late = Lateness(delay, delay + 1, counted=schedule.counts_outstanding, steady=steady)

@@ -76,9 +76,9 @@ class Price:
         hypotheses = self.learner.hypotheses
         if self.learner.primal.exact and isinstance(hypotheses, ExactWeights):
             return hypotheses.cut
-        # The published mixture of experts is rounded, and so are their weights.
+        # Rounded are the scores of experts and of their mixture, half a unit each, and the weights.
         experts = self.learner.primal.experts(hypotheses)
-        mixed = UNIT / 2.0 + experts * 2.0**-40 if experts else 0.0
+        mixed = UNIT + experts * 2.0**-40 if experts else 0.0
         return hypotheses.separators * 2.0**-31 + mixed
 
     @cached_property
