@@ -15,6 +15,18 @@ __all__ = ["Guarantee", "Limit", "guarantees"]
 
 
 @dataclass(frozen=True)
+class Guarantee:
+    """The regret of a learner beside its limits; ``why_none`` where it has none."""
+
+    name: str
+    had: float | None
+    certified: Limit | None
+    promised: Limit | None
+    trivial: int
+    why_none: str = ""
+
+
+@dataclass(frozen=True)
 class Limit:
     """The most that regret can be, and in which sense; ``trivial`` is what holds for anybody."""
 
@@ -28,18 +40,6 @@ class Limit:
         if self.regret < self.trivial:
             return self.holds
         return f"{self.holds}; no news, since it is above the limit for any learner"
-
-
-@dataclass(frozen=True)
-class Guarantee:
-    """The regret of a learner beside its limits; ``why_none`` where it has none."""
-
-    name: str
-    had: float | None
-    certified: Limit | None
-    promised: Limit | None
-    trivial: int
-    why_none: str = ""
 
 
 def guarantees(demo: Demo) -> tuple[Guarantee, ...]:
