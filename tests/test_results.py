@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from likewise.evaluation.frontiers import Outcome, beats
-from likewise.experiments.sweep.comparators import fixed_words
 from likewise.experiments.sweep.points import Point, by_scenario, points
-from likewise.experiments.sweep.rates import growth_of
 from likewise.experiments.sweep.reading import read_sweep, shipped_sweeps
 from likewise.experiments.sweep.runs import play_run
 from likewise.experiments.sweep.store import read_rows
-from likewise.experiments.sweep.tables import RESULTS, sweep_markdown
+from likewise.experiments.sweep.views.comparators import fixed_words
+from likewise.experiments.sweep.views.rates import growth_of
+from likewise.experiments.sweep.views.tables import RESULTS, sweep_markdown
 from likewise.learning import SelfTuned
 from likewise.worlds.people.sources import MissingDataError
 

@@ -13,15 +13,15 @@ import pytest
 from likewise.experiments.canvas import STYLE
 from likewise.experiments.comparator_lines import GAP, side_by_side
 from likewise.experiments.learners import Task, make_learner
-from likewise.experiments.sweep.comparators import Kappas, fixed_of, fixed_words, kappas_of
-from likewise.experiments.sweep.figures import draw_points
-from likewise.experiments.sweep.near_constant import IGNORING, near_constant_line
 from likewise.experiments.sweep.points import Point, by_scenario, points
 from likewise.experiments.sweep.reading import read_sweep
 from likewise.experiments.sweep.runs import Row
 from likewise.experiments.sweep.spec import HINDSIGHT
 from likewise.experiments.sweep.store import read_rows
-from likewise.experiments.sweep.tables import RESULTS, sweep_markdown
+from likewise.experiments.sweep.views.comparators import Kappas, fixed_of, fixed_words, kappas_of
+from likewise.experiments.sweep.views.figures import draw_points
+from likewise.experiments.sweep.views.near_constant import IGNORING, near_constant_line
+from likewise.experiments.sweep.views.tables import RESULTS, sweep_markdown
 from likewise.hypotheses import Pool
 from likewise.learning import Learner
 

@@ -96,10 +96,10 @@ import json, sys
 from pathlib import Path
 from likewise.experiments.parallel import Processes
 from likewise.experiments.sweep.execute import run_sweep
-from likewise.experiments.sweep.figures import figure_svg
+from likewise.experiments.sweep.views.figures import figure_svg
 from likewise.experiments.sweep.points import points
 from likewise.experiments.sweep.reading import sweep_from_data
-from likewise.experiments.sweep.tables import sweep_markdown
+from likewise.experiments.sweep.views.tables import sweep_markdown
 
 if __name__ == "__main__":
     sweep = sweep_from_data({

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from likewise.experiments.sweep.figures import draw_points
-from likewise.experiments.sweep.knobs import of_knobs
 from likewise.experiments.sweep.points import Point, by_scenario, on_the_frontier, points
 from likewise.experiments.sweep.reading import read_sweep
 from likewise.experiments.sweep.store import read_rows
-from likewise.experiments.sweep.tables import RESULTS
+from likewise.experiments.sweep.views.figures import draw_points
+from likewise.experiments.sweep.views.knobs import of_knobs
+from likewise.experiments.sweep.views.tables import RESULTS
 
 ROOT = Path(__file__).parents[2]
 

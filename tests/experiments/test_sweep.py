@@ -28,7 +28,7 @@ from likewise.experiments.sweep.reading import read_sweep, shipped_sweeps, sweep
 from likewise.experiments.sweep.runs import play_run
 from likewise.experiments.sweep.spec import HINDSIGHT, Sweep
 from likewise.experiments.sweep.store import Results, read_rows
-from likewise.experiments.sweep.tables import TABLES, sweep_markdown, write_between_marks
+from likewise.experiments.sweep.views.tables import TABLES, sweep_markdown, write_between_marks
 from likewise.game import parse_delay
 from likewise.learning import Learner, SelfTuned
 

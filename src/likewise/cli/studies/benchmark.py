@@ -56,7 +56,7 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
     if not is_pipe(json_path):
         click.echo(plain(report))
     if write:
-        from likewise.experiments.sweep.tables import write_between_marks
+        from likewise.experiments.sweep.views.tables import write_between_marks
 
         if FIGURES.is_file():
             report = merged(json.loads(FIGURES.read_text(encoding="utf-8")), report)

@@ -64,7 +64,7 @@ def compare(rounds: int, **asked: Any) -> None:
 
     need("study", "likewise compare", also="fast")
     from likewise.experiments.comparing import comparison
-    from likewise.experiments.sweep.tables import sweep_markdown
+    from likewise.experiments.sweep.views.tables import sweep_markdown
 
     running = _running(asked)
     made = comparison((rounds,), **_checked(asked))
@@ -93,7 +93,7 @@ def rates(horizons: tuple[int, ...], **asked: Any) -> None:
 
     need("study", "likewise rates", also="fast")
     from likewise.experiments.comparing import comparison
-    from likewise.experiments.sweep.tables import sweep_markdown
+    from likewise.experiments.sweep.views.tables import sweep_markdown
 
     chosen = horizons or (250, 1000, 4000)
     if len(set(chosen)) < 2:

@@ -73,7 +73,7 @@ def sweep(file: str, table: tuple[str, ...], write: bool, show: bool, **running:
 
     need("study", "likewise sweep", also="fast")
     from likewise.experiments.sweep.reading import read_sweep, shipped_sweeps
-    from likewise.experiments.sweep.tables import sweep_markdown, write_documents
+    from likewise.experiments.sweep.views.tables import sweep_markdown, write_documents
 
     if file == "list":
         for name in shipped_sweeps():
@@ -118,7 +118,7 @@ def played(
     from likewise.experiments.sweep.execute import run_sweep
 
     if figure is not None:
-        from likewise.experiments.sweep.figures import check_figure
+        from likewise.experiments.sweep.views.figures import check_figure
 
         check_figure(figure)
     target = Path("runs") / name if folder is None else folder
@@ -127,8 +127,8 @@ def played(
         rows = run_sweep(asked, target, workers, parquet=parquet, progress=progress)
     note(f"the rows are in {target / 'results.csv'}.")
     if figure is not None:
-        from likewise.experiments.sweep.figures import write_figure
         from likewise.experiments.sweep.points import points
+        from likewise.experiments.sweep.views.figures import write_figure
 
         write_figure(figure, points(asked, rows))
     return rows

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from likewise.evaluation.growth import Growth, growth
 from likewise.experiments.learners import LEARNERS
-from likewise.experiments.sweep.comparators import kappas_of
 from likewise.experiments.sweep.points import Point, by_scenario
 from likewise.experiments.sweep.spec import HINDSIGHT, Sweep
+from likewise.experiments.sweep.views.comparators import kappas_of
 
 __all__ = ["growth_of", "rates_markdown"]
 

@@ -8,14 +8,6 @@ from pathlib import Path
 from likewise.errors import LikewiseError, ParameterError
 from likewise.evaluation.frontiers import Outcome
 from likewise.experiments.configurations import Scenario
-from likewise.experiments.sweep.calls import calls_markdown
-from likewise.experiments.sweep.comparators import (
-    Kappas,
-    fixed_of,
-    fixed_words,
-    kappas_of,
-)
-from likewise.experiments.sweep.near_constant import is_near_constant, near_constant_line
 from likewise.experiments.sweep.points import (
     Point,
     beaten,
@@ -23,10 +15,18 @@ from likewise.experiments.sweep.points import (
     on_the_frontier,
     points,
 )
-from likewise.experiments.sweep.rates import rates_markdown
 from likewise.experiments.sweep.runs import Row
 from likewise.experiments.sweep.spec import HINDSIGHT, Sweep
 from likewise.experiments.sweep.store import write_rows
+from likewise.experiments.sweep.views.calls import calls_markdown
+from likewise.experiments.sweep.views.comparators import (
+    Kappas,
+    fixed_of,
+    fixed_words,
+    kappas_of,
+)
+from likewise.experiments.sweep.views.near_constant import is_near_constant, near_constant_line
+from likewise.experiments.sweep.views.rates import rates_markdown
 
 __all__ = [
     "RESULTS", "TABLES", "points_markdown", "sweep_markdown", "verdict", "write_between_marks",
@@ -186,7 +186,7 @@ def write_documents(sweep: Sweep, name: str, rows: Sequence[Row]) -> None:
         write_between_marks(Path(document.file), document.mark, text)
     write_rows(RESULTS / f"{name}.csv", rows)
     if sweep.figure is not None:
-        from likewise.experiments.sweep.figures import write_figure
+        from likewise.experiments.sweep.views.figures import write_figure
 
         write_figure(Path(sweep.figure), points(sweep, rows))
 

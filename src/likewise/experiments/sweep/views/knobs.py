@@ -26,9 +26,9 @@ from likewise.experiments.canvas import (
 )
 from likewise.experiments.comparator_lines import ROOM, Line, compare_lines, three_lines
 from likewise.experiments.configurations import fraction, spoken
-from likewise.experiments.sweep.comparators import Kappas, fixed_of
 from likewise.experiments.sweep.points import Point, by_scenario, on_the_frontier
 from likewise.experiments.sweep.spec import HINDSIGHT
+from likewise.experiments.sweep.views.comparators import Kappas, fixed_of
 
 __all__ = ["draw_knobs", "of_knobs"]
 

@@ -33,10 +33,10 @@ from likewise.experiments.canvas import (
 )  # fmt: skip
 from likewise.experiments.comparator_lines import ROOM, Line, compare_lines, three_lines
 from likewise.experiments.configurations import fraction
-from likewise.experiments.sweep.comparators import fixed_of, fixed_words, kappas_of
-from likewise.experiments.sweep.knobs import draw_knobs, of_knobs
 from likewise.experiments.sweep.points import Point, by_scenario
 from likewise.experiments.sweep.spec import HINDSIGHT
+from likewise.experiments.sweep.views.comparators import fixed_of, fixed_words, kappas_of
+from likewise.experiments.sweep.views.knobs import draw_knobs, of_knobs
 
 __all__ = ["FORMATS", "check_figure", "draw_points", "figure_svg", "write_figure"]
 

@@ -1,0 +1,1 @@
+"""Tables and figures of a sweep, each made from its rows alone."""
