@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.paper.games import log_inverse
 from tests.paper.referee import OFF, charged, delays_of, opened, perturbed_leader
+from tests.paper.runs import ROUNDS, Adversary, against_the_policy, random_costs
 
 from likewise.events import Audited, Labelled
 from likewise.fixed_point import ONE, FloatArray, IntArray, to_units
@@ -58,18 +59,6 @@ def test_that_bound_is_attained(late: float) -> None:
 
 
 # ── Theorems A and A′ with delay ────────────────────────────────────────────────────────────────
-
-ROUNDS = 60
-
-Adversary = Callable[[np.random.Generator, FloatArray, int], FloatArray]
-
-
-def random_costs(rng: np.random.Generator, policy: FloatArray, t: int) -> FloatArray:
-    return rng.uniform(-1, 1, len(policy)) * float(rng.choice([0.1, 1.0, 3.0]))
-
-
-def against_the_policy(rng: np.random.Generator, policy: FloatArray, t: int) -> FloatArray:
-    return np.where(policy > 0.5, 1.0, -1.0)
 
 
 def rare(rng: np.random.Generator, policy: FloatArray, t: int) -> FloatArray:
