@@ -117,6 +117,7 @@ def test_a_list_that_weighs_itself_is_asked() -> None:
     assert said == ["mine", "mine too"]
 
 
+@pytest.mark.usefixtures("kernels")
 def test_a_learner_plays_the_same_game_with_every_engine() -> None:
     pool = pool_of_cuts(LONG_LIST + 40)
     assert pool.size >= LONG_LIST
