@@ -11,7 +11,7 @@ import pytest
 from likewise.errors import HypothesisError, ParameterError
 from likewise.fixed_point import FloatArray
 from likewise.hypotheses import Conjunctions, Disjunctions, Parities
-from likewise.hypotheses.listed.boolean import OverFlags
+from likewise.hypotheses.listed.columns import OverColumns
 from likewise.schema import Feature, FeatureSchema
 
 MAKERS: dict[str, Any] = {
@@ -161,7 +161,7 @@ def test_nobody_at_all_is_no_points() -> None:
 
 @EACH
 def test_seventeen_columns_are_refused_with_their_number_of_hypotheses(make: Any) -> None:
-    hypotheses: OverFlags = make(flags(16), flags(16).names)
+    hypotheses: OverColumns = make(flags(16), flags(16).names)
     assert hypotheses.size <= 2**17
     with pytest.raises(HypothesisError, match=r"has (131073|262144)\. Use at most 16 columns"):
         make(flags(17), flags(17).names)
