@@ -133,8 +133,8 @@ def test_a_flag_and_its_negation_are_independent_columns() -> None:
     assert (rules.size, rules.separators) == (17, 5)
     # points of Q have a flag and its negation both at once
     assert rules.separating_set[-1].tolist() == [1, 1, 1, 1]
-    both = next(c for c in rules.codes() if rules.describe(c) == "approve if x1 and not_x0")
-    assert rules.locate(schema.people(people))[:, both[0]].tolist() == [0, 1, 0, 0]
+    code = next(c for c in rules.codes() if rules.describe(c) == "approve if x1 and not_x0")
+    assert rules.locate(schema.people(people))[:, code[0]].tolist() == [0, 1, 0, 0]
 
 
 def test_negated_literals_would_need_all_points_of_the_cube() -> None:

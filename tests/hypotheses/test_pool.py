@@ -67,9 +67,9 @@ def test_people_are_reference_data() -> None:
     spec = Pool(SCHEMA, CUTS, ROWS).spec()
     assert repr(Pool(SCHEMA, CUTS, people).spec()) == repr(spec)
     assert repr(Pool(SCHEMA, CUTS, ROWS.tolist()).spec()) == repr(spec)
-    other = FeatureSchema((Feature("forest"),)).people([[0.5]])
+    strangers = FeatureSchema((Feature("forest"),)).people([[0.5]])
     with pytest.raises(LikewiseError, match="another schema"):
-        Pool(SCHEMA, CUTS, other)
+        Pool(SCHEMA, CUTS, strangers)
 
 
 @pytest.mark.parametrize("cuts", [0.5, None, "0.5", [None], [math.nan], ["0.5"], [[0.5]], {0.5: 1}])
@@ -118,8 +118,8 @@ def missing_pool() -> Any:
 
 def test_a_pool_on_people_with_missing_values_is_itself_after_it_was_saved(tmp_path: Path) -> None:
     pool = missing_pool()
-    written = json.dumps(pool.spec(), allow_nan=False)
-    assert Pool.from_spec(json.loads(written)).spec() == pool.spec()
+    text = json.dumps(pool.spec(), allow_nan=False)
+    assert Pool.from_spec(json.loads(text)).spec() == pool.spec()
     state = State.start(Learner(pool, k=4, alpha=0.3, eps=0.3, seed=1))
     save_state(state, tmp_path / "x.state")
     assert load_state(tmp_path / "x.state") == state
@@ -136,6 +136,6 @@ def test_a_pool_that_was_written_with_nan_is_still_read() -> None:
 def test_another_class_is_said_by_what_differs(tmp_path: Path) -> None:
     pool = missing_pool()
     save_state(State.start(Learner(pool, k=4, alpha=0.3, eps=0.3, seed=1)), tmp_path / "x.state")
-    other = Pool.from_scores(pool.schema, ["rich"], [0.3], [[20.0, 1.0, 0.2], [60.0, 2.0, 0.6]])
+    changed = Pool.from_scores(pool.schema, ["rich"], [0.3], [[20.0, 1.0, 0.2], [60.0, 2.0, 0.6]])
     with pytest.raises(LikewiseError, match="hypotheses differs in its cuts"):
-        load_state(tmp_path / "x.state", learner=Learner(other, k=4, alpha=0.3, eps=0.3, seed=1))
+        load_state(tmp_path / "x.state", learner=Learner(changed, k=4, alpha=0.3, eps=0.3, seed=1))
