@@ -41,11 +41,18 @@ def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
 
     Exactly where the player knows its policy, otherwise from so many draws that nobody else uses.
     """
-    learner = state.learner
+    return scores_under(state.learner, upcoming(state), people, draws, Purpose.VIEW)
+
+
+def scores_under(
+    learner: Learner, frozen: Frozen, people: People, draws: int, purpose: Purpose
+) -> IntArray:
+    """π^t(x) of people under a frozen policy, in units: exactly, or from draws of a purpose."""
     points = learner.hypotheses.locate(people)
-    asked = Draws(draws, purpose=Purpose.VIEW)
-    found = learner.primal.estimates(learner.hypotheses, upcoming(state), points, asked)
-    return np.array(found.scores, dtype=np.int64)
+    estimates = learner.primal.estimates(
+        learner.hypotheses, frozen, points, Draws(draws, purpose=purpose)
+    )
+    return np.array(estimates.scores, dtype=np.int64)
 
 
 def frozen_policy(state: State, tuning: Tuning) -> Frozen:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
+import numpy as np
+
 from likewise.errors import ParameterError
 from likewise.fixed_point import ONE, FloatArray, from_units, to_units
 from likewise.html import described
@@ -206,6 +208,12 @@ class Learner:
         enough = self.schedule.draws(self.margins, self.k * max(1, experts), t)
         # Those of a mixture must not know J, which has draws of its own.
         return enough + most if experts else max(enough, most)
+
+    def calls_a_round(self, rounds: int) -> float:
+        """Oracle calls a round in a game of ``rounds`` rounds, computed rather than counted."""
+        # The number of draws moves slowly with t: a hundred rounds stand for all.
+        sample = np.unique(np.linspace(1, rounds, min(rounds, 100)).astype(np.int64)).tolist()
+        return float(np.mean([self.primal.calls(self.hypotheses, self.draws(t)) for t in sample]))
 
     def label_bound(self, number: int) -> int:
         """The most that one label of round ``number`` may cost, in units of 2^-20.
