@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tests.paper.games import EXACT, INTEGRABLE, Played, Setting, hostile_game
 
-from likewise.errors import LikewiseError, ParameterError
+from likewise.errors import ParameterError
 from likewise.events import Audited, Labelled
 from likewise.fixed_point import ONE
 from likewise.hypotheses import Pool
@@ -186,7 +186,6 @@ def test_a_share_of_the_rounds_is_enough(share: float) -> None:
         state = learn(state, deployment, labels=labels, report=pairs if drawn else None)
     found = certificate(state)
     assert errors - min(totals[0], totals[3]) <= found.regret
-    assert state.account is not None
     assert state.account.reported > 0
 
 
@@ -234,7 +233,6 @@ def test_the_largest_lam_is_enough_for_the_other_form_by_hand() -> None:
     for t in range(2):
         state, deployment = deploy(state, pool.schema.people([[0, 0, 1], [0, 1, 1]]))
         state = learn(state, deployment, labels=[0, 1], report=None if t else ())
-    assert state.account is not None
     state = changed(state, account=changed(state.account, largest_lam=0.35))
     found = certificate(state, delay=0).from_largest_lam
     assert found == pytest.approx(12.409943, rel=1e-4)
@@ -277,7 +275,6 @@ def test_the_largest_lam_counts_as_reports_do_one_over_the_share() -> None:
 
     def steep(share: float) -> float:
         state = three_rounds(audit_share=share)
-        assert state.account is not None
         low, high = (
             certificate(changed(state, account=changed(state.account, largest_lam=lam)), delay=0)
             for lam in (0.0, 1.0)
@@ -301,11 +298,8 @@ def test_a_saved_run_has_the_same_certificate() -> None:
     assert certificate(parse_state(dump_state(played.state))) == certificate(played.state)
 
 
-def test_a_run_without_an_account_and_junk_are_refused() -> None:
+def test_junk_is_refused() -> None:
     learner = learner_of(EXACT["pool"])
-    old = changed(State.start(learner), account=None)
-    with pytest.raises(LikewiseError, match="begun before accounts were kept"):
-        certificate(old)
     with pytest.raises(ParameterError, match="state must be of the class State"):
         certificate("state")  # type: ignore[arg-type]
     for confidence in (0.0, 1.0, math.nan, "much"):

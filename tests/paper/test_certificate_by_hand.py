@@ -223,7 +223,6 @@ def test_the_other_form_where_the_grid_counts(delay: int) -> None:
     weights, _, wide = LATE[delay]
     share = 1.0 if delay else 0.5
     state = State.start(learner("exponential-weights", audit_share=share))
-    assert state.account is not None
     state = changed(state, opened=10**12, account=changed(state.account, largest_lam=8.0))
     c = weights * 0.5 + wide * 0.5 * log(324) + 25 * 2**-40 * 10**6
     wanted = other_form(10**12, c, 0.0, (ASKED - 1) * UNIT, 8 / share)

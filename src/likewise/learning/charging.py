@@ -124,8 +124,6 @@ def charge_report(state: State, round_: OpenRound) -> State:
     amount = report_cost(round_.lam / state.learner.audit_share, len(round_.pairs))
     people = [person for pair in round_.pairs for person in pair]
     state = _charge(state, round_, people, [amount, -amount] * len(round_.pairs), report=True)
-    if state.account is None:
-        return state
     reported = state.account.reported + amount * len(round_.pairs)
     return changed(state, account=changed(state.account, reported=reported))
 
@@ -152,14 +150,10 @@ def _charge(
     )  # fmt: skip
 
 
-def _paid(
-    account: Account | None, decisions: Sequence[Decision], amounts: Sequence[int]
-) -> Account | None:
-    """Σ c·π̃(x), which is what the deployed policy has cost by these."""
-    if account is None:
-        return None
-    more = sum(a * d.score for a, d in zip(amounts, decisions, strict=True))
-    return changed(account, paid=account.paid + more)
+def _paid(account: Account, decisions: Sequence[Decision], amounts: Sequence[int]) -> Account:
+    """Add Σ c·π̃(x), which is what the deployed policy has cost by these."""
+    cost = sum(a * d.score for a, d in zip(amounts, decisions, strict=True))
+    return changed(account, paid=account.paid + cost)
 
 
 def _incurred(

@@ -221,7 +221,7 @@ def _dual_step(state: State, round_: OpenRound) -> State:
     beta, mu = learner.margins.beta / learner.audit_share, learner.schedule.mu(audits)
     lam = learner.multiplier.step(state.lam, reported=reported, beta=beta, mu=mu)
     account = state.account
-    if account is not None and lam > account.largest_lam:
+    if lam > account.largest_lam:
         account = changed(account, largest_lam=lam)
     return changed(state, lam=lam, audits=audits, reports=reports, account=account)
 

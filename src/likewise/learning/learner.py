@@ -10,10 +10,11 @@ from typing import Any, cast
 
 import numpy as np
 
-from likewise.errors import ParameterError
+from likewise.errors import ParameterError, shown
 from likewise.fixed_point import ONE, FloatArray, from_units, to_units
 from likewise.html import described
-from likewise.hypotheses import ExactWeights, HypothesisClass, class_to_spec
+from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec, class_to_spec
+from likewise.hypotheses.priors import FLAT
 from likewise.learning import primal
 from likewise.learning.costs import Lifted, Pricing, pricing_named
 from likewise.learning.dual import Dual, dual_from_spec
@@ -21,16 +22,20 @@ from likewise.learning.schedules import (
     Paper,
     Schedule,
     SelfTuned,
+    schedule_from_spec,
     schedule_to_spec,
 )
 from likewise.learning.schedules.margins import Margins, checked_share
-from likewise.learning.states.stored_learner import ALGORITHM, settings_of, stored_settings
 from likewise.oracles import ENGINES
 from likewise.registry import PLAYERS
-from likewise.validation import choice, flag, integer, real
+from likewise.validation import choice, flag, integer, members, real
 
-__all__ = ["ALGORITHM", "Learner", "player_named"]
-
+ALGORITHM = "likewise-algorithm/1"
+# Settings that are written as they are.
+PLAIN = (
+    "k", "alpha", "eps", "seed", "player", "engine", "ignores_reports", "feedback", "estimate",
+    "audit_share", "open_limit", "scales",
+)  # fmt: skip
 # Below this many units rounding would change the weight of a label by more than 3 %.
 SMALLEST_LABEL_COST = 16
 # More people than that in a round would weigh next to nothing each.
@@ -284,9 +289,42 @@ class Learner:
 
     def settings(self) -> dict[str, Any]:
         """The settings as JSON, also of parts that are not registered: to be compared, not kept."""
-        return settings_of(self)
+        hypotheses = self.hypotheses
+        # A class without exact weights has no use for a prior.
+        prior = hypotheses.prior if isinstance(hypotheses, ExactWeights) else FLAT
+        return {
+            "algorithm": ALGORITHM,
+            "hypotheses": hypotheses.spec(),
+            "schema": hypotheses.schema.digest,
+            "prior": prior if isinstance(prior, str) else list(prior),
+            "schedule": self.resolved_schedule.spec(),
+            "dual": self.multiplier.spec(),
+            **{name: getattr(self, name) for name in PLAIN},
+            "player": self.primal.name,
+        }
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Learner:
-        """Read the settings from their JSON; what is left out means what it meant then."""
-        return cls(**stored_settings(spec))
+        """Read the settings from their JSON, which names all of them."""
+        algorithm = spec.get("algorithm") if isinstance(spec, Mapping) else spec
+        if algorithm != ALGORITHM:
+            raise ParameterError(
+                "algorithm", f"must be {ALGORITHM!r}", algorithm,
+                "Another version of Likewise wrote this; use that one.",
+            )  # fmt: skip
+        parts = ("algorithm", "hypotheses", "schema", "prior", "schedule", "dual")
+        values = members("learner", spec, (*parts, *PLAIN))
+        hypotheses = class_from_spec(values["hypotheses"])
+        if isinstance(hypotheses, ExactWeights):
+            hypotheses = hypotheses.with_prior(values["prior"])
+        if hypotheses.schema.digest != values["schema"]:
+            raise ParameterError(
+                "schema", "must have the hash that was recorded", hypotheses.schema.digest,
+                f"Recorded was {shown(values['schema'])}; the features have been changed.",
+            )  # fmt: skip
+        return cls(
+            hypotheses=hypotheses,
+            schedule=schedule_from_spec(values["schedule"]),
+            dual=dual_from_spec(values["dual"]),
+            **{name: values[name] for name in PLAIN},
+        )

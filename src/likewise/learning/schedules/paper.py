@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -18,8 +18,6 @@ from likewise.learning.schedules.base import (
 from likewise.learning.schedules.margins import Margins
 from likewise.portable_math import exp_negative, log
 from likewise.validation import choice, integer, real
-
-__all__ = ["Paper", "PaperOneSided"]
 
 # Below that products of horizons stay within the floats.
 LONGEST = 1 << 300
@@ -49,6 +47,7 @@ class Paper(Schedule):
     delta: float = 0.05
     noise_divisor: float = 1.0
     noise: Literal["per-point", "repeated"] = "repeated"
+    name = "paper"
     feedback = ("full",)
     most_b = 0.25
 
@@ -108,10 +107,6 @@ class Paper(Schedule):
         """1/omega = 32·k·s/mu."""
         return 32.0 * k * separators / self.mu(1) / self.noise_divisor
 
-    def spec(self) -> dict[str, Any]:
-        """The parameters, by name."""
-        return {"schedule": "paper", **asdict(self)}
-
 
 @dataclass(frozen=True)
 class PaperOneSided(Paper):
@@ -128,6 +123,7 @@ class PaperOneSided(Paper):
     """
 
     omega_constant: int = 512
+    name = "paper-one-sided"
     feedback = ("one-sided",)
     most_b = 1 / 6
 
@@ -150,7 +146,3 @@ class PaperOneSided(Paper):
         mu = self.mu(1)
         constants = float(self.omega_constant * separators * k * k * k * k)
         return constants / (mu * mu * math.e) / self.noise_divisor
-
-    def spec(self) -> dict[str, Any]:
-        """The parameters, by name."""
-        return {"schedule": "paper-one-sided", **asdict(self)}

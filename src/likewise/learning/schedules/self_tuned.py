@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Literal
 
@@ -20,9 +19,7 @@ from likewise.learning.schedules.base import (
 )
 from likewise.learning.schedules.margins import Margins
 from likewise.portable_math import log
-from likewise.validation import flag, integer, optional_real, real
-
-__all__ = ["SelfTuned"]
+from likewise.validation import flag, optional_real, real
 
 # Sums of estimated costs must stay integers of 64 bits for any horizon that one can run.
 LARGEST_ETA = 64
@@ -33,8 +30,6 @@ SMALLEST_X = 1e-100
 KAPPA_SHARE = 0.325
 # The weights of what is outstanding and of a round that waits for its audit; see docs/defaults.md.
 OUTSTANDING, WAITING = 1.0, 0.25
-# A file that does not name them means these, whatever the defaults will be.
-_UNWRITTEN = {"outstanding": 1.0, "waiting": 0.25}
 
 
 @dataclass(frozen=True)
@@ -70,6 +65,7 @@ class SelfTuned(Schedule):
     counts_outstanding: bool = True
     outstanding: float = OUTSTANDING
     waiting: float = WAITING
+    name = "self-tuned"
     feedback = ("full", "one-sided")
 
     def __post_init__(self) -> None:
@@ -159,24 +155,3 @@ class SelfTuned(Schedule):
     def scales(self, peaks: FloatArray, k: int, separators: int, xs: FloatArray) -> FloatArray:  # noqa: ARG002
         """x·sqrt(max S), all at once."""
         return xs * np.sqrt(peaks)
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> SelfTuned:
-        """Read the schedule from its JSON; what is left out has its default.
-
-        Until November 2026 it was told how late feedback would be (``late_by``), which its x had
-        taken into account when it was written, and did not count what was outstanding.
-        """
-        given = dict(spec)
-        if "late_by" in given:
-            integer("late_by", given.pop("late_by"), 0, None, "It counts rounds.")
-            given.setdefault("counts_outstanding", False)
-        return super().from_spec({**_UNWRITTEN, **given})
-
-    def spec(self) -> dict[str, Any]:
-        """The parameters, by name; weights of late costs only where they are not the default."""
-        written = {"schedule": "self-tuned", **asdict(self)}
-        for name, then in _UNWRITTEN.items():
-            if written[name] == then:
-                del written[name]
-        return written

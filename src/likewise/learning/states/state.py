@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from likewise.errors import EventRefused, ParameterError
-from likewise.events import Decision, Person
+from likewise.events import Decision, Outcome, Person
 from likewise.fixed_point import FloatArray, IntArray, from_units, read_only
 from likewise.html import described
 from likewise.learning.costs import report_cost
@@ -58,7 +58,7 @@ class OpenRound:
     batches: int = 0
     decisions: Mapping[str, Decision] = field(default_factory=lambda: MappingProxyType({}))
     panel: str | None = None
-    outcome: str | None = None
+    outcome: Outcome | None = None
     pairs: tuple[tuple[str, str], ...] = ()
     labels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     overrides: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
@@ -103,8 +103,8 @@ class State:
     ``calls`` the calls of the oracle, ``missing`` the labels that never came, ``overridden`` the
     decisions that somebody changed.
 
-    ``account`` is what the certificate of the run rests on; None in a state that was begun before
-    it was kept. ``incurred`` is what each expert of the player has cost, in units of 2^-40.
+    ``account`` is what the certificate of the run rests on, and ``incurred`` what each expert of
+    the player has cost, in units of 2^-40.
     """
 
     learner: Learner
@@ -116,7 +116,7 @@ class State:
     calls: int = 0
     missing: int = 0
     overridden: int = 0
-    account: Account | None = field(default_factory=Account)
+    account: Account = field(default_factory=Account)
     incurred: tuple[int, ...] = ()
     tuning: Tuning = field(default_factory=lambda: Tuning.start(1))
     open: OpenRounds = field(default_factory=OpenRounds)
@@ -168,7 +168,6 @@ class State:
         reports = 2 * report_cost(self.lam / learner.audit_share, 1)
         bound = learner.label_bound(self.opened + 1)
         if learner.label_square is None:
-            # One sum of integers, as it always was.
             largest = from_units(learner.k * bound + reports)
             square = largest * largest
         else:
