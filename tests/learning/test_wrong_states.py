@@ -46,8 +46,8 @@ PEOPLE = (
 
 def make(**settings: Any) -> Learner:
     lender = Segments(SCHEMA, score="score", cuts=[25, 50, 75], by=["job"])
-    given = {"k": 4, "alpha": 0.3, "eps": 0.3, "seed": 5, **settings}
-    return Learner(lender, schedule=SelfTuned(eta=0.5), **given)
+    options = {"k": 4, "alpha": 0.3, "eps": 0.3, "seed": 5, **settings}
+    return Learner(lender, schedule=SelfTuned(eta=0.5), **options)
 
 
 def some_state(learner: Learner) -> State:
@@ -82,7 +82,7 @@ def body_of(state: State) -> dict[str, Any]:
     return body
 
 
-def written(body: Any) -> bytes:
+def file_of(body: Any) -> bytes:
     """A file with this content and the right hash."""
     content = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
     return f"{VERSION} {len(content)} {hashlib.sha256(content).hexdigest()}\n".encode() + content
@@ -102,7 +102,7 @@ def changed(body: Any, path: tuple[Any, ...], value: Any) -> Any:
 
 
 def test_the_file_as_it_was_written_is_read(state: State) -> None:
-    assert parse_state(written(body_of(state))) == state
+    assert parse_state(file_of(body_of(state))) == state
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_a_wrong_field_is_named(
     state: State, path: tuple[Any, ...], value: Any, field: str
 ) -> None:
     with pytest.raises(StateFileError, match=rf"^(?s:.*){field}"):
-        parse_state(written(changed(body_of(state), path, value)))
+        parse_state(file_of(changed(body_of(state), path, value)))
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -232,7 +232,7 @@ def test_no_junk_anywhere_ends_in_anything_but_a_refusal(settings: dict[str, Any
         for junk in JUNK:
             tried += 1
             try:
-                read = parse_state(written(changed(body, path, junk)))
+                read = parse_state(file_of(changed(body, path, junk)))
             except StateFileError:
                 continue
             assert parse_state(dump_state(read)) == read, (path, junk)
@@ -258,14 +258,14 @@ def test_no_junk_anywhere_ends_in_anything_but_a_refusal(settings: dict[str, Any
 def test_a_wrong_field_of_a_mixture_is_named(path: tuple[Any, ...], value: Any, field: str) -> None:
     body = body_of(some_state(make(**MIXTURE)))
     with pytest.raises(StateFileError, match=rf"^(?s:.*){field}"):
-        parse_state(written(changed(body, path, value)))
+        parse_state(file_of(changed(body, path, value)))
 
 
 def test_content_that_is_no_state_at_all_is_refused() -> None:
     contents: tuple[Any, ...] = (None, 3, "", [], {}, [1], "x" * 9)
     for content in contents:
         with pytest.raises(StateFileError, match="not a likewise-state/1 state"):
-            parse_state(written(content))
+            parse_state(file_of(content))
     deep = b"[" * 100_000 + b"]" * 100_000
     twice = b'{"lam": 1, "lam": 2}'
     for raw in (deep, twice, b"\xff\xfe", b"{"):
@@ -293,13 +293,13 @@ def test_a_file_of_another_learner_is_refused_where_one_is_expected(tmp_path: Pa
     save_state(some_state(learner), tmp_path / "s")
     for same in (learner, make(), replace(learner, engine="reference")):
         assert load_state(tmp_path / "s", learner=same).opened == 4
-    for other, said in (
+    for second, message in (
         (make(seed=6), "seed is 5, not 6"),
         (make(k=8, alpha=0.4), "k is 4, not 8, alpha is 0.3, not 0.4"),
         (make(feedback="one-sided"), "feedback is 'full', not 'one-sided'"),
     ):
-        with pytest.raises(StateFileError, match=said):
-            load_state(tmp_path / "s", learner=other)
+        with pytest.raises(StateFileError, match=message):
+            load_state(tmp_path / "s", learner=second)
     with pytest.raises(ParameterError, match="learner must be of the class Learner"):
         load_state(tmp_path / "s", learner="mine")  # type: ignore[arg-type]
 
@@ -311,9 +311,9 @@ def test_costs_are_read_only_in_every_state(state: State) -> None:
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
-    mine = state.learner.hypotheses.no_costs()
-    State(state.learner, mine)
-    mine[0] = 1  # the caller's own array stays the caller's
+    costs = state.learner.hypotheses.no_costs()
+    State(state.learner, costs)
+    costs[0] = 1  # the caller's own array stays the caller's
 
 
 @pytest.mark.parametrize("value", ["no", "", 0, 1, None, np.array([True])])

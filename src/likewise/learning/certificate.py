@@ -33,8 +33,6 @@ from likewise.learning.schedules import SelfTuned
 from likewise.learning.states.state import State
 from likewise.validation import instance, integer, real
 
-__all__ = ["Certificate", "certificate"]
-
 
 @dataclass(frozen=True)
 class Certificate:
@@ -112,8 +110,8 @@ def _estimated(state: State, failing: float) -> tuple[float, str]:
     # Scores are on the grid, and the smallest weights are cut off.
     rounded = k * (UNIT + cut) * rounds
     if learner.pricing.one_sided:
-        why = _not_unbiased(state)
-        return (0.0, f"as an estimate only: {why}") if why else (
+        reason = _not_unbiased(state)
+        return (0.0, f"as an estimate only: {reason}") if reason else (
             rounded + _bias(learner, rounds), IN_EXPECTATION
         )  # fmt: skip
     if learner.primal.exact:

@@ -13,20 +13,10 @@ from likewise.hypotheses import Listed
 from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
 from likewise.learning.states.located import points_of
-from likewise.learning.states.state import Account, OpenRound, State, changed
+from likewise.learning.states.open_rounds import changed
+from likewise.learning.states.state import Account, OpenRound, State
 from likewise.learning.states.tuning import Tuning
 from likewise.oracles.oracle import engine_for
-
-__all__ = [
-    "charge_labels",
-    "charge_report",
-    "check_sums",
-    "outstanding",
-    "waits_for_audit",
-    "with_round",
-    "without_round",
-]
-
 
 # Costs that add up to more units than that leave no room for noise, and for rounds that are open.
 MOST_BITS = 60
@@ -70,7 +60,7 @@ def _awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
 
 
 def _bound(round_: OpenRound, learner: Learner, labels: int, audits: int) -> int:
-    """The most that so many labels and audits of a round cost."""
+    """The most that a number of labels and audits of a round cost."""
     bound = labels * learner.label_bound(round_.number) if labels else 0
     return bound + (2 * audits * report_cost(round_.lam / learner.audit_share, 1) if audits else 0)
 
@@ -87,12 +77,12 @@ def with_round(
 
     ``tuning`` replaces the state's own.
     """
-    learner, before = state.learner, state.open.found(round_.id)
+    learner, before = state.learner, state.open.find(round_.id)
     labels, audits = _awaited(round_, learner)
     if before is not None:
         # Of the same round, hence at the same bounds.
-        fewer, none = _awaited(before, learner)
-        labels, audits = labels - fewer, audits - none
+        labels_before, audits_before = _awaited(before, learner)
+        labels, audits = labels - labels_before, audits - audits_before
     tuning = state.tuning if tuning is None else tuning
     tuning = tuning.awaiting(_bound(round_, learner, labels, audits), audits)
     return changed(state, open=state.open.having(round_), tuning=tuning, **changes)
@@ -159,11 +149,11 @@ def _paid(account: Account, decisions: Sequence[Decision], amounts: Sequence[int
 def _incurred(
     incurred: tuple[int, ...], decisions: Sequence[Decision], amounts: Sequence[int]
 ) -> tuple[int, ...]:
-    """The same for every expert, by its own scores."""
+    """Add what every expert has cost by these, according to its scores."""
     if not incurred:
         return ()
     sums = list(incurred)
     for amount, decision in zip(amounts, decisions, strict=True):
-        for place, score in enumerate(decision.experts or ()):
-            sums[place] += amount * score
+        for expert, score in enumerate(decision.experts or ()):
+            sums[expert] += amount * score
     return tuple(sums)

@@ -20,16 +20,6 @@ from likewise.learning.states.tuning import Tuning
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 
-__all__ = [
-    "current_scores",
-    "decide",
-    "drawn_for_audit",
-    "frozen_policy",
-    "located",
-    "lottery",
-    "upcoming",
-]
-
 
 def upcoming(state: State) -> Frozen:
     """The policy that a round would have if it opened now."""
@@ -39,7 +29,7 @@ def upcoming(state: State) -> Frozen:
 def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
     """π(x) that people would have if a round opened now, in units; nothing is decided.
 
-    Exactly where the player knows its policy, otherwise from so many draws that nobody else uses.
+    Exactly where the player knows its policy, otherwise from ``draws`` that nobody else uses.
     """
     return scores_under(state.learner, upcoming(state), people, draws, Purpose.VIEW)
 
@@ -85,8 +75,8 @@ def decide(state: State, round_id: str) -> Decided:
         # Its estimate has no bound where J has none, so J is capped even where it is exact.
         estimates = replace(estimates, inverses=[min(j, cap * ONE) for j in estimates.inverses])
     experts: Sequence[tuple[int, ...] | None] = estimates.experts or [None] * len(people)
-    said = np.asarray(bits).tolist()
-    rows = zip(people, said, estimates.scores, estimates.inverses, experts, strict=True)
+    approvals = np.asarray(bits).tolist()
+    rows = zip(people, approvals, estimates.scores, estimates.inverses, experts, strict=True)
     decisions = [
         Decision(person.id, bool(bit), score, inverse if one_sided and bit else None, by)
         for person, bit, score, inverse, by in rows

@@ -116,18 +116,18 @@ class Learner:
         if not isinstance(self.dual, Dual):
             remedy = "gradient, additive, geometric, or Geometric(…)."
             raise ParameterError("dual", "must be a dual player", self.dual, remedy)
-        why = "It is the most people in a round."
+        remedy = "It is the most people in a round."
         plain = {
-            "k": integer("k", self.k, 1, None, why),
+            "k": integer("k", self.k, 1, None, remedy),
             "alpha": real("alpha", self.alpha, "Give a number such as 0.3."),
             "eps": real("eps", self.eps, "Give a number such as 0.3."),
             "seed": integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
             "open_limit": integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
             "audit_share": checked_share(self.audit_share),
-            "ignores_reports": flag("ignores_reports", self.ignores_reports, "Say which."),
+            "ignores_reports": flag("ignores_reports", self.ignores_reports, "Set it."),
         }
         if plain["k"] > MOST_PEOPLE:
-            raise ParameterError("k", f"must be at most {MOST_PEOPLE}", self.k, why)
+            raise ParameterError("k", f"must be at most {MOST_PEOPLE}", self.k, remedy)
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         self._check_schedule()
@@ -254,8 +254,8 @@ class Learner:
     @property
     def x(self) -> float:
         """The noise (temperature) in units of sqrt(S): the schedule's, or the default."""
-        given = self.schedule.x if isinstance(self.schedule, SelfTuned) else None
-        return self.default_x if given is None else given
+        x = self.schedule.x if isinstance(self.schedule, SelfTuned) else None
+        return self.default_x if x is None else x
 
     @property
     def resolved_schedule(self) -> Schedule:
@@ -263,15 +263,14 @@ class Learner:
         schedule = self.schedule
         if not isinstance(schedule, SelfTuned):
             return schedule
-        asked = schedule.margins(self.alpha, self.eps, exact=self.primal.exact)
-        r = asked.r if schedule.r is None else schedule.r
-        return replace(schedule, x=self.x, kappa=asked.kappa, r=r)
+        r = self.margins.r if schedule.r is None else schedule.r
+        return replace(schedule, x=self.x, kappa=self.margins.kappa, r=r)
 
     def _repr_html_(self) -> str:
         size = self.hypotheses.size
-        many = f"{size:,}" if size < 10**9 else f"about 10^{len(str(size)) - 1}"
+        count = f"{size:,}" if size < 10**9 else f"about 10^{len(str(size)) - 1}"
         facts = [
-            ("hypotheses", f"{type(self.hypotheses).__name__}, {many}"),
+            ("hypotheses", f"{type(self.hypotheses).__name__}, {count}"),
             ("player", self.primal.name),
             ("schedule", self.schedule),
             *((name, getattr(self, name)) for name in ("k", "alpha", "eps", "seed", "feedback")),

@@ -46,5 +46,5 @@ def schedule_from_spec(spec: Mapping[str, Any]) -> Schedule:
     1.0
     """
     example = '{"schedule": "self-tuned", "eta": 0.25}'
-    found: Schedule = SCHEDULES.read("schedule", spec, example)
-    return found
+    schedule: Schedule = SCHEDULES.read("schedule", spec, example)
+    return schedule

@@ -20,7 +20,7 @@ MOST_DRAWS = 10**9
 
 
 def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
-    """ceil(constant·log_term/accuracy²), refused where nobody could wait for so many."""
+    """ceil(constant·log_term/accuracy²), refused where nobody could wait for them."""
     square = accuracy * accuracy
     if constant * log_term > square * MOST_DRAWS:
         raise ParameterError(
@@ -30,14 +30,6 @@ def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
             "Take a larger eps (or r), or a player that needs no draws.",
         )
     return math.ceil(constant * log_term / square)
-
-
-def positive(name: str, value: float, why: str) -> float:
-    """A positive number, as a plain float; anything else is refused."""
-    number = real(name, value, why)
-    if not (math.isfinite(number) and number > 0):
-        raise ParameterError(name, "must be a positive number", value, why)
-    return number
 
 
 def probability(name: str, value: float) -> float:

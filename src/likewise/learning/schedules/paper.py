@@ -9,15 +9,10 @@ from typing import Literal
 import numpy as np
 
 from likewise.errors import ParameterError
-from likewise.learning.schedules.base import (
-    Schedule,
-    chernoff_draws,
-    positive,
-    probability,
-)
+from likewise.learning.schedules.base import Schedule, chernoff_draws, probability
 from likewise.learning.schedules.margins import Margins
 from likewise.portable_math import exp_negative, log
-from likewise.validation import choice, integer, real
+from likewise.validation import choice, integer, positive, real
 
 # Below that products of horizons stay within the floats.
 LONGEST = 1 << 300
@@ -52,9 +47,9 @@ class Paper(Schedule):
     most_b = 0.25
 
     def __post_init__(self) -> None:
-        why = "The proof needs a step mu below 1/sqrt(2)."
+        remedy = "The proof needs a step mu below 1/sqrt(2)."
         plain = {
-            "horizon": integer("horizon", self.horizon, 2, None, why),
+            "horizon": integer("horizon", self.horizon, 2, None, remedy),
             "b": real("b", self.b, "0 is the default."),
             "noise_divisor": positive("noise_divisor", self.noise_divisor, "1 is the paper's."),
             "delta": probability("delta", self.delta),
@@ -129,8 +124,8 @@ class PaperOneSided(Paper):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        why = "512 is the paper's."
-        constant = integer("omega_constant", self.omega_constant, 1, 1 << 62, why)
+        remedy = "512 is the paper's."
+        constant = integer("omega_constant", self.omega_constant, 1, 1 << 62, remedy)
         object.__setattr__(self, "omega_constant", constant)
 
     def mu(self, audits: int) -> float:  # noqa: ARG002

@@ -11,15 +11,10 @@ import numpy as np
 
 from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray
-from likewise.learning.schedules.base import (
-    Schedule,
-    chernoff_draws,
-    positive,
-    probability,
-)
+from likewise.learning.schedules.base import Schedule, chernoff_draws, probability
 from likewise.learning.schedules.margins import Margins
 from likewise.portable_math import log
-from likewise.validation import flag, optional_real, real
+from likewise.validation import flag, optional_real, positive, real
 
 # Sums of estimated costs must stay integers of 64 bits for any horizon that one can run.
 LARGEST_ETA = 64
@@ -69,16 +64,16 @@ class SelfTuned(Schedule):
     feedback = ("full", "one-sided")
 
     def __post_init__(self) -> None:
-        why = "It is the weight of the error; 1 is the paper's."
+        remedy = "It is the weight of the error; 1 is the paper's."
         plain: dict[str, Any] = {
-            "eta": positive("eta", self.eta, why),
+            "eta": positive("eta", self.eta, remedy),
             "delta": probability("delta", self.delta),
-            "counts_outstanding": flag("counts_outstanding", self.counts_outstanding, "Say which."),
+            "counts_outstanding": flag("counts_outstanding", self.counts_outstanding, "Set it."),
             "kappa": optional_real("kappa", self.kappa, "Leave it out for 0.325·eps."),
             "r": optional_real("r", self.r, "Leave it out for 0.4·eps."),
         }
         if plain["eta"] > LARGEST_ETA:
-            raise ParameterError("eta", f"must be at most {LARGEST_ETA}", self.eta, why)
+            raise ParameterError("eta", f"must be at most {LARGEST_ETA}", self.eta, remedy)
         if self.x is not None:
             plain["x"] = positive("x", self.x, "Leave it out for the default.")
             if plain["x"] < SMALLEST_X:
@@ -110,8 +105,8 @@ class SelfTuned(Schedule):
     def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:
         """kappa = 0.325·eps and r = 0.4·eps (0.8·beta where that is less) unless given."""
         kappa = KAPPA_SHARE * eps if self.kappa is None else self.kappa
-        asked = min(0.4 * eps, 0.8 * (eps - kappa)) if self.r is None else self.r
-        margins = Margins(alpha, eps, kappa, asked)
+        r = min(0.4 * eps, 0.8 * (eps - kappa)) if self.r is None else self.r
+        margins = Margins(alpha, eps, kappa, r)
         if exact:
             return replace(margins, r=0.0)
         if margins.r == 0 or kappa == 0:

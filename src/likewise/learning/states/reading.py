@@ -72,9 +72,14 @@ def _check_policy(round_: OpenRound, learner: Learner) -> None:
     """The policy and what was fixed with it when the round opened."""
     number, frozen = round_.number, round_.frozen
     _require(round_.lam >= 0, "lam", "must be at least 0", round_.lam)
-    draws, drawn = learner.draws(number), lottery(learner, number)
+    draws = learner.draws(number)
     _require(round_.draws == draws, "draws", f"must be {draws} in round {number}", round_.draws)
-    _require(round_.drawn == drawn, "drawn", "must be what the lottery drew", round_.drawn)
+    _require(
+        round_.drawn == lottery(learner, number),
+        "drawn",
+        "must be what the lottery drew",
+        round_.drawn,
+    )
     _require(
         (round_.panel is None) == (frozen is not None),
         "frozen",
@@ -161,8 +166,8 @@ def _check_counts(state: State) -> None:
         check_id(name, "closed: a round's id")
     distinct = len(set(closed)) == len(closed) <= limit
     _require(distinct, "closed", f"must be at most {limit} different rounds", len(closed))
-    both = sorted(set(state.open) & set(closed))
-    _require(not both, "closed", "must not name a round that is open", both)
+    overlap = sorted(set(state.open) & set(closed))
+    _require(not overlap, "closed", "must not name a round that is open", overlap)
 
 
 def _check_sums(state: State) -> None:

@@ -11,17 +11,15 @@ import numpy as np
 
 from likewise.errors import EventRefused, ParameterError
 from likewise.events import Decision, Outcome, Person
-from likewise.fixed_point import FloatArray, IntArray, from_units, read_only
+from likewise.fixed_point import ONE, FloatArray, IntArray, read_only
 from likewise.html import described
 from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
 from likewise.learning.primal import Frozen
 from likewise.learning.schedules import SelfTuned
-from likewise.learning.states.open_rounds import OpenRounds, changed
+from likewise.learning.states.open_rounds import OpenRounds
 from likewise.learning.states.tuning import Tuning
 from likewise.validation import instance
-
-__all__ = ["Account", "OpenRound", "State", "changed"]
 
 # Ids of closed rounds that are remembered, so that a round opened twice by mistake is noticed. The
 # number is fixed, since a state must not grow with time; a ledger remembers all of them.
@@ -168,11 +166,11 @@ class State:
         reports = 2 * report_cost(self.lam / learner.audit_share, 1)
         bound = learner.label_bound(self.opened + 1)
         if learner.label_square is None:
-            largest = from_units(learner.k * bound + reports)
+            largest = (learner.k * bound + reports) / ONE
             square = largest * largest
         else:
-            largest = learner.k * from_units(bound) + from_units(reports)
-            square = learner.k * learner.label_square + from_units(reports) * from_units(reports)
+            largest = learner.k * (bound / ONE) + reports / ONE
+            square = learner.k * learner.label_square + (reports / ONE) * (reports / ONE)
         schedule = learner.schedule
         if not isinstance(schedule, SelfTuned):
             return self.tuning.opened(largest, square, counts_outstanding=False)
