@@ -19,12 +19,12 @@ from likewise.errors import EventRefused, shown
 Outcome = Literal["report", "quiet", "unaudited"]
 
 
-def _listed(value: object, name: str, items: str, kind: type = object) -> tuple[Any, ...]:
+def listed(value: object, name: str, items: str, kind: type = object) -> tuple[Any, ...]:
     """A list of some kind as a tuple; a generator can be read once only, and is refused."""
     if type(value) is tuple and (kind is object or all(type(item) is kind for item in value)):
         return value
-    listed = not isinstance(value, str | bytes) and isinstance(value, Sequence)
-    fits = listed and (kind is object or all(isinstance(i, kind) for i in cast(Any, value)))
+    sequence = not isinstance(value, str | bytes) and isinstance(value, Sequence)
+    fits = sequence and (kind is object or all(isinstance(i, kind) for i in cast(Any, value)))
     if not fits:
         raise EventRefused(f"{name} must be a list of {items}; got {shown(value)}.")
     return tuple(cast(Sequence[Any], value))
@@ -45,7 +45,7 @@ class Person:
 
     def __post_init__(self) -> None:
         if type(self.features) is not tuple:
-            features = _listed(self.features, "Person.features", "numbers, in the schema's order")
+            features = listed(self.features, "Person.features", "numbers, in the schema's order")
             object.__setattr__(self, "features", features)
 
     def __eq__(self, other: object) -> bool:
@@ -101,7 +101,7 @@ class Arrived(_OfRound):
     people: tuple[Person, ...]
 
     def __post_init__(self) -> None:
-        people = _listed(self.people, "Arrived.people", "people: (Person(id, features), …)", Person)
+        people = listed(self.people, "Arrived.people", "people: (Person(id, features), …)", Person)
         object.__setattr__(self, "people", people)
 
 
@@ -113,7 +113,7 @@ class Decided(_OfRound):
 
     def __post_init__(self) -> None:
         items = "decisions: (Decision(person, approved, score), …)"
-        decisions = _listed(self.decisions, "Decided.decisions", items, Decision)
+        decisions = listed(self.decisions, "Decided.decisions", items, Decision)
         object.__setattr__(self, "decisions", decisions)
 
 
@@ -140,8 +140,10 @@ class Audited(_OfRound):
 
     def __post_init__(self) -> None:
         items = "pairs (over, under) of ids"
-        listed = _listed(self.pairs, "Audited.pairs", items)
-        pairs = tuple(_listed(pair, "Audited.pairs", items) for pair in listed)
+        pairs = tuple(
+            listed(pair, "Audited.pairs", items)
+            for pair in listed(self.pairs, "Audited.pairs", items)
+        )
         if any(len(pair) != 2 for pair in pairs):
             raise EventRefused(f"Audited.pairs must be {items}; got {shown(self.pairs)}.")
         object.__setattr__(self, "pairs", pairs)

@@ -42,32 +42,20 @@ def check_sums(state: State, round_id: str) -> None:
         )
 
 
-def outstanding(round_: OpenRound, learner: Learner) -> int:
-    """A bound on what a round may still cost, in units of 2^-20.
+def awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
+    """A bound on what a round may still cost, in units, and how many audits it awaits: 1 or 0.
 
-    Until it is sealed a round is counted at its full bound, k labels and a report: those who may
-    still arrive too.
+    Until it is sealed a round is counted at its full bound, k labels and a report, whoever may
+    still arrive. An audit counts where a panel looks at the round and the learner listens to it.
     """
-    return _bound(round_, learner, *_awaited(round_, learner))
-
-
-def _awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
-    """How many labels may still come and count, and whether an audit may: 1 or 0."""
     labels = learner.k
     if round_.panel is not None:
         labels = round_.awaiting_labels(one_sided=learner.pricing.one_sided)
-    return labels, int(waits_for_audit(round_, learner))
-
-
-def _bound(round_: OpenRound, learner: Learner, labels: int, audits: int) -> int:
-    """The most that a number of labels and audits of a round cost."""
-    bound = labels * learner.label_bound(round_.number) if labels else 0
-    return bound + (2 * audits * report_cost(round_.lam / learner.audit_share, 1) if audits else 0)
-
-
-def waits_for_audit(round_: OpenRound, learner: Learner) -> bool:
-    """Test whether a panel will say something about the round that the learner listens to."""
-    return round_.drawn and round_.outcome is None and not learner.ignores_reports
+    audits = int(round_.drawn and round_.outcome is None and not learner.ignores_reports)
+    cost = labels * learner.label_bound(round_.number) if labels else 0
+    if audits:
+        cost += 2 * report_cost(round_.lam / learner.audit_share, 1)
+    return cost, audits
 
 
 def with_round(
@@ -77,22 +65,19 @@ def with_round(
 
     ``tuning`` replaces the state's own.
     """
-    learner, before = state.learner, state.open.find(round_.id)
-    labels, audits = _awaited(round_, learner)
+    before = state.open.find(round_.id)
+    cost, audits = awaited(round_, state.learner)
     if before is not None:
-        # Of the same round, hence at the same bounds.
-        labels_before, audits_before = _awaited(before, learner)
-        labels, audits = labels - labels_before, audits - audits_before
-    tuning = state.tuning if tuning is None else tuning
-    tuning = tuning.awaiting(_bound(round_, learner, labels, audits), audits)
+        cost_before, audits_before = awaited(before, state.learner)
+        cost, audits = cost - cost_before, audits - audits_before
+    tuning = (state.tuning if tuning is None else tuning).awaiting(cost, audits)
     return changed(state, open=state.open.having(round_), tuning=tuning, **changes)
 
 
 def without_round(state: State, round_: OpenRound, **changes: object) -> State:
     """The state without a round; nothing of it is outstanding any more."""
-    learner = state.learner
-    labels, audits = _awaited(round_, learner)
-    tuning = state.tuning.awaiting(-_bound(round_, learner, labels, audits), -audits)
+    cost, audits = awaited(round_, state.learner)
+    tuning = state.tuning.awaiting(-cost, -audits)
     return changed(state, open=state.open.without(round_.id), tuning=tuning, **changes)
 
 

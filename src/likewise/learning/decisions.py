@@ -16,14 +16,13 @@ from likewise.learning.learner import Learner
 from likewise.learning.primal import Draws, Frozen
 from likewise.learning.states.located import located
 from likewise.learning.states.state import State
-from likewise.learning.states.tuning import Tuning
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 
 
 def upcoming(state: State) -> Frozen:
     """The policy that a round would have if it opened now."""
-    return frozen_policy(state, state.opening())
+    return state.frozen(state.opening())
 
 
 def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
@@ -43,14 +42,6 @@ def scores_under(
         learner.hypotheses, frozen, points, Draws(draws, purpose=purpose)
     )
     return np.array(estimates.scores, dtype=np.int64)
-
-
-def frozen_policy(state: State, tuning: Tuning) -> Frozen:
-    """π^t of a round that opens with a tuning: all costs so far, and the noise for them."""
-    learner, scales = state.learner, state.scales(tuning)
-    return Frozen(
-        state.opened + 1, learner.seed, state.costs, scales, learner.copies, state.incurred
-    )
 
 
 def decide(state: State, round_id: str) -> Decided:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import EventRefused, PeopleError, shown
-from likewise.events import Arrived, Audited, Closed, Person, Sealed
+from likewise.events import Arrived, Audited, Closed, Person, Sealed, listed
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.frames import Origin, make_frame
 from likewise.html import table
@@ -165,14 +165,6 @@ def _from_series(deployment: Deployment, series: Any) -> dict[str, Any] | list[A
 def _audited(name: str, report: Sequence[tuple[str, str]] | Reported | None) -> Audited:
     if report is None:
         return Audited(name, "unaudited")
-    listed = getattr(report, "pairs", report)
-    pairs = listed if isinstance(listed, Sequence) and not isinstance(listed, str | bytes) else None
-    if pairs is None or not all(
-        isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs
-    ):
-        # A generator that has been read already would look like a quiet panel.
-        raise EventRefused(
-            f"Round {name!r}: a report is a list of pairs (over, under) of ids; got "
-            f"{shown(report)}. For one pair write [(over, under)]."
-        )
-    return Audited(name, "report" if pairs else "quiet", tuple((a, b) for a, b in pairs))
+    # A generator that has been read already would look like a quiet panel.
+    pairs = listed(getattr(report, "pairs", report), "report", "pairs (over, under) of ids")
+    return Audited(name, "report" if pairs else "quiet", pairs)

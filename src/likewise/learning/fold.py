@@ -31,7 +31,7 @@ from likewise.learning.charging import (
     with_round,
     without_round,
 )
-from likewise.learning.decisions import frozen_policy, lottery
+from likewise.learning.decisions import lottery
 from likewise.learning.event_checks import (
     check_decisions,
     check_id,
@@ -117,7 +117,7 @@ def _opened(state: State, round_id: str) -> tuple[State, OpenRound]:
         )
     check_sums(state, round_id)
     tuning = state.opening()
-    frozen = frozen_policy(state, tuning)
+    frozen = state.frozen(tuning)
     learner, number = state.learner, frozen.number
     round_ = OpenRound(
         round_id, number, frozen, state.lam, learner.draws(number), drawn=lottery(learner, number)

@@ -28,7 +28,7 @@ from likewise.learning.schedules import (
 from likewise.learning.schedules.margins import Margins, checked_share
 from likewise.oracles import ENGINES
 from likewise.registry import PLAYERS
-from likewise.validation import choice, flag, integer, members, real
+from likewise.validation import choice, flag, instance, integer, members, real
 
 ALGORITHM = "likewise-algorithm/1"
 # Settings that are written as they are.
@@ -49,7 +49,7 @@ def player_named(
     if isinstance(name, str) and name == "auto":
         name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "nested-ftpl"
     kind = PLAYERS[name]
-    player = kind.make(engine, per_part=per_part)
+    player = kind(engine, per_part)
     PLAYERS.check_name(player.name, kind)
     return player
 
@@ -97,25 +97,17 @@ class Learner:
     dual: Dual | str = "gradient"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.hypotheses, HypothesisClass):
-            raise ParameterError(
-                "hypotheses", "must be a hypothesis class", self.hypotheses,
-                "Make one: Pool(…), Segments(…), ….",
-            )  # fmt: skip
-        if not isinstance(self.schedule, Schedule):
-            raise ParameterError(
-                "schedule",
-                "must be a schedule",
-                self.schedule,
-                "Make one: SelfTuned() or Paper(T).",
-            )
-        choice("engine", self.engine, ENGINES, "They all agree.")
-        choice("scales", self.scales, ("shared", "per-part"), "shared is the default.")
+        kinds: tuple[tuple[str, type[Any], str], ...] = (
+            ("hypotheses", HypothesisClass, "Make one: Pool(…), Segments(…), …."),
+            ("schedule", Schedule, "Make one: SelfTuned() or Paper(T)."),
+            ("dual", Dual, "gradient, additive, geometric, or Geometric(…)."),
+        )
         if isinstance(self.dual, str):
             object.__setattr__(self, "dual", dual_from_spec({"dual": self.dual}))
-        if not isinstance(self.dual, Dual):
-            remedy = "gradient, additive, geometric, or Geometric(…)."
-            raise ParameterError("dual", "must be a dual player", self.dual, remedy)
+        for name, kind, remedy in kinds:
+            instance(name, getattr(self, name), kind, remedy)
+        choice("engine", self.engine, ENGINES, "They all agree.")
+        choice("scales", self.scales, ("shared", "per-part"), "shared is the default.")
         remedy = "It is the most people in a round."
         plain = {
             "k": integer("k", self.k, 1, None, remedy),
@@ -135,7 +127,6 @@ class Learner:
 
     def _check_schedule(self) -> None:
         """The schedule must fit the player and the feedback."""
-        pricing = self.pricing
         if self.feedback not in self.schedule.feedback:
             raise ParameterError(
                 "schedule", f"must be one for {self.feedback} feedback",
@@ -148,7 +139,7 @@ class Learner:
                 "player", "must be context-ftpl for the paper's schedule", self.player,
                 "Its noise has no counterpart in exponential weights.",
             )  # fmt: skip
-        if pricing.unit < SMALLEST_LABEL_COST:
+        if self.pricing.unit < SMALLEST_LABEL_COST:
             raise ParameterError(
                 "eta",
                 f"must be at least {SMALLEST_LABEL_COST * self.k / ONE:g} for k = {self.k}",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -102,6 +103,7 @@ class Term:
         return self.parts * self.gain * self.x * wide if self.parts > 1 else 0.0
 
 
+@dataclass(frozen=True)
 class Player(ABC):
     """A no-regret player on the Lagrangian; the learner is a reduction to any of them.
 
@@ -115,36 +117,27 @@ class Player(ABC):
     ``exact`` says that :meth:`estimates` is the policy itself, without draws.
     ``likewise.testing.check_player`` checks all of that, the regret included.
 
-    ``engine`` names who makes its draws and weights; with ``per_part`` each part of a product class
-    has a scale of its own. A player with other scales says how many in :meth:`scales`, and in
-    :meth:`places` which of them a cost on a point counts for: each has an S of its own.
+    ``engine`` names who makes its draws and weights. With ``per_part`` each part of a product class
+    has a scale of its own, which is for players that ``can_be_per_part``. A player with other
+    scales says how many in :meth:`scales`, and in :meth:`places` which of them a cost on a point
+    counts for: each has an S of its own.
     A player that is a mixture of experts says how many in :meth:`experts`; their scores are kept
     with every decision, and what they have cost by them is ``frozen.incurred``.
     """
 
-    name: str
-    exact: bool
     engine: str = "compiled"
     per_part: bool = False
+    name: ClassVar[str]
+    exact: ClassVar[bool]
+    can_be_per_part: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         choice("engine", self.engine, ENGINES, "They all agree.")
-
-    @classmethod
-    def make(cls, engine: str, *, per_part: bool = False) -> Player:
-        """A player by its name alone.
-
-        ``engine`` is for those who have such a field; ``per_part`` asks for a scale for each part
-        of a product class, and is refused by players without that field.
-        """
-        names: set[str] = {field.name for field in fields(cls)} if is_dataclass(cls) else set()
-        if per_part and "per_part" not in names:
+        if self.per_part and not self.can_be_per_part:
             raise ParameterError(
-                "scales", f"must be shared for the player {cls.name}", "per-part",
+                "scales", f"must be shared for the player {self.name}", "per-part",
                 "context-ftpl and exponential-weights can have one for every part.",
             )  # fmt: skip
-        settings = {"engine": engine, "per_part": per_part}
-        return cls(**{name: value for name, value in settings.items() if name in names})
 
     @abstractmethod
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:

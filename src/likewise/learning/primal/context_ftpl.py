@@ -7,7 +7,6 @@ separating set. The policy π^t is never written down; it is known through its d
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,7 +21,6 @@ from likewise.randomness import Purpose, Stream
 SHARE, X_PER_PART = 0.1, 0.3
 
 
-@dataclass(frozen=True)
 class ContextFTPL(Player):
     """h = argmin_h Σ_tau f_tau(h) + Σ_q noise_q·h(q), for classes that only an oracle can search.
 
@@ -31,10 +29,9 @@ class ContextFTPL(Player):
     part of a product class has a noise scale of its own (Theorem A for products).
     """
 
-    engine: str = "compiled"
-    per_part: bool = False
     name = "context-ftpl"
     exact = False
+    can_be_per_part = True
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """s, the size of the separating set; 1 where every point is one of it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from likewise.errors import HypothesisError, ParameterError
 from likewise.fixed_point import ONE
@@ -25,7 +24,6 @@ X, X_ESTIMATED = 0.25, 0.125
 SHARE, SHARE_ESTIMATED = 2.0, 0.7
 
 
-@dataclass(frozen=True)
 class ExponentialWeights(Player):
     """For classes that can be listed, or whose weights factorise (a rule for each segment).
 
@@ -36,10 +34,9 @@ class ExponentialWeights(Player):
     be flat, since any other one couples the parts.
     """
 
-    per_part: bool = False
-    engine: str = "compiled"
     name = "exponential-weights"
     exact = True
+    can_be_per_part = True
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """1/4, since Σ B_t²/sqrt(S_t) ≤ 2·sqrt(S_T); 1/2 for estimated costs (Theorem C')."""

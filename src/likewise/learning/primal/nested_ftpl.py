@@ -15,7 +15,6 @@ and the score that it is multiplied with must not know J (the theorem on mixture
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -39,7 +38,6 @@ def _nested(hypotheses: HypothesisClass) -> tuple[Nested, ...]:
     return hypotheses.nested()
 
 
-@dataclass(frozen=True)
 class NestedFTPL(Player):
     """A mixture of Context-FTPL on nested classes and of the constants.
 
@@ -48,14 +46,9 @@ class NestedFTPL(Player):
     other constant never costs anything.
     """
 
-    engine: str = "compiled"
     name = "nested-ftpl"
     exact = False
-
-    @classmethod
-    def make(cls, engine: str, *, per_part: bool = True) -> NestedFTPL:  # noqa: ARG003
-        """With the engine that makes its draws; it always has a scale for every part."""
-        return cls(engine)
+    can_be_per_part = True  # it always is
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """That of Context-FTPL on the class itself."""

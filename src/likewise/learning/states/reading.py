@@ -14,7 +14,7 @@ import numpy as np
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise.events import Audited
-from likewise.learning.charging import outstanding, waits_for_audit
+from likewise.learning.charging import awaited
 from likewise.learning.decisions import lottery
 from likewise.learning.event_checks import (
     check_decisions,
@@ -185,12 +185,13 @@ def _check_sums(state: State) -> None:
     small = bool((tuning.pending < LARGEST_PENDING).all())
     _require(small, "tuning.pending", "must be below 2^62", tuning.pending)
     rounds = state.open.values()
-    bound = sum(outstanding(round_, learner) for round_ in rounds)
-    _require(
-        tuning.outstanding == bound, "tuning.outstanding", f"must be {bound}", tuning.outstanding
-    )
-    waiting = sum(waits_for_audit(round_, learner) for round_ in rounds)
-    _require(tuning.waiting == waiting, "tuning.waiting", f"must be {waiting}", tuning.waiting)
+    awaits = [awaited(round_, learner) for round_ in rounds]
+    for name, total in (
+        ("outstanding", sum(cost for cost, _ in awaits)),
+        ("waiting", sum(audits for _, audits in awaits)),
+    ):
+        value = getattr(tuning, name)
+        _require(value == total, f"tuning.{name}", f"must be {total}", value)
 
 
 def _check_shape(name: str, costs: Any, learner: Learner) -> None:

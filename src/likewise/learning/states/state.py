@@ -11,7 +11,7 @@ import numpy as np
 
 from likewise.errors import EventRefused, ParameterError
 from likewise.events import Decision, Outcome, Person
-from likewise.fixed_point import ONE, FloatArray, IntArray, read_only
+from likewise.fixed_point import ONE, IntArray, read_only
 from likewise.html import described
 from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
@@ -179,8 +179,8 @@ class State:
             outstanding=schedule.outstanding, waiting=schedule.waiting,
         )  # fmt: skip
 
-    def scales(self, tuning: Tuning) -> FloatArray:
-        """The noise scales (temperatures) of a round that opens now."""
+    def frozen(self, tuning: Tuning) -> Frozen:
+        """π^t of a round that opens with a tuning: all costs so far, and the noise for them."""
         learner = self.learner
         scales = learner.schedule.scales(
             tuning.peak, learner.k, learner.hypotheses.separators, learner.scale_factors
@@ -190,4 +190,6 @@ class State:
                 "The noise scale", "must be finite", float(scales.max()),
                 "The costs are out of all proportion; take a smaller x.",
             )  # fmt: skip
-        return scales
+        return Frozen(
+            self.opened + 1, learner.seed, self.costs, scales, learner.copies, self.incurred
+        )
