@@ -1,4 +1,4 @@
-"""What the game asks of somebody who decides: one protocol, which our learner and others meet.
+"""The protocol of the game for somebody who decides, which our learner and others meet.
 
 :class:`~likewise.learning.Learner` plays by its fold over events (:class:`FoldedLearner`). An
 algorithm with other mechanics, such as a predecessor, derives from :class:`Algorithm`.
@@ -90,7 +90,7 @@ class Algorithm(ABC):
             self.hear(event)
 
     def audited(self, round_id: str) -> bool:  # noqa: ARG002
-        """Whether the panel looks at the round: here, at every one."""
+        """Tell if the panel looks at the round: here, at every one."""
         return True
 
     @property

@@ -17,6 +17,7 @@ from typing import Any, Literal, cast
 from likewise.errors import EventRefused, shown
 
 Outcome = Literal["report", "quiet", "unaudited"]
+PAIRS = "pairs (over, under) of ids; for one pair, write [(over, under)]"
 
 
 def listed(value: object, name: str, items: str, kind: type = object) -> tuple[Any, ...]:
@@ -139,13 +140,12 @@ class Audited(_OfRound):
     pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        items = "pairs (over, under) of ids"
         pairs = tuple(
-            listed(pair, "Audited.pairs", items)
-            for pair in listed(self.pairs, "Audited.pairs", items)
+            listed(pair, "Audited.pairs", PAIRS)
+            for pair in listed(self.pairs, "Audited.pairs", PAIRS)
         )
         if any(len(pair) != 2 for pair in pairs):
-            raise EventRefused(f"Audited.pairs must be {items}; got {shown(self.pairs)}.")
+            raise EventRefused(f"Audited.pairs must be {PAIRS}; got {shown(self.pairs)}.")
         object.__setattr__(self, "pairs", pairs)
         outcomes = ("report", "quiet", "unaudited")
         if not isinstance(self.outcome, str) or self.outcome not in outcomes:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import EventRefused, PeopleError, shown
-from likewise.events import Arrived, Audited, Closed, Person, Sealed, listed
+from likewise.events import PAIRS, Arrived, Audited, Closed, Person, Sealed, listed
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.frames import Origin, make_frame
 from likewise.html import table
@@ -166,5 +166,5 @@ def _audited(name: str, report: Sequence[tuple[str, str]] | Reported | None) -> 
     if report is None:
         return Audited(name, "unaudited")
     # A generator that has been read already would look like a quiet panel.
-    pairs = listed(getattr(report, "pairs", report), "report", "pairs (over, under) of ids")
+    pairs = listed(getattr(report, "pairs", report), "A report", PAIRS)
     return Audited(name, "report" if pairs else "quiet", pairs)

@@ -97,7 +97,7 @@ def _check_policy(round_: OpenRound, learner: Learner) -> None:
 
 
 def _check_people(round_: OpenRound, learner: Learner) -> None:
-    """Who arrived, and the decisions on those who came first."""
+    """The people, and the decisions on those who came first."""
     people, limit = round_.people, learner.k
     _require(0 < len(people) <= limit, "people", f"must be between 1 and k = {limit}", len(people))
     for person in people:
