@@ -148,7 +148,7 @@ def person(name: str, group: int) -> Person:
 
 
 def test_what_experts_have_cost_by_hand() -> None:
-    """Each at its own scores of then, labels and reports alike."""
+    """Each at the scores that were kept with the decision, labels and reports alike."""
     half, full = ONE // 2, ONE
     ann = Decision("ann", True, half, None, (full, half, full, 0, half))
     bo = Decision("bo", False, 0, None, (full, half, 0, 0, full))

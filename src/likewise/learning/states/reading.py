@@ -74,18 +74,10 @@ def _check_policy(round_: OpenRound, learner: Learner) -> None:
     _require(round_.lam >= 0, "lam", "must be at least 0", round_.lam)
     draws = learner.draws(number)
     _require(round_.draws == draws, "draws", f"must be {draws} in round {number}", round_.draws)
-    _require(
-        round_.drawn == lottery(learner, number),
-        "drawn",
-        "must be what the lottery drew",
-        round_.drawn,
-    )
-    _require(
-        (round_.panel is None) == (frozen is not None),
-        "frozen",
-        "must be kept until the round is sealed",
-        round_.panel,
-    )
+    drawn, rule = lottery(learner, number), "must be what the lottery drew"
+    _require(round_.drawn == drawn, "drawn", rule, round_.drawn)
+    sealed, rule = round_.panel is not None, "must be kept until the round is sealed"
+    _require(sealed == (frozen is None), "frozen", rule, round_.panel)
     if frozen is not None:
         _check_shape("frozen.costs", frozen.costs, learner)
         _check_amounts("frozen.scales", frozen.scales, learner)
@@ -103,10 +95,8 @@ def _check_people(round_: OpenRound, learner: Learner) -> None:
     for person in people:
         check_id(person.id, "people: an id")
     learner.hypotheses.schema.encoded([p.features for p in people], [p.id for p in people])
-    batches = round_.batches
-    _require(
-        1 <= batches <= len(people), "batches", "must be at least 1, at most a person each", batches
-    )
+    batches, rule = round_.batches, f"must be between 1 and {len(people)}, the people"
+    _require(1 <= batches <= len(people), "batches", rule, batches)
     decided = sorted(p.id for p in people[: len(round_.decisions)])
     keys = [(key, decision.person) for key, decision in sorted(round_.decisions.items())]
     rule = "must be on the people who arrived first"
@@ -118,18 +108,13 @@ def _check_outcome(round_: OpenRound, learner: Learner) -> None:
     """Panel, audit, labels and overrides."""
     if round_.panel is not None:
         check_id(round_.panel, "panel")
-        _require(
-            not round_.undecided, "panel", "must be none while people are undecided", round_.panel
-        )
+        rule = "must be none while people are undecided"
+        _require(not round_.undecided, "panel", rule, round_.panel)
     if round_.outcome is None:
         _require(not round_.pairs, "pairs", "must be none before the audit", round_.pairs)
     else:
-        _require(
-            round_.panel is not None,
-            "outcome",
-            "must be none before the round is sealed",
-            round_.outcome,
-        )
+        rule = "must be none before the round is sealed"
+        _require(round_.panel is not None, "outcome", rule, round_.outcome)
         # The constructor and the check are those of the event that said so.
         check_pairs(Audited(round_.id, round_.outcome, round_.pairs), round_, learner.sensitivity)
     for person, label in round_.labels.items():
