@@ -16,6 +16,22 @@ from typing import Any, Literal, cast
 
 from likewise.errors import EventRefused, shown
 
+__all__ = [
+    "Arrived",
+    "Audited",
+    "Closed",
+    "Decided",
+    "Decision",
+    "Event",
+    "Labelled",
+    "Outcome",
+    "Overridden",
+    "Person",
+    "Sealed",
+    "event_from_json",
+    "event_to_json",
+]
+
 Outcome = Literal["report", "quiet", "unaudited"]
 PAIRS = "pairs (over, under) of ids; for one pair, write [(over, under)]"
 

@@ -127,6 +127,7 @@ class Learner:
 
     def _check_schedule(self) -> None:
         """The schedule must fit the player and the feedback."""
+        pricing = self.pricing  # which checks the feedback
         if self.feedback not in self.schedule.feedback:
             raise ParameterError(
                 "schedule", f"must be one for {self.feedback} feedback",
@@ -139,7 +140,7 @@ class Learner:
                 "player", "must be context-ftpl for the paper's schedule", self.player,
                 "Its noise has no counterpart in exponential weights.",
             )  # fmt: skip
-        if self.pricing.unit < SMALLEST_LABEL_COST:
+        if pricing.unit < SMALLEST_LABEL_COST:
             raise ParameterError(
                 "eta",
                 f"must be at least {SMALLEST_LABEL_COST * self.k / ONE:g} for k = {self.k}",
@@ -296,10 +297,10 @@ class Learner:
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Learner:
         """Read the settings from their JSON, which names all of them."""
-        algorithm = spec.get("algorithm") if isinstance(spec, Mapping) else spec
-        if algorithm != ALGORITHM:
+        if not isinstance(spec, Mapping) or spec.get("algorithm") != ALGORITHM:
             raise ParameterError(
-                "algorithm", f"must be {ALGORITHM!r}", algorithm,
+                "algorithm", f"must be {ALGORITHM!r}",
+                spec.get("algorithm") if isinstance(spec, Mapping) else spec,
                 "Another version of Likewise wrote this; use that one.",
             )  # fmt: skip
         parts = ("algorithm", "hypotheses", "schema", "prior", "schedule", "dual")

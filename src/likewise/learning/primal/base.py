@@ -14,7 +14,7 @@ from likewise.fixed_point import FloatArray, HoldsArrays, IntArray, read_only
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.oracles import ENGINES
 from likewise.randomness import Purpose
-from likewise.validation import choice
+from likewise.validation import choice, flag
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class Player(ABC):
 
     def __post_init__(self) -> None:
         choice("engine", self.engine, ENGINES, "They all agree.")
-        if self.per_part and not self.can_be_per_part:
+        if flag("per_part", self.per_part, "Set it.") and not self.can_be_per_part:
             raise ParameterError(
                 "scales", f"must be shared for the player {self.name}", "per-part",
                 "context-ftpl and exponential-weights can have one for every part.",
