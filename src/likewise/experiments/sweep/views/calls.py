@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from likewise.algorithms import calls_a_round
 from likewise.experiments.learners import make_learner
 from likewise.experiments.sweep.points import Point, by_scenario
 from likewise.experiments.sweep.spec import HINDSIGHT, Sweep
@@ -34,6 +33,6 @@ def calls_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
             continue
         counted = point.mean_of("oracle_calls") / longest
         learner = make_learner(one.learner, task, dict(one.settings))
-        computed = calls_a_round(learner, COMPUTED_AT)
+        computed = learner.calls_a_round(COMPUTED_AT)
         lines.append(f"| {point.title} | {counted:,.0f} | {computed:,.0f} |")
     return "\n".join(lines)
