@@ -62,7 +62,7 @@ def register(monkeypatch: pytest.MonkeyPatch) -> Callable[[Registry[Any], Any], 
     """Register a thing as ``broken`` for one test."""
 
     def add(registry: Registry[Any], thing: Any) -> Any:
-        monkeypatch.setitem(registry._added, "broken", thing)
+        monkeypatch.setitem(registry._targets, "broken", thing)
         return thing
 
     return add

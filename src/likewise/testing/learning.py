@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from likewise.algorithms import Algorithm
-from likewise.baselines import Baseline
+from likewise.game import Baseline
 from likewise.hypotheses import HypothesisClass, Pool
 from likewise.learning import (
     Learner,
@@ -100,7 +100,7 @@ def _check_rounds(schedule: Schedule) -> None:
 def check_baseline(baseline: Baseline, hypotheses: HypothesisClass | None = None) -> None:
     """Check a baseline: a name, a line about it, and a learner that can be saved.
 
-    >>> from likewise.baselines import untaught
+    >>> from likewise.game import untaught
     >>> check_baseline(untaught)
     """
     for name in ("name", "summary"):
