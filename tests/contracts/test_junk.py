@@ -466,7 +466,7 @@ EXAMPLES: dict[str, Call] = {
     "Registry": call(PLAYERS.__getitem__, name="context-ftpl"),
     "Registry.__contains__": call(PLAYERS.__contains__, name="context-ftpl"),
     "Registry.check_name": call(
-        PLAYERS.check_name, name="exponential-weights", thing=ExponentialWeights
+        PLAYERS.check_name, name="exponential-weights", part=ExponentialWeights
     ),
     "Registry.add": call(
         lambda name, thing: Registry("likewise.nothing", "nothing", {}).add(name, thing),
