@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from likewise.errors import AuditError, HypothesisError, ParameterError, PeopleError
-from likewise.evaluation import BestFair, ComparatorError, Faced, best_fair_policy
-from likewise.evaluation.comparator import FAIR_WITHIN
-from likewise.evaluation.comparator import rows as rows_module
+from likewise.evaluation import BestFair, ComparatorError, Faced, best_fair_policy, program
+from likewise.evaluation.hindsight import FAIR_WITHIN
 from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
 from likewise.hypotheses.base import Bits
@@ -107,7 +106,7 @@ def test_the_value_does_not_depend_on_how_many_rows_are_added_at_once(
 ) -> None:
     rounds = lender_rounds(3, rounds=30)
     once = best_fair_policy(LENDER, rounds, 0.02)
-    monkeypatch.setattr(rows_module, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(program, "ROWS_AT_ONCE", at_once)
     slowly = best_fair_policy(LENDER, rounds, 0.02)
     assert slowly.error == pytest.approx(once.error, abs=1e-6)
     assert slowly.iterations > once.iterations
@@ -311,6 +310,6 @@ def test_without_a_fair_policy_the_solver_says_so() -> None:
 def test_an_answer_of_the_solver_that_is_not_fair_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rows_module, "BROKEN_BY", 1.0)  # no row is ever added
+    monkeypatch.setattr(program, "VIOLATED_BY", 1.0)  # no row is ever added
     with pytest.raises(ComparatorError, match="breaks a constraint by"):
         best_fair_policy(LENDER, lender_rounds(1, far=0.0), 0.0)

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from likewise.errors import PeopleError
 from likewise.evaluation import Faced, best_fair_policy
-from likewise.evaluation.comparator.forms import Grids
+from likewise.evaluation.forms import Grids
 from likewise.fixed_point import ONE, FloatArray
 from likewise.hypotheses import Staircases
 from likewise.schema import Feature, FeatureSchema

@@ -15,7 +15,7 @@ from likewise.learning.certificate import Certificate, certificate
 from likewise.validation import instance
 
 if TYPE_CHECKING:
-    from likewise.evaluation.comparators import Comparators
+    from likewise.evaluation.hindsight import Comparators
 
 __all__ = [
     "Summary", "bounds_of", "certificate_of", "summarise", "summary_json", "trace_csv",
