@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from likewise.learning import Player, Schedule
     from likewise.worlds import World
 
+__all__ = [
+    "BASELINES", "HYPOTHESES", "METRICS", "PLAYERS", "REGISTRIES", "SCHEDULES", "SELECTIONS",
+    "WORLDS", "Registry", "register",
+]  # fmt: skip
+
 T = TypeVar("T")
 
 

@@ -76,7 +76,7 @@ class _Trial:
 
     @property
     def small(self) -> bool:
-        """Whether all hypotheses can be tried."""
+        """True if all hypotheses can be tried."""
         return self.hypotheses.size <= SMALL
 
     @cached_property
