@@ -185,10 +185,10 @@ def all_pairs(points: int, place: IntArray, rounds: Sequence[Faced], slack: floa
     columns: list[list[IntArray]] = [[nothing], [nothing], [nothing], [nothing]]
     for k in sorted({size for size in sizes.tolist() if size > 1}):
         left, right = np.triu_indices(k, 1)
-        these = np.flatnonzero(sizes == k)
-        people = place[starts[these, None] + np.arange(k)]
-        pivots = np.stack([rounds[t].pivots for t in these.tolist()])[:, left, right]
-        parts = (people[:, left], people[:, right], np.repeat(these, len(left)), pivots)
+        of_size = np.flatnonzero(sizes == k)
+        people = place[starts[of_size, None] + np.arange(k)]
+        pivots = np.stack([rounds[t].pivots for t in of_size.tolist()])[:, left, right]
+        parts = (people[:, left], people[:, right], np.repeat(of_size, len(left)), pivots)
         for column, part in zip(columns, parts, strict=True):
             column.append(part.ravel())
     left, right, round_, units = (np.concatenate(column) for column in columns)
