@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from likewise.worlds import WORLDS
-from likewise.worlds.people.sources import MissingDataError
-
-__all__ = ["HERE"]
+import likewise.experiments  # noqa: F401 - registers worlds of real people
+from likewise.worlds import WORLDS, MissingDataError
 
 
 def _here(name: str) -> bool:

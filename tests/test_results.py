@@ -18,7 +18,7 @@ from likewise.experiments.sweep.views.comparators import fixed_words
 from likewise.experiments.sweep.views.rates import growth_of
 from likewise.experiments.sweep.views.tables import RESULTS, sweep_markdown
 from likewise.learning import SelfTuned
-from likewise.worlds.people.sources import MissingDataError
+from likewise.worlds.base import MissingDataError
 
 ROOT = Path(__file__).parents[1]
 STORED = sorted(path.stem for path in (ROOT / RESULTS).glob("*.csv"))

@@ -1,6 +1,6 @@
 """Errors: everything that Likewise refuses is one of these.
 
-Every message names the thing, the rule it breaks, the value, and why or what to do:
+Every message names the parameter, the rule, the value, and why or what to do:
     AtLeast.votes must be at least 1; got 0. With 0 votes a pair that nobody objected to would be
     reported.
 """
@@ -38,7 +38,7 @@ _LONGEST_INTEGER = 2048
 
 
 def shown(value: object) -> str:
-    """A value as an error shows it: its ``repr``, cut off where it is long.
+    """Return a value as an error shows it: its ``repr``, cut off where it is long.
 
     >>> shown("x" * 200)[-4:], shown(10**5000)
     ('xxx…', 'an integer of 16610 bits')
@@ -67,7 +67,7 @@ class ParameterError(LikewiseError, ValueError):
         self.parameter = name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel between processes as the sentence; the value may be anything."""
+        """Pickle the sentence alone; the value may be anything."""
         return _parameter_error, (type(self), str(self), self.parameter)
 
 
@@ -107,7 +107,7 @@ class ContractError(LikewiseError, AssertionError):
 
 @contextmanager
 def foreign_code(refused: type[LikewiseError], what: str, rule: str) -> Iterator[None]:
-    """Turn whatever code of somebody else's raises into an error of ours; ours stay as they are.
+    """Turn whatever foreign code raises into an error of ours; our own pass unchanged.
 
     >>> with foreign_code(AuditError, "The function failed", "It gets two people."):
     ...     raise KeyError("income")
@@ -123,7 +123,7 @@ def foreign_code(refused: type[LikewiseError], what: str, rule: str) -> Iterator
 
 
 class LikewiseWarning(UserWarning):
-    """Anything that Likewise does and that its user should know of."""
+    """Anything that Likewise does and its user should know."""
 
 
 class MergedHypotheses(LikewiseWarning):
@@ -131,14 +131,14 @@ class MergedHypotheses(LikewiseWarning):
 
 
 class SlowEngine(LikewiseWarning):
-    """Draws are made by the reference engine, since the library of a faster one is missing."""
+    """The reference engine makes the draws, since the library of a faster one is missing."""
 
 
 _HOME = f"{Path(__file__).parent}{os.sep}"
 
 
 def warn(message: str, kind: type[LikewiseWarning]) -> None:
-    """Warn at the caller's own line: the first one that is outside of Likewise."""
+    """Warn at the first line of the stack that is outside of Likewise."""
     level, frame = 1, inspect.currentframe()
     while frame is not None and frame.f_code.co_filename.startswith(_HOME):
         level, frame = level + 1, frame.f_back

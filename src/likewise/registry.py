@@ -6,14 +6,14 @@ or a world by its name alone. A package adds one with an entry point in its ``py
     [project.entry-points."likewise.hypotheses"]
     intervals = "my_package:Intervals"
 
-Only what is installed can be named: no file and no request can bring code with it.
+Only what is installed can be named: no file and no request can bring code with it. A program that
+uses Likewise registers parts for its own process with :func:`register`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -21,30 +21,23 @@ from likewise.errors import LikewiseError, ParameterError, shown
 
 if TYPE_CHECKING:
     from likewise.auditing import Metric, Selection
-    from likewise.baselines import Baseline
+    from likewise.game import Baseline
     from likewise.hypotheses import HypothesisClass
     from likewise.learning import Player, Schedule
     from likewise.worlds import World
 
 __all__ = [
-    "BASELINES",
-    "HYPOTHESES",
-    "METRICS",
-    "PLAYERS",
-    "REGISTRIES",
-    "SCHEDULES",
-    "SELECTIONS",
-    "WORLDS",
-    "Registry",
-]
+    "BASELINES", "HYPOTHESES", "METRICS", "PLAYERS", "REGISTRIES", "SCHEDULES", "SELECTIONS",
+    "WORLDS", "Registry", "register",
+]  # fmt: skip
 
 T = TypeVar("T")
 
 
 class Registry(Mapping[str, T]):
-    """Things of one kind by name: ``ours`` (as module:attribute), entry points, and ``add``.
+    """Parts of one kind by name: those of Likewise, those of entry points, and those added.
 
-    What is registered is imported when it is first asked for, so that listing names costs nothing.
+    A part is imported when it is first looked up, so that listing the names costs nothing.
 
     >>> sorted(WORLDS)[:2], "loans" in WORLDS, WORLDS["loans"].__name__
     (['adaptive', 'admissions'], True, 'Loans')
@@ -54,90 +47,78 @@ class Registry(Mapping[str, T]):
 'lones'. Check the spelling; a package adds one with an entry point of the group 'likewise.worlds'.
     """
 
-    def __init__(self, group: str, noun: str, ours: Mapping[str, str]) -> None:
+    def __init__(self, group: str, noun: str, targets: Mapping[str, str]) -> None:
         self.group, self.noun = group, noun
-        self._ours = dict(ours)
-        self._added: dict[str, T] = {}
+        self._targets: dict[str, str | T] = dict(targets)
         self._loaded: dict[str, T] = {}
 
     @cached_property
     def _installed(self) -> dict[str, list[EntryPoint]]:
-        found: dict[str, list[EntryPoint]] = {}
+        installed: dict[str, dict[str, EntryPoint]] = {}
         for point in entry_points(group=self.group):
-            # An editable installation may be listed twice; the same object is no contradiction.
-            others = found.setdefault(point.name, [])
-            if all(point.value != other.value for other in others):
-                others.append(point)
-        return found
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """All names: ours, those of installed packages, and those added here."""
-        return tuple(dict.fromkeys((*self._ours, *sorted(self._installed), *self._added)))
+            # An editable installation may be listed twice; the same target is no contradiction.
+            installed.setdefault(point.name, {}).setdefault(point.value, point)
+        return {name: list(points.values()) for name, points in installed.items()}
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.names)
+        return iter(dict.fromkeys((*self._targets, *sorted(self._installed))))
 
     def __len__(self) -> int:
-        return len(self.names)
+        return len(list(iter(self)))
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self.names
+        return isinstance(name, str) and (name in self._targets or name in self._installed)
 
     def __getitem__(self, name: str) -> T:
-        if not isinstance(name, str):
-            raise self._unknown(name)
-        if name in self._added:
-            return self._added[name]
+        if name not in self:
+            raise ParameterError(
+                self.noun, f"must be one of {', '.join(self)}", name,
+                f"Check the spelling; a package adds one with an entry point of the group "
+                f"{self.group!r}.",
+            )  # fmt: skip
+        target = self._targets.get(name)
+        if target is not None and not isinstance(target, str):
+            return target
         if name not in self._loaded:
-            self._loaded[name] = self._load(name)
+            self._loaded[name] = self._load(name, target)
         return self._loaded[name]
 
-    def _load(self, name: str) -> T:
-        if name not in self:
-            raise self._unknown(name)
+    def _load(self, name: str, target: str | None) -> T:
         points = self._installed.get(name, [])
         claims = [f"{point.value} of {_package(point)}" for point in points]
-        if name in self._ours:
+        if target is not None:
             claims.insert(0, "Likewise itself")
         if len(claims) > 1:
             raise LikewiseError(
                 f"The {self.noun} {name!r} is claimed by {' and by '.join(claims)}. Uninstall one, "
                 f"or ask its authors for another name."
             )
-        if name in self._ours:
-            module, _, attribute = self._ours[name].partition(":")
-            return cast(T, getattr(import_module(module), attribute))
+        if target is not None:
+            return cast(T, EntryPoint(name, target, self.group).load())
         try:
             return cast(T, points[0].load())
-        except Exception as error:  # whatever a package of somebody else's does while it loads
+        except Exception as error:  # a foreign package may raise anything while it loads
             raise LikewiseError(
                 f"The {self.noun} {name!r} is {claims[0]}, which cannot be loaded "
                 f"({type(error).__name__}: {error}). Install that package again, or repair it."
             ) from error
 
-    def _unknown(self, name: object) -> ParameterError:
-        return ParameterError(
-            self.noun, f"must be one of {', '.join(self.names)}", name,
-            f"Check the spelling; a package adds one with an entry point of the group "
-            f"{self.group!r}.",
-        )  # fmt: skip
-
-    def add(self, name: str, thing: T) -> T:
-        """Register something for this process alone; other processes need an entry point."""
+    def add(self, name: str, part: T) -> T:
+        """Register a part for this process alone; other processes need an entry point."""
         if not isinstance(name, str) or not name:
             raise ParameterError(
                 f"{self.noun} name", "must be text that is not empty", name, "Choose one."
             )
-        if name in self and self[name] is not thing:
+        if name not in self:
+            self._targets[name] = part
+        elif self._targets.get(name) != part and self[name] is not part:
             raise ParameterError(
                 f"{self.noun} name", "must not be taken", name, "Choose another name."
             )
-        self._added[name] = thing
-        return thing
+        return part
 
     def read(self, key: str, spec: Mapping[str, Any], example: str) -> Any:
-        """Read one of them from its JSON, which has its name under ``key``, as the example has."""
+        """Build a part from its JSON, which names it under ``key``, as the example does."""
         if not isinstance(spec, Mapping) or key not in spec:
             rule = f"must be an object that names a {self.noun}"
             raise ParameterError(key, rule, spec, f"Write {example}.")
@@ -152,16 +133,16 @@ class Registry(Mapping[str, T]):
                 f"{type(error).__name__}: {error}. Compare it with what spec() writes.",
             ) from error  # fmt: skip
 
-    def check_name(self, name: object, thing: object) -> str:
-        """The name, if it is registered for the thing: then what is saved can be loaded again.
+    def check_name(self, name: object, part: object) -> str:
+        """Return the name if it is registered for the part, so that what is saved can be loaded.
 
         >>> WORLDS.check_name("loans", WORLDS["loans"])
         'loans'
         """
-        if not isinstance(name, str) or name not in self or self[name] is not thing:
-            named = getattr(thing, "__qualname__", type(thing).__qualname__)
+        if not isinstance(name, str) or name not in self or self[name] is not part:
+            label = getattr(part, "__qualname__", type(part).__qualname__)
             raise LikewiseError(
-                f"{named} is not registered as the {self.noun} {shown(name)}, so nothing that is "
+                f"{label} is not registered as the {self.noun} {shown(name)}, so nothing that is "
                 f"saved under that name could be loaded again. Register it: by an entry point of "
                 f"the group {self.group!r}, or with likewise.registry's add(…) in every process."
             )
@@ -172,8 +153,22 @@ def _package(point: EntryPoint) -> str:
     return "a package without a name" if point.dist is None else f"the package {point.dist.name}"
 
 
-def _registry(group: str, noun: str, ours: Mapping[str, str]) -> Registry[Any]:
-    return Registry(f"likewise.{group}", noun, ours)
+def register(group: str, parts: Mapping[str, Any]) -> None:
+    """Register parts of a group ("worlds", "baselines", …): as objects, or as "module:attribute".
+
+    >>> register("worlds", {"loans": "likewise.worlds.loans:Loans"})
+    """
+    registries = {registry.group.removeprefix("likewise."): registry for registry in REGISTRIES}
+    if group not in registries:
+        raise ParameterError(
+            "group", f"must be one of {', '.join(registries)}", group, "Check the spelling."
+        )
+    for name, part in parts.items():
+        registries[group].add(name, part)
+
+
+def _registry(group: str, noun: str, targets: Mapping[str, str]) -> Registry[Any]:
+    return Registry(f"likewise.{group}", noun, targets)
 
 
 _LISTED, _CELLS = "likewise.hypotheses.listed", "likewise.hypotheses.cells"
@@ -216,39 +211,18 @@ BASELINES: Registry[Baseline] = _registry(
     "baselines",
     "baseline",
     {
-        "accuracy-only": "likewise.baselines.plain:accuracy_only",
-        "untaught": "likewise.baselines.plain:untaught",
-        "constant": "likewise.baselines.plain:constant",
-        "fixed-trade-off": "likewise.baselines.fixed_trade_off:fixed_trade_off",
-        "bechavod-jung-wu": "likewise.baselines.bechavod_jung_wu:bechavod_jung_wu",
-        "bechavod-roth": "likewise.baselines.bechavod_roth:bechavod_roth",
-        "exp2": "likewise.baselines.bechavod_roth:exp2",
-        "gillen": "likewise.baselines.gillen:gillen",
+        "accuracy-only": "likewise.game.baselines:accuracy_only",
+        "untaught": "likewise.game.baselines:untaught",
+        "constant": "likewise.game.baselines:constant",
     },
 )
+_VARIANTS = ("drift", "strategic", "adaptive", "adversarial", "turnover", "linear")
 WORLDS: Registry[type[World]] = _registry(
     "worlds",
     "world",
     {
-        **{
-            name: f"likewise.worlds.{name}:{name.capitalize()}"
-            for name in (
-                "loans",
-                "admissions",
-                "drift",
-                "strategic",
-                "adaptive",
-                "adversarial",
-                "turnover",
-                "linear",
-            )
-        },
-        "compas-judged": "likewise.worlds.people.compas:CompasJudged",
-        "compas-fitted": "likewise.worlds.people.compas:CompasFitted",
-        "phd-admissions": "likewise.worlds.people.phd:PhdAdmissions",
-        "taiwan-credit": "likewise.worlds.people.credit:TaiwanCredit",
-        "german-credit": "likewise.worlds.people.credit:GermanCredit",
-        "law-school": "likewise.worlds.people.credit:LawSchool",
+        name: f"likewise.worlds.{name}:{name.capitalize()}"
+        for name in ("loans", "admissions", *_VARIANTS)
     },
 )
 METRICS: Registry[type[Metric]] = _registry(

@@ -1,7 +1,7 @@
-"""One way to check a parameter: what comes back is plain, what does not fit is named.
+"""Checks of parameters.
 
-Every function takes the parameter's name, its value and a remedy, and raises
-:class:`~likewise.errors.ParameterError` where the value is not of the kind.
+Every function takes the parameter's name, its value and a remedy. It returns a plain Python value,
+or raises :class:`~likewise.errors.ParameterError`.
 """
 
 from __future__ import annotations
@@ -18,27 +18,11 @@ import numpy.typing as npt
 
 from likewise.errors import ParameterError
 
-__all__ = [
-    "as_array",
-    "as_list",
-    "choice",
-    "flag",
-    "instance",
-    "integer",
-    "items",
-    "members",
-    "optional_real",
-    "positive",
-    "real",
-    "reals",
-    "text",
-]
-
 T = TypeVar("T")
 
 
 def integer(name: str, value: Any, low: int, high: int | None, remedy: str) -> int:
-    """An integer in [low, high), also from numpy; ``True`` is not one.
+    """Return an integer in [low, high), also from numpy; ``True`` is not one.
 
     >>> import numpy as np
     >>> integer("k", np.int64(3), 1, None, "")
@@ -46,20 +30,18 @@ def integer(name: str, value: Any, low: int, high: int | None, remedy: str) -> i
     """
     if type(value) is int and low <= value and (high is None or value < high):
         return value
-    rule = f"must be an integer of at least {low}"
-    if high is not None:
-        rule = f"must be an integer in [{low}, {high})"
     try:
         number = operator.index(value)
     except TypeError:
-        raise ParameterError(name, rule, value, remedy) from None
+        number = low - 1
     if isinstance(value, bool) or number < low or (high is not None and number >= high):
-        raise ParameterError(name, rule, value, remedy)
+        rule = f"of at least {low}" if high is None else f"in [{low}, {high})"
+        raise ParameterError(name, f"must be an integer {rule}", value, remedy)
     return number
 
 
 def real(name: str, value: Any, remedy: str) -> float:
-    """A number, as a plain float; neither text nor a truth value nor a list is one.
+    """Return a number as a plain float; neither text nor a truth value nor a list is one.
 
     >>> real("alpha", 1, "")
     1.0
@@ -87,7 +69,7 @@ def positive(name: str, value: Any, remedy: str) -> float:
 
 
 def optional_real(name: str, value: Any, remedy: str) -> float | None:
-    """A number as a plain float, or None.
+    """Return a number as a plain float, or None.
 
     >>> optional_real("kappa", None, "") is None
     True
@@ -96,7 +78,7 @@ def optional_real(name: str, value: Any, remedy: str) -> float | None:
 
 
 def flag(name: str, value: Any, remedy: str) -> bool:
-    """True or False; text such as "no" is neither.
+    """Return True or False; text such as "no" is neither.
 
     >>> flag("visible", np.True_, "")
     True
@@ -107,7 +89,7 @@ def flag(name: str, value: Any, remedy: str) -> bool:
 
 
 def text(name: str, value: Any, remedy: str) -> str:
-    """Text that can be written to a file, as a plain string.
+    """Return text that can be written to a file, as a plain string.
 
     >>> text("title", "Loans", "")
     'Loans'
@@ -122,7 +104,7 @@ def text(name: str, value: Any, remedy: str) -> str:
 
 
 def choice(name: str, value: Any, options: Collection[str], remedy: str) -> str:
-    """One of some names.
+    """Return one of the options.
 
     >>> choice("feedback", "full", ("full", "one-sided"), "")
     'full'
@@ -133,7 +115,7 @@ def choice(name: str, value: Any, options: Collection[str], remedy: str) -> str:
 
 
 def items(name: str, value: Any, remedy: str) -> list[Any]:
-    """The items of a list, a tuple or an array; neither text nor a mapping is a list.
+    """Return the items of a list, a tuple or an array; neither text nor a mapping is a list.
 
     Generators are refused: they can be read once only, and an empty one looks like any other.
 
@@ -147,19 +129,19 @@ def items(name: str, value: Any, remedy: str) -> list[Any]:
 
 
 def reals(name: str, value: Any, remedy: str) -> tuple[float, ...]:
-    """The numbers of a list, as plain floats.
+    """Return the numbers of a list, as plain floats.
 
     >>> reals("cuts", [1, 2.5], "")
     (1.0, 2.5)
     """
-    listed = items(name, value, remedy)
-    return tuple(real(f"{name}[{place}]", number, remedy) for place, number in enumerate(listed))
+    numbers = items(name, value, remedy)
+    return tuple(real(f"{name}[{i}]", number, remedy) for i, number in enumerate(numbers))
 
 
 def members(
     name: str, value: Any, required: Collection[str], optional: Collection[str] = ()
 ) -> dict[str, Any]:
-    """The members of a JSON object: all that are required, and none that is unknown.
+    """Return the members of a JSON object: all that are required, and none that is unknown.
 
     >>> members("cut", {"column": "score", "at": 3}, ("column", "at"))
     {'column': 'score', 'at': 3}
@@ -172,17 +154,16 @@ def members(
     rule = f"must have {', '.join(required)}{maybe}, and nothing else"
     if not isinstance(value, Mapping):
         raise ParameterError(name, rule, value, "It is an object, with names and values.")
-    lacks = [f"{key} is missing" for key in required if key not in value]
-    known = (*required, *optional)
-    unknown = [f"{key} is unknown" for key in map(str, value) if key not in known]
-    if lacks or unknown:
-        remedy = f"{', '.join(lacks + unknown)}."
-        raise ParameterError(name, rule, list(value), f"Here {remedy}")
+    missing = [f"{key} is missing" for key in required if key not in value]
+    allowed = (*required, *optional)
+    unknown = [f"{key} is unknown" for key in map(str, value) if key not in allowed]
+    if missing or unknown:
+        raise ParameterError(name, rule, list(value), f"Here {', '.join(missing + unknown)}.")
     return dict(value)
 
 
 def as_array(value: Any) -> npt.NDArray[Any]:
-    """An array of a value; of lists of different lengths one of objects, which no check lets pass.
+    """Return an array; for lists of different lengths one of objects, which no check lets pass.
 
     >>> as_array([1, 2]).dtype.kind, as_array([[1], [1, 2]]).dtype.kind
     ('i', 'O')
@@ -194,7 +175,7 @@ def as_array(value: Any) -> npt.NDArray[Any]:
 
 
 def as_list(value: Any) -> list[Any] | None:
-    """The members of anything that can be gone through, text excepted; None where there are none.
+    """Return the items of anything iterable but text; None for anything else.
 
     >>> as_list({"a": 1}), as_list("ab"), as_list(np.array(3))
     (['a'], None, None)
@@ -204,7 +185,7 @@ def as_list(value: Any) -> list[Any] | None:
 
 
 def instance(name: str, value: Any, kind: type[T], remedy: str) -> T:
-    """A value of some class.
+    """Return a value of a class.
 
     >>> instance("delay", "3", int, "Write 3.")
     Traceback (most recent call last):

@@ -6,13 +6,14 @@ import inspect
 
 import pytest
 
+import likewise.experiments  # noqa: F401 - registers the predecessors
 from likewise.algorithms import Algorithm
-from likewise.baselines import BASELINES, constant
-from likewise.baselines.base import MakesLearner
 from likewise.errors import HypothesisError
 from likewise.game import play
+from likewise.game.baselines import Baseline, constant
 from likewise.hypotheses import Segments
 from likewise.learning import Learner, State, deploy
+from likewise.registry import BASELINES
 from likewise.schema import Feature, FeatureSchema
 from likewise.worlds import Admissions, Loans
 
@@ -28,7 +29,7 @@ def test_a_baseline_is_called_what_it_is_registered_as_and_says_what_it_is(name:
 
 @EACH
 def test_all_have_one_signature(name: str) -> None:
-    wanted = inspect.signature(MakesLearner.__call__).parameters
+    wanted = inspect.signature(Baseline.__call__).parameters
     assert list(inspect.signature(BASELINES[name]).parameters) == list(wanted)[1:]
 
 

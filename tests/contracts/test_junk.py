@@ -44,8 +44,7 @@ from likewise.auditing import (
     parse_rule,
 )
 from likewise.errors import LikewiseError, MergedHypotheses
-from likewise.evaluation import Faced
-from likewise.evaluation.comparator.rows import Demands
+from likewise.evaluation import Constraints, Faced
 from likewise.events import (
     Arrived,
     Audited,
@@ -131,7 +130,9 @@ STREAM = Stream(1, Purpose.WORLD, 1)
 FACED = Faced(np.array([[0, 1], [1, 1]]), np.array([0, 1]), np.array([[0, ONE], [ONE, 0]]))
 PAIR = Pool.from_table([[0, 1], [1, 1]])
 DECISION = Decision("bo", True, 5)
-DEMANDS = Demands(np.array([1.0, -1.0]), 1, np.array([0]), np.array([1]), np.array([0.25]))
+PAIR_CONSTRAINT = Constraints(
+    np.array([1.0, -1.0]), 1, np.array([0]), np.array([1]), np.array([0.25])
+)
 
 
 @dataclass(frozen=True)
@@ -439,7 +440,8 @@ EXAMPLES: dict[str, Call] = {
         panel=PANEL, alpha=0.1,
     ),
     "best_fair_by_columns": call(
-        evaluation.best_fair_by_columns, demands=DEMANDS, search=lambda costs: costs < 0, exact=True
+        evaluation.best_fair_by_columns, constraints=PAIR_CONSTRAINT,
+        search=lambda costs: costs < 0, exact=True,
     ),
     "Comparators": call(
         evaluation.Comparators, at_alpha_less_eps=3.0, at_alpha_less_kappa=2.0, at_alpha=1.0
@@ -465,7 +467,7 @@ EXAMPLES: dict[str, Call] = {
     "Registry": call(PLAYERS.__getitem__, name="context-ftpl"),
     "Registry.__contains__": call(PLAYERS.__contains__, name="context-ftpl"),
     "Registry.check_name": call(
-        PLAYERS.check_name, name="exponential-weights", thing=ExponentialWeights
+        PLAYERS.check_name, name="exponential-weights", part=ExponentialWeights
     ),
     "Registry.add": call(
         lambda name, thing: Registry("likewise.nothing", "nothing", {}).add(name, thing),
@@ -491,9 +493,12 @@ NOT_CALLED = {
     "LikewiseClassifier": "an estimator refuses when it is fitted: see test_estimator",
     "ColumnPolicy": "a result", "exact_search": "a function of a class and its points",
     "Agreement": "a result", "Consistency": "a result", "Pivots": "a result",
-    "BestFair": "a result", "Audit": "a result", "Origin": "made of a frame",
+    "BestFair": "a result", "Constraints": "checked by who solves them", "Audit": "a result",
+    "Origin": "made of a frame",
     "Deployment": "a result", "Moment": "a result", "Transcript": "a result",
-    "PricedPolicy": "a result",
+    "PricedPolicy": "a result", "Baseline": "a type", "Rates": "a result",
+    "baseline": "a decorator", "accuracy_only": "see check_baseline",
+    "constant": "see check_baseline", "untaught": "see check_baseline",
     "PolicyView": "made by the game", "ComparatorError": "an error", "ContractError": "an error",
     "Never": "no argument", "never": "no argument", "AllPairs": "no argument",
     "FirstPair": "no argument", "LargestGap": "no argument",

@@ -142,7 +142,7 @@ sys.modules.update(dict.fromkeys(blocked))
 import warnings
 from likewise.errors import SlowEngine
 warnings.simplefilter("ignore", SlowEngine)
-from likewise.baselines import untaught
+from likewise.game import untaught
 from likewise.testing import *
 from likewise.worlds import Linear, Loans
 from likewise.auditing import LargestGap

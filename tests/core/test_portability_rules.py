@@ -30,7 +30,7 @@ EXEMPT = {
     "learning/certificate.py": "is shown to people",
     "oracles/heuristic.py": "promises nothing, and no saved state depends on it",
     "testing": "judges what others wrote",
-    "worlds/people/ridge.py": "rounds what it fits to hundredths",
+    "worlds/people/compas.py": "rounds what it fits to hundredths",
     "baselines/gillen.py": "a predecessor of floating point: regression and linear programs",
     "baselines/ellipsoid.py": "part of it",
     "linear_programs.py": "scipy's",

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from likewise.errors import AuditError, HypothesisError, ParameterError, PeopleError
-from likewise.evaluation import BestFair, ComparatorError, Faced, best_fair_policy
-from likewise.evaluation.comparator import FAIR_WITHIN
-from likewise.evaluation.comparator import rows as rows_module
+from likewise.evaluation import BestFair, ComparatorError, Faced, best_fair_policy, program
+from likewise.evaluation.hindsight import FAIR_WITHIN
 from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
 from likewise.hypotheses.base import Bits
-from likewise.schema import Feature, FeatureSchema, People
+from likewise.schema import Feature, FeatureSchema
 
 SCHEMA = FeatureSchema((Feature("score"), Feature("group", "flag")))
 LENDER = Segments(SCHEMA, score="score", cuts=[1, 2], by=["group"])
@@ -55,12 +54,12 @@ def dense_value(hypotheses: HypothesisClass, rounds: Sequence[Faced], slack: flo
     codes = hypotheses.codes()
     cost = np.zeros(len(codes))
     rows, bounds = [np.zeros(len(codes))], [0.0]
-    for there in rounds:
-        bits = hypotheses.predict(codes, there.points).astype(float)
-        cost += np.abs(bits - there.labels).sum(axis=1)
-        for a, b in itertools.permutations(range(len(there.labels)), 2):
+    for round_ in rounds:
+        bits = hypotheses.predict(codes, round_.points).astype(float)
+        cost += np.abs(bits - round_.labels).sum(axis=1)
+        for a, b in itertools.permutations(range(len(round_.labels)), 2):
             rows.append(bits[:, a] - bits[:, b])
-            bounds.append(int(there.pivots[a, b]) / ONE + slack)
+            bounds.append(int(round_.pivots[a, b]) / ONE + slack)
     result = linprog(
         cost,
         A_ub=np.array(rows),
@@ -76,8 +75,8 @@ def dense_value(hypotheses: HypothesisClass, rounds: Sequence[Faced], slack: flo
 def single_errors(hypotheses: HypothesisClass, rounds: Sequence[Faced]) -> IntArray:
     codes = hypotheses.codes()
     errors = np.zeros(len(codes), dtype=np.int64)
-    for there in rounds:
-        errors += (hypotheses.predict(codes, there.points) != there.labels).sum(axis=1)
+    for round_ in rounds:
+        errors += (hypotheses.predict(codes, round_.points) != round_.labels).sum(axis=1)
     return errors
 
 
@@ -107,7 +106,7 @@ def test_the_value_does_not_depend_on_how_many_rows_are_added_at_once(
 ) -> None:
     rounds = lender_rounds(3, rounds=30)
     once = best_fair_policy(LENDER, rounds, 0.02)
-    monkeypatch.setattr(rows_module, "ROWS_AT_ONCE", at_once)
+    monkeypatch.setattr(program, "ROWS_AT_ONCE", at_once)
     slowly = best_fair_policy(LENDER, rounds, 0.02)
     assert slowly.error == pytest.approx(once.error, abs=1e-6)
     assert slowly.iterations > once.iterations
@@ -129,10 +128,10 @@ def test_the_policy_is_a_policy(seed: int, pool: bool) -> None:
 
 def gaps_beyond(best: BestFair, rounds: Sequence[Faced], slack: float) -> float:
     worst = 0.0
-    for there in rounds:
-        scores = best.scores(there.points)
+    for round_ in rounds:
+        scores = best.scores(round_.points)
         for a, b in itertools.permutations(range(len(scores)), 2):
-            allowed = int(there.pivots[a, b]) / ONE + slack
+            allowed = int(round_.pivots[a, b]) / ONE + slack
             worst = max(worst, float(scores[a] - scores[b]) - allowed)
     return worst
 
@@ -148,7 +147,7 @@ def test_no_round_would_have_reported_the_policy(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_no_constant_does_better(seed: int) -> None:
     rounds = lender_rounds(seed)
-    labels = np.concatenate([there.labels for there in rounds])
+    labels = np.concatenate([round_.labels for round_ in rounds])
     best = best_fair_policy(LENDER, rounds, 0.0)
     assert best.people == len(labels)
     assert best.error <= min(labels.sum(), len(labels) - labels.sum()) + 1e-6
@@ -249,51 +248,11 @@ def test_points_of_another_class_are_refused() -> None:
         best_fair_policy(LENDER, [beyond], 0.0)
 
 
-class Searched(HypothesisClass):
-    """A class with an oracle and nothing else."""
-
-    schema = SCHEMA
-    size = 2
-    separators = 1
-
-    def separating_points(self) -> Points:
-        raise NotImplementedError
-
-    def locate(self, people: People) -> Points:
-        raise NotImplementedError
-
-    def no_costs(self) -> IntArray:
-        raise NotImplementedError
-
-    def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
-        raise NotImplementedError
-
-    def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
-        raise NotImplementedError
-
-    def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
-        raise NotImplementedError
-
-    def predict(self, codes: IntArray, points: Points) -> Bits:
-        raise NotImplementedError
-
-    def codes(self) -> IntArray:
-        raise NotImplementedError
-
-    def describe(self, code: IntArray) -> str:
-        raise NotImplementedError
-
-    def spec(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Searched:
-        raise NotImplementedError
-
-
 def test_a_class_that_only_an_oracle_searches_is_refused_by_name() -> None:
+    searched: Any = type("Searched", (HypothesisClass,), {})
+    searched.__abstractmethods__ = frozenset()
     with pytest.raises(HypothesisError, match="Searched is neither"):
-        best_fair_policy(Searched(), lender_rounds(0), 0.0)
+        best_fair_policy(searched(), lender_rounds(0), 0.0)
 
 
 def test_without_a_fair_policy_the_solver_says_so() -> None:
@@ -311,6 +270,6 @@ def test_without_a_fair_policy_the_solver_says_so() -> None:
 def test_an_answer_of_the_solver_that_is_not_fair_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(rows_module, "BROKEN_BY", 1.0)  # no row is ever added
+    monkeypatch.setattr(program, "VIOLATED_BY", 1.0)  # no row is ever added
     with pytest.raises(ComparatorError, match="breaks a constraint by"):
         best_fair_policy(LENDER, lender_rounds(1, far=0.0), 0.0)

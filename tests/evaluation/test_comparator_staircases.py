@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
+from tests.evaluation.test_comparator import dense_value
 
 from likewise.errors import PeopleError
 from likewise.evaluation import Faced, best_fair_policy
-from likewise.evaluation.comparator.forms import Grids
+from likewise.evaluation.forms import Grids
 from likewise.fixed_point import ONE, FloatArray
 from likewise.hypotheses import Staircases
 from likewise.schema import Feature, FeatureSchema
@@ -32,29 +32,6 @@ def some_rounds(stairs: Staircases, seed: int, far: float, rounds: int = 6) -> l
         points = rng.integers(0, stairs.separators, k)
         faced.append(Faced(points, rng.integers(0, 2, k), half + half.T))
     return faced
-
-
-def dense_value(stairs: Staircases, rounds: list[Faced], slack: float) -> float:
-    """The program as the paper writes it: a weight for every staircase, a row for every pair."""
-    codes = stairs.codes()
-    cost = np.zeros(len(codes))
-    rows, bounds = [np.zeros(len(codes))], [0.0]
-    for there in rounds:
-        bits = stairs.predict(codes, there.points).astype(float)
-        cost += np.abs(bits - there.labels).sum(axis=1)
-        for a, b in itertools.permutations(range(len(there.labels)), 2):
-            rows.append(bits[:, a] - bits[:, b])
-            bounds.append(int(there.pivots[a, b]) / ONE + slack)
-    result = linprog(
-        cost,
-        A_ub=np.array(rows),
-        b_ub=np.array(bounds),
-        A_eq=np.ones((1, len(codes))),
-        b_eq=[1.0],
-        bounds=(0.0, None),
-    )
-    assert result.success
-    return float(np.asarray(result.fun))
 
 
 def form_of(stairs: Staircases) -> Grids:

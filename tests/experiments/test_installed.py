@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.auditing import MetricAuditor, Panel, WeightedL1
-from likewise.baselines import baseline
+from likewise.game import baseline
 from likewise.hypotheses import Stumps
 from likewise.learning import Learner, SelfTuned
 from likewise.learning.primal import ExponentialWeights

@@ -21,7 +21,7 @@ from likewise.hypotheses import Segments
 from likewise.schema import Feature, FeatureSchema
 from likewise.schema.tables import parse_people, read_table
 from likewise.worlds import Loans, Recorded
-from likewise.worlds.people.resampled import draw_round
+from likewise.worlds.resampled import draw_round
 
 PANEL = """
 rule = "any"

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.contracts.test_classes import CLASSES, TABLE
 
-from likewise.baselines import untaught
 from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import ONE, FloatArray, IntArray
+from likewise.game import untaught
 from likewise.hypotheses import Conjunctions, ExactWeights, HypothesisClass, Pool, Segments
 from likewise.learning import Learner, SelfTuned, State, deploy, dump_state, learn, parse_state
 from likewise.randomness import Purpose, Stream

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from tests.paper.referee import perturbed_coins, perturbed_leader
 
-from likewise.evaluation.comparator import BestFair, best_fair_policy
-from likewise.evaluation.faced import Faced
+from likewise.evaluation import BestFair, Faced, best_fair_policy
 from likewise.fixed_point import ONE, FloatArray, IntArray, to_units
 from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
 from likewise.learning import Learner, State, deploy, learn

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from tests.paper.games import EXACT, INTEGRABLE, ROUNDS, Played, Setting, hostile_game, log_inverse
 from tests.paper.referee import OFF
 
-from likewise.evaluation.comparator import BestFair
+from likewise.evaluation import BestFair
 from likewise.fixed_point import ONE
 from likewise.learning import Learner, SelfTuned
 from likewise.learning.bounds import bounds

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from likewise.auditing import AllPairs, FirstPair, LargestGap, Panel, RandomPair
-from likewise.baselines import accuracy_only, constant, untaught
 from likewise.errors import ParameterError
 from likewise.evaluation import Comparators, best_fair_policy, faced_rounds
 from likewise.evaluation.counts import summarise, trace_csv
 from likewise.evaluation.growth import growth_exponent
 from likewise.fixed_point import ONE, to_units
 from likewise.game import play
+from likewise.game.baselines import accuracy_only, constant, untaught
 from likewise.learning import Learner, Paper, SelfTuned
 from likewise.oracles import Oracle
 from likewise.worlds import Encounter, Loans, Recorded, Steady

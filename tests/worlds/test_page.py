@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import likewise.experiments  # noqa: F401 - registers worlds of real people
 from likewise.worlds import WORLDS, settings_of
 
 PAGE = (Path(__file__).parents[2] / "docs/worlds.md").read_text()

@@ -12,7 +12,7 @@ from likewise.auditing import Pair
 from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import ONE, to_units
 from likewise.schema import FeatureSchema
-from likewise.worlds.people.pair_surveys import PairSurvey, person_feature, read_pair_survey
+from likewise.worlds.surveys import PairSurvey, read_pair_survey
 
 WORDS = {"alike": 0.0, "nearly alike": 1.0, "no constraint": 4.0}
 SURVEY = """who,one,two,said
@@ -52,15 +52,15 @@ def test_judgements_are_the_distances_themselves(file: File) -> None:
 def test_the_respondents_object_as_they_answered(file: File) -> None:
     """In another order of people, and with somebody who is there twice."""
     found = file.read(SURVEY)
-    schema = FeatureSchema((person_feature(found),))
+    schema = FeatureSchema(tuple(found.features()))
     order = ["c", "a", "b", "a"]
-    people = schema.people([[found.place(name)] for name in order])
+    people = schema.people([[found.position(name)] for name in order])
     panel = found.panel("any")
     for auditor in panel.auditors:
         table = found.distances(auditor.name)
-        places = [found.place(name) for name in order]
-        wanted = table[np.ix_(places, places)] * ONE
-        assert np.array_equal(auditor.distances(people), wanted)
+        places = [found.position(name) for name in order]
+        expected = table[np.ix_(places, places)] * ONE
+        assert np.array_equal(auditor.distances(people), expected)
     # c is treated worse than everybody by 0.5: bo, who saw a reason in neither pair, objects; ann
     # has 0.25 + 0.3 for c and b, and no constraint for c and a.
     votes = panel.objections(people, [0, ONE // 2, ONE // 2, ONE // 2], to_units(0.3)).votes()
@@ -106,6 +106,6 @@ def test_a_respondent_who_was_asked_and_judged_nobody_is_named(file: File) -> No
         file.read(SURVEY, respondents=["ann"])
 
 
-def test_nobody_who_is_not_in_the_survey_has_a_place(file: File) -> None:
+def test_nobody_who_is_not_in_the_survey_has_a_position(file: File) -> None:
     with pytest.raises(LikewiseError, match="nobody called 'zoe'"):
-        file.read(SURVEY).place("zoe")
+        file.read(SURVEY).position("zoe")

@@ -11,10 +11,17 @@ from tests.files_of_people import HERE
 from likewise.errors import LikewiseError
 from likewise.fixed_point import ONE
 from likewise.testing import check_world
-from likewise.worlds import CompasFitted, CompasJudged, PhdAdmissions
-from likewise.worlds.people.compas import LAST, read_compas
-from likewise.worlds.people.sources import FOLDER, MissingDataError
-from likewise.worlds.people.surveys import panel_of, read_survey
+from likewise.worlds import MissingDataError
+from likewise.worlds.people.compas import (
+    LAST,
+    CompasFitted,
+    CompasJudged,
+    fitted,
+    read_compas,
+)
+from likewise.worlds.people.phd import PhdAdmissions
+from likewise.worlds.people.sources import FOLDER
+from likewise.worlds.surveys import read_survey
 
 HEADER = (
     "id,name,dob,c_case_number,compas_screening_date,decile_score,age,priors_count,juv_fel_count,"
@@ -90,8 +97,6 @@ def test_a_file_that_is_not_here_is_asked_for(
 
 
 def test_a_fit_finds_the_line_that_ratings_lie_on() -> None:
-    from likewise.worlds.people.ridge import fitted
-
     rng = np.random.default_rng(3)
     x = rng.normal(size=(200, 2))
     ratings = np.clip(0.5 + 0.1 * x @ np.array([[1.0, 0.0], [0.0, -1.0]]), 0, 1)
@@ -112,7 +117,7 @@ def test_a_long_survey_becomes_a_panel(tmp_path: Path) -> None:
     found = read_survey(tmp_path / "survey.csv", "who", "whom", "answer", scale=(0.0, 4.0))
     assert found.respondents == ("ann", "bo")
     assert [found.of(person) for person in found.people] == [[0.0, 0.5], [1.0, 0.5], [0.25, 1.0]]
-    assert panel_of(found, "any").members == ("ann", "bo")
+    assert found.panel("any").members == ("ann", "bo")
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ on each pair like one of its members; it is asked at alpha.
 
 from __future__ import annotations
 
-from likewise.baselines.base import Rates, baseline
 from likewise.baselines.perturbed import perturbed
+from likewise.game.baselines import Rates, baseline
 
 __all__ = ["bechavod_jung_wu"]
 

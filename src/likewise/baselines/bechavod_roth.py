@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from likewise.baselines.base import Rates, baseline
 from likewise.baselines.encoding import EncodedPredecessor, Round, power_of
 from likewise.baselines.perturbed import perturbed
 from likewise.baselines.predecessor import (
@@ -25,6 +24,7 @@ from likewise.baselines.predecessor import (
     horizon_of,
 )
 from likewise.fixed_point import ONE, IntArray
+from likewise.game.baselines import Rates, baseline
 from likewise.hypotheses import HypothesisClass, Points
 from likewise.hypotheses.weights import score
 from likewise.randomness import Purpose, Stream

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from likewise.baselines.base import baseline
 from likewise.baselines.encoding import EncodedPredecessor, Round
 from likewise.baselines.predecessor import exact_weights
 from likewise.errors import ParameterError
 from likewise.events import Audited, Labelled
 from likewise.fixed_point import ONE, IntArray, to_units
+from likewise.game.baselines import baseline
 from likewise.hypotheses import HypothesisClass, Points
 from likewise.hypotheses.weights import score
 from likewise.learning.primal import ExponentialWeights

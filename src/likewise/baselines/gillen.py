@@ -23,12 +23,12 @@ import numpy as np
 
 from likewise.algorithms import Feedback
 from likewise.auditing import AllPairs
-from likewise.baselines.base import Rates, baseline
 from likewise.baselines.ellipsoid import Ellipsoid
 from likewise.baselines.predecessor import Predecessor, check_divisor, horizon_of
 from likewise.errors import LikewiseError
 from likewise.events import Audited, Labelled
 from likewise.fixed_point import ONE, FloatArray, IntArray
+from likewise.game.baselines import Rates, baseline
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Deployment
 from likewise.randomness import Purpose, Stream

@@ -54,7 +54,7 @@ def _said_of_world(
     A setting that another world has ``listed`` before is named, and not explained again.
     """
     from likewise.errors import LikewiseError
-    from likewise.worlds.people.sources import MissingDataError
+    from likewise.worlds.base import MissingDataError
     from likewise.worlds.settings import settings_of
 
     try:

@@ -12,7 +12,7 @@ from likewise.cli.output import progress_bar
 
 if TYPE_CHECKING:
     from likewise.experiments.proposing import Proposal
-    from likewise.worlds.people.resampled import Resampled
+    from likewise.worlds.resampled import Resampled
 
 __all__ = ["propose"]
 
@@ -83,7 +83,7 @@ def _world(people: Path, label: str, hypotheses: Path, panel: Path, k: int, seed
     from likewise.auditing import Panel
     from likewise.experiments.environments import class_from_file
     from likewise.schema.tables import labels_of, parse_people, read_table
-    from likewise.worlds.people.resampled import Resampled
+    from likewise.worlds.resampled import Resampled
 
     made = class_from_file(str(hypotheses))
     rows = read_table(people, [*made.schema.names, label])

@@ -7,7 +7,7 @@ import io
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from likewise.fixed_point import ONE
+from likewise.fixed_point import ONE, FloatArray
 from likewise.game import Transcript
 from likewise.learning import Learner
 from likewise.learning.bounds import Bound, bounds
@@ -15,11 +15,7 @@ from likewise.learning.certificate import Certificate, certificate
 from likewise.validation import instance
 
 if TYPE_CHECKING:
-    from likewise.evaluation.comparators import Comparators
-
-__all__ = [
-    "Summary", "bounds_of", "certificate_of", "summarise", "summary_json", "trace_csv",
-]  # fmt: skip
+    from likewise.evaluation.hindsight import Comparators
 
 
 @dataclass(frozen=True)
@@ -53,16 +49,16 @@ class Summary:
 
     @property
     def comparator_error_rate(self) -> float | None:
-        """That of the best policy that is fair at alpha − eps."""
+        """The error rate of the best policy that is fair at alpha − eps."""
         return None if self.comparators is None else self.comparators.at_alpha_less_eps
 
     def to_json(self) -> dict[str, Any]:
-        """The numbers by name."""
+        """Return the numbers by name."""
         return {"comparator_error_rate": self.comparator_error_rate, **asdict(self)}
 
 
 def summarise(transcript: Transcript, comparators: Comparators | None = None) -> Summary:
-    """Count; ``comparators`` are the numbers of errors of the best fixed policies in hindsight."""
+    """Sum a game up; ``comparators`` are numbers of errors of the best fixed policies."""
     instance("transcript", transcript, Transcript, "play(…) makes one.")
     people = int(transcript.people.sum())
     error = float(transcript.error.sum())
@@ -86,7 +82,7 @@ def summarise(transcript: Transcript, comparators: Comparators | None = None) ->
 
 
 def summary_json(transcript: Transcript, summary: Summary, seconds: float) -> dict[str, Any]:
-    """The object that ``likewise simulate --json`` prints."""
+    """Return the object that ``likewise simulate --json`` prints."""
     learner = transcript.learner
     return {
         **summary.to_json(),
@@ -106,8 +102,8 @@ def summary_json(transcript: Transcript, summary: Summary, seconds: float) -> di
 
 
 def _of_learner(transcript: Transcript, learner: Learner) -> dict[str, Any]:
-    """The settings and the bounds of our learner."""
-    found = certificate_of(transcript)
+    """Return the settings, the bounds and the certificate of our learner."""
+    run = certificate_of(transcript)
     return {
         "player": learner.primal.name,
         "schedule": learner.resolved_schedule.spec(),
@@ -116,12 +112,12 @@ def _of_learner(transcript: Transcript, learner: Learner) -> dict[str, Any]:
         "audit_share": learner.audit_share,
         "open_rounds": len(transcript.state.open),
         "bounds": [bound.to_json() for bound in bounds_of(transcript)],
-        "certificate": None if found is None else found.to_json(),
+        "certificate": None if run is None else run.to_json(),
     }
 
 
 def bounds_of(transcript: Transcript) -> tuple[Bound, ...]:
-    """The bounds that could be made before a game of one of our learners, for its delays."""
+    """Return the bounds that hold before a game of one of our learners, for its delays."""
     learner = transcript.state.learner
     # Audit and labels come together; with one-sided labels, the rejected are charged at once.
     apart = transcript.delay.audits != transcript.delay.labels
@@ -130,7 +126,7 @@ def bounds_of(transcript: Transcript) -> tuple[Bound, ...]:
 
 
 def certificate_of(transcript: Transcript) -> Certificate | None:
-    """The certificate of the run; None where nothing was priced, so that nothing is certified."""
+    """Return the certificate of the run; None where reports are ignored, so nothing is priced."""
     state = transcript.state
     if state.learner.ignores_reports:
         return None
@@ -138,36 +134,25 @@ def certificate_of(transcript: Transcript) -> Certificate | None:
 
 
 def trace_csv(transcript: Transcript) -> str:
-    """The game round by round, as CSV."""
+    """Write the game round by round, as CSV."""
+
+    def decimals(column: FloatArray) -> list[str]:
+        return [f"{value:.9f}" for value in column.tolist()]
+
+    columns = {
+        "round": range(1, transcript.rounds + 1),
+        "people": transcript.people.tolist(),
+        "expected_errors": decimals(transcript.error),
+        "errors": transcript.wrong.tolist(),
+        "violation": transcript.violation.astype(int).tolist(),
+        "audited": transcript.audited.astype(int).tolist(),
+        "report": transcript.reported.astype(int).tolist(),
+        "lam": decimals(transcript.lam),
+        "oracle_calls": transcript.calls.tolist(),
+        "largest_gap": decimals(transcript.largest_gap / ONE),
+    }
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        [
-            "round",
-            "people",
-            "expected_errors",
-            "errors",
-            "violation",
-            "audited",
-            "report",
-            "lam",
-            "oracle_calls",
-            "largest_gap",
-        ]
-    )
-    for t in range(transcript.rounds):
-        writer.writerow(
-            [
-                t + 1,
-                int(transcript.people[t]),
-                f"{transcript.error[t]:.9f}",
-                int(transcript.wrong[t]),
-                int(transcript.violation[t]),
-                int(transcript.audited[t]),
-                int(transcript.reported[t]),
-                f"{transcript.lam[t]:.9f}",
-                int(transcript.calls[t]),
-                f"{transcript.largest_gap[t] / ONE:.9f}",
-            ]
-        )
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
     return text.getvalue()

@@ -13,8 +13,6 @@ from likewise.hypotheses import HypothesisClass, Points
 from likewise.validation import instance, items
 from likewise.worlds import Encounter
 
-__all__ = ["Faced", "checked_rounds", "faced_rounds"]
-
 
 @dataclass(frozen=True, eq=False)
 class Faced:
@@ -64,34 +62,32 @@ def faced_rounds(
     hypotheses: HypothesisClass,
     progress: Callable[[int], None] = lambda t: None,  # noqa: ARG005
 ) -> list[Faced]:
-    """The rounds as they were met, as the comparator needs them; ``progress`` hears of each.
+    """Turn the rounds of a game into those that a policy of the class faces.
 
     >>> from likewise.worlds import Loans
     >>> world = Loans(seed=1)
     >>> len(faced_rounds([world.encounter(1)], world.hypotheses())[0].labels)
     8
     """
-    if not isinstance(hypotheses, HypothesisClass):
-        raise ParameterError(
-            "hypotheses", "must be a hypothesis class", hypotheses, "Make one: Pool(…)."
-        )
+    instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
     if not isinstance(encounters, Iterable) or isinstance(encounters, np.ndarray):
         raise ParameterError("encounters", "must be a list", encounters, "List them.")
-    faced = []
+    rounds = []
     for t, encounter in enumerate(encounters, start=1):
         instance("encounters", encounter, Encounter, "World.course() makes them.")
         points = hypotheses.locate(encounter.people)
-        faced.append(Faced(points, encounter.labels, encounter.pivots.distance))
+        rounds.append(Faced(points, encounter.labels, encounter.pivots.distance))
         progress(t)
-    return faced
+    return rounds
 
 
 def checked_rounds(rounds: Sequence[Faced]) -> list[Faced]:
-    """Rounds that were faced, with somebody in them; anything else is refused."""
+    """Return rounds with at least one person in them, or refuse them."""
     listed = items("best_fair_policy.rounds", rounds, "List what was faced: faced_rounds(…).")
-    found = [instance("rounds", one, Faced, "faced_rounds(…) makes them.") for one in listed]
-    if not any(len(faced.labels) for faced in found):
+    for faced in listed:
+        instance("rounds", faced, Faced, "faced_rounds(…) makes them.")
+    if not any(len(faced.labels) for faced in listed):
         raise ParameterError(
-            "best_fair_policy.rounds", "must have somebody in them", len(found), "Run one first."
+            "best_fair_policy.rounds", "must have somebody in them", len(listed), "Run one first."
         )
-    return found
+    return listed

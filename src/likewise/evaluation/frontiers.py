@@ -1,11 +1,9 @@
-"""Points of error, violations and reports: which beat which, and which no other beats."""
+"""Pareto frontiers of error, violations and reports."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-__all__ = ["Outcome", "beats", "frontier"]
 
 
 @dataclass(frozen=True)
@@ -22,24 +20,20 @@ class Outcome:
         return self.error, self.violations, self.reports
 
 
-def beats(one: Outcome, other: Outcome) -> bool:
-    """Compare two points: one is nowhere worse and somewhere better, on all three together.
+def beats(left: Outcome, right: Outcome) -> bool:
+    """Say if the left is nowhere worse than the right, and somewhere better (Pareto dominance).
 
-    >>> ours = Outcome(0.30, 5, 90)
-    >>> beats(Outcome(0.29, 5, 90), ours), beats(Outcome(0.29, 5, 91), ours), beats(ours, ours)
-    (True, False, False)
+    >>> middle = Outcome(0.30, 5, 90)
+    >>> beats(Outcome(0.29, 5, 90), middle), beats(Outcome(0.29, 5, 91), middle)
+    (True, False)
     """
-    return one.all != other.all and all(
-        mine <= theirs for mine, theirs in zip(one.all, other.all, strict=True)
-    )
+    return left != right and all(a <= b for a, b in zip(left.all, right.all, strict=True))
 
 
 def frontier(points: Sequence[Outcome]) -> list[int]:
-    """The places of the points that no other beats, in order.
+    """Return the indices of the points that no other beats, in order.
 
     >>> frontier([Outcome(0.3, 5, 9), Outcome(0.3, 6, 9), Outcome(0.2, 7, 9)])
     [0, 2]
     """
-    return [
-        place for place, one in enumerate(points) if not any(beats(other, one) for other in points)
-    ]
+    return [i for i, point in enumerate(points) if not any(beats(rival, point) for rival in points)]

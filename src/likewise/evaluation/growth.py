@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.errors import ParameterError
-from likewise.fixed_point import FloatArray
+from likewise.fixed_point import FloatArray, IntArray
 from likewise.randomness import Purpose, Stream
 from likewise.validation import integer, real, reals
 
@@ -39,7 +39,7 @@ class Growth:
 
 
 def growth_exponent(rounds: Sequence[int], counts: Sequence[float]) -> float:
-    """The slope of log count against log rounds, by least squares; NaN where a count is 0.
+    """Return the slope of log count against log rounds, by least squares; NaN where a count is 0.
 
     A learner whose violations are O(T^a) has an exponent of about a; 1 means no learning.
 
@@ -61,14 +61,14 @@ def growth_exponent(rounds: Sequence[int], counts: Sequence[float]) -> float:
 
 
 def growth(rounds: Sequence[int], counts: Sequence[Sequence[float]], level: float = 0.95) -> Growth:
-    """The exponent of the mean over seeds, with a percentile bootstrap over the seeds.
+    """Return the exponent of the mean over seeds, with a percentile bootstrap over the seeds.
 
     ``counts`` has a row for each seed, with a count for each horizon. The seeds are drawn again
     with replacement 2,000 times, by numbers that are always the same. Resamples with a count of 0
     have no exponent and are left out; where that is more than a tenth, so is the interval.
 
-    >>> found = growth([100, 400], [[10, 20], [10, 21], [10, 19]])
-    >>> round(found.exponent, 2), found.low < 0.5 < found.high
+    >>> power = growth([100, 400], [[10, 20], [10, 21], [10, 19]])
+    >>> round(power.exponent, 2), power.low < 0.5 < power.high
     (0.5, True)
     """
     table = np.array([reals("counts", row, "A count for each horizon.") for row in counts])
@@ -76,17 +76,15 @@ def growth(rounds: Sequence[int], counts: Sequence[Sequence[float]], level: floa
     exponent = growth_exponent(rounds, table.mean(axis=0).tolist())
     if math.isnan(exponent) or len(table) < 2:
         return Growth(exponent, math.nan, math.nan)
-    drawn = np.stack([table[list(some)].mean(axis=0) for some in _resamples(len(table))])
-    slopes = _slopes(np.array(rounds, dtype=np.float64), drawn[(drawn > 0).all(axis=1)])
+    means = np.stack([table[seeds].mean(axis=0) for seeds in _resamples(len(table))])
+    slopes = _slopes(np.array(rounds, dtype=np.float64), means[(means > 0).all(axis=1)])
     if len(slopes) < 0.9 * RESAMPLES:
         return Growth(exponent, math.nan, math.nan)
-    tail = 100 * (1 - level) / 2
-    low, high = np.percentile(slopes, [tail, 100 - tail])
-    return Growth(exponent, float(low), float(high))
+    return Growth(exponent, *_percentiles(slopes, level))
 
 
 def mean_interval(values: Sequence[float], level: float = 0.95) -> Interval:
-    """The mean of some seeds with a percentile bootstrap; both ends are the mean for one seed.
+    """Return the mean over seeds with a percentile bootstrap; of one seed, no more than the mean.
 
     >>> mean_interval([1.0, 1.0, 1.0])
     Interval(value=1.0, low=1.0, high=1.0)
@@ -98,16 +96,21 @@ def mean_interval(values: Sequence[float], level: float = 0.95) -> Interval:
     mean = math.fsum(numbers) / len(numbers)
     if len(numbers) == 1:
         return Interval(mean, mean, mean)
-    means = np.array([numbers[list(some)].mean() for some in _resamples(len(numbers))])
+    means = np.array([numbers[seeds].mean() for seeds in _resamples(len(numbers))])
+    return Interval(mean, *_percentiles(means, level))
+
+
+def _percentiles(values: FloatArray, level: float) -> tuple[float, float]:
     tail = 100 * (1 - level) / 2
-    low, high = np.percentile(means, [tail, 100 - tail])
-    return Interval(mean, float(low), float(high))
+    low, high = np.percentile(values, [tail, 100 - tail])
+    return float(low), float(high)
 
 
-def _resamples(seeds: int) -> list[tuple[int, ...]]:
+def _resamples(seeds: int) -> IntArray:
+    """Draw seeds with replacement, a row for each resample."""
     integer("seeds", seeds, 1, 1 << 20, "A row for each seed.")
     uniforms = Stream(SEED, Purpose.PROBE, 0).uniforms(0, RESAMPLES, seeds)
-    return [tuple(row) for row in np.floor(uniforms * seeds).astype(np.int64).tolist()]
+    return np.floor(uniforms * seeds).astype(np.int64)
 
 
 def _slopes(rounds: FloatArray, means: FloatArray) -> FloatArray:

@@ -1,37 +1,226 @@
-"""Fixed policies in hindsight that may violate, at a price: the frontier to hold a learner against.
+"""The best fixed policies in hindsight.
 
-A learner has some violations, and a policy that has none at all is no fair measure for it. Here a
-fixed policy pays for the largest excess of every round,
-
-    min_π  Σ_t Error^t(π) + price·Σ_t e_t,
-    e_t ≥ 0,   e_t ≥ π(x_l) − π(x_r) − d_pivot(l, r) − alpha for all pairs of round t,
-
-over ΔH. Over a range of prices its error and the number of its rounds in violation draw a frontier.
+A sequence of rounds becomes the points that occur, a cost for each and a bound for each pair of
+them; one linear program finds the policy (:mod:`likewise.evaluation.program`); and the policy is
+checked against every round as it was, so that a wrong solution is an error and not a figure.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 
-from likewise.errors import ParameterError
-from likewise.evaluation.comparator import form_of, policy_scores
-from likewise.evaluation.comparator.forms import Form, Rows
-from likewise.evaluation.comparator.rows import BROKEN_BY, solve_program
+from likewise.algorithms import Algorithm
+from likewise.errors import HypothesisError, ParameterError, PeopleError
 from likewise.evaluation.faced import Faced, checked_rounds
+from likewise.evaluation.forms import (
+    Cells,
+    Columns,
+    ComparatorError,
+    Form,
+    Grids,
+    Members,
+    Search,
+)
+from likewise.evaluation.program import Constraints, solve
 from likewise.fixed_point import ONE, FloatArray, IntArray
-from likewise.hypotheses import HypothesisClass
-from likewise.linear_programs import sparse as sp
-from likewise.validation import real, reals
+from likewise.hypotheses import Bits, HypothesisClass, Listed, Points, Segments, Staircases
+from likewise.learning import Learner
+from likewise.validation import flag, instance, real, reals
 
-__all__ = ["PRICES", "PricedPolicy", "priced_policies"]
-
+FAIR_WITHIN = 1e-8
+"""By how much the policy that is returned may violate a constraint; by more is an error."""
+ERROR_WITHIN = 1e-8
+"""By how much an error rate may differ from the program's value, or be above its lower bound."""
 PRICES = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
-"""Errors that one unit of excess costs; the last is so much that hardly any remains."""
+"""Errors that one unit of excess costs; at the last, hardly any excess remains."""
 COUNTED = 1e-7
 """An excess above this is a violation; the solver's own tolerance is far below."""
+
+
+@dataclass(frozen=True, eq=False)
+class BestFair:
+    """The best fair policy in hindsight, and how much work it was to find.
+
+    ``error`` is Σ_t Error^t(π*), the expected number of mistakes over all ``people``. No fair
+    policy makes fewer than ``bound`` (Lagrange duality, priced over all of H), which is the same
+    number up to rounding. ``probabilities`` is the policy: the probability of approval of every
+    cell for :class:`Segments` and :class:`Staircases`, the weight of every member for a
+    :class:`Pool`. ``violation`` is the most by which a pair's constraint is violated, at most
+    :data:`FAIR_WITHIN`. The solver was given ``rows`` of the ``pairs`` that constrain anything, in
+    ``iterations`` programs. Where several policies are best, which one it is depends on the
+    solver; the error does not.
+
+    >>> half = BestFair(1.0, 1.0, 4, np.array([0.5, 0.5, 1.0]), 0.0, 1, 1, 2, 0.01)
+    >>> half.error_rate, half.scores(np.array([2, 0])).tolist()
+    (0.25, [1.0, 0.5])
+    """
+
+    error: float
+    bound: float
+    people: int
+    probabilities: FloatArray
+    violation: float
+    pairs: int
+    rows: int
+    iterations: int
+    seconds: float
+
+    @property
+    def error_rate(self) -> float:
+        """The error of a person."""
+        return self.error / self.people
+
+    def scores(self, points: Points) -> FloatArray:
+        """π(x), the probability that each person is approved."""
+        return _scores(self.probabilities, points)
+
+
+def _scores(probabilities: FloatArray, points: Points) -> FloatArray:
+    """Look cells up; sum the weights of the members that approve."""
+    if points.ndim == 1:
+        return probabilities[points]
+    return np.asarray(points @ probabilities, dtype=np.float64)
+
+
+def best_fair_policy(
+    hypotheses: HypothesisClass, rounds: Sequence[Faced], slack: float
+) -> BestFair:
+    """Find the policy of least error among those that no round's panel would have reported.
+
+    π* ∈ argmin Σ_t Error^t(π) over π ∈ ΔH with π(x_l) − π(x_r) ≤ d_pivot(l, r) + slack for every
+    ordered pair of every round, where slack = alpha − eps ≥ 0. *Definition "Fair-In-Hindsight
+    Policies"*, with the pivots of "Characterizing Monotone Individual Fairness Auditing Schemes".
+
+    For a :class:`Pool` the program is over the weights of its members. For :class:`Segments` it is
+    over the probabilities of the cells, non-decreasing in the score within a segment: a mixture of
+    thresholds makes any such vector, and thresholds of segments can be drawn independently. So it
+    is for :class:`Staircases`, where it is non-decreasing in both features.
+
+    Two people, one good and one bad, whom the panel holds 1/4 apart: the good one is approved
+    with certainty and the bad one with 3/4, or any two scores as far apart.
+
+    >>> from likewise.hypotheses import Pool
+    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    >>> apart = np.array([[0, ONE // 4], [ONE // 4, 0]])
+    >>> faced = Faced(np.array([[0, 0, 1], [0, 1, 1]]), np.array([0, 1]), apart)
+    >>> best = best_fair_policy(pool, [faced], slack=0.0)
+    >>> best.error, np.ptp(best.scores(faced.points)).item()
+    (0.75, 0.25)
+    """
+    start = time.perf_counter()
+    rounds = checked_rounds(rounds)
+    slack = real("best_fair_policy.slack", slack, "It is alpha − eps.")
+    if not (math.isfinite(slack) and slack >= 0):
+        raise ParameterError(
+            "best_fair_policy.slack", "must be at least 0 and finite", slack,
+            "It is alpha − eps, and eps may be at most alpha.",
+        )  # fmt: skip
+    form, place = form_of(hypotheses, [faced.points for faced in rounds])
+    solution = solve(form, merged(all_pairs(form.points, place, rounds, slack)))
+    people = len(place)
+    error, excess = _replayed(solution.policy, rounds, slack)
+    violation = float(excess.max(initial=0.0))
+    if violation > FAIR_WITHIN:
+        raise ComparatorError(
+            f"The policy found breaks a constraint by {violation:.3g}; at most {FAIR_WITHIN:g} is "
+            f"accepted. The solver's policy is not fair, so there is no comparator."
+        )
+    for name, value in (("value", solution.value), ("lower bound", solution.bound)):
+        if abs(error - value) > ERROR_WITHIN * people:
+            raise ComparatorError(
+                f"The policy found makes {error!r} errors over {people} people, but the linear "
+                f"program's {name} is {value!r}. They must agree within {ERROR_WITHIN:g} a person."
+            )
+    return BestFair(
+        error, solution.bound, people, solution.policy, violation, solution.pairs, solution.rows,
+        solution.iterations, time.perf_counter() - start,
+    )  # fmt: skip
+
+
+def form_of(hypotheses: HypothesisClass, points: Sequence[Points]) -> tuple[Form, IntArray]:
+    """Return the variables that fit the class, and everybody's point."""
+    if isinstance(hypotheses, Segments | Staircases):
+        _check_points(points, (), hypotheses.separators - 1)
+        if isinstance(hypotheses, Segments):
+            return Cells(hypotheses.segments, hypotheses.bins), np.concatenate(points)
+        grids = Grids(hypotheses.grids, hypotheses.cells, hypotheses.columns)
+        return grids, np.concatenate(points)
+    if isinstance(hypotheses, Listed):
+        _check_points(points, (hypotheses.size,), 1)
+        return Members.of(np.concatenate(points))
+    raise HypothesisError(
+        f"The best fair policy is found for Segments, Staircases and classes that are listed; "
+        f"{type(hypotheses).__name__} is neither. For a class that only an oracle can search, "
+        f"columns are generated: likewise.evaluation.best_fair_by_columns."
+    )
+
+
+def _check_points(points: Sequence[Points], shape: tuple[int, ...], largest: int) -> None:
+    for t, array in enumerate(points, start=1):
+        fits = array.ndim and array.shape[1:] == shape and array.dtype.kind in "iu"
+        if not fits or array.min(initial=0) < 0 or array.max(initial=0) > largest:
+            raise PeopleError(
+                f"Faced.points of round {t} are not points of this class: got {array.dtype} "
+                f"of shape {array.shape}. hypotheses.locate(people) makes them."
+            )
+
+
+def all_pairs(points: int, place: IntArray, rounds: Sequence[Faced], slack: float) -> Constraints:
+    """Constrain the scores of the points by every pair of every round.
+
+    A point's cost is the number of its people with label 0 less that with label 1. A bound of 1 or
+    more constrains nothing and is left out.
+    """
+    labels = np.concatenate([faced.labels for faced in rounds])
+    costs: FloatArray = np.zeros(points)
+    np.add.at(costs, place, 1.0 - 2.0 * labels)
+    sizes = np.array([len(faced.labels) for faced in rounds])
+    starts = np.cumsum(sizes) - sizes
+    nothing = np.empty(0, dtype=np.int64)
+    columns: list[list[IntArray]] = [[nothing], [nothing], [nothing], [nothing]]
+    for k in sorted({size for size in sizes.tolist() if size > 1}):
+        left, right = np.triu_indices(k, 1)
+        of_size = np.flatnonzero(sizes == k)
+        people = place[starts[of_size, None] + np.arange(k)]
+        pivots = np.stack([rounds[t].pivots for t in of_size.tolist()])[:, left, right]
+        parts = (people[:, left], people[:, right], np.repeat(of_size, len(left)), pivots)
+        for column, part in zip(columns, parts, strict=True):
+            column.append(part.ravel())
+    left, right, round_, units = (np.concatenate(column) for column in columns)
+    bounds = units / ONE + slack
+    binds = (bounds < 1) & (left != right)
+    return Constraints(
+        costs, int(labels.sum()), left[binds], right[binds], bounds[binds], round_[binds]
+    )
+
+
+def merged(pairs: Constraints) -> Constraints:
+    """Keep the smallest bound of every pair of points, whatever its round."""
+    points = len(pairs.costs)
+    key = np.minimum(pairs.left, pairs.right) * points + np.maximum(pairs.left, pairs.right)
+    order = np.lexsort((pairs.bounds, key))
+    order = order[np.diff(key[order], prepend=-1) > 0]
+    left, right = key[order] // points, key[order] % points
+    return Constraints(pairs.costs, pairs.ones, left, right, pairs.bounds[order])
+
+
+def _replayed(
+    policy: FloatArray, rounds: Sequence[Faced], slack: float
+) -> tuple[float, FloatArray]:
+    """Return the policy's errors, and its largest excess in every round as it was faced."""
+    error, excess = 0.0, []
+    for faced in rounds:
+        scores = _scores(policy, faced.points)
+        error += float(np.abs(scores - faced.labels).sum())
+        gaps = scores[:, None] - scores - faced.pivots / ONE - slack
+        np.fill_diagonal(gaps, 0.0)
+        excess.append(float(gaps.max(initial=0.0)))
+    return error, np.array(excess)
 
 
 @dataclass(frozen=True)
@@ -44,23 +233,21 @@ class PricedPolicy:
     excess: float
 
 
-@dataclass(frozen=True, eq=False)
-class _Pairs:
-    """Every pair of every round: places of the two people, the round, and d_pivot + alpha."""
-
-    left: IntArray
-    right: IntArray
-    round: IntArray
-    bound: FloatArray
-
-
 def priced_policies(
     hypotheses: HypothesisClass,
     rounds: Sequence[Faced],
     alpha: float,
     prices: Sequence[float] = PRICES,
 ) -> list[PricedPolicy]:
-    """The best fixed policy at every price, in the order of the prices.
+    """Find the best fixed policy at every price of violations, in the order of the prices.
+
+    A learner has some violations, and a policy that has none at all is no fair measure for it. Here
+    a fixed policy pays for the largest excess of every round,
+
+        min_π  Σ_t Error^t(π) + price·Σ_t e_t,
+        e_t ≥ 0,   e_t ≥ π(x_l) − π(x_r) − d_pivot(l, r) − alpha for all pairs of round t,
+
+    over ΔH. Over the prices, its error and its rounds in violation draw a frontier.
 
     Two people whom the panel holds equal, one of whom should be approved: unequal treatment saves
     an error. At a price below 1 the policy takes it and pays; above 1 it treats them alike.
@@ -81,101 +268,130 @@ def priced_policies(
         if not 0 <= price < 1e9:
             raise ParameterError("prices", "must be in [0, 10^9)", price, "0 charges nothing.")
     form, place = form_of(hypotheses, [faced.points for faced in rounds])
-    labels = np.concatenate([faced.labels for faced in rounds])
-    costs: FloatArray = np.zeros(form.points)
-    np.add.at(costs, place, 1.0 - 2.0 * labels)
-    pairs = _pairs(place, rounds, alpha)
-    return [_solve(form, costs, pairs, rounds, alpha, price) for price in prices]
+    pairs = all_pairs(form.points, place, rounds, alpha)
+    policies = []
+    for price in prices:
+        error, excess = _replayed(solve(form, pairs, price).policy, rounds, alpha)
+        violations = int((excess > COUNTED).sum())
+        policies.append(PricedPolicy(price, error / len(place), violations, float(sum(excess))))
+    return policies
 
 
-def _pairs(place: IntArray, rounds: Sequence[Faced], alpha: float) -> _Pairs:
-    """All pairs that could ever exceed: two points, and a bound below 1."""
-    columns: list[list[IntArray]] = [[], [], [], []]
-    start = 0
-    for t, faced in enumerate(rounds):
-        k = len(faced.labels)
-        left, right = np.triu_indices(k, 1)
-        here = place[start : start + k]
-        parts = (here[left], here[right], np.full(len(left), t), faced.pivots[left, right])
-        for column, part in zip(columns, parts, strict=True):
-            column.append(part)
-        start += k
-    left, right, round_, distance = (np.concatenate(column) for column in columns)
-    bound = distance / ONE + alpha
-    asks = (bound < 1) & (left != right)
-    return _Pairs(left[asks], right[asks], round_[asks], bound[asks])
+@dataclass(frozen=True, eq=False)
+class ColumnPolicy:
+    """A fair mixture of hypotheses that a search has found.
+
+    ``error`` is the expected number of mistakes; ``bound``, where the search is exact, the least
+    that any fair policy makes. ``columns`` are the hypotheses' predictions on the points.
+    """
+
+    error: float
+    bound: float | None
+    weights: FloatArray
+    columns: Bits
+    calls: int
+    rows: int
+
+    @property
+    def scores(self) -> FloatArray:
+        """π(x) on every point."""
+        return np.asarray(self.weights @ self.columns, dtype=np.float64)
 
 
-def _solve(
-    form: Form,
-    costs: FloatArray,
-    pairs: _Pairs,
-    rounds: Sequence[Faced],
-    alpha: float,
-    price: float,
-) -> PricedPolicy:
-    """Rows by generation: the worst pair of every round that its e_t does not cover yet."""
-    objective = np.concatenate([form.objective(costs), np.full(len(rounds), price)])
-    rows: Rows = sp.csr_array((0, len(objective)))
-    bounds = np.empty(0)
-    while True:
-        found = _program(form, objective, rows, bounds, len(rounds))
-        policy, excess = form.settle(found[: form.variables]), found[form.variables :]
-        scores = form.scores(policy)
-        gaps = scores[pairs.left] - scores[pairs.right]
-        over = np.abs(gaps) - pairs.bound - excess[pairs.round]
-        worst = _worst_of_rounds(over, pairs.round, len(rounds))
-        worst = worst[over[worst] > BROKEN_BY * 10]
-        if not len(worst):
-            break
-        upper = np.where(gaps[worst] >= 0, pairs.left[worst], pairs.right[worst])
-        lower = np.where(gaps[worst] >= 0, pairs.right[worst], pairs.left[worst])
-        covered = sp.csr_array(
-            (np.full(len(worst), -1.0), (np.arange(len(worst)), pairs.round[worst])),
-            shape=(len(worst), len(rounds)),
-        )
-        more = sp.hstack([form.differences(upper, lower), covered], format="csr")
-        rows = sp.vstack([rows, more], format="csr")
-        bounds = np.concatenate([bounds, pairs.bound[worst]])
-    return _counted(policy, rounds, alpha, price)
+def exact_search(hypotheses: HypothesisClass, points: Points) -> Search:
+    """Turn the oracle of a class into a search over its points; costs are rounded to 2^-20."""
+
+    def search(costs: FloatArray) -> Bits:
+        units = np.rint(costs * ONE).astype(np.int64)
+        charged = hypotheses.charge(hypotheses.no_costs(), points, units)
+        noise = np.zeros((1, hypotheses.separators), dtype=np.int64)
+        return np.asarray(hypotheses.predict(hypotheses.minimise(charged, noise), points)[0])
+
+    return search
 
 
-def _worst_of_rounds(over: FloatArray, round_: IntArray, rounds: int) -> IntArray:
-    """For every round, which of its pairs is exceeded most."""
-    worst: FloatArray = np.full(rounds, -np.inf)
-    np.maximum.at(worst, round_, over)
-    places = np.flatnonzero(over == worst[round_])
-    _, first = np.unique(round_[places], return_index=True)
-    return np.asarray(places[first])
+def best_fair_by_columns(constraints: Constraints, search: Search, *, exact: bool) -> ColumnPolicy:
+    """Find the fair policy of least error when the class cannot be listed, by column generation.
 
+    min ones + Σ_x c_x·π(x) over mixtures π of what ``search`` finds, |π(l) − π(r)| ≤ b_lr.
+    ``exact`` says that the search finds the least cost; only then is there a lower bound.
 
-def _program(
-    form: Form, objective: FloatArray, rows: Rows, bounds: FloatArray, rounds: int
-) -> FloatArray:
-    order, total = _wider(form.order(), rounds), form.total()
-    result = solve_program(
-        objective, order, rows, bounds, None if total is None else _wider(total, rounds),
-        "of a policy in hindsight with a price on violations",
+    Two points, one good and one bad, that may be 1/4 apart:
+
+    >>> pair = Constraints(np.array([1.0, -1.0]), 1, np.array([0]), np.array([1]), np.array([0.25]))
+    >>> policy = best_fair_by_columns(pair, lambda costs: costs < 0, exact=True)
+    >>> policy.error, round(policy.bound, 6)
+    (0.75, 0.75)
+    """
+    instance("constraints", constraints, Constraints, "Write Constraints(…).")
+    if not callable(search):
+        raise ParameterError("search", "must be a function", search, "Write exact_search(…).")
+    exact = flag("exact", exact, "Say whether the search finds the least cost.")
+    form = Columns(constraints.costs, search)
+    solution = solve(form, constraints)
+    return ColumnPolicy(
+        solution.value, solution.bound if exact else None, solution.policy, form.bits.T,
+        solution.iterations, solution.rows,
     )  # fmt: skip
-    return np.asarray(result.x, dtype=np.float64)
 
 
-def _wider(rows: Rows, more: int) -> Rows:
-    return sp.hstack([rows, sp.csr_array((rows.shape[0], more))], format="csr")
+@dataclass(frozen=True)
+class Comparators:
+    """The errors of the best fixed policies at alpha − eps, at alpha − kappa and at alpha.
+
+    A learner competes with policies that are fair at alpha − eps. Its panel is asked at
+    alpha − kappa, so that is what it is driven to; and it violates nothing up to alpha. The first
+    flatters: most of a lead over it is slack that the learner may use and the comparator may not.
+    The last is the fair one.
+    """
+
+    at_alpha_less_eps: float
+    at_alpha_less_kappa: float
+    at_alpha: float
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = real(field.name, getattr(self, field.name), "It is a number of errors.")
+            object.__setattr__(self, field.name, value)
+
+    def rates(self, people: int) -> Comparators:
+        """Divide by the number of people."""
+        return Comparators(**{name: value / people for name, value in asdict(self).items()})
 
 
-def _counted(
-    policy: FloatArray, rounds: Sequence[Faced], alpha: float, price: float
-) -> PricedPolicy:
-    """Hold the policy against every round as it was faced."""
-    error, people, violations, total = 0.0, 0, 0, 0.0
-    for faced in rounds:
-        scores = policy_scores(policy, faced.points)
-        error += float(np.abs(scores - faced.labels).sum())
-        people += len(scores)
-        over = scores[:, None] - scores - faced.pivots / ONE - alpha
-        np.fill_diagonal(over, 0.0)
-        worst = float(over.max(initial=0.0))
-        violations += worst > COUNTED
-        total += worst
-    return PricedPolicy(price, error / people, violations, total)
+def slacks_of(learner: Learner | Algorithm) -> tuple[float, float, float]:
+    """Return alpha − eps, alpha − kappa and alpha, to nine digits.
+
+    >>> from likewise.hypotheses import Pool
+    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    >>> slacks_of(Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1))
+    (0.0, 0.2025, 0.3)
+    """
+    if not isinstance(learner, Learner | Algorithm):
+        raise ParameterError(
+            "learner", "must be a Learner or an Algorithm", learner, "Make one: Learner(…)."
+        )
+    alpha = learner.alpha
+    asked_at = learner.sensitivity / ONE
+    if isinstance(learner, Learner):
+        asked_at = alpha - learner.margins.kappa
+    strict, driven, fair = (
+        max(0.0, round(slack, 9)) for slack in (alpha - learner.eps, asked_at, alpha)
+    )
+    return strict, driven, fair
+
+
+def compare_with_fixed(
+    learner: Learner | Algorithm, hypotheses: HypothesisClass, rounds: Sequence[Faced]
+) -> Comparators:
+    """Find the three comparators of a learner for the rounds faced, in numbers of errors.
+
+    >>> from likewise.hypotheses import Pool
+    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    >>> alike = np.zeros((2, 2), dtype=np.int64)
+    >>> faced = Faced(np.array([[0, 0, 1], [0, 1, 1]]), np.array([0, 1]), alike)
+    >>> compare_with_fixed(Learner(pool, k=2, alpha=0.5, eps=0.5, seed=1), pool, [faced])
+    Comparators(at_alpha_less_eps=1.0, at_alpha_less_kappa=0.6625, at_alpha=0.5)
+    """
+    errors = [best_fair_policy(hypotheses, rounds, slack).error for slack in slacks_of(learner)]
+    return Comparators(*(round(error, 9) for error in errors))

@@ -1,7 +1,7 @@
 """A warning for policies that are near constant: what that costs, and what would change it.
 
-A strict panel can drive a learner to a policy that treats everybody alike: nobody objects to it
-and it has learnt nothing. The counts alone look fine. So it is said wherever counts are shown.
+A strict panel can drive a learner to a policy that treats everybody alike: nobody objects to it,
+and it has learnt nothing. The counts alone look fine, so the warning stands beside them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from typing import Any
 from likewise.algorithms import Algorithm
 from likewise.evaluation.counts import Summary
 from likewise.learning import Learner, SelfTuned
-
-__all__ = ["NEAR_CONSTANT", "NearConstant", "more", "near_constant", "remedies"]
 
 NEAR_CONSTANT = 0.1
 """A policy is near constant if the largest gap of a round is below this, in the mean."""
@@ -44,21 +42,22 @@ class NearConstant:
     @property
     def text(self) -> str:
         """The warning in a few sentences."""
-        said = [
+        sentences = [
             f"The policy is near constant: over the last quarter of the rounds the largest gap "
             f"between two people was {self.largest_gap:.3f} in the mean."
         ]
         if self.costs is not None:
-            said.append(
+            sentences.append(
                 f"Its error is {more(self.costs[0])} that of the best fixed policy at "
                 f"alpha − kappa, and {more(self.costs[1])} that of the best at alpha, none of "
                 f"whose gaps is a violation."
             )
-        return " ".join([*said, f"What would change it: {'; '.join(self.remedies)}."])
+        sentences.append(f"What would change it: {'; '.join(self.remedies)}.")
+        return " ".join(sentences)
 
 
 def more(difference: float) -> str:
-    """A difference of two errors in words.
+    """Say a difference of two errors in words.
 
     >>> more(0.05), more(-0.002)
     ('0.050 above', '0.002 below')
@@ -67,23 +66,18 @@ def more(difference: float) -> str:
 
 
 def near_constant(learner: Learner | Algorithm, summary: Summary) -> NearConstant | None:
-    """The warning, if the learner's policy is near constant over the last quarter of a game.
+    """Return the warning, if the policy is near constant over the last quarter of a game.
 
-    A learner that cannot do otherwise (one hypothesis) and one that ignores the panel are not
-    warned about: nothing drove them there.
+    Learners with one hypothesis and those that ignore the panel get none: the panel did not drive
+    them there.
     """
     gap = summary.largest_gap_last_quarter
     if gap >= NEAR_CONSTANT or learner.hypotheses.size == 1:
         return None
     if isinstance(learner, Learner) and learner.ignores_reports:
         return None
-    fixed = summary.comparators
-    costs = None
-    if fixed is not None:
-        costs = (
-            summary.error_rate - fixed.at_alpha_less_kappa,
-            summary.error_rate - fixed.at_alpha,
-        )
+    fixed, error = summary.comparators, summary.error_rate
+    costs = None if fixed is None else (error - fixed.at_alpha_less_kappa, error - fixed.at_alpha)
     return NearConstant(gap, costs, tuple(_remedies(learner, costs)))
 
 
@@ -103,9 +97,9 @@ def remedies(
     kappa: float | None = None,
     alpha: float | None = None,
 ) -> Iterator[str]:
-    """Changes that make a policy less constant, with the values of now where they are given.
+    """Yield changes that make a policy less constant, with the current values where given.
 
-    ``tuned`` says that the learner has the knobs eta and kappa.
+    ``tuned`` says that the learner has the parameters eta and kappa.
 
     >>> list(remedies(tuned=False))[0]
     'a larger alpha or a rule that needs more objections'

@@ -1,6 +1,6 @@
 """The best policy that a panel would let pass, when everybody stands beside everybody.
 
-:mod:`likewise.evaluation.comparator` holds a policy against the pairs of every round; here all
+:mod:`likewise.evaluation.hindsight` holds a policy against the pairs of every round; here all
 people are one round, of which no table of pairs is ever made. People at the same point of the
 class have the same score under every policy, so a pair of points keeps the smallest distance of
 their people, and these are found block by block.
@@ -14,21 +14,19 @@ import numpy as np
 
 from likewise.auditing import Panel, Sides
 from likewise.errors import ParameterError, PeopleError
-from likewise.evaluation.comparator import BestFair, form_of
-from likewise.evaluation.comparator.rows import Demands, solve
+from likewise.evaluation.hindsight import BestFair, form_of
+from likewise.evaluation.program import Constraints, solve
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass
 from likewise.schema import People
 from likewise.validation import as_array, instance, real
-
-__all__ = ["best_passing_policy", "nearest"]
 
 SIDE = 512
 MOST_POINTS = 5000
 
 
 def nearest(people: People, panel: Panel, place: IntArray, points: int) -> IntArray:
-    """The smallest pivot's distance of the people at each pair of points, (points, points).
+    """Return the smallest pivot's distance of the people at each pair of points.
 
     >>> from likewise.auditing import MetricAuditor, Ratings
     >>> from likewise.schema import Feature, FeatureSchema
@@ -38,26 +36,26 @@ def nearest(people: People, panel: Panel, place: IntArray, points: int) -> IntAr
     0.25
     """
     order = np.argsort(place, kind="stable")
-    found = np.full((points, points), ONE, dtype=np.int64)
-    parts = [order[start : start + SIDE] for start in range(0, len(order), SIDE)]
-    chosen = [people.take(part) for part in parts]
-    starts = [np.flatnonzero(np.r_[True, np.diff(place[part]) > 0]) for part in parts]
-    for a, rows in enumerate(starts):
-        for b in range(a, len(parts)):
-            sides = Sides(chosen[a], chosen[b])
-            distances = np.stack([auditor.between(sides) for auditor in panel.auditors])
+    distance = np.full((points, points), ONE, dtype=np.int64)
+    blocks = [order[start : start + SIDE] for start in range(0, len(order), SIDE)]
+    sides = [people.take(block) for block in blocks]
+    starts = [np.flatnonzero(np.r_[True, np.diff(place[block]) > 0]) for block in blocks]
+    for a in range(len(blocks)):
+        for b in range(a, len(blocks)):
+            pair = Sides(sides[a], sides[b])
+            distances = np.stack([auditor.between(pair) for auditor in panel.auditors])
             pivot, _ = panel.rule.pivot(distances, panel.members)
-            least = np.minimum.reduceat(pivot, rows, axis=0)
+            least = np.minimum.reduceat(pivot, starts[a], axis=0)
             least = np.minimum.reduceat(least, starts[b], axis=1)
-            there = np.ix_(place[parts[a]][rows], place[parts[b]][starts[b]])
-            found[there] = np.minimum(found[there], least)
-    return np.minimum(found, found.T)
+            cells = np.ix_(place[blocks[a]][starts[a]], place[blocks[b]][starts[b]])
+            distance[cells] = np.minimum(distance[cells], least)
+    return np.minimum(distance, distance.T)
 
 
 def best_passing_policy(
     hypotheses: HypothesisClass, people: People, labels: IntArray, panel: Panel, alpha: float
 ) -> BestFair:
-    """The policy of least error that the panel would let pass, with everybody in one round.
+    """Find the policy of least error that the panel would let pass, with everybody in one round.
 
     min Error(π) over π ∈ ΔH with π(x_l) − π(x_r) ≤ d_pivot(l, r) + alpha for every pair.
 
@@ -74,21 +72,14 @@ def best_passing_policy(
     start = time.perf_counter()
     instance("people", people, People, "Make them with the class's schema.")
     instance("panel", panel, Panel, "Write Panel([MetricAuditor(…)], 'majority').")
+    instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
     slack = real("alpha", alpha, "It is the size of a violation.")
     if not 0 <= slack <= 1:
         raise ParameterError("alpha", "must be in [0, 1]", alpha, "It is a difference of scores.")
     labels = as_array(labels)
-    if (
-        labels.dtype.kind not in "biu"
-        or labels.shape != (len(people),)
-        or not np.isin(labels, (0, 1)).all()
-        or not len(people)
-    ):
+    fits = labels.dtype.kind in "biu" and labels.shape == (len(people),) and len(people)
+    if not fits or not np.isin(labels, (0, 1)).all():
         raise PeopleError(f"labels must be 0 or 1, one for each of the {len(people)} people.")
-    if not isinstance(hypotheses, HypothesisClass):
-        raise ParameterError(
-            "hypotheses", "must be a hypothesis class", hypotheses, "Make one: Pool(…)."
-        )
     form, place = form_of(hypotheses, [hypotheses.locate(people)])
     used, place = np.unique(place, return_inverse=True)
     if len(used) > MOST_POINTS:
@@ -96,18 +87,15 @@ def best_passing_policy(
             f"At most {MOST_POINTS} different points can be paired; these people are at "
             f"{len(used)}. Give fewer people."
         )
-    units = nearest(people, panel, place, len(used))
     left, right = np.triu_indices(len(used), 1)
-    bounds = units[left, right] / ONE + slack
-    asks = bounds < 1
+    bounds = nearest(people, panel, place, len(used))[left, right] / ONE + slack
+    left, right, bounds = used[left[bounds < 1]], used[right[bounds < 1]], bounds[bounds < 1]
     costs: FloatArray = np.zeros(form.points)
     np.add.at(costs, used[place], 1.0 - 2.0 * labels)
-    demands = Demands(costs, int(labels.sum()), used[left[asks]], used[right[asks]], bounds[asks])
-    found = solve(form, demands)
-    scores = form.scores(found.policy)
-    gaps = np.abs(scores[demands.left] - scores[demands.right]) - demands.bounds
+    solution = solve(form, Constraints(costs, int(labels.sum()), left, right, bounds))
+    scores = form.scores(solution.policy)
+    violation = float((np.abs(scores[left] - scores[right]) - bounds).max(initial=0.0))
     return BestFair(
-        error=found.value, bound=found.bound, people=len(people), probabilities=found.policy,
-        violation=float(gaps.max(initial=0.0)), pairs=found.pairs, rows=found.rows,
-        iterations=found.iterations, seconds=time.perf_counter() - start,
+        solution.value, solution.bound, len(people), solution.policy, violation, solution.pairs,
+        solution.rows, solution.iterations, time.perf_counter() - start,
     )  # fmt: skip

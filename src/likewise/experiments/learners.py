@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from likewise.algorithms import Algorithm
-from likewise.baselines.base import Rates
 from likewise.errors import LikewiseError, ParameterError
 from likewise.experiments.making import (
     PAPER_SETTINGS,
@@ -28,6 +27,7 @@ from likewise.experiments.making import (
     rates_of_ours,
     rates_of_paper,
 )
+from likewise.game.baselines import Rates
 from likewise.learning import Learner
 from likewise.registry import BASELINES, PLAYERS, SCHEDULES, Registry
 from likewise.worlds.settings import Setting, settings_of_function

@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from likewise.algorithms import Algorithm
-from likewise.baselines.base import Rates
 from likewise.errors import LikewiseError, ParameterError
+from likewise.game.baselines import Rates
 from likewise.hypotheses import ExactWeights, HypothesisClass
 from likewise.learning import Learner, Paper, PaperOneSided, SelfTuned
 from likewise.learning.dual import DUALS, Dual

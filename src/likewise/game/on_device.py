@@ -1,4 +1,4 @@
-"""The game on a GPU: a learner's constants, a stream that is uploaded, and the rounds played."""
+"""The game on a GPU: a learner's constants and an uploaded stream of people."""
 
 from __future__ import annotations
 
@@ -17,11 +17,9 @@ from likewise.validation import instance
 if TYPE_CHECKING:
     from likewise.oracles.engines.gpu.games import Constants, DeviceGame, Visitors
 
-__all__ = ["device_game"]
-
 
 def device_game(learner: Learner, visitors: Visitors) -> DeviceGame:
-    """A game that is played on a GPU: Context-FTPL with the paper's constants, full information.
+    """Set up a game on a GPU: Context-FTPL with the paper's constants, full information.
 
     Everybody is audited at once, and the largest gap is reported. The rounds are those that
     :func:`~likewise.game.play` plays with the same stream, bit for bit; the GPU engine must be
@@ -46,7 +44,7 @@ def device_game(learner: Learner, visitors: Visitors) -> DeviceGame:
 
 
 def _constants(learner: Learner, rounds: int) -> Constants:
-    """The learner's constants; refused where they change from round to round."""
+    """Return the learner's constants, or refuse those that change from round to round."""
     from likewise.oracles.engines.gpu.games import Constants
 
     plain = learner.feedback == "full" and learner.audit_share == 1 and not learner.ignores_reports

@@ -13,9 +13,7 @@ from likewise.portable_math import log
 from likewise.randomness import Purpose, Stream
 from likewise.validation import instance, integer, real
 
-__all__ = ["AT_ONCE", "PROMPT", "Delay", "Delays", "Inbox", "parse_delay"]
-
-# A geometric delay beyond this would not be seen in any game that one can play.
+# No game is long enough to see a geometric delay beyond this.
 LONGEST = 10**9
 
 
@@ -43,10 +41,9 @@ class Delay:
 
     @property
     def text(self) -> str:
-        """In words; as :func:`parse_delay` reads it, where it can be read."""
+        """The delay in words; :func:`parse_delay` reads those of the command line."""
         if self.chance == 1.0:
             return str(self.rounds)
-        # On the command line there is the one or the other.
         return f"geometric:{self.chance!r}" + f" after {self.rounds}" * bool(self.rounds)
 
     @property
@@ -55,7 +52,7 @@ class Delay:
         return self.rounds if self.chance == 1.0 else None
 
     def draw(self, stream: Stream, item: int) -> int:
-        """How many rounds later the item of that number comes.
+        """Draw the number of rounds by which an item is late.
 
         >>> Delay(rounds=3).draw(Stream(1, Purpose.DELAY, 1), 0)
         3
@@ -87,7 +84,7 @@ class Delays:
 
     @property
     def text(self) -> str:
-        """As :func:`parse_delay` reads it; one delay where both are alike."""
+        """The delays as :func:`parse_delay` reads them; one of them where both are alike."""
         if self.audits == self.labels:
             return self.audits.text
         return f"audits:{self.audits.text},labels:{self.labels.text}"
@@ -95,67 +92,62 @@ class Delays:
     @property
     def longest(self) -> int | None:
         """The most rounds that anything is late by; None where there is no such number."""
-        late = (self.audits.longest, self.labels.longest)
-        return None if None in late else max(one for one in late if one is not None)
-
-
-PROMPT = Delays()
-"""Everything at once."""
-
-
-def parse_delay(text: str) -> Delays:
-    """``50``, ``geometric:0.02``, or one of these each: ``audits:0,labels:200``.
-
-    >>> parse_delay("50").labels, parse_delay("geometric:0.02").audits
-    (Delay(rounds=50, chance=1.0), Delay(rounds=0, chance=0.02))
-    """
-    if not isinstance(text, str):
-        raise ParameterError("delay", _RULE, text, _REMEDY)
-    if "," not in text:
-        both = _one_delay(text, text)
-        return Delays(both, both)
-    parts = dict(part.strip().partition(":")[::2] for part in text.split(","))
-    if set(parts) != {"audits", "labels"} or text.count(",") != 1:
-        raise ParameterError("delay", _RULE, text, _REMEDY)
-    return Delays(_one_delay(parts["audits"], text), _one_delay(parts["labels"], text))
+        audits, labels = self.audits.longest, self.labels.longest
+        return None if audits is None or labels is None else max(audits, labels)
 
 
 _RULE = "must be a number of rounds, geometric:P, or audits:…,labels:…"
 _REMEDY = "Write 50, geometric:0.02 for 49 rounds in the mean, or audits:0,labels:200."
 
 
-def _one_delay(text: str, whole: str) -> Delay:
-    kind, _, value = text.partition(":")
+def parse_delay(text: str) -> Delays:
+    """Parse ``50``, ``geometric:0.02``, or a pair of these: ``audits:0,labels:200``.
+
+    >>> parse_delay("50").labels, parse_delay("geometric:0.02").audits
+    (Delay(rounds=50, chance=1.0), Delay(rounds=0, chance=0.02))
+    """
+    if not isinstance(text, str):
+        raise ParameterError("delay", _RULE, text, _REMEDY)
+    parts = {"audits": text, "labels": text}
+    if "," in text:
+        parts = dict(part.strip().partition(":")[::2] for part in text.split(","))
+    if set(parts) != {"audits", "labels"} or text.count(",") > 1:
+        raise ParameterError("delay", _RULE, text, _REMEDY)
     try:
-        return Delay(chance=float(value)) if kind == "geometric" else Delay(rounds=int(text))
+        return Delays(**{name: _parse_part(part) for name, part in parts.items()})
     except ParameterError:
         raise
     except ValueError:
-        raise ParameterError("delay", _RULE, whole, _REMEDY) from None
+        raise ParameterError("delay", _RULE, text, _REMEDY) from None
+
+
+def _parse_part(text: str) -> Delay:
+    kind, _, value = text.partition(":")
+    return Delay(chance=float(value)) if kind == "geometric" else Delay(rounds=int(text))
 
 
 class Inbox:
-    """Feedback on its way to the learner. A round is closed when all of its own has come."""
+    """Feedback on its way to the learner. A round closes when all of its feedback has come."""
 
     def __init__(self, seed: int, delays: Delays) -> None:
         self._seed, self._delays = seed, delays
         self._due: dict[int, list[Audited | Labelled]] = defaultdict(list)
-        self._left: dict[str, int] = {}
+        self._outstanding: dict[str, int] = {}
 
     def add(self, t: int, round_id: str, audit: Audited, labels: Sequence[Labelled]) -> None:
-        """Post what round t will be told; each letter travels on its own."""
+        """Schedule the feedback of round t; each event has a delay of its own."""
         stream = Stream(self._seed, Purpose.DELAY, t)
-        letters: list[Audited | Labelled] = [audit, *labels]
-        self._left[round_id] = len(letters)
-        for item, letter in enumerate(letters):
+        events: list[Audited | Labelled] = [audit, *labels]
+        self._outstanding[round_id] = len(events)
+        for item, event in enumerate(events):
             delay = self._delays.labels if item else self._delays.audits
-            self._due[t + delay.draw(stream, item)].append(letter)
+            self._due[t + delay.draw(stream, item)].append(event)
 
     def due(self, t: int) -> Iterator[Audited | Labelled | Closed]:
-        """The letters that arrive at the end of round t, in the order in which they were posted."""
-        for letter in self._due.pop(t, []):
-            yield letter
-            self._left[letter.round] -= 1
-            if not self._left[letter.round]:
-                del self._left[letter.round]
-                yield Closed(letter.round)
+        """Yield the events that arrive at the end of round t, in the order of their rounds."""
+        for event in self._due.pop(t, []):
+            yield event
+            self._outstanding[event.round] -= 1
+            if not self._outstanding[event.round]:
+                del self._outstanding[event.round]
+                yield Closed(event.round)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,20 +13,18 @@ from likewise.auditing import exceeding_pairs
 from likewise.errors import LikewiseError, ParameterError
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.frames import make_frame
-from likewise.game.timing import PROMPT, Delays
+from likewise.game.timing import Delays
 from likewise.html import described
 from likewise.learning import Deployment, Learner, State
 from likewise.worlds import Encounter, World
-
-__all__ = ["Moment", "Transcript"]
 
 
 @dataclass(frozen=True, eq=False)
 class Moment:
     """One round as it was played, with what only the game knows: π^t, distances and labels.
 
-    ``audited`` says whether the panel looked at it, ``report`` what it said, be it that the learner
-    hears of it later; ``lam`` and ``calls`` are the learner's when the round was decided.
+    ``audited`` says whether the panel looked at it, ``report`` which pairs it reported, whenever
+    the learner hears of them; ``lam`` and ``calls`` are the learner's when the round was decided.
     """
 
     t: int
@@ -47,13 +45,11 @@ class Moment:
         return float(np.abs(self.policy / ONE - self.encounter.labels).sum())
 
     def counts(self, alpha: int) -> tuple[float | int | bool, ...]:
-        """The round in numbers, in the order of a transcript's columns."""
+        """Return the round in numbers, in the order of a transcript's columns."""
         labels, approved = self.encounter.labels, self.deployment.approved
-        wrong, unfair = int((approved != labels).sum()), self.violated(alpha)
-        reported = bool(self.report)
         return (
-            self.error, wrong, len(labels), unfair, self.audited, reported, self.lam, self.calls,
-            int(np.ptp(self.policy)),
+            self.error, int((approved != labels).sum()), len(labels), self.violated(alpha),
+            self.audited, bool(self.report), self.lam, self.calls, int(np.ptp(self.policy)),
         )  # fmt: skip
 
     def violated(self, alpha: int) -> bool:
@@ -82,7 +78,7 @@ class Transcript:
     calls: IntArray
     largest_gap: IntArray
     last_state: State | None
-    delay: Delays = PROMPT
+    delay: Delays = field(default_factory=Delays)
     moments: tuple[Moment, ...] = ()
     encounters: tuple[Encounter, ...] = ()
 
@@ -101,7 +97,7 @@ class Transcript:
         return len(self.error)
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Every round in numbers as a frame: of the library named, else of one that is there."""
+        """Return every round in numbers as a frame, of the named library or of an installed one."""
         rounds = {"round": range(1, self.rounds + 1)}
         return make_frame(rounds | {name: getattr(self, name) for name in self.COLUMNS}, backend)
 
@@ -118,7 +114,7 @@ class Transcript:
         )
 
     def plot(self, ax: Any) -> Any:
-        """Rounds in violation and with a report so far, on matplotlib axes of the caller's."""
+        """Plot the cumulative rounds in violation and with a report on matplotlib axes."""
         if not hasattr(ax, "plot"):
             raise ParameterError("ax", "must be axes", ax, "Write: figure, ax = plt.subplots().")
         rounds = np.arange(1, self.rounds + 1)
@@ -129,7 +125,7 @@ class Transcript:
         return ax
 
     def first(self, rounds: int) -> Transcript:
-        """The game's first rounds, for learners that do not know how long it will last."""
+        """Return the first rounds of the game, for learners that do not know the horizon."""
         cut = {name: getattr(self, name)[:rounds] for name in self.COLUMNS}
         moments = tuple(moment for moment in self.moments if moment.t <= rounds)
         return Transcript(

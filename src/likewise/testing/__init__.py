@@ -1,6 +1,6 @@
 """Contracts as plain functions: does an extension do what its base class promises?
 
-Each takes a thing and raises :class:`~likewise.errors.ContractError`, with a sentence, where it
+Each takes a part and raises :class:`~likewise.errors.ContractError`, with a sentence, where it
 breaks its contract; otherwise it returns None. They need numpy alone, and work with or without
 pytest. All that Likewise itself registers is checked by them too.
 
@@ -10,20 +10,13 @@ pytest. All that Likewise itself registers is checked by them too.
 
 from likewise.errors import ContractError
 from likewise.testing.auditing import check_metric, check_selection
+from likewise.testing.contract import people_of
 from likewise.testing.hypotheses import check_hypotheses
 from likewise.testing.learning import check_baseline, check_schedule
-from likewise.testing.people import people_of
 from likewise.testing.players import check_player
 from likewise.testing.worlds import check_world
 
 __all__ = [
-    "ContractError",
-    "check_baseline",
-    "check_hypotheses",
-    "check_metric",
-    "check_player",
-    "check_schedule",
-    "check_selection",
-    "check_world",
-    "people_of",
-]
+    "ContractError", "check_baseline", "check_hypotheses", "check_metric", "check_player",
+    "check_schedule", "check_selection", "check_world", "people_of",
+]  # fmt: skip

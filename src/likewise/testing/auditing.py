@@ -15,13 +15,12 @@ from likewise.auditing import (
     selection_to_spec,
 )
 from likewise.schema import People
-from likewise.testing.people import called, generator, require, same_as_json, trial
-
-__all__ = ["check_metric", "check_selection"]
+from likewise.testing.contract import contract, generator, require, require_text, same_as_json
 
 
+@contract
 def check_metric(metric: Metric, people: People) -> None:
-    """Check a metric on some people: symmetric, within [0, 1], whoever else is there; and JSON.
+    """Check a metric on people: symmetric, within [0, 1], whoever else is present; and JSON.
 
     >>> from likewise.auditing import WeightedL1
     >>> from likewise.schema import Feature, FeatureSchema
@@ -30,36 +29,29 @@ def check_metric(metric: Metric, people: People) -> None:
     """
     require(isinstance(metric, Metric), metric, "it is no Metric.")
     require(isinstance(people, People) and len(people) > 1, metric, "it needs at least two people.")
-    with trial(metric):
-        _check_metric(metric, people)
-
-
-def _check_metric(metric: Metric, people: People) -> None:
     auditor = MetricAuditor("auditor", metric)
-    found = called(metric, "a call", auditor.distances, people)
-    again = auditor.distances(people)
-    require(np.array_equal(again, found), metric, "the same people must have the same distances.")
-    backwards = People(people.ids[::-1], people.x[::-1].copy(), people.schema)
-    turned = called(metric, "a call", auditor.distances, backwards)
-    same = np.array_equal(turned[::-1, ::-1], found)
+    distances = auditor.distances(people)
+    same = np.array_equal(auditor.distances(people), distances)
+    require(same, metric, "the same people must have the same distances.")
+    reverse = auditor.distances(people.take(range(len(people) - 1, -1, -1)))
+    same = np.array_equal(reverse[::-1, ::-1], distances)
     require(same, metric, "people in another order must have the same distances.")
-    two = People(people.ids[:2], people.x[:2].copy(), people.schema)
-    alone = called(metric, "a call", auditor.distances, two)
-    require(alone[0, 1] == found[0, 1], metric, "two people must not be nearer in company.")
+    alone = auditor.distances(people.take([0, 1]))
+    require(alone[0, 1] == distances[0, 1], metric, "two people must not be nearer in company.")
     half = len(people) // 2
     first, second = people.take(range(half)), people.take(range(half, 2 * half))
-    blocks = called(metric, "between", auditor.between, Sides(first, second))
-    same = np.array_equal(blocks, found[:half, half : 2 * half])
+    blocks = auditor.between(Sides(first, second))
+    same = np.array_equal(blocks, distances[:half, half : 2 * half])
     require(same, metric, "between must have the distances that a call with everybody has.")
-    paired = called(metric, "between", auditor.between, Sides(first, second, paired=True))
-    require(
-        np.array_equal(paired, np.diagonal(blocks)), metric, "between differs for single pairs."
-    )
-    read = same_as_json(metric, metric_to_spec, metric_from_spec)
-    same = np.array_equal(MetricAuditor("auditor", read).distances(people), found)
+    paired = auditor.between(Sides(first, second, paired=True))
+    same = np.array_equal(paired, np.diagonal(blocks))
+    require(same, metric, "between differs for single pairs.")
+    copy = same_as_json(metric, metric_to_spec, metric_from_spec)
+    same = np.array_equal(MetricAuditor("auditor", copy).distances(people), distances)
     require(same, metric, "read back from its JSON, it has other distances.")
 
 
+@contract
 def check_selection(selection: Selection, *, seed: int = 1) -> None:
     """Check a selection: it chooses some of the pairs, the same ones again; and JSON.
 
@@ -67,34 +59,25 @@ def check_selection(selection: Selection, *, seed: int = 1) -> None:
     >>> check_selection(LargestGap())
     """
     require(isinstance(selection, Selection), selection, "it is no Selection.")
-    with trial(selection):
-        _check_selection(selection, seed)
-
-
-def _check_selection(selection: Selection, seed: int) -> None:
-    for name in ("name", "summary"):
-        text = getattr(selection, name, None)
-        require(isinstance(text, str) and text, selection, f"it must have a {name}, a text.")
-    read = same_as_json(selection, selection_to_spec, selection_from_spec)
-    made = called(selection, "make(seed)", type(selection).make, 7)
-    require(type(made) is type(selection), selection, "make(seed) must make one of its class.")
+    require_text(selection, "name", "summary")
+    copy = same_as_json(selection, selection_to_spec, selection_from_spec)
+    same = type(type(selection).make(7)) is type(selection)
+    require(same, selection, "make(seed) must make one of its class.")
     rng = generator(seed)
     for pairs in (1, 1, 2, 3, 5, 8, 30):
         gaps = rng.integers(1, 6, pairs).astype(np.int64)
-        given = gaps.copy()
-        t = int(rng.integers(1, 1000))
-        chosen = called(selection, "choose", selection.choose, gaps, t)
-        places = isinstance(chosen, list) and all(
+        before, t = gaps.copy(), int(rng.integers(1, 1000))
+        chosen = selection.choose(gaps, t)
+        fits = isinstance(chosen, list) and all(
             isinstance(n, int) and 0 <= n < pairs for n in chosen
         )
-        right = places and chosen and len(set(chosen)) == len(chosen)
         require(
-            right, selection,
+            fits and chosen and len(set(chosen)) == len(chosen), selection,
             f"choose must be a list of places below {pairs}, at least one and none twice; got "
             f"{chosen!r}.",
         )  # fmt: skip
-        require(np.array_equal(gaps, given), selection, "choose must not change the gaps.")
+        require(np.array_equal(gaps, before), selection, "choose must not change the gaps.")
         require(
-            chosen == selection.choose(gaps, t) == read.choose(gaps, t), selection,
+            chosen == selection.choose(gaps, t) == copy.choose(gaps, t), selection,
             "choose must choose the same pairs again, also read back from its JSON.",
         )  # fmt: skip

@@ -15,14 +15,13 @@ from likewise.learning.primal import Draws, Estimates, Frozen
 from likewise.learning.states.tuning import Tuning
 from likewise.oracles import ENGINES
 from likewise.registry import PLAYERS
+from likewise.testing.contract import contract, generator, people_of, require
 from likewise.testing.learning import check_state
-from likewise.testing.people import called, generator, people_of, require, trial
-
-__all__ = ["check_player"]
 
 ROUNDS, DECISIONS, DRAWS = 120, 400, 400
 
 
+@contract
 def check_player(
     player: Player, hypotheses: HypothesisClass | None = None, *, seed: int = 1
 ) -> None:
@@ -35,18 +34,17 @@ def check_player(
     player is accused with a probability of less than 1e-6.
     """
     require(isinstance(player, Player), player, "it is no Player.")
-    called(player, "its name", PLAYERS.check_name, player.name, type(player))
+    PLAYERS.check_name(player.name, type(player))
     for engine in ENGINES:
-        player_of = called(player, "the constructor", type(player), engine)
-        require(player_of.name == player.name, player, "its name must not depend on the engine.")
-    with trial(player):
-        on_trial = _Trial(player, _pool() if hypotheses is None else hypotheses, seed)
-        on_trial.constants()
-        on_trial.policy()
-        on_trial.decisions()
-        on_trial.regret()
-        learner = Learner(on_trial.hypotheses, 4, 0.3, 0.3, seed, player=player.name)
-        check_state(player, learner, seed)
+        named = type(player)(engine).name
+        require(named == player.name, player, "its name must not depend on the engine.")
+    trial = _Trial(player, _pool() if hypotheses is None else hypotheses, seed)
+    trial.constants()
+    trial.policy()
+    trial.decisions()
+    trial.regret()
+    learner = Learner(trial.hypotheses, 4, 0.3, 0.3, seed, player=player.name)
+    check_state(player, learner, seed)
 
 
 def _pool() -> Pool:
@@ -58,7 +56,7 @@ def _pool() -> Pool:
 
 @dataclass(frozen=True, eq=False)
 class _Trial:
-    """One player on trial, with people of a class and costs on their points."""
+    """One player under check, with people of a class and costs on their points."""
 
     player: Player
     hypotheses: HypothesisClass
@@ -82,12 +80,12 @@ class _Trial:
     def frozen(self, number: int, costs: IntArray, incurred: tuple[int, ...] | None = None,
                scales: FloatArray | None = None) -> Frozen:  # fmt: skip
         scales = np.ones(self.player.scales(self.hypotheses)) if scales is None else scales
-        none = (0,) * self.experts
-        return Frozen(number, self.seed, costs, scales, 1, none if incurred is None else incurred)
+        incurred = (0,) * self.experts if incurred is None else incurred
+        return Frozen(number, self.seed, costs, scales, 1, incurred)
 
     def estimates(self, frozen: Frozen, points: Points, batch: int = 0, cap: int = 1) -> Estimates:
-        given = (self.hypotheses, frozen, points, Draws(DRAWS, batch, cap=cap))
-        return called(self.player, "estimates", self.player.estimates, *given)
+        draws = Draws(DRAWS, batch, cap=cap)
+        return self.player.estimates(self.hypotheses, frozen, points, draws)
 
     @cached_property
     def costs(self) -> IntArray:
@@ -98,10 +96,8 @@ class _Trial:
         """The bound's constants, and the default x, are numbers."""
         for estimated in (False, True) if self.player.exact else (False,):
             stability = self.player.stability(self.hypotheses, estimated=estimated)
-            gain, x = (
-                self.player.gain(self.hypotheses),
-                self.player.default_x(self.hypotheses, estimated=estimated),
-            )
+            gain = self.player.gain(self.hypotheses)
+            x = self.player.default_x(self.hypotheses, estimated=estimated)
             for name, value in (("stability", stability), ("gain", gain)):
                 fits = math.isfinite(value) and value >= 0
                 self.require(fits, f"{name} must be a number of at least 0; got {value}.")
@@ -113,42 +109,39 @@ class _Trial:
                     f"terms must have finite constants; got {term}.",
                 )
         factors = self.player.scale_factors(self.hypotheses, x)
-        right = factors.shape == (self.player.scales(self.hypotheses),) and (factors > 0).all()
-        self.require(right, f"scale_factors must be above 0, one a scale; got {factors}.")
+        fits = factors.shape == (self.player.scales(self.hypotheses),) and bool((factors > 0).all())
+        self.require(fits, f"scale_factors must be above 0, one a scale; got {factors}.")
         places = self.player.places(self.hypotheses, self.points)
-        right = (
-            places.ndim == 2
-            and len(places) == len(self.points)
-            and (((places >= 0) & (places < len(factors))).all())
-        )
-        self.require(right, "places must name scales, a row for every point.")
+        fits = places.ndim == 2 and len(places) == len(self.points)
+        fits = fits and bool(((places >= 0) & (places < len(factors))).all())
+        self.require(fits, "places must name scales, a row for every point.")
         calls = self.player.calls(self.hypotheses, 5)
         self.require(isinstance(calls, int) and calls >= 0, f"calls must be a count; got {calls}.")
 
     def policy(self) -> None:
         """Scores are chances, the same ones again, whoever else is asked about."""
         frozen = self.frozen(3, self.costs)
-        found = self.estimates(frozen, self.points, cap=5)
-        for name, low, values in (("scores", 0, found.scores), ("inverses", ONE, found.inverses)):
+        first = self.estimates(frozen, self.points, cap=5)
+        for name, low, values in (("scores", 0, first.scores), ("inverses", ONE, first.inverses)):
             plain = len(values) == len(self.points) and all(
                 isinstance(v, int) and v >= low for v in values
             )
             self.require(plain, f"{name} must be integers of at least {low}, one a point.")
-        self.require(max(found.scores) <= ONE, "scores must be at most 2^20, which is 1.")
-        kept = [len(row) for row in found.experts or ()]
-        right = kept == ([self.experts] * len(self.points) if self.experts else [])
-        self.require(right, f"there must be scores of {self.experts} experts; got {kept}.")
+        self.require(max(first.scores) <= ONE, "scores must be at most 2^20, which is 1.")
+        lengths = [len(row) for row in first.experts or ()]
+        fits = lengths == ([self.experts] * len(self.points) if self.experts else [])
+        self.require(fits, f"there must be scores of {self.experts} experts; got {lengths}.")
         if not self.player.exact:
-            self.require(max(found.inverses) <= 5 * ONE, "J must be at most the cap.")
+            self.require(max(first.inverses) <= 5 * ONE, "J must be at most the cap.")
         again = self.estimates(frozen, self.points, cap=5)
-        self.require(found == again, "asked again, the same scores must come out.")
+        self.require(first == again, "asked again, the same scores must come out.")
         turned = self.estimates(frozen, self.points[::-1], cap=5)
-        same = (turned.scores[::-1], turned.inverses[::-1]) == (found.scores, found.inverses)
-        same = same and (turned.experts or [])[::-1] == (found.experts or [])
+        same = (turned.scores[::-1], turned.inverses[::-1]) == (first.scores, first.inverses)
+        same = same and (turned.experts or [])[::-1] == (first.experts or [])
         self.require(same, "points in another order must have the same scores.")
         if self.player.exact:
-            other = self.estimates(frozen, self.points, batch=4)
-            self.require(other.scores == found.scores, "an exact player's scores have no batch.")
+            batch = self.estimates(frozen, self.points, batch=4)
+            self.require(batch.scores == first.scores, "an exact player's scores have no batch.")
 
     def decisions(self) -> None:
         """Decisions are draws from the policy, one for each batch, and can be taken again."""
@@ -158,16 +151,17 @@ class _Trial:
             bits = self.player.decide(self.hypotheses, frozen, self.points, batch)
             return np.asarray(bits).astype(np.int64)
 
-        made = np.array([called(self.player, "decide", decide, b) for b in range(DECISIONS)])
-        fits = made.shape == (DECISIONS, len(self.points)) and np.isin(made, (0, 1)).all()
+        decisions = np.array([decide(batch) for batch in range(DECISIONS)])
+        fits = decisions.shape == (DECISIONS, len(self.points))
+        fits = fits and bool(np.isin(decisions, (0, 1)).all())
         self.require(fits, "decide must be 0 or 1 for every point.")
         again = np.array([decide(batch) for batch in range(20)])
-        same = np.array_equal(again, made[:20])
+        same = np.array_equal(again, decisions[:20])
         self.require(same, "asked again, the same decision must come out.")
         chances = np.array(self.estimates(frozen, self.points).scores) / ONE
         noise = 1.0 / DECISIONS + (0.0 if self.player.exact else 1.0 / DRAWS)
         spread = 6.0 * np.sqrt(np.maximum(chances * (1 - chances), 0.01) * noise)
-        off = np.abs(made.mean(axis=0) - chances)
+        off = np.abs(decisions.mean(axis=0) - chances)
         self.require((off <= spread).all(), "decisions do not have the chances that scores say.")
 
     def regret(self) -> None:
@@ -183,16 +177,14 @@ class _Trial:
             points = self.points[self.rng.integers(0, len(self.points), 3)]
             tuning = tuning.opened(largest, largest * largest, counts_outstanding=False)
             scales = player.scale_factors(h, x) * np.sqrt(tuning.peak)
-            found = self.estimates(self.frozen(t, costs, tuple(incurred), scales), points)
-            scores = np.array(found.scores, dtype=np.int64)
+            estimates = self.estimates(self.frozen(t, costs, tuple(incurred), scales), points)
+            scores = np.array(estimates.scores, dtype=np.int64)
             # What the policy likes becomes dear, and what it does not like becomes cheap.
             amounts = np.where(scores > ONE // 2, size, -size).astype(np.int64)
             amounts = np.where(self.rng.random(3) < 0.2, -amounts, amounts)
             played += float((amounts / ONE * (scores / ONE)).sum())
-            for own, amount in zip(found.experts or (), amounts.tolist(), strict=False):
-                incurred = [
-                    paid + amount * score for paid, score in zip(incurred, own, strict=True)
-                ]
+            for row, amount in zip(estimates.experts or (), amounts.tolist(), strict=False):
+                incurred = [i + amount * score for i, score in zip(incurred, row, strict=True)]
             everything += h.predict(h.codes(), points).astype(np.int64) @ amounts
             costs = h.charge(costs, points, amounts)
             tuning = tuning.charged(player.places(h, points), amounts)

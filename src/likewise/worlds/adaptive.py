@@ -10,12 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.randomness import Purpose, Stream
 from likewise.worlds.base import Approved, Course, Encounter, View
-from likewise.worlds.loans import REGIONS, LoanSettings, applicants
+from likewise.worlds.loans import REGIONS, LoanSettings
 from likewise.worlds.settings import setting
-
-__all__ = ["Adaptive"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Adaptive(LoanSettings):
     summary = "loans, where approvals change who can repay later"
 
     def course(self) -> Course:
-        """Regions begin with no fortune at all."""
+        """Begin without fortune in any region."""
         return _Course(self)
 
 
@@ -46,19 +43,15 @@ class _Course(Course):
         self._fortune = np.zeros(len(REGIONS))
 
     def meet(self, t: int, view: View) -> Encounter:  # noqa: ARG002
-        """Applicants repay according to the fortune of their region."""
-        world = self._world
-        stream = Stream(world.seed, Purpose.WORLD, t)
+        """Draw applicants who repay according to the fortune of their region."""
         fortune = np.clip(self._fortune, -0.25, 0.25)
-        x, labels = applicants(
-            stream, world.k, world.luck, world.harshness, bar=lambda region: 0.57 - fortune[region]
-        )
-        return world.round_of(t, x, labels)
+        x, labels = self._world.applicants(t, lambda region: 0.57 - fortune[region])
+        return self._world.round_of(t, x, labels)
 
     def hear(self, encounter: Encounter, approved: Approved) -> None:
-        """Loans that were made move the fortune of their region."""
+        """Move the fortune of each region by the loans made there."""
         region = encounter.people.column("region").astype(np.int64)
         self._fortune *= 1.0 - self._world.fading
-        for place, label, yes in zip(region, encounter.labels, approved, strict=True):
-            if yes:
+        for place, label, loan in zip(region, encounter.labels, approved, strict=True):
+            if loan:
                 self._fortune[place] += self._world.pull * (2 * int(label) - 1)

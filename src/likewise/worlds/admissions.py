@@ -13,15 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from likewise.auditing import Masked, MetricAuditor, Panel, Ratings, Rule, WeightedL1
-from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray
 from likewise.hypotheses import Cut, HypothesisClass, Pool
 from likewise.randomness import Purpose, Stream
-from likewise.schema import Feature, FeatureSchema, People
-from likewise.worlds.base import Encounter, Steady
+from likewise.schema import Feature, FeatureSchema
+from likewise.worlds.base import Encounter, Steady, numbered
 from likewise.worlds.settings import setting
-
-__all__ = ["Admissions"]
 
 MODELS = 12
 CUTS = 33
@@ -72,14 +69,13 @@ class Admissions(Steady):
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
         """Every model with every cut, and both constants."""
-        if name not in (None, "pool"):
-            raise ParameterError("hypotheses", "must be pool", name, "This world has no other.")
+        self.class_name(name)
         x, _ = self._applicants(Stream(0, Purpose.PROBE, 0), 3000)
         members = [Cut("model1", float("-inf")), Cut("model1", float("inf"))]
         for j in range(MODELS):
-            seen = np.sort(x[:, 4 + j])
-            places = np.linspace(0, len(seen) - 1, CUTS + 2).astype(np.int64)[1:-1]
-            members += [Cut(f"model{j + 1}", float(at)) for at in np.unique(seen[places])]
+            scores = np.sort(x[:, 4 + j])
+            ranks = np.linspace(0, len(scores) - 1, CUTS + 2).astype(np.int64)[1:-1]
+            members += [Cut(f"model{j + 1}", float(cut)) for cut in np.unique(scores[ranks])]
         return Pool(SCHEMA, members, x)
 
     def _applicants(self, stream: Stream, k: int) -> tuple[FloatArray, FloatArray]:
@@ -89,14 +85,13 @@ class Admissions(Steady):
         models = np.zeros((k, MODELS))
         for f, part in enumerate(parts):
             models += part[:, None] * self._weights[:, f]
-        shown = [np.rint(part * high) for part, high in zip(parts, (100, 100, 10, 10), strict=True)]
+        marks = [np.rint(part * high) for part, high in zip(parts, (100, 100, 10, 10), strict=True)]
         merit = 0.45 * parts[0] + 0.3 * parts[1] + 0.1 * parts[2] + 0.15 * parts[3]
         chance = np.clip(4.0 * (merit - 0.5) + 0.5, 0.05, 0.95)
-        x = np.concatenate([np.stack(shown, axis=1), np.rint(1000 * models)], axis=1)
+        x = np.concatenate([np.stack(marks, axis=1), np.rint(1000 * models)], axis=1)
         return x, (u[:, 6] < chance).astype(np.float64)
 
     def encounter(self, t: int) -> Encounter:
         """k applicants drawn alike, whether they would graduate, and the committee."""
         x, labels = self._applicants(Stream(self.seed, Purpose.WORLD, t), self.k)
-        people = People(tuple(f"{t}-{i + 1}" for i in range(self.k)), x, SCHEMA)
-        return Encounter(people, labels.astype(np.int64), self.panel)
+        return Encounter(numbered(t, x, SCHEMA), labels.astype(np.int64), self.panel)

@@ -17,11 +17,9 @@ from likewise.auditing import MetricAuditor, Panel, Rule
 from likewise.fixed_point import ONE, IntArray
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
-from likewise.worlds.base import Encounter, Memoryless, View
+from likewise.worlds.base import Encounter, Memoryless, View, numbered
 from likewise.worlds.loans import SCHEMA, LoanSettings, applicants, five_auditors
 from likewise.worlds.settings import setting
-
-__all__ = ["Adversarial"]
 
 CANDIDATES = 32
 PROPOSALS = 4
@@ -43,7 +41,7 @@ class Adversarial(LoanSettings, Memoryless):
         return tuple(five_auditors(self.leniency))
 
     def meet(self, t: int, view: View) -> Encounter:
-        """Look at the policy on many, and pick the round."""
+        """Look at the policy on many candidates, and pick the round."""
         stream = Stream(self.seed, Purpose.WORLD, t)
         x, labels = applicants(stream, CANDIDATES, self.luck, self.harshness)
         crowd = People(tuple(map(str, range(CANDIDATES))), x, SCHEMA)
@@ -56,17 +54,16 @@ class Adversarial(LoanSettings, Memoryless):
         coins = stream.uniforms(2 * CANDIDATES, 1, size)[0]
         against = (chances[chosen] < ONE // 2).astype(np.int64)
         picked = np.where(coins < self.spite, against, labels[chosen])
-        people = People(tuple(f"{t}-{i + 1}" for i in range(size)), x[chosen], SCHEMA)
-        return Encounter(people, picked, panel)
+        return Encounter(numbered(t, x[chosen], SCHEMA), picked, panel)
 
     def _proposals(self, stream: Stream) -> tuple[int, list[Panel]]:
-        """How many people the round has, and some panels with a rule to choose among."""
+        """Draw the size of the round, and panels with rules to choose among."""
         auditors, k = self._auditors, self.k
         limits = [max(1, k - 1), *[len(auditors) - 1, len(auditors), len(RULES)] * PROPOSALS]
         size, *rest = stream.numbers_below(limits, CANDIDATES, np.arange(len(limits)))
         panels = []
-        for more, first, rule in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
-            seated = [auditors[(first + i) % len(auditors)] for i in range(2 + more)]
+        for extra, first, rule in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
+            seated = [auditors[(first + i) % len(auditors)] for i in range(2 + extra)]
             panels.append(Panel(seated, RULES[rule].format(seated[0].name)))
         return min(k, 2 + size), panels
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -11,20 +12,23 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.auditing import Panel, Pivots
-from likewise.errors import ParameterError
-from likewise.fixed_point import IntArray
-from likewise.hypotheses import HypothesisClass
+from likewise.errors import LikewiseError, ParameterError
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.hypotheses import Cut, HypothesisClass, Pool
 from likewise.schema import FeatureSchema, People
+from likewise.validation import choice
 from likewise.worlds.settings import check_settings, known_setting, settings_of
-
-__all__ = ["Course", "Encounter", "Memoryless", "Recorded", "Steady", "View", "World"]
 
 Approved = npt.NDArray[np.bool_]
 
 
+class MissingDataError(LikewiseError):
+    """The file of a world is missing; the message says how to get it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Encounter:
-    """A round as the world makes it: people, their labels, and the panel that will look at them."""
+    """A round as the world makes it: people, their labels, and the panel that audits it."""
 
     people: People
     labels: IntArray
@@ -39,12 +43,12 @@ class Encounter:
 class View(Protocol):
     """All that a world may see of the policy that is about to be deployed.
 
-    The adversary of the paper knows the policy but not its coins. A view has coins of its own: what
-    it shows is not what the panel will see, and tells nothing about the draws to come.
+    The adversary of the paper knows the policy but not its coins. A view has coins of its own: it
+    shows neither what the panel will see nor anything of the draws to come.
     """
 
     def chances(self, people: People) -> IntArray:
-        """Everybody's chance of approval, in units of 2^-20."""
+        """Return everybody's chance of approval, in units of 2^-20."""
 
 
 class Course(ABC):
@@ -52,10 +56,10 @@ class Course(ABC):
 
     @abstractmethod
     def meet(self, t: int, view: View) -> Encounter:
-        """Round t, counted from 1; called once for every round, in order."""
+        """Return round t, counted from 1; called once for every round, in order."""
 
     def hear(self, encounter: Encounter, approved: Approved) -> None:  # noqa: B027
-        """Learn what was decided. Most worlds do not care."""
+        """Learn the decisions. Most worlds ignore them."""
 
 
 class World(ABC):
@@ -82,7 +86,7 @@ class World(ABC):
 
     @classmethod
     def make(cls, seed: int, **settings: Any) -> Self:
-        """A world from its seed and its settings by name, as studies and the command line do.
+        """Make a world from its seed and its settings by name.
 
         >>> from likewise.worlds import Drift
         >>> Drift.make(1, spell=200).spell
@@ -90,15 +94,15 @@ class World(ABC):
         """
         for name in settings:
             known_setting(cls, name)
-        for known in settings_of(cls).values():
-            if known.required and known.name not in settings:
+        for setting in settings_of(cls).values():
+            if setting.required and setting.name not in settings:
                 raise ParameterError(
-                    known.name, "must be given", None, f"It is a setting of {cls.__name__}."
+                    setting.name, "must be given", None, f"It is a setting of {cls.__name__}."
                 )
         return cls(seed, **settings)  # type: ignore[call-arg] # its first field is the seed
 
     def caveat(self, rounds: int) -> str | None:  # noqa: ARG002
-        """A sentence that readers of a game of so many rounds should know, if there is one."""
+        """Return a sentence that readers of a game of ``rounds`` rounds should know, if any."""
         return None
 
     @property
@@ -108,31 +112,36 @@ class World(ABC):
 
     @abstractmethod
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
-        """A class to choose from in this world: one of ``classes``, the first by default."""
+        """Return a class to choose from: one of ``classes``, the first by default."""
+
+    def class_name(self, name: str | None) -> str:
+        """Return the name of one of ``classes``, the first by default; refuse any other."""
+        remedy = "Another registered class comes as the JSON of its spec(), in a file."
+        return self.classes[0] if name is None else choice("hypotheses", name, self.classes, remedy)
 
     @abstractmethod
     def course(self) -> Course:
-        """A run through the world, from its first round on."""
+        """Begin a run through the world."""
 
 
 class Memoryless(World):
-    """A world that remembers no decision: a round depends on its number and on the policy alone."""
+    """A world that forgets decisions: a round depends on its number and on the policy alone."""
 
     @abstractmethod
     def meet(self, t: int, view: View) -> Encounter:
-        """Round t, before a policy that can be seen."""
+        """Return round t, in view of the policy."""
 
     def course(self) -> Course:
-        """The rounds in order."""
+        """Return the rounds in order."""
         return _MemorylessCourse(self)
 
 
+@dataclass(frozen=True)
 class _MemorylessCourse(Course):
-    def __init__(self, world: Memoryless) -> None:
-        self._world = world
+    world: Memoryless
 
     def meet(self, t: int, view: View) -> Encounter:
-        return self._world.meet(t, view)
+        return self.world.meet(t, view)
 
 
 class Steady(Memoryless):
@@ -140,15 +149,15 @@ class Steady(Memoryless):
 
     @abstractmethod
     def encounter(self, t: int) -> Encounter:
-        """Round t."""
+        """Return round t."""
 
     def meet(self, t: int, view: View) -> Encounter:  # noqa: ARG002
-        """Round t, whatever the policy."""
+        """Return round t, whatever the policy."""
         return self.encounter(t)
 
 
 class Recorded(Steady):
-    """The first rounds of a steady world, made once and kept."""
+    """The first rounds of a steady world, made once and stored."""
 
     def __init__(self, world: Steady, rounds: int) -> None:
         self.name, self.summary = world.name, world.summary
@@ -158,13 +167,31 @@ class Recorded(Steady):
 
     @property
     def schema(self) -> FeatureSchema:
-        """That of the world."""
+        """The schema of the world."""
         return self.world.schema
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
-        """Those of the world."""
+        """Return a class of the world."""
         return self.world.hypotheses(name)
 
     def encounter(self, t: int) -> Encounter:
-        """Round t, as it was recorded."""
+        """Return round t as recorded."""
         return self._encounters[t - 1]
+
+
+def numbered(t: int, x: FloatArray, schema: FeatureSchema) -> People:
+    """Name people by their round and their number in it."""
+    return People(tuple(f"{t}-{i + 1}" for i in range(len(x))), x, schema)
+
+
+def pool_of_cuts(
+    schema: FeatureSchema, x: FloatArray, columns: Sequence[str], most: int | None = None
+) -> Pool:
+    """Make a pool of both constants and up to ``most`` cuts on each column, at values of ``x``."""
+    members = [Cut(columns[0], float("-inf")), Cut(columns[0], float("inf"))]
+    for column in columns:
+        values = np.unique(x[:, schema.place(column)])[1:]
+        if most is not None and len(values):
+            values = values[np.unique(np.linspace(0, len(values) - 1, most).astype(np.int64))]
+        members += [Cut(column, float(value)) for value in values]
+    return Pool(schema, members, x)

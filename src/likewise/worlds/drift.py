@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from likewise.randomness import Purpose, Stream
 from likewise.worlds.base import Encounter
-from likewise.worlds.loans import LoanWorld, applicants
+from likewise.worlds.loans import LoanWorld
 from likewise.worlds.settings import setting
-
-__all__ = ["Drift"]
 
 
 @dataclass(frozen=True)
@@ -34,7 +31,7 @@ class Drift(LoanWorld):
     summary = "loans, with recessions that come without warning"
 
     def caveat(self, rounds: int) -> str | None:
-        """Before the first recession there is nothing to see."""
+        """Warn of a game that ends before the first recession."""
         if rounds > self.spell:
             return None
         return (
@@ -43,9 +40,6 @@ class Drift(LoanWorld):
         )
 
     def encounter(self, t: int) -> Encounter:
-        """k applicants of the day, in the economy of the day."""
+        """Draw k applicants in the economy of the day."""
         recession = ((t - 1) // self.spell) % 2
-        stream = Stream(self.seed, Purpose.WORLD, t)
-        bar = 0.57 + self.depth * recession
-        x, labels = applicants(stream, self.k, self.luck, self.harshness, bar=bar)
-        return self.round_of(t, x, labels)
+        return self.round_of(t, *self.applicants(t, 0.57 + self.depth * recession))

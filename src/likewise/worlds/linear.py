@@ -13,14 +13,11 @@ from functools import cached_property
 import numpy as np
 
 from likewise.auditing import Mahalanobis, MetricAuditor, Panel
-from likewise.errors import ParameterError
 from likewise.hypotheses import HypothesisClass, LinearByIntercepts
 from likewise.randomness import Purpose, Stream
-from likewise.schema import Feature, FeatureSchema, People
-from likewise.worlds.base import Encounter, Steady
+from likewise.schema import Feature, FeatureSchema
+from likewise.worlds.base import Encounter, Steady, numbered
 from likewise.worlds.settings import setting
-
-__all__ = ["Linear"]
 
 # Shifted by 1, so that a boundary through the middle has intercepts.
 SCHEMA = FeatureSchema((Feature("first", "number", 0, 2), Feature("second", "number", 0, 2)))
@@ -43,8 +40,7 @@ class Linear(Steady):
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
         """Linear classifiers by ten intercepts."""
-        if name not in (None, "linear"):
-            raise ParameterError("hypotheses", "must be linear", name, "This world has no other.")
+        self.class_name(name)
         return LinearByIntercepts(SCHEMA, SCHEMA.names, INTERCEPTS, flips=False)
 
     @cached_property
@@ -59,5 +55,4 @@ class Linear(Steady):
         x = np.rint(200 * u[:, :2]) / 100
         mean = ((x[:, 0] - 1) * THETA[0] + (x[:, 1] - 1) * THETA[1]) / 1.5
         labels = (u[:, 2] < (1 + mean) / 2).astype(np.int64)
-        people = People(tuple(f"{t}-{i + 1}" for i in range(self.k)), x, SCHEMA)
-        return Encounter(people, labels, self.panel)
+        return Encounter(numbered(t, x, SCHEMA), labels, self.panel)

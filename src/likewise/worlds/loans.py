@@ -17,15 +17,12 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from likewise.auditing import Mahalanobis, Masked, MetricAuditor, Panel, Ratings, Rule, WeightedL1
-from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.hypotheses import Cut, HypothesisClass, Pool, Segments
+from likewise.hypotheses import HypothesisClass, Pool, Segments
 from likewise.randomness import Purpose, Stream
-from likewise.schema import Feature, FeatureSchema, People
-from likewise.worlds.base import Encounter, Steady, World
+from likewise.schema import Feature, FeatureSchema
+from likewise.worlds.base import Encounter, Steady, World, numbered, pool_of_cuts
 from likewise.worlds.settings import setting
-
-__all__ = ["REGIONS", "SCHEMA", "LoanSettings", "LoanWorld", "Loans", "applicants", "five_auditors"]
 
 PURPOSES = ("car", "home", "education", "business", "other")
 REGIONS = ("north", "east", "south", "west", "capital")
@@ -45,9 +42,10 @@ SCHEMA = FeatureSchema(
     )
 )
 
-_WORDS = 16
-# The soundness at which half of the applicants repay.
+Bar = float | Callable[[IntArray], FloatArray]
+"""The soundness at which half of the applicants repay, or that soundness by region."""
 _BAR = 0.57
+_WORDS = 16
 # Applicants that are made at a time, of rounds that follow each other.
 _AT_ONCE = 512
 
@@ -69,9 +67,8 @@ class LoanSettings(World):
         60.0, "the points that the bureau takes from the self-employed", low=0, high=200
     )
     leniency: float = setting(
-        1.0, "a factor on the distances of the auditors who weigh features",
-        low=0.01, high=10,
-    )  # fmt: skip
+        1.0, "a factor on the distances of the auditors who weigh features", low=0.01, high=10
+    )
     classes = ("segments", "segments-large", "pool")
     schema = SCHEMA
 
@@ -82,24 +79,21 @@ class LoanSettings(World):
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
         """Thresholds by segment (9^10, or 21^50 as ``segments-large``), or a pool of cuts."""
-        kind = self.classes[0] if name is None else name
+        kind = self.class_name(name)
         if kind == "segments":
             return _segments(8, ["purpose", "employment"])
         if kind == "segments-large":
             return _segments(20, ["purpose", "region", "employment"])
-        if kind == "pool":
-            return _pool(self.seed)
-        raise ParameterError(
-            "hypotheses",
-            f"must be one of {', '.join(self.classes)}",
-            kind,
-            "Another class that is registered comes as the JSON of its spec(), in a file.",
-        )
+        return _pool(self.seed)
+
+    def applicants(self, t: int, bar: Bar = _BAR) -> tuple[FloatArray, IntArray]:
+        """Draw k applicants for round t; see :func:`applicants`."""
+        stream = Stream(self.seed, Purpose.WORLD, t)
+        return applicants(stream, self.k, self.luck, self.harshness, bar)
 
     def round_of(self, t: int, x: FloatArray, labels: IntArray) -> Encounter:
-        """Applicants of round t before the panel of five."""
-        people = People(tuple(f"{t}-{i + 1}" for i in range(len(x))), x, SCHEMA)
-        return Encounter(people, labels, self.panel)
+        """Bring the applicants of round t before the panel of five."""
+        return Encounter(numbered(t, x, SCHEMA), labels, self.panel)
 
 
 class LoanWorld(LoanSettings, Steady):
@@ -116,20 +110,16 @@ class Loans(LoanWorld):
     def encounter(self, t: int) -> Encounter:
         """k applicants drawn alike, whether they will repay, and the panel."""
         number, at_once = Stream(self.seed, Purpose.WORLD, t).round, max(1, _AT_ONCE // self.k)
-        place = number % at_once
-        some = _rounds(self.seed, self.k, self.luck, self.harshness, number - place, at_once)
-        x, labels = (array[place].copy() for array in some)
+        offset = number % at_once
+        block = _rounds(self.seed, self.k, self.luck, self.harshness, number - offset, at_once)
+        x, labels = (array[offset].copy() for array in block)
         return self.round_of(number, x, labels)
 
 
 def applicants(
-    stream: Stream,
-    k: int,
-    luck: float,
-    harshness: float,
-    bar: float | Callable[[IntArray], FloatArray] = _BAR,
+    stream: Stream, k: int, luck: float, harshness: float, bar: Bar = _BAR
 ) -> tuple[FloatArray, IntArray]:
-    """Features and labels of k applicants; at a soundness of ``bar`` half of them repay."""
+    """Draw features and labels of k applicants; at a soundness of ``bar`` half of them repay."""
     return _applicants(stream.uniforms(0, k, _WORDS), luck, harshness, bar)
 
 
@@ -137,7 +127,7 @@ def applicants(
 def _rounds(
     seed: int, k: int, luck: float, harshness: float, first: int, rounds: int
 ) -> tuple[FloatArray, IntArray]:
-    """Applicants of some rounds that follow each other, (rounds, k, features) and (rounds, k).
+    """Draw the applicants of consecutive rounds, (rounds, k, features) and (rounds, k).
 
     They are the same as one by one, and numpy takes as long for many as for a few.
     """
@@ -148,9 +138,9 @@ def _rounds(
 
 
 def _applicants(
-    u: FloatArray, luck: float, harshness: float, bar: float | Callable[[IntArray], FloatArray]
+    u: FloatArray, luck: float, harshness: float, bar: Bar
 ) -> tuple[FloatArray, IntArray]:
-    """Features and labels from uniform numbers, a row for each applicant."""
+    """Turn uniform numbers, a row for each applicant, into features and labels."""
     wealth = (u[:, 0] + u[:, 1]) / 2
     care = (u[:, 2] + u[:, 3]) / 2
     selfemployed = u[:, 4] < 0.3
@@ -176,7 +166,7 @@ def _applicants(
 def soundness_of(
     income: FloatArray, debt: FloatArray, history: FloatArray, missed: FloatArray
 ) -> FloatArray:
-    """How sound an applicant's finances are, in [0, 1]; what repayment depends on."""
+    """Return how sound an applicant's finances are, in [0, 1]; repayment depends on it."""
     return np.clip(
         0.20
         + 0.30 * np.minimum(income, 100) / 100
@@ -221,9 +211,4 @@ def _segments(bins: int, by: Sequence[str]) -> Segments:
 def _pool(seed: int) -> Pool:
     """Up to forty cuts on each column a lender might rank by, told apart on 4,000 applicants."""
     x, _ = applicants(Stream(seed, Purpose.PROBE, 0), 4000, luck=0.05, harshness=60.0)
-    members = [Cut("score", float("-inf")), Cut("score", float("inf"))]
-    for name in ("score", "income", "history", "interview"):
-        seen = np.unique(x[:, SCHEMA.place(name)])[1:]
-        chosen = np.unique(np.linspace(0, len(seen) - 1, 40).astype(np.int64))
-        members += [Cut(name, float(at)) for at in seen[chosen]]
-    return Pool(SCHEMA, members, x)
+    return pool_of_cuts(SCHEMA, x, ("score", "income", "history", "interview"), 40)

@@ -1,8 +1,8 @@
-"""The settings of a world: what they mean, what they may be, and how they are written as text.
+"""The settings of a world: their meaning, their bounds, and how they are written as text.
 
-A world declares them where its fields are, with :func:`setting`; one place then checks them, lists
-them and reads them from the command line. A world that is any other class has the parameters of
-its constructor for settings.
+A world declares them as fields, with :func:`setting`; one place then checks them, lists them and
+reads them from the command line. The settings of any other class are the parameters of its
+constructor.
 """
 
 from __future__ import annotations
@@ -18,17 +18,7 @@ from likewise.errors import ParameterError
 from likewise.validation import flag, integer, real
 from likewise.validation import text as as_text
 
-__all__ = [
-    "Setting",
-    "check_settings",
-    "known_setting",
-    "parse_setting",
-    "setting",
-    "settings_of",
-    "settings_of_function",
-]
-
-_YES, _NO = ("yes", "true", "1"), ("no", "false", "0")
+_FLAGS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
 @dataclass(frozen=True)
@@ -49,7 +39,7 @@ class Setting:
     required: bool = False
 
     def check(self, value: Any) -> Any:
-        """The value as a plain number, or a refusal; without bounds, the value as it is."""
+        """Return the value as a plain number, or refuse it; without bounds, return it as it is."""
         if self.kind is int and self.low is not None:
             limit = None if self.high is None else int(self.high) + 1
             return integer(self.name, value, int(self.low), limit, self._remedy)
@@ -57,12 +47,12 @@ class Setting:
             return value
         number = real(self.name, value, self._remedy)
         if not self.low <= number <= self.high or (self.beyond and number == self.low):
-            shown = f"{'(' if self.beyond else '['}{self.low:g}, {self.high:g}]"
-            raise ParameterError(self.name, f"must be in {shown}", value, self._remedy)
+            interval = f"{'(' if self.beyond else '['}{self.low:g}, {self.high:g}]"
+            raise ParameterError(self.name, f"must be in {interval}", value, self._remedy)
         return number
 
     def plain(self, value: Any) -> Any:
-        """The value as a plain one of its kind; None where that is the default.
+        """Return the value as a plain one of its kind; None where that is the default.
 
         >>> Setting("eta", float, 0.25).plain(1), Setting("eta", float).plain(None)
         (1.0, None)
@@ -82,15 +72,13 @@ default.
         return as_text(self.name, value, self._remedy)
 
     def parse(self, text: str) -> Any:
-        """The value from its text, as the command line has it.
+        """Read the value from its text, as on the command line.
 
         >>> Setting("eta", float, 0.25).parse("1"), Setting("late", bool, False).parse("yes")
         (1.0, True)
         """
         try:
-            if self.kind is bool:
-                return {**dict.fromkeys(_YES, True), **dict.fromkeys(_NO, False)}[text.lower()]
-            value = self.kind(text)
+            value = _FLAGS[text.lower()] if self.kind is bool else self.kind(text)
         except (KeyError, ValueError):
             kinds = {int: "an integer", float: "a number", bool: "yes or no"}
             raise ParameterError(
@@ -129,39 +117,41 @@ def setting(
     ...     wet: float = setting(0.5, "the share of rainy days", low=0, high=1)
     ...     def __post_init__(self):
     ...         check_settings(self)
-    >>> [known.text for known in settings_of(Rain).values()]
+    >>> [declared.text for declared in settings_of(Rain).values()]
     ['wet=0.5']
     >>> Rain(1, wet=2)
     Traceback (most recent call last):
     likewise.errors.ParameterError: wet must be in [0, 1]; got 2. It is the share of rainy days; \
 0.5 is the default.
     """
-    kept = {"about": about, "low": low, "high": high, "beyond": beyond}
-    return dataclasses.field(default=default, metadata={"setting": kept})
+    declared = {"about": about, "low": low, "high": high, "beyond": beyond}
+    return dataclasses.field(default=default, metadata={"setting": declared})
 
 
 def settings_of(world: type) -> dict[str, Setting]:
-    """The settings of a world by name: all that it may be told besides its seed."""
+    """Return the settings of a world by name: all of its parameters but the seed."""
     declared: dict[str, Mapping[str, Any]] = {}
     if dataclasses.is_dataclass(world):
         declared = {f.name: f.metadata.get("setting", {}) for f in dataclasses.fields(world)}
-    parameters = inspect.signature(world).parameters.values()
-    named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    return {
-        p.name: _setting_of(p, declared.get(p.name, {})) for p in named if p.name != "seed"
-    }  # fmt: skip
+    settings = settings_of_function(world, declared)
+    settings.pop("seed", None)
+    return settings
 
 
-def settings_of_function(function: Callable[..., Any]) -> dict[str, Setting]:
-    """The parameters of a function by name, as settings.
+def settings_of_function(
+    function: Callable[..., Any], declared: Mapping[str, Mapping[str, Any]] | None = None
+) -> dict[str, Setting]:
+    """Return the parameters of a function by name, as settings.
 
     >>> def slow(hypotheses, *, noise: float = 2.0): ...
     >>> settings_of_function(slow)["noise"].default
     2.0
     """
-    parameters = inspect.signature(function).parameters.values()
-    named = [p for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
-    return {p.name: _setting_of(p, {}) for p in named}
+    return {
+        p.name: _setting_of(p, (declared or {}).get(p.name, {}))
+        for p in inspect.signature(function).parameters.values()
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
 
 
 def _setting_of(parameter: inspect.Parameter, declared: Mapping[str, Any]) -> Setting:
@@ -177,32 +167,32 @@ def _setting_of(parameter: inspect.Parameter, declared: Mapping[str, Any]) -> Se
 def check_settings(world: Any) -> None:
     """Refuse a seed, a setting or a rule that makes no sense; for ``__post_init__``.
 
-    A rule is held against the world's ``panel``, if it has one: whoever it names must sit on it.
+    A rule is checked against the world's ``panel``, if it has one: it may name members only.
     """
     seed = integer("seed", world.seed, 0, 1 << 64, "Take any such number.")
     object.__setattr__(world, "seed", seed)
-    for known in settings_of(type(world)).values():
-        object.__setattr__(world, known.name, known.check(getattr(world, known.name)))
+    for name, declared in settings_of(type(world)).items():
+        object.__setattr__(world, name, declared.check(getattr(world, name)))
     panel = getattr(world, "panel", None)
     if panel is not None:
         panel.rule.check(panel.members)
 
 
 def known_setting(world: type, name: str) -> Setting:
-    """The setting of that name, or a refusal that lists those there are."""
-    known = settings_of(world)
-    if name not in known:
-        called = getattr(world, "name", world.__name__)
-        listed = ", ".join(one.text for one in known.values()) or "none at all"
+    """Return the setting of that name, or refuse it with a list of the world's settings."""
+    settings = settings_of(world)
+    if name not in settings:
+        title = getattr(world, "name", world.__name__)
+        listed = ", ".join(declared.text for declared in settings.values()) or "none at all"
         raise ParameterError(
-            f"A setting of the world {called}", f"must be one of its own ({listed})", name,
+            f"A setting of the world {title}", f"must be one of its own ({listed})", name,
             "Check the spelling.",
         )  # fmt: skip
-    return known[name]
+    return settings[name]
 
 
 def parse_setting(world: type, name: str, text: str) -> Any:
-    """The value of a setting from its text, as the command line has it.
+    """Read the value of a setting from its text, as on the command line.
 
     >>> from likewise.worlds import Drift
     >>> parse_setting(Drift, "spell", "200"), parse_setting(Drift, "depth", "0.2")

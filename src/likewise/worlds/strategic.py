@@ -12,13 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from likewise.fixed_point import ONE, FloatArray
-from likewise.randomness import Purpose, Stream
-from likewise.schema import People
-from likewise.worlds.base import Encounter, Memoryless, View
-from likewise.worlds.loans import SCHEMA, LoanSettings, applicants
+from likewise.worlds.base import Encounter, Memoryless, View, numbered
+from likewise.worlds.loans import SCHEMA, LoanSettings
 from likewise.worlds.settings import setting
-
-__all__ = ["Strategic"]
 
 STEPS = 4
 
@@ -40,15 +36,13 @@ class Strategic(LoanSettings, Memoryless):
     summary = "loans, whose applicants see the policy and move towards approval at a cost"
 
     def meet(self, t: int, view: View) -> Encounter:
-        """Everybody looks at the policy, and takes the best of a few ways to polish the file."""
-        stream = Stream(self.seed, Purpose.WORLD, t)
-        x, labels = applicants(stream, self.k, self.luck, self.harshness)
+        """Let everybody look at the policy and take the best of a few ways to polish the file."""
+        x, labels = self.applicants(t)
         options = [_polished(x, step, self.reach) for step in range(STEPS + 1)]
         worth = np.empty((STEPS + 1, self.k), dtype=np.int64)
         for step, option in enumerate(options):
             cost = round(self.price * ONE) * step // STEPS
-            ids = tuple(f"{t}-{i + 1}" for i in range(self.k))
-            worth[step] = view.chances(People(ids, option, SCHEMA)) - cost
+            worth[step] = view.chances(numbered(t, option, SCHEMA)) - cost
         chosen = worth.argmax(axis=0)
         moved = np.stack([options[step][i] for i, step in enumerate(chosen.tolist())])
         return self.round_of(t, moved, labels)

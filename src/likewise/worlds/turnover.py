@@ -13,10 +13,8 @@ import numpy as np
 from likewise.auditing import Panel
 from likewise.randomness import Purpose, Stream
 from likewise.worlds.base import Encounter
-from likewise.worlds.loans import LoanWorld, applicants, five_auditors
+from likewise.worlds.loans import LoanWorld, five_auditors
 from likewise.worlds.settings import setting
-
-__all__ = ["Turnover"]
 
 RULES = ("majority", "at_least(2)", "any", "at_least(80%)")
 SMALLEST = 3
@@ -36,15 +34,13 @@ class Turnover(LoanWorld):
         if number == 0:
             return self.panel
         # Nobody else draws world noise at 0: rounds are counted from 1.
-        drawn = Stream(self.seed, Purpose.WORLD, 0).uniforms(number, 1, 8)[0]
+        uniforms = Stream(self.seed, Purpose.WORLD, 0).uniforms(number, 1, 8)[0]
         members = five_auditors(self.leniency)
-        size = SMALLEST + int(drawn[0] * (len(members) - SMALLEST + 1))
-        chosen = sorted(np.argsort(drawn[2 : 2 + len(members)], kind="stable")[:size].tolist())
-        rule = RULES[int(drawn[1] * len(RULES))]
-        return Panel([members[place] for place in chosen], rule)
+        size = SMALLEST + int(uniforms[0] * (len(members) - SMALLEST + 1))
+        chosen = sorted(np.argsort(uniforms[2 : 2 + len(members)], kind="stable")[:size].tolist())
+        rule = RULES[int(uniforms[1] * len(RULES))]
+        return Panel([members[i] for i in chosen], rule)
 
     def encounter(self, t: int) -> Encounter:
-        """k applicants drawn alike, before the panel of the day."""
-        stream = Stream(self.seed, Purpose.WORLD, t)
-        x, labels = applicants(stream, self.k, self.luck, self.harshness)
-        return replace(self.round_of(t, x, labels), panel=self.panel_of(t))
+        """Draw k applicants and bring them before the panel of the day."""
+        return replace(self.round_of(t, *self.applicants(t)), panel=self.panel_of(t))

@@ -32,7 +32,7 @@ def schedule_to_spec(schedule: Schedule) -> dict[str, Any]:
     >>> schedule_to_spec(SelfTuned(x=1))["x"]
     1.0
     """
-    instance("schedule", schedule, Schedule, "Such as SelfTuned().")  # type: ignore[type-abstract]
+    instance("schedule", schedule, Schedule, "Such as SelfTuned().")
     spec = schedule.spec()
     SCHEDULES.check_name(spec.get("schedule"), type(schedule))
     return spec

@@ -19,18 +19,15 @@ from pathlib import Path
 import numpy as np
 
 from likewise.auditing import Panel
-from likewise.errors import LikewiseError, ParameterError
+from likewise.errors import LikewiseError
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.hypotheses import Cut, HypothesisClass, Pool, Segments
+from likewise.hypotheses import HypothesisClass, Segments
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.worlds.base import Encounter
-from likewise.worlds.people.resampled import OfFiles, draw_round
-from likewise.worlds.people.ridge import fitted
-from likewise.worlds.people.sources import Source, check_paths, panel_file
-from likewise.worlds.people.surveys import Survey, panel_of, rating_features, read_wide_survey
+from likewise.worlds.base import Encounter, pool_of_cuts
+from likewise.worlds.people.sources import OfFiles, Source, check_paths, panel_file
+from likewise.worlds.resampled import draw_round, encounter_of
 from likewise.worlds.settings import setting
-
-__all__ = ["CompasFitted", "CompasJudged", "Defendants", "read_compas"]
+from likewise.worlds.surveys import Survey, read_wide_survey
 
 COMPAS = Source(
     "COMPAS (compas-scores-two-years.csv)",
@@ -74,7 +71,7 @@ class Defendants:
 
 @lru_cache(maxsize=4)
 def read_compas(path: Path) -> Defendants:
-    """The defendants of the file, in order of their screening, without those who are cut."""
+    """Read the defendants in order of their screening, without those who are cut."""
     rows = [row for row in _rows(path) if row["compas_screening_date"] < LAST]
     rows.sort(key=lambda row: (row["compas_screening_date"], int(row["id"])))
     x = np.array([_encoded(row) for row in rows])
@@ -83,15 +80,15 @@ def read_compas(path: Path) -> Defendants:
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    """The columns that are used, of which some are in the file twice; nothing else is kept."""
+    """Read the columns that are used, some of which are in the file twice, and nothing else."""
     with path.open(encoding="utf-8", newline="") as file:
         lines = csv.reader(file)
         header = next(lines, [])
         missing = [name for name in _COLUMNS if name not in header]
         if missing:
             raise LikewiseError(f"{path} is not COMPAS: it has no column {missing[0]!r}.")
-        places = {name: header.index(name) for name in _COLUMNS}
-        return [{name: line[place] for name, place in places.items()} for line in lines]
+        positions = {name: header.index(name) for name in _COLUMNS}
+        return [{name: line[i] for name, i in positions.items()} for line in lines]
 
 
 def _encoded(row: dict[str, str]) -> list[float]:
@@ -113,7 +110,7 @@ class _Compas(OfFiles):
     def __post_init__(self) -> None:
         check_paths(folder=self.folder)
         super().__post_init__()
-        self.defendants  # noqa: B018 - refused now if its file is not here
+        self.defendants  # noqa: B018 - refuse a missing file now
 
     @cached_property
     def survey(self) -> Survey:
@@ -122,18 +119,26 @@ class _Compas(OfFiles):
 
     @cached_property
     def defendants(self) -> Defendants:
-        """Those of the file."""
+        """The defendants of the file."""
         return read_compas(COMPAS.find(self.file))
 
     @cached_property
     def schema(self) -> FeatureSchema:
-        """Seven features, and the ratings, which nobody is shown."""
-        return FeatureSchema((*_FEATURES, *rating_features(self.survey)))
+        """Seven features, and the ratings, which are hidden from auditors."""
+        return FeatureSchema((*_FEATURES, *self.survey.features()))
 
     @cached_property
     def panel(self) -> Panel:
         """Twenty respondents."""
-        return panel_of(self.survey, self.rule)
+        return self.survey.panel(self.rule)
+
+    @cached_property
+    def judged(self) -> tuple[list[int], FloatArray]:
+        """The positions of the defendants who were judged, with their ratings."""
+        positions = {name: i for i, name in enumerate(self.defendants.ids)}
+        names = [name for name in self.survey.people if name in positions]
+        ratings = np.array([self.survey.of(name) for name in names])
+        return [positions[name] for name in names], ratings
 
     @cached_property
     def everybody(self) -> tuple[People, IntArray]:
@@ -142,25 +147,9 @@ class _Compas(OfFiles):
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
         """Cuts on safety, age and earlier charges; or a cut on safety for each kind of charge."""
-        kind = self.classes[0] if name is None else name
-        if kind == "segments":
+        if self.class_name(name) == "segments":
             return Segments(self.schema, score="safety", cuts=range(1, 10), by=["charge", "sex"])
-        if kind != "pool":
-            raise ParameterError(
-                "hypotheses", f"must be one of {', '.join(self.classes)}", kind, "Check it."
-            )
-        x = self.everybody[0].x
-        members = [Cut("safety", float("-inf")), Cut("safety", float("inf"))]
-        for column in ("safety", "age", "spotless"):
-            seen = np.unique(x[:, self.schema.place(column)])[1:]
-            members += [Cut(column, float(at)) for at in seen]
-        return Pool(self.schema, members, x)
-
-    def _round(self, t: int, places: IntArray) -> Encounter:
-        people, labels = self.everybody
-        ids = tuple(f"{t}-{people.ids[place]}" for place in places.tolist())
-        some = People(ids, people.x[places], people.schema)
-        return Encounter(some, labels[places], self.panel)
+        return pool_of_cuts(self.schema, self.everybody[0].x, ("safety", "age", "spotless"))
 
 
 class CompasJudged(_Compas):
@@ -171,19 +160,19 @@ class CompasJudged(_Compas):
 
     @cached_property
     def everybody(self) -> tuple[People, IntArray]:
-        """Those defendants whom COMPAS has; the few others of the survey are left out."""
-        known = {name: place for place, name in enumerate(self.defendants.ids)}
-        ids = [name for name in self.survey.people if name in known]
-        if len(ids) < 2:
+        """The judged defendants who are in COMPAS; the few others are left out."""
+        positions, ratings = self.judged
+        if len(positions) < 2:
             raise LikewiseError("The survey and the COMPAS file have fewer than two people alike.")
-        places = [known[name] for name in ids]
-        ratings = np.array([self.survey.of(name) for name in ids])
-        x = np.concatenate([self.defendants.x[places], ratings], axis=1)
-        return self.schema.encoded(x, tuple(ids)), self.defendants.labels[places]
+        ids = tuple(self.defendants.ids[i] for i in positions)
+        x = np.concatenate([self.defendants.x[positions], ratings], axis=1)
+        return self.schema.encoded(x, ids), self.defendants.labels[positions]
 
     def encounter(self, t: int) -> Encounter:
-        """k different ones of them."""
-        return self._round(t, draw_round(self.seed, t, len(self.everybody[0]), self.k))
+        """Draw k different defendants."""
+        people, labels = self.everybody
+        positions = draw_round(self.seed, t, len(people), self.k)
+        return encounter_of(t, people, labels, positions, self.panel)
 
 
 class CompasFitted(_Compas):
@@ -199,27 +188,42 @@ class CompasFitted(_Compas):
 
     def caveat(self, rounds: int) -> str | None:
         """Say that respondents are fitted, and when the file begins again."""
-        whole = len(self.defendants.ids) // self.k
-        said = "the respondents are models that were fitted to judgements of 200 defendants"
-        if rounds > whole:
-            said += f", and after {whole:,} rounds the file begins again"
-        return said + "."
+        most = len(self.defendants.ids) // self.k
+        again = f", and after {most:,} rounds the file begins again" if rounds > most else ""
+        return (
+            f"the respondents are models that were fitted to judgements of 200 defendants{again}."
+        )
 
     @cached_property
     def everybody(self) -> tuple[People, IntArray]:
-        """Everybody with the ratings that the models give."""
-        known = {name: place for place, name in enumerate(self.defendants.ids)}
-        ids = [name for name in self.survey.people if name in known]
-        told = fitted(
-            self.defendants.x[[known[name] for name in ids]],
-            np.array([self.survey.of(name) for name in ids]),
-            self.defendants.x,
-        )
-        x = np.concatenate([self.defendants.x, told], axis=1)
+        """All defendants, with the ratings that the models predict."""
+        positions, ratings = self.judged
+        predicted = fitted(self.defendants.x[positions], ratings, self.defendants.x)
+        x = np.concatenate([self.defendants.x, predicted], axis=1)
         return self.schema.encoded(x, self.defendants.ids), self.defendants.labels
 
     def encounter(self, t: int) -> Encounter:
-        """The next k."""
-        people = len(self.defendants.ids)
-        start = ((t - 1) % (people // self.k)) * self.k
-        return self._round(t, np.arange(start, start + self.k))
+        """Take the next k."""
+        people, labels = self.everybody
+        start = ((t - 1) % (len(people) // self.k)) * self.k
+        return encounter_of(t, people, labels, np.arange(start, start + self.k), self.panel)
+
+
+def fitted(judged: FloatArray, ratings: FloatArray, everybody: FloatArray) -> FloatArray:
+    """Predict everybody's ratings by one ridge regression a respondent, in hundredths of [0, 1].
+
+    Machines differ in the last bits of a regression; rounded ratings are the same on all of them,
+    but for one that lies within a rounding error of a half.
+
+    >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> fitted(x, x / 5, np.array([[4.0], [9.0]])).round(2).tolist()
+    [[0.7], [1.0]]
+    """
+    middle, spread = judged.mean(axis=0), judged.std(axis=0)
+    spread[spread == 0] = 1.0
+    inside, outside = (judged - middle) / spread, (everybody - middle) / spread
+    mean = ratings.mean(axis=0)
+    gram = inside.T @ inside + np.eye(inside.shape[1])
+    weights = np.linalg.solve(gram, inside.T @ (ratings - mean))
+    predicted: FloatArray = np.rint(100 * np.clip(mean + outside @ weights, 0.0, 1.0)) / 100
+    return predicted

@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -21,21 +21,19 @@ from typing import ClassVar
 import numpy as np
 
 from likewise.auditing import MetricAuditor, Panel, WeightedL1
-from likewise.errors import LikewiseError, ParameterError
+from likewise.errors import LikewiseError
 from likewise.fixed_point import FloatArray, IntArray
-from likewise.hypotheses import Cut, HypothesisClass, Pool
+from likewise.hypotheses import HypothesisClass
 from likewise.schema import Feature, FeatureSchema, People
-from likewise.worlds.base import Encounter
-from likewise.worlds.people.resampled import OfFiles, draw_round
-from likewise.worlds.people.sources import Source
-
-__all__ = ["GermanCredit", "LawSchool", "TaiwanCredit"]
+from likewise.worlds.base import Encounter, pool_of_cuts
+from likewise.worlds.people.sources import OfFiles, Source
+from likewise.worlds.resampled import draw_round, encounter_of
 
 Line = Mapping[str, str]
 
 
 def _lines(path: Path) -> Iterator[Line]:
-    """The rows of a CSV file, which may be in a ZIP archive, or of an ARFF file."""
+    """Read the rows of a CSV file, which may be in a ZIP archive, or of an ARFF file."""
     try:
         if path.suffix == ".zip":
             with zipfile.ZipFile(path) as archive:
@@ -51,7 +49,7 @@ def _lines(path: Path) -> Iterator[Line]:
 
 
 def _arff(text: str) -> Iterator[Line]:
-    """Rows of an ARFF file by the names of its attributes; quotes are single there."""
+    """Read the rows of an ARFF file by the names of its attributes; its quotes are single."""
     names = [line.split()[1] for line in text.splitlines() if line.lower().startswith("@attribute")]
     _, _, data = text.partition("@data")
     lines = [line for line in data.splitlines() if line.strip() and not line.startswith("%")]
@@ -70,7 +68,12 @@ class _Table(OfFiles):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.everybody  # noqa: B018 - refused now if its file is not here
+        self.everybody  # noqa: B018 - refuse a missing file now
+
+    @staticmethod
+    def read(line: Line) -> tuple[Sequence[float], int]:
+        """Return the features and the label of a person."""
+        raise NotImplementedError
 
     @property
     def schema(self) -> FeatureSchema:
@@ -89,7 +92,7 @@ class _Table(OfFiles):
     def everybody(self) -> tuple[People, IntArray]:
         """All people of the file, with their labels."""
         path = self.source.find(self.file)
-        x, labels = _people(path, self.name)
+        x, labels = _people(path, type(self))
         if len(x) < self.k:
             raise LikewiseError(f"{path} has {len(x)} people, fewer than the {self.k} of a round.")
         ids = tuple(str(number) for number in range(1, len(x) + 1))
@@ -99,32 +102,15 @@ class _Table(OfFiles):
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
         """Up to twenty cuts on each column."""
-        if name not in (None, "pool"):
-            raise ParameterError("hypotheses", "must be pool", name, "This world has no other.")
-        x = self.everybody[0].x[:4000]
-        first = self.features[0].name
-        members = [Cut(first, float("-inf")), Cut(first, float("inf"))]
-        for place, feature in enumerate(self.features):
-            seen = np.unique(x[:, place])[1:]
-            chosen = np.linspace(0, max(0, len(seen) - 1), 20).astype(np.int64)
-            cuts = seen[np.unique(chosen)] if len(seen) else seen
-            members += [Cut(feature.name, float(at)) for at in cuts]
-        return Pool(self.schema, members, x)
+        self.class_name(name)
+        columns = [feature.name for feature in self.features]
+        return pool_of_cuts(self.schema, self.everybody[0].x[:4000], columns, 20)
 
     def encounter(self, t: int) -> Encounter:
-        """k different people."""
+        """Draw k different people."""
         people, labels = self.everybody
-        places = draw_round(self.seed, t, len(people), self.k)
-        ids = tuple(f"{t}-{people.ids[place]}" for place in places.tolist())
-        return Encounter(People(ids, people.x[places], self.schema), labels[places], self.panel)
-
-
-def _taiwan(line: Line) -> tuple[Sequence[float], int]:
-    late = [max(0.0, float(line[f"PAY_{month}"])) for month in (0, 2, 3, 4, 5, 6)]
-    limit, bill = float(line["LIMIT_BAL"]), max(0.0, float(line["BILL_AMT1"]))
-    default = line.get("default.payment.next.month", line.get("default-payment-next-month"))
-    values = [round(limit / 1000), 60 - 5 * sum(late), 100 - min(100.0, round(100 * bill / limit))]
-    return [*values, float(line["AGE"])], 1 - int(str(default))
+        positions = draw_round(self.seed, t, len(people), self.k)
+        return encounter_of(t, people, labels, positions, self.panel)
 
 
 class TaiwanCredit(_Table):
@@ -149,6 +135,19 @@ class TaiwanCredit(_Table):
         "thrift": {"headroom": 1.0, "promptness": 1.0},
     }
 
+    @staticmethod
+    def read(line: Line) -> tuple[Sequence[float], int]:
+        """Read a line of the file."""
+        late = [max(0.0, float(line[f"PAY_{month}"])) for month in (0, 2, 3, 4, 5, 6)]
+        limit, bill = float(line["LIMIT_BAL"]), max(0.0, float(line["BILL_AMT1"]))
+        default = line.get("default.payment.next.month", line.get("default-payment-next-month"))
+        values = [
+            round(limit / 1000),
+            60 - 5 * sum(late),
+            100 - min(100.0, round(100 * bill / limit)),
+        ]
+        return [*values, float(line["AGE"])], 1 - int(str(default))
+
 
 _SAVINGS = ("<100", "100<=X<500", "500<=X<1000", ">=1000")
 _CHECKING = ("<0", "0<=X<200", ">=200")
@@ -157,16 +156,6 @@ _EMPLOYMENT = ("unemployed", "<1", "1<=X<4", "4<=X<7", ">=7")
 
 def _rank(levels: Sequence[str], level: str) -> int:
     return levels.index(level) if level in levels else 0
-
-
-def _german(line: Line) -> tuple[Sequence[float], int]:
-    months, amount = float(line["duration"]), float(line["credit_amount"])
-    values = [
-        _rank(_CHECKING, line["checking_status"]) + 3 * (line["checking_status"] == "no checking"),
-        _rank(_SAVINGS, line["savings_status"]), _rank(_EMPLOYMENT, line["employment"]),
-        72 - months, 200 - min(200.0, round(amount / 100)), float(line["age"]),
-    ]  # fmt: skip
-    return values, {"good": 1, "bad": 0}[line["class"]]
 
 
 class GermanCredit(_Table):
@@ -191,9 +180,17 @@ class GermanCredit(_Table):
         "plan": {"shortness": 1.2, "modesty": 1.0},
     }
 
-
-def _law(line: Line) -> tuple[Sequence[float], int]:
-    return [float(line["LSAT"]), round(10 * float(line["UGPA"]))], int(line["PF_1"])
+    @staticmethod
+    def read(line: Line) -> tuple[Sequence[float], int]:
+        """Read a line of the file."""
+        months, amount = float(line["duration"]), float(line["credit_amount"])
+        account = line["checking_status"]
+        values = [
+            _rank(_CHECKING, account) + 3 * (account == "no checking"),
+            _rank(_SAVINGS, line["savings_status"]), _rank(_EMPLOYMENT, line["employment"]),
+            72 - months, 200 - min(200.0, round(amount / 100)), float(line["age"]),
+        ]  # fmt: skip
+        return values, {"good": 1, "bad": 0}[line["class"]]
 
 
 class LawSchool(_Table):
@@ -215,24 +212,22 @@ class LawSchool(_Table):
         "dean": {"lsat": 1.0, "grades": 1.0},
     }
 
-
-_READ: Mapping[str, Callable[[Line], tuple[Sequence[float], int]]] = {
-    "taiwan-credit": _taiwan,
-    "german-credit": _german,
-    "law-school": _law,
-}
+    @staticmethod
+    def read(line: Line) -> tuple[Sequence[float], int]:
+        """Read a line of the file."""
+        return [float(line["LSAT"]), round(10 * float(line["UGPA"]))], int(line["PF_1"])
 
 
 @lru_cache(maxsize=3)
-def _people(path: Path, name: str) -> tuple[FloatArray, IntArray]:
-    """Everybody of a file, read once in a process."""
+def _people(path: Path, world: type[_Table]) -> tuple[FloatArray, IntArray]:
+    """Read everybody of a file, once in a process."""
     x, labels = [], []
     for number, line in enumerate(_lines(path), start=1):
         try:
-            values, label = _READ[name](line)
+            values, label = world.read(line)
         except (KeyError, TypeError, ValueError) as error:
             raise LikewiseError(
-                f"{path} does not hold the people of {name}: person {number} cannot be read "
+                f"{path} does not hold the people of {world.name}: person {number} cannot be read "
                 f"({error!r})."
             ) from error
         x.append(list(values))

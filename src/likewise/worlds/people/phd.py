@@ -15,21 +15,20 @@ from functools import cached_property
 import numpy as np
 
 from likewise.auditing import Panel, Rule
-from likewise.errors import LikewiseError, ParameterError
+from likewise.errors import LikewiseError
 from likewise.fixed_point import IntArray
-from likewise.hypotheses import Cut, HypothesisClass, Pool
+from likewise.hypotheses import HypothesisClass
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.schema.tables import read_table
-from likewise.worlds.base import Encounter, Steady
-from likewise.worlds.people.resampled import draw_round
+from likewise.worlds.base import Encounter, Steady, pool_of_cuts
 from likewise.worlds.people.sources import check_paths, panel_file
-from likewise.worlds.people.surveys import Survey, panel_of, rating_features
+from likewise.worlds.resampled import draw_round, encounter_of
 from likewise.worlds.settings import setting
-
-__all__ = ["PhdAdmissions"]
+from likewise.worlds.surveys import Survey
 
 ORIGIN = "github.com/hil-se/RelativeFairnessTesting"
 EVALUATORS = ("Eval 1", "Eval 2", "Eval 3")
+SURVEY = Survey(EVALUATORS)
 YEARS = ("2022", "2023")
 # Columns that both years have, with what an empty cell counts as.
 _NUMBERS = {"BS GPA": 0.0, "GRE Quan": 130.0, "GRE Ver": 130.0, "Research Experience": 0.0,
@@ -61,7 +60,7 @@ class PhdAdmissions(Steady):
     def __post_init__(self) -> None:
         check_paths(folder=self.folder)
         super().__post_init__()
-        self._years  # noqa: B018 - refused now if a file is not here
+        self._years  # noqa: B018 - refuse a missing file now
 
     @cached_property
     def _years(self) -> list[tuple[People, IntArray]]:
@@ -69,50 +68,40 @@ class PhdAdmissions(Steady):
 
     @cached_property
     def schema(self) -> FeatureSchema:
-        """Six features, their sum, and the three scores, which nobody is shown."""
-        survey = Survey(EVALUATORS, (), {})
-        return FeatureSchema((*_FEATURES, *rating_features(survey)))
+        """Six features, their sum, and the three scores, which are hidden from auditors."""
+        return FeatureSchema((*_FEATURES, *SURVEY.features()))
 
     @cached_property
     def panel(self) -> Panel:
         """Three committee members."""
-        return panel_of(Survey(EVALUATORS, (), {}), self.rule)
+        return SURVEY.panel(self.rule)
 
     def _year(self, year: str) -> tuple[People, IntArray]:
         path = panel_file(self.folder, f"panel-phd/phd_{year}.csv", ORIGIN)
-        rows = read_table(path, [*EVALUATORS, *_NUMBERS])
         x, labels = [], []
-        for line, row in enumerate(rows, start=2):
+        for line, row in enumerate(read_table(path, [*EVALUATORS, *_NUMBERS]), start=2):
             try:
                 scores = [float(row[name]) for name in EVALUATORS]
-                given = [float(row[name] or other) for name, other in _NUMBERS.items()]
+                values = [float(row[name] or default) for name, default in _NUMBERS.items()]
             except ValueError as error:
                 raise LikewiseError(f"{path}, line {line}: {error}.") from error
-            grades, quantitative, verbal, *flags = given
+            grades, quantitative, verbal, *flags = values
             grades = grades if grades <= 1 else 0.0
             flags = [float(value > 0) for value in flags]
-            whole = grades + (quantitative - 130) / 40 + (verbal - 130) / 80 + sum(flags[:2]) / 2
-            x.append([grades, quantitative, verbal, *flags, whole, *(s / 2 for s in scores)])
+            total = grades + (quantitative - 130) / 40 + (verbal - 130) / 80 + sum(flags[:2]) / 2
+            x.append([grades, quantitative, verbal, *flags, total, *(s / 2 for s in scores)])
             labels.append(int(sum(scores) >= 3))
-        ids = tuple(f"{year}-{place + 1}" for place in range(len(x)))
+        ids = tuple(f"{year}-{i + 1}" for i in range(len(x)))
         return self.schema.encoded(np.array(x), ids), np.array(labels, dtype=np.int64)
 
     def hypotheses(self, name: str | None = None) -> HypothesisClass:
         """Cuts on grades, both tests and the sum of the file's parts."""
-        if name not in (None, "pool"):
-            raise ParameterError("hypotheses", "must be pool", name, "This world has no other.")
+        self.class_name(name)
         x = np.concatenate([people.x for people, _ in self._years])
-        members = [Cut("file", float("-inf")), Cut("file", float("inf"))]
-        for column in ("file", "grades", "quantitative", "verbal"):
-            seen = np.unique(x[:, self.schema.place(column)])[1:]
-            chosen = np.unique(np.linspace(0, len(seen) - 1, 25).astype(np.int64))
-            members += [Cut(column, float(at)) for at in seen[chosen]]
-        return Pool(self.schema, members, x)
+        return pool_of_cuts(self.schema, x, ("file", "grades", "quantitative", "verbal"), 25)
 
     def encounter(self, t: int) -> Encounter:
-        """k different applicants of the year."""
+        """Draw k different applicants of the year."""
         people, labels = self._years[int(t > self.turn)]
-        places = draw_round(self.seed, t, len(people), self.k)
-        ids = tuple(f"{t}-{people.ids[place]}" for place in places.tolist())
-        some = People(ids, people.x[places], people.schema)
-        return Encounter(some, labels[places], self.panel)
+        positions = draw_round(self.seed, t, len(people), self.k)
+        return encounter_of(t, people, labels, positions, self.panel)

