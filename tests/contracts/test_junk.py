@@ -278,6 +278,7 @@ EXAMPLES: dict[str, Call] = {
     "parse_rule": call(parse_rule, text="any"),
     "as_rule": call(auditing.as_rule, rule="any"),
     "Rule.fires": call(majority().fires, votes=[True], members=["j1"]),
+    "Rule.decisive": call(majority().decisive, votes=[True], members=["j1"]),
     "Rule.pivot": call(majority().pivot, distances=np.array([0.5]), members=["j1"]),
     "Rule.check": call(majority().check, members=["j1"]),
     "Rule.can_fire": call(majority().can_fire, members=["j1"]),

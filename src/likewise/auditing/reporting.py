@@ -150,10 +150,6 @@ def decisive(
                 f"{person!r} is not among the people of the round "
                 f"({', '.join(objections.people)}). Correct the id."
             )
-    votes = np.array([asked in objections.members[name].pairs for name in members], dtype=np.bool_)
-    rules = as_rule(rule)
-    if not rules.fires(votes, members):
-        return ()
-    without = votes[:, None] & ~np.eye(len(members), dtype=np.bool_)
-    flips = ~rules.fires(without, members)
-    return tuple(name for name, flip in zip(members, flips.tolist(), strict=True) if flip)
+    votes = [asked in objections.members[name].pairs for name in members]
+    decides = as_rule(rule).decisive(votes, members)
+    return tuple(name for name, vote in zip(members, decides.tolist(), strict=True) if vote)

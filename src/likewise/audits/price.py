@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from likewise.auditing import Panel
-from likewise.audits.progress import shown_progress
-from likewise.audits.scan import Question, all_pairs, scan
+from likewise.audits.scan import Question, all_pairs, progress_reporter, scan
 from likewise.errors import ParameterError
 from likewise.fixed_point import ONE, IntArray, to_units
 from likewise.hypotheses import HypothesisClass, Pool
@@ -169,7 +168,7 @@ def _simulated(
     k = PEOPLE_A_ROUND
     state = State.start(Learner(hypotheses, k=k, alpha=alpha, eps=alpha, seed=seed))
     errors, unfair = np.empty(rounds), np.zeros(rounds, dtype=np.bool_)
-    with shown_progress(progress, "learner") as bar:
+    with progress_reporter(progress, "learner") as bar:
         for t in range(rounds):
             places = np.arange(t * k, (t + 1) * k)
             here = people.take(places)
