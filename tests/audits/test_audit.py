@@ -306,8 +306,8 @@ def test_a_survey_of_people_is_audited_by_its_rule(tmp_path: Path) -> None:
     for broken, says in (
         (SURVEY.replace("yes", "maybe"), "yes or no"),
         (SURVEY + "p1,p2,ann,no,\n", "before"),
-        (SURVEY.replace("who,", "whoever,"), "lacks the column 'who'"),
-        (SURVEY.splitlines()[0], "no rows"),
+        (SURVEY.replace("who,", "whoever,"), "must have one column 'who'"),
+        (SURVEY.splitlines()[0], "no row"),
     ):
         path.write_text(broken)
         with pytest.raises(AuditError, match=says):

@@ -10,7 +10,7 @@ from typing import Any
 
 from likewise.auditing import Pair, Rule, as_rule
 from likewise.errors import AuditError, LikewiseError, shown
-from likewise.schema.tables import read_cells
+from likewise.schema.tables import read_table
 from likewise.validation import items, text
 
 YES = frozenset({"1", "yes", "true", "y", "t", "x", "objects", "unfair"})
@@ -83,20 +83,18 @@ class Survey:
         reason: str = "reason",
     ) -> Survey:
         """A survey from a CSV file, a line for every judgement; its columns may have any names."""
+        columns = (person, other, member, objects)
         try:
-            names, rows = read_cells(path)
+            optional = reason == "reason"  # whoever names it means it
+            rows = read_table(path, columns if optional else (*columns, reason))
         except (LikewiseError, TypeError, ValueError) as error:
-            raise AuditError(f"No survey was read from {shown(path)}: {error}") from error
-        wanted = (person, other, member, objects)
-        needed = wanted if reason == "reason" else (*wanted, reason)  # whoever names it means it
-        if lacking := [name for name in needed if name not in names]:
             raise AuditError(
-                f"The survey {shown(str(path))} lacks the column {lacking[0]!r}; it has "
-                f"{', '.join(names) or 'none'}. Name its columns: person=…, other=…, member=…, "
-                f"objects=…, reason=… (--person …, and so on, on the command line)."
-            )
+                f"No survey was read. {error} Other names of columns are given as person=…, "
+                f"other=…, member=…, objects=…, reason=… (--person …, and so on, on the command "
+                f"line)."
+            ) from error
         return cls.from_rows(
-            [[*(row[name] for name in wanted), row.get(reason) or ""] for row in rows], rule
+            [[*(row[name] for name in columns), row.get(reason) or ""] for row in rows], rule
         )
 
     def check_people(self, ids: Iterable[str]) -> None:
