@@ -127,7 +127,7 @@ def check_members(
     needed = dict.fromkeys(panel.members, 0)
     who = panel.pivots(people)
     for over, under in np.argwhere(violations).tolist():
-        pivots[str(who.who(over, under))] += 1
+        pivots[str(who.member(over, under))] += 1
         pair = (people.ids[over], people.ids[under])
         for name in decisive(panel.rule, Objections(people.ids, said.members), pair):
             needed[name] += 1
@@ -152,7 +152,7 @@ def check_worst(found: Audit, panel: Panel, people: People, units: Any) -> None:
     for pair in found.worst[:5]:
         over, under = people.ids.index(pair.over), people.ids.index(pair.under)
         assert units[over] >= units[under]
-        assert pair.pivot == panel.pivots(people).who(over, under)
+        assert pair.pivot == panel.pivots(people).member(over, under)
 
 
 def test_many_blocks_and_threads_count_as_one_does() -> None:

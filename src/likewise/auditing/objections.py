@@ -12,8 +12,6 @@ from likewise.auditing.rules.base import BoolArray
 from likewise.errors import AuditError, shown
 from likewise.validation import as_list, flag, items, text
 
-__all__ = ["MemberObjections", "Objections", "Pair"]
-
 
 @dataclass(frozen=True, order=True)
 class Pair:
@@ -160,13 +158,13 @@ class Objections:
             checked_name(name, "Objections.members")
             self._check(name, said)
 
-    def _check(self, name: str, said: object) -> None:
-        if not isinstance(said, MemberObjections):
+    def _check(self, name: str, objections: object) -> None:
+        if not isinstance(objections, MemberObjections):
             raise AuditError(
-                f"What member {name!r} said must be MemberObjections; got {shown(said)}. Write "
-                f"MemberObjections(pairs=[…])."
+                f"The objections of {name!r} must be MemberObjections; got {shown(objections)}. "
+                f"Write MemberObjections(pairs=[…])."
             )
-        for pair in said.pairs:
+        for pair in objections.pairs:
             for person in pair:
                 if person not in self._places:
                     raise AuditError(

@@ -20,16 +20,6 @@ from likewise.randomness import Purpose, Stream
 from likewise.registry import SELECTIONS
 from likewise.validation import members
 
-__all__ = [
-    "AllPairs",
-    "FirstPair",
-    "LargestGap",
-    "RandomPair",
-    "Selection",
-    "selection_from_spec",
-    "selection_to_spec",
-]
-
 
 class Selection(ABC):
     """Chooses which of n ≥ 1 violating pairs are reported.
@@ -67,8 +57,8 @@ class Selection(ABC):
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the selection from its JSON."""
         names: list[str] = [f.name for f in fields(cls)] if is_dataclass(cls) else []
-        given = members(f"selection {cls.name!r}", spec, ("selection", *names))
-        return cls(**{name: given[name] for name in names})
+        parsed = members(f"selection {cls.name!r}", spec, ("selection", *names))
+        return cls(**{name: parsed[name] for name in names})
 
 
 def selection_to_spec(selection: Selection) -> dict[str, Any]:
@@ -89,8 +79,8 @@ def selection_from_spec(spec: Mapping[str, Any]) -> Selection:
     >>> selection_from_spec({"selection": "random", "seed": 7})
     RandomPair(seed=7)
     """
-    found: Selection = SELECTIONS.read("selection", spec, '{"selection": "largest-gap"}')
-    return found
+    selection: Selection = SELECTIONS.read("selection", spec, '{"selection": "largest-gap"}')
+    return selection
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,6 @@ from likewise.learning import Learner, State, deploy, learn
 from likewise.learning.decisions import current_scores
 from likewise.schema import Feature, FeatureSchema, People
 
-__all__ = ["Price", "price", "with_scores"]
-
 MOST_PEOPLE = 4000
 """The price is computed on at most so many people, drawn at random."""
 CUTS = 60
@@ -91,8 +89,8 @@ def with_scores(people: People, columns: dict[str, IntArray]) -> People:
     >>> with_scores(people, {"forest": np.array([ONE // 2])}).x.tolist()
     [[1.0, 0.5]]
     """
-    known = set(people.schema.names)
-    if twice := [name for name in columns if name in known]:
+    names = set(people.schema.names)
+    if twice := [name for name in columns if name in names]:
         raise ParameterError("columns", "must not be features", twice[0], "Rename the score.")
     added = tuple(Feature(name, low=0, high=1, visible=False) for name in columns)
     schema = FeatureSchema((*people.schema.features, *added))
@@ -123,16 +121,16 @@ def price(
         name = _free(people.schema, "model")
         people = with_scores(people, {name: units})
         hypotheses = _cuts(people, name, units)
-        said = f"{hypotheses.size} cuts of the model's scores, mixed"
+        description = f"{hypotheses.size} cuts of the model's scores, mixed"
     else:
         people = hypotheses.schema.people(people)
-        said = f"{type(hypotheses).__name__} of {hypotheses.size:,} hypotheses"
+        description = f"{type(hypotheses).__name__} of {hypotheses.size:,} hypotheses"
     best = best_passing_policy(hypotheses, people, labels, panel, alpha)
     free = best_passing_policy(hypotheses, people, labels, panel, 1.0)
     game = _simulated(people, labels, panel, alpha, hypotheses, seed, progress)
     return Price(
         people=len(people), model=model, model_cut=cut, best=free.error_rate,
-        best_fair=best.error_rate, hypotheses=said, **game,
+        best_fair=best.error_rate, hypotheses=description, **game,
     )  # fmt: skip
 
 
@@ -171,18 +169,17 @@ def _simulated(
     with progress_reporter(progress, "learner") as bar:
         for t in range(rounds):
             places = np.arange(t * k, (t + 1) * k)
-            here = people.take(places)
-            state, deployed = deploy(state, here, panel=panel.name)
-            report = panel.audit(here, deployed.scores, state.learner.sensitivity)
+            batch = people.take(places)
+            state, deployed = deploy(state, batch, panel=panel.name)
+            report = panel.audit(batch, deployed.scores, state.learner.sensitivity)
             state = learn(state, deployed, labels=labels[places].tolist(), report=report.pairs)
             errors[t] = np.abs(deployed.scores / ONE - labels[places]).mean()
-            unfair[t] = panel.violations(here, deployed.scores, to_units(alpha)).any()
+            unfair[t] = panel.violations(batch, deployed.scores, to_units(alpha)).any()
             bar(t + 1, rounds)
     late = slice(3 * rounds // 4, None)
     last = current_scores(state, people)
-    asked = to_units(alpha)
-    tally = scan(
-        Question(people, last, panel, asked, np.array([asked]), worst=0), all_pairs(len(people))
-    )
-    found = (errors.mean(), errors[late].mean(), unfair[late].mean(), tally.above[0] / tally.pairs)
-    return {**dict(zip(names, map(float, found), strict=True)), "rounds": rounds}
+    sensitivity = to_units(alpha)
+    question = Question(people, last, panel, sensitivity, np.array([sensitivity]), worst=0)
+    tally = scan(question, all_pairs(len(people)))
+    values = (errors.mean(), errors[late].mean(), unfair[late].mean(), tally.above[0] / tally.pairs)
+    return {**dict(zip(names, map(float, values), strict=True)), "rounds": rounds}

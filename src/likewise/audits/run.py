@@ -244,10 +244,10 @@ def _fields(
         name: dict(zip(panel.members, getattr(tally, name).tolist(), strict=True))
         for name in ("pivots", "decisive", "objections")
     }
-    here = curve[alphas.index(sensitivity)]
+    current = curve[alphas.index(sensitivity)]
     return {
-        "looked_at": tally.pairs, "reported": here.pairs, "touched": here.people, "curve": curve,
-        "rules": rules, "agreement": _agreement(tally.objectors.tolist()), **counts,
+        "looked_at": tally.pairs, "reported": current.pairs, "touched": current.people,
+        "curve": curve, "rules": rules, "agreement": _agreement(tally.objectors.tolist()), **counts,
     }  # fmt: skip
 
 

@@ -17,8 +17,6 @@ from likewise.fixed_point import FloatArray
 from likewise.registry import METRICS
 from likewise.schema import People
 
-__all__ = ["BySides", "Distance", "Metric", "metric_from_spec", "metric_to_spec"]
-
 Distance = Callable[[People], FloatArray]
 
 
@@ -119,5 +117,5 @@ def metric_from_spec(spec: Mapping[str, Any]) -> Metric:
     Ratings(ratings='interview', low=0.0, high=10.0)
     """
     example = '{"metric": "weighted-l1", "weights": {"income": 0.5}}'
-    found: Metric = METRICS.read("metric", spec, example)
-    return found
+    metric: Metric = METRICS.read("metric", spec, example)
+    return metric

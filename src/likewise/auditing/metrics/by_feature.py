@@ -31,8 +31,6 @@ from likewise.fixed_point import FloatArray
 from likewise.schema import People
 from likewise.validation import items, members, reals
 
-__all__ = ["Mahalanobis", "Masked", "WeightedL1"]
-
 _ROUNDING = 1e-9
 
 
@@ -60,15 +58,15 @@ class WeightedL1(BySides):
         weights: Mapping[str, float] | Sequence[Sequence[Any]],
         scales: Mapping[str, float] | Sequence[Sequence[Any]] | None = None,
     ) -> None:
-        heavy = by_name("WeightedL1.weights", weights)
-        given = by_name("WeightedL1.scales", {} if scales is None else scales)
-        if not heavy:
+        weight_by_name = by_name("WeightedL1.weights", weights)
+        scale_by_name = by_name("WeightedL1.scales", {} if scales is None else scales)
+        if not weight_by_name:
             raise ParameterError("WeightedL1.weights", "must not be empty", {}, "Weigh a feature.")
-        if idle := [name for name in given if name not in heavy]:
+        if idle := [name for name in scale_by_name if name not in weight_by_name]:
             raise ParameterError(
                 "WeightedL1.scales", "must be of features with a weight", idle[0], "Weigh it too."
             )
-        for field, numbers in (("weights", heavy), ("scales", given)):
+        for field, numbers in (("weights", weight_by_name), ("scales", scale_by_name)):
             checked = tuple(
                 (f, checked_number(number, f"WeightedL1.{field}[{f!r}]", field == "scales"))
                 for f, number in numbers.items()
@@ -98,8 +96,8 @@ class WeightedL1(BySides):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the metric from its JSON; pairs, or an object from feature to number."""
-        given = members("weighted-l1", spec, ("metric", "weights"), ("scales",))
-        return cls(given["weights"], given.get("scales"))
+        fields = members("weighted-l1", spec, ("metric", "weights"), ("scales",))
+        return cls(fields["weights"], fields.get("scales"))
 
 
 @dataclass(frozen=True, init=False)
@@ -199,8 +197,8 @@ class Mahalanobis(BySides):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the metric from its JSON."""
-        given = members("mahalanobis", spec, ("metric", "features", "matrix", "scale"))
-        return cls(given["features"], given["matrix"], given["scale"])
+        fields = members("mahalanobis", spec, ("metric", "features", "matrix", "scale"))
+        return cls(fields["features"], fields["matrix"], fields["scale"])
 
 
 @dataclass(frozen=True, init=False)
@@ -244,13 +242,17 @@ class Masked(Metric):
 
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
-        seen = Sides(self._seen(sides.left), self._seen(sides.right), sides.paired)
-        return self.base.between(seen) if isinstance(self.base, Metric) else joined(self.base, seen)
+        masked = Sides(self._seen(sides.left), self._seen(sides.right), sides.paired)
+        return (
+            self.base.between(masked)
+            if isinstance(self.base, Metric)
+            else joined(self.base, masked)
+        )
 
     def _seen(self, people: People) -> People:
-        seen = [people.schema.place(name) for name in self.features]
+        places = [people.schema.place(name) for name in self.features]
         x = np.full_like(people.x, math.nan)
-        x[:, seen] = people.x[:, seen]
+        x[:, places] = people.x[:, places]
         return people.with_values(x)
 
     def spec(self) -> dict[str, Any]:
@@ -261,5 +263,5 @@ class Masked(Metric):
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the metric from its JSON."""
-        given = members("masked", spec, ("metric", "base", "features"))
-        return cls(metric_from_spec(given["base"]), given["features"])
+        fields = members("masked", spec, ("metric", "base", "features"))
+        return cls(metric_from_spec(fields["base"]), fields["features"])

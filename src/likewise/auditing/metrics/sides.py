@@ -13,8 +13,6 @@ import numpy.typing as npt
 from likewise.fixed_point import FloatArray
 from likewise.schema import People
 
-__all__ = ["Sides", "finite", "joined"]
-
 # Pairs that are asked for one by one share a table with so many others.
 _PAIRS_AT_ONCE = 64
 # As many fit into the nearest cache with those of some other features.
@@ -35,7 +33,7 @@ class Sides:
     left: People
     right: People
     paired: bool = False
-    _known: dict[Any, FloatArray] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[Any, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, people: People) -> Sides:
@@ -67,15 +65,11 @@ class Sides:
         """
         if math.prod(self.shape) > _FEW_PAIRS:
             return make()
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = make()
-            found.flags.writeable = False
-        return found
-
-    def turned(self) -> Sides:
-        """The other way round."""
-        return Sides(self.right, self.left, self.paired)
+        array = self._cache.get(key)
+        if array is None:
+            array = self._cache[key] = make()
+            array.flags.writeable = False
+        return array
 
 
 def finite(column: FloatArray) -> bool:
@@ -96,7 +90,7 @@ def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.
     """
     if not sides.paired:
         return _of_all(distance, sides.left, sides.right)
-    found = [
+    blocks = [
         np.diagonal(
             _of_all(
                 distance,
@@ -107,7 +101,7 @@ def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.
         for start in range(0, len(sides.left), _PAIRS_AT_ONCE)
         for places in [np.arange(start, min(start + _PAIRS_AT_ONCE, len(sides.left)))]
     ]
-    return np.concatenate(found) if found else np.empty(0)
+    return np.concatenate(blocks) if blocks else np.empty(0)
 
 
 def _of_all(

@@ -27,8 +27,6 @@ from likewise.fixed_point import ONE, IntArray
 from likewise.html import described
 from likewise.validation import as_array, items
 
-__all__ = ["And", "BoolArray", "Or", "Rule", "Seats"]
-
 BoolArray = npt.NDArray[np.bool_]
 Seats = dict[str, int]
 # Distances below this are compared as keys; |key| then stays below 2^63 for every panel.
@@ -111,8 +109,8 @@ class Rule(ABC):
         dummy = rank == m
         place = np.take_along_axis(order, np.where(dummy, 0, rank)[None], axis=0)[0]
         distance = np.take_along_axis(d, place[None], axis=0)[0]
-        one = d.dtype.type(1 if d.dtype.kind == "f" else ONE)
-        return np.where(dummy, one, distance), np.where(dummy, -1, place)
+        largest = d.dtype.type(1 if d.dtype.kind == "f" else ONE)
+        return np.where(dummy, largest, distance), np.where(dummy, -1, place)
 
     def _pivot_by_keys(self, d: Any, seats: Seats) -> tuple[Any, IntArray]:
         """The same without sorting: distance·m + place is a number of its own for each member."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from likewise.auditing.names import checked_names, written
+from likewise.auditing.names import checked_names, quoted
 from likewise.auditing.rules.base import BoolArray, Rule, Seats
 from likewise.auditing.rules.shares import Number, Share, exact, read_share
 from likewise.errors import ParameterError
@@ -23,8 +23,6 @@ _FEW = 16
 """Up to so many members, taking minima in turn is faster than sorting."""
 _SMALL = 1 << 11
 """Up to so many numbers in all, one call is faster than many that each take their minima."""
-
-__all__ = ["AtLeast", "Weighted", "all_of", "any_of", "at_least", "majority", "more_than"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,12 +90,12 @@ class AtLeast(Rule):
         return _nth_smallest([ranks[place] for place in places], needed)
 
     def _text(self, alone: bool) -> str:  # noqa: ARG002 - counts read the same everywhere
-        who = ", ".join(map(written, self.of or ()))
+        names = ", ".join(map(quoted, self.of or ()))
         for word, plain in (("any", any_of()), ("all", all_of()), ("majority", majority())):
             if self.votes == plain.votes:
-                return f"{word}({who})" if who else word
+                return f"{word}({names})" if names else word
         word = "more_than" if isinstance(self.votes, Share) and self.votes.strict else "at_least"
-        return f"{word}({self.votes} of {who})" if who else f"{word}({self.votes})"
+        return f"{word}({self.votes} of {names})" if names else f"{word}({self.votes})"
 
 
 @dataclass(frozen=True, repr=False, init=False)
@@ -162,18 +160,18 @@ class Weighted(Rule):
 
     def _rank(self, ranks: IntArray, seats: Seats, top: int) -> IntArray:
         weights, threshold = self._integers(ranks.ndim - 1)
-        own = ranks[[seats[name] for name in self.names]]
-        order = np.argsort(own, axis=0)
+        weighted = ranks[[seats[name] for name in self.names]]
+        order = np.argsort(weighted, axis=0)
         running = np.cumsum(
-            np.take_along_axis(np.broadcast_to(weights, own.shape), order, axis=0), axis=0
+            np.take_along_axis(np.broadcast_to(weights, weighted.shape), order, axis=0), axis=0
         )
         reached = np.asarray(running >= threshold, dtype=np.bool_)
         first = np.take_along_axis(order, np.argmax(reached, axis=0)[None], axis=0)
-        rank = np.take_along_axis(own, first, axis=0)[0]
+        rank = np.take_along_axis(weighted, first, axis=0)[0]
         return np.where(reached[-1], rank, ranks.dtype.type(top))
 
     def _text(self, alone: bool) -> str:  # noqa: ARG002 - weights read the same everywhere
-        listed = ", ".join(f"{written(name)}: {weight}" for name, weight in self.weights)
+        listed = ", ".join(f"{quoted(name)}: {weight}" for name, weight in self.weights)
         return f"weighted({listed}; {self.threshold})"
 
 
@@ -186,11 +184,11 @@ def _nth_smallest(ranks: list[IntArray], n: int) -> IntArray:
     if len(ranks) > _FEW:
         return np.partition(np.stack(ranks), n - 1, axis=0)[n - 1, ...]
     fold, end = (np.minimum, n) if n <= len(ranks) / 2 else (np.maximum, len(ranks) - n + 1)
-    other = np.maximum if fold is np.minimum else np.minimum
+    reverse = np.maximum if fold is np.minimum else np.minimum
     for first in range(end):
         for place in range(len(ranks) - 1, first, -1):
-            below, here = ranks[place - 1], ranks[place]
-            ranks[place - 1], ranks[place] = fold(below, here), other(below, here)
+            below, above = ranks[place - 1], ranks[place]
+            ranks[place - 1], ranks[place] = fold(below, above), reverse(below, above)
     return np.asarray(ranks[end - 1])
 
 
