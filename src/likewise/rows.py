@@ -1,9 +1,9 @@
-"""Rows of people as callers give them: those that can be read in one way only.
+"""Rows and ids of people as callers give them: only those that can be read in one way.
 
 A frame can be read by row or by column, and a Series, a named tuple or a database row by name or by
-place. Whoever guesses is wrong for somebody, in silence: so they are refused here, with the remedy;
-:mod:`likewise.frames` reads frames by column name. No library of frames is imported to know one;
-they are known by what they offer.
+place. A guess would be wrong for somebody, silently, so they are refused here with the remedy;
+:mod:`likewise.frames` reads frames by column name. Frames are recognised by the protocols that they
+offer, without an import of their libraries.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _PROTOCOLS = (
 )  # fmt: skip
 # Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
 _NUMERIC = "fiub"
-# Looked at most often, and never a table.
+# The most frequent types, which are never tables.
 _PLAIN = (list, tuple, dict, str, int, float)
-# Of people who share an id, and of their rows, so many are named in an error.
+# An error names at most this many people who share an id, and rows of each.
 _NAMED = 5
 _TOGETHER = (("columns", "dtypes"), ("dtype", "to_numpy"))
 
 
 def is_table(value: object) -> bool:
-    """Test for a frame or a Series, by what it offers."""
+    """Test for a frame or a Series, by the protocols it offers."""
     if type(value) in _PLAIN or type(value) is np.ndarray:
         return False
     kind = type(value)
@@ -77,7 +77,7 @@ rows by name, [dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain 
 
 
 def listed_rows(rows: Any) -> list[Any]:
-    """All rows, as a list; what is one row, or one column, or text, is refused.
+    """All rows, as a list; a single row or column and text are refused.
 
     >>> listed_rows({"income": [1, 2]})
     Traceback (most recent call last):
@@ -139,7 +139,7 @@ def _is_sequence(row: Any) -> bool:
 
 
 def checked_ids(count: int, ids: Any) -> tuple[str, ...]:
-    """An id for each of so many people: those given, or p1, p2, ….
+    """An id for each of ``count`` people: the given ones, or p1, p2, ….
 
     >>> checked_ids(2, None)
     ('p1', 'p2')

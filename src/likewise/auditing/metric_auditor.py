@@ -1,4 +1,4 @@
-"""An auditor who measures: a name and a distance. Simulations use them; people need no distance."""
+"""Auditors with a distance, as in simulations and audits of a model; people need none."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def distance_units(d: FloatArray) -> IntArray:
 
 
 def _remedy(distance: float, *people: People) -> str:
-    """Advice on a distance that is none; NaN comes from missing values more often than not."""
+    """Advice on a distance outside [0, 1]; NaN mostly comes from missing values."""
     gaps = np.isnan(np.concatenate([group.x for group in people])).any(axis=0)
     names = [name for name, gap in zip(people[0].schema.names, gaps.tolist(), strict=True) if gap]
     if math.isnan(distance) and names:
@@ -130,12 +130,12 @@ class MetricAuditor:
         return distance_units(np.maximum(d, d.T))
 
     def _measured(self, distance: Callable[..., Any], whom: People | Sides) -> FloatArray:
-        """Ask the distance; whatever it does, the error names the auditor."""
+        """Call the distance; whatever it raises, the error names the auditor."""
         try:
             measured = np.array(distance(whom))
         except LikewiseError as error:
             raise AuditError(f"Auditor {self.name!r}: {error}") from error
-        except Exception as error:  # whatever a distance of somebody else's does
+        except Exception as error:  # the user's own code
             raise AuditError(
                 f"Auditor {self.name!r}: the distance failed with {type(error).__name__}: {error}. "
                 f"Repair it, or take another one."
@@ -166,7 +166,7 @@ class MetricAuditor:
 def distances_of(auditors: Sequence[MetricAuditor], people: People) -> IntArray:
     """Every auditor's distances, (m, k, k): those of each, checked all at once.
 
-    Features that several auditors look at are compared once.
+    The differences of a feature that several auditors use are computed once.
     """
     instance("people", people, People, "Make them with a schema: schema.people(rows).")
     k, sides = len(people), Sides.of(people)

@@ -1,8 +1,8 @@
-"""Pivots, and the one rule by which a pair's gap exceeds what an auditor allows.
+"""The predicate of a violation, and the pivots of pairs.
 
 A gap s_l − s_r exceeds a distance d at the sensitivity alpha if s_l − s_r > d + alpha. All of them
 are integers of 2^-20, so that the comparison is exact; in floating point, 0.65 − 0.5 > 0.15.
-Whoever asks which pairs exceed (an auditor, a panel, the game, a count of violations) asks here.
+Auditors, panels, audits, the game, the service and counts of violations all call :func:`exceeds`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Rates of groups, beside what is found of individuals: by Fairlearn, for those who ask for them.
+"""Selection rates and impact ratios of groups, computed by Fairlearn.
 
-Individual fairness says nothing of groups, and the other way round; a reader wants to see both.
+Individual fairness says nothing of groups, nor group fairness of individuals: reports show both.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from likewise.validation import as_list, items, text
 
 MOST_GROUPS = 50
 FEWEST_PEOPLE = 30
-"""Rates of fewer people say little: such a group is no reference for the others."""
+"""A group of fewer people is no reference: its rate says little."""
 MANY_VALUES = 10
 
 

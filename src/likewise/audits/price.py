@@ -2,7 +2,7 @@
 
 All three are on the same people and labels. The best policy that would pass chooses among cuts of
 the model's own scores, unless another class is given, and may mix them; the learner meets the
-people in rounds, knowing nothing of what is to come, and its panel reports one pair a round.
+people in rounds, without knowledge of later ones, and its panel reports one pair a round.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from likewise.learning.decisions import current_scores
 from likewise.schema import Feature, FeatureSchema, People
 
 MOST_PEOPLE = 4000
-"""The price is computed on at most so many people, drawn at random."""
+"""The price is computed on at most this many people, drawn at random."""
 CUTS = 60
 PEOPLE_A_ROUND = 8
 MOST_ROUNDS = 1000
@@ -141,7 +141,7 @@ def _free(schema: FeatureSchema, name: str) -> str:
 
 
 def _cuts(people: People, name: str, units: IntArray) -> Pool:
-    """Cuts between the values that occur, at most so many, and both constants."""
+    """Cuts between the values that occur, at most ``CUTS``, and both constants."""
     values = np.unique(units)
     levels = (values[1:] + values[:-1]) / (2 * ONE)
     if len(levels) > CUTS:

@@ -83,9 +83,9 @@ class Reported:
 class Audit:
     """The findings of a panel on scores that exist. Made by :func:`likewise.audit`.
 
-    ``pairs`` is how many pairs there are, ``looked_at`` how many were looked at; where that is
+    ``pairs`` is the number of pairs, ``looked_at`` the number that were scanned; where that is
     fewer, counts are estimates with intervals (:class:`~likewise.intervals.Interval`).
-    ``pivots``, ``decisive`` and ``objections`` count pairs by member, among those looked at;
+    ``pivots``, ``decisive`` and ``objections`` count pairs by member, among those scanned;
     ``agreement`` is Krippendorff's alpha over these, None where it is undefined. Of a survey,
     ``pairs`` are those that were judged, ``asked`` the people in them, and alpha is None.
     """

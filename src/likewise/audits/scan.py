@@ -1,7 +1,7 @@
 """Counts over many pairs, block by block, in integers: what a panel would report.
 
 A pair's *excess* is its gap less the pivot's distance. The pair is reported at alpha exactly if its
-excess is above alpha, so one number a pair answers for every alpha at once, and the largest excess
+excess is above alpha, so one number a pair suffices for every alpha at once, and the largest excess
 of a person says from which alpha on nobody would report a pair with them.
 
 Up to some thousands of people, all pairs are counted. Beyond that there are three samples. *Pairs*
@@ -60,7 +60,7 @@ def progress_reporter(progress: Any, title: str) -> Iterator[Progress]:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What every pair is scanned for: who objects, and what each rule makes of it."""
+    """The people, scores, panel and thresholds of a scan."""
 
     people: People
     scores: IntArray

@@ -85,7 +85,7 @@ class Survey:
         """A survey from a CSV file, a line for every judgement; its columns may have any names."""
         columns = (person, other, member, objects)
         try:
-            optional = reason == "reason"  # whoever names it means it
+            optional = reason == "reason"  # a column that was named must be there
             rows = read_table(path, columns if optional else (*columns, reason))
         except (LikewiseError, TypeError, ValueError) as error:
             raise AuditError(
@@ -109,7 +109,7 @@ class Survey:
                     )
 
     def votes(self, pair: Pair) -> list[bool]:
-        """Whether each member objects to a pair; who was not asked does not."""
+        """The votes of all members on a pair; a member who was not asked does not object."""
         return [self.judgements[pair].get(name, False) for name in self.members]
 
     def fires(self, pair: Pair) -> bool:

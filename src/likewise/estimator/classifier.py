@@ -296,7 +296,7 @@ def _is_named_frame(rows: Any) -> bool:
 
 
 def _medians(schema: FeatureSchema, people: People) -> tuple[tuple[str, float | None], ...]:
-    """Values that stand in for missing ones, by feature: the median; None for levels.
+    """Surrogates of missing values, by feature: the median; None for levels.
 
     >>> schema = FeatureSchema((Feature("years", missing="not stated"), Feature("age")))
     >>> _medians(schema, schema.people([[1, 30], [None, 31], [5, 32]]))

@@ -24,7 +24,7 @@ def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list
     """The rows of a CSV file by the names in its first line.
 
     Every column ``needed`` must be there once; without any, no name may be there twice.
-    Cells that are empty stay so: whoever reads them says whether they may be.
+    Empty cells stay empty: the caller decides whether they may be.
     """
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:

@@ -53,17 +53,17 @@ class Metric(ABC):
         """The distances of all pairs; the diagonal plays no part."""
 
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of some people to others: of blocks of pairs, where there are many people.
+        """The distances of the left to the right: a block of pairs, where there are many people.
 
-        The same numbers as those of a call with everybody. By default it is such a call; a metric
-        that is to look at many pairs does better to override it.
+        The same numbers as those of a call with everybody, which is the default. Override it in a
+        metric that is to measure many pairs.
         """
         return joined(self, sides)
 
     def among(self, sides: Sides) -> FloatArray:
-        """The distances of people among each other, both sides being the same: those of a call.
+        """The distances of people among each other, both sides being the same.
 
-        A metric that can use what other auditors have computed of the same sides overrides it.
+        Override it in a metric that can reuse what other auditors have computed of these sides.
         """
         return self(sides.left)
 

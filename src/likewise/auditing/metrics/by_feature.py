@@ -228,7 +228,7 @@ class Masked(Metric):
 
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
-        return self.base(self._seen(people))
+        return self.base(self._masked(people))
 
     def among(self, sides: Sides) -> FloatArray:
         """Without the features that are hidden, where the metric behind can do without them."""
@@ -242,14 +242,14 @@ class Masked(Metric):
 
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
-        masked = Sides(self._seen(sides.left), self._seen(sides.right), sides.paired)
+        masked = Sides(self._masked(sides.left), self._masked(sides.right), sides.paired)
         return (
             self.base.between(masked)
             if isinstance(self.base, Metric)
             else joined(self.base, masked)
         )
 
-    def _seen(self, people: People) -> People:
+    def _masked(self, people: People) -> People:
         places = [people.schema.place(name) for name in self.features]
         x = np.full_like(people.x, math.nan)
         x[:, places] = people.x[:, places]

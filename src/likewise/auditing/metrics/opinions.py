@@ -1,4 +1,4 @@
-"""Distances that come from somebody's opinion: ratings of people, or any function of two."""
+"""Distances from opinions: ratings of people, or any function of two."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ class Ratings(BySides):
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
         column = self._column(sides.left)
-        others = column if sides.right is sides.left else self._column(sides.right)
-        left, right = sides.spread(column, others)
+        opposite = column if sides.right is sides.left else self._column(sides.right)
+        left, right = sides.spread(column, opposite)
         apart = np.abs(signed_difference(left, right)) / (self.high - self.low)
         return np.minimum(1.0, full_where_one_is_missing(apart, left, right))
 
@@ -129,7 +129,7 @@ def _rows(people: People) -> list[dict[str, Value]]:
 
 @dataclass(frozen=True)
 class _OfTwo:
-    """A function of two of something; subclasses say of what, and how it is asked."""
+    """A function of two people or sets of columns; subclasses define how it is called."""
 
     function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
     two: ClassVar[str]
@@ -192,7 +192,7 @@ class FromFunction(_OfTwo):
     ) -> float:
         try:
             value: object = self.function(first, second)
-        except Exception as error:  # whatever a function of somebody else's does
+        except Exception as error:  # the user's own code
             raise AuditError(
                 f"The function of two people failed on ({pair[0]!r}, {pair[1]!r}) with "
                 f"{type(error).__name__}: {error}. Repair it; a missing value is None."

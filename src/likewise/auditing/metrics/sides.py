@@ -1,4 +1,4 @@
-"""Two lists of people whose distances are asked for, without a table of everybody by everybody."""
+"""Two lists of people to measure against each other, without a table of all pairs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy.typing as npt
 from likewise.fixed_point import FloatArray
 from likewise.schema import People
 
-# Pairs that are asked for one by one share a table with so many others.
+# Single pairs are measured in tables of this many people a side.
 _PAIRS_AT_ONCE = 64
-# As many fit into the nearest cache with those of some other features.
+# This many differences of a few features fit into the nearest cache.
 _FEW_PAIRS = 1 << 12
 
 
@@ -84,9 +84,9 @@ def finite(column: FloatArray) -> bool:
 
 
 def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.NDArray[Any]:
-    """Distances of a function that knows only all pairs of one list of people.
+    """Distances of a function that measures only all pairs of one list of people.
 
-    It is asked for everybody on both sides together, which takes longer than it needs to.
+    It is called with everybody on both sides, which measures more pairs than needed.
     """
     if not sides.paired:
         return _of_all(distance, sides.left, sides.right)

@@ -56,7 +56,7 @@ class Rule(ABC):
         return np.asarray(self._fires(_checked_votes(votes, seats), seats))
 
     def decisive(self, votes: npt.ArrayLike, members: Sequence[str]) -> BoolArray:
-        """Whose withdrawal alone would take a report back, (m, …): f(v) = 1 and f(v − e_i) = 0.
+        """Members whose withdrawal alone takes a report back, (m, …): f(v) = 1, f(v − e_i) = 0.
 
         For people, who have no distance, this is what can be known of the pivot.
 

@@ -46,7 +46,7 @@ def parse_rule(text: str) -> Rule:
 
 
 def as_rule(rule: Rule | str) -> Rule:
-    """A rule as it is, or read from its text.
+    """A rule, or the rule that a text says.
 
     >>> print(as_rule("any"))
     any
@@ -134,9 +134,9 @@ class _Reader:
             return []
         if not names:
             raise self.error("')'")
-        some = self.some_names()
+        named = self.some_names()
         self.sign(")", "',' or ')'")
-        return some
+        return named
 
     def weighted(self) -> Rule:
         self.sign("(")

@@ -1,4 +1,4 @@
-"""Rules that count: at least so many votes, at least a share of them, or a weighted sum.
+"""Rules that count: a number of votes, a share of them, or a weighted sum.
 
 Shares and weights are exact fractions. In floating point, 7 % of 100 members would be 8 of them.
 """
@@ -20,9 +20,9 @@ from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 
 _FEW = 16
-"""Up to so many members, taking minima in turn is faster than sorting."""
+"""Up to this many members, taking minima in turn is faster than sorting."""
 _SMALL = 1 << 11
-"""Up to so many numbers in all, one call is faster than many that each take their minima."""
+"""Up to this many numbers in all, one partition is faster than minima in turn."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -102,8 +102,8 @@ class AtLeast(Rule):
 class Weighted(Rule):
     """The weights of those who object reach a threshold: Σ w_i·v_i ≥ theta, w ≥ 0, theta > 0.
 
-    Pivot: the smallest distance whose cumulative weight reaches theta. Whoever is not listed has
-    weight 0. Sums are exact.
+    Pivot: the smallest distance whose cumulative weight reaches theta. A member who is not listed
+    has weight 0. Sums are exact.
 
     >>> rule = Weighted({"j1": 2, "j2": 1, "j3": "0.5"}, 2.5)
     >>> print(rule)
@@ -193,7 +193,7 @@ def _nth_smallest(ranks: list[IntArray], n: int) -> IntArray:
 
 
 def at_least(votes: int | str | Fraction, of: Iterable[str] | None = None) -> AtLeast:
-    """At least so many votes (``3``), or such a share of them (``"80%"``, ``"4/5"``).
+    """At least a number of votes (``3``), or a share of them (``"80%"``, ``"4/5"``).
 
     >>> print(at_least(3), at_least("80%"), at_least(2, of=["a", "b", "c"]), sep=" | ")
     at_least(3) | at_least(80%) | at_least(2 of a, b, c)

@@ -67,7 +67,7 @@ report back: report (1, 1) too, or do not report (0, 1).
 def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
     """A rule from a function of the votes, called once for each of the 2^m profiles.
 
-    At most 16 members, as every profile is looked at: 2^16 = 65 536. Larger panels need a rule
+    At most 16 members, as every profile is evaluated: 2^16 = 65 536. Larger panels need a rule
     written as an expression, which is monotone by construction.
 
     >>> print(from_function(lambda v: v[0] or (v[1] and v[2]), ["a", "b", "c"]))
@@ -101,7 +101,7 @@ def _panel(members: Sequence[str]) -> tuple[str, ...]:
             "members",
             f"must be at most {_MOST_MEMBERS} for a truth table or a function",
             len(names),
-            "All 2^m profiles are looked at. Write an expression instead: at_least, veto, | and &.",
+            "All 2^m profiles are evaluated. Write an expression instead: at_least, veto, | and &.",
         )
     return names
 
