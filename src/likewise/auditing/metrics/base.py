@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any
 
 from likewise.auditing.metrics.sides import Sides, joined
+from likewise.auditing.specs import Specified
 from likewise.errors import AuditError, shown
 from likewise.fixed_point import FloatArray
 from likewise.registry import METRICS
@@ -20,12 +21,12 @@ from likewise.schema import People
 Distance = Callable[[People], FloatArray]
 
 
-class Metric(ABC):
+class Metric(Specified, ABC):
     """A distance between people that can be written down: a symmetric array (k, k) within [0, 1].
 
     A subclass is a frozen dataclass of its parameters, which it checks when it is made, and is
-    registered under a name (:data:`likewise.registry.METRICS`): its :meth:`spec` begins with that
-    name, so that panels can be files. It is a function of the people's features alone; people in
+    registered under its ``name`` (:data:`likewise.registry.METRICS`), with which its :meth:`spec`
+    begins, so that panels can be files. It is a function of the people's features alone; people in
     another order have the same distances. A plain function of people is a distance too, but cannot
     be written down. ``likewise.testing.check_metric`` checks all of that.
 
@@ -34,19 +35,19 @@ class Metric(ABC):
     >>> from likewise.schema import Feature, FeatureSchema
     >>> @dataclass(frozen=True)
     ... class SameOrNot(Metric):
+    ...     name = "same-or-not"
     ...     feature: str
     ...     def __call__(self, people):
     ...         x = people.column(self.feature)
     ...         return (x[:, None] != x[None, :]).astype(float)
-    ...     def spec(self):
-    ...         return {"metric": "same-or-not", "feature": self.feature}
-    ...     @classmethod
-    ...     def from_spec(cls, spec):
-    ...         return cls(spec["feature"])
     >>> people = FeatureSchema((Feature("age", "integer"),)).people([[20], [70], [20]])
     >>> SameOrNot("age")(people).tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    >>> SameOrNot("age").spec()
+    {'metric': 'same-or-not', 'feature': 'age'}
     """
+
+    kind = "metric"
 
     @abstractmethod
     def __call__(self, people: People, /) -> FloatArray:
@@ -66,15 +67,6 @@ class Metric(ABC):
         Override it in a metric that can reuse what other auditors have computed of these sides.
         """
         return self(sides.left)
-
-    @abstractmethod
-    def spec(self) -> dict[str, Any]:
-        """The metric as JSON: ``{"metric": its name, …}`` and its parameters."""
-
-    @classmethod
-    @abstractmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the metric from its JSON; exactly what :meth:`spec` wrote."""
 
 
 class BySides(Metric):

@@ -50,7 +50,9 @@ class WeightedL1(BySides):
     [[0.0, 0.5], [0.5, 0.0]]
     """
 
-    weights: tuple[tuple[str, float], ...]
+    name = "weighted-l1"
+
+    weights: tuple[tuple[str, float], ...]  # pairs, as the order of a sum is part of its rounding
     scales: tuple[tuple[str, float], ...]
 
     def __init__(
@@ -88,17 +90,6 @@ class WeightedL1(BySides):
         scales = {name: scale for name, scale in self.scales if name in features}
         return WeightedL1(weights, scales) if weights else None
 
-    def spec(self) -> dict[str, Any]:
-        """Weights and scales as pairs, since the order of a sum is part of its rounding."""
-        weights, scales = ([list(pair) for pair in p] for p in (self.weights, self.scales))
-        return {"metric": "weighted-l1", "weights": weights, "scales": scales}
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the metric from its JSON; pairs, or an object from feature to number."""
-        fields = members("weighted-l1", spec, ("metric", "weights"), ("scales",))
-        return cls(fields["weights"], fields.get("scales"))
-
 
 @dataclass(frozen=True, init=False)
 class Mahalanobis(BySides):
@@ -112,6 +103,8 @@ class Mahalanobis(BySides):
     >>> Mahalanobis(("a", "b"), [[1, 0], [0, 1]], scale=10)(people).tolist()
     [[0.0, 0.5], [0.5, 0.0]]
     """
+
+    name = "mahalanobis"
 
     features: tuple[str, ...]
     matrix: tuple[tuple[float, ...], ...]
@@ -186,20 +179,6 @@ class Mahalanobis(BySides):
             total = full_where_one_is_missing(total, left, right)
         return total
 
-    def spec(self) -> dict[str, Any]:
-        """The features, the matrix in their order, and the scale."""
-        matrix = [list(row) for row in self.matrix]
-        return {
-            "metric": "mahalanobis", "features": list(self.features), "matrix": matrix,
-            "scale": self.scale,
-        }  # fmt: skip
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the metric from its JSON."""
-        fields = members("mahalanobis", spec, ("metric", "features", "matrix", "scale"))
-        return cls(fields["features"], fields["matrix"], fields["scale"])
-
 
 @dataclass(frozen=True, init=False)
 class Masked(Metric):
@@ -214,6 +193,8 @@ class Masked(Metric):
     >>> Masked(WeightedL1({"income": 0.5, "owns": 0.25}), ["income"])(people).tolist()
     [[0.0, 0.25], [0.25, 0.0]]
     """
+
+    name = "masked"
 
     base: Distance
     features: tuple[str, ...]
@@ -257,11 +238,10 @@ class Masked(Metric):
 
     def spec(self) -> dict[str, Any]:
         """The metric behind, and the features that it sees."""
-        base = metric_to_spec(self.base)
-        return {"metric": "masked", "base": base, "features": list(self.features)}
+        return {**super().spec(), "base": metric_to_spec(self.base)}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the metric from its JSON."""
-        fields = members("masked", spec, ("metric", "base", "features"))
+        fields = members(cls.name, spec, (cls.kind, "base", "features"))
         return cls(metric_from_spec(fields["base"]), fields["features"])

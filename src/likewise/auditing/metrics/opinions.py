@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from likewise.auditing.metrics.sides import Sides, joined
 from likewise.errors import AuditError, ParameterError, foreign_code, shown
 from likewise.fixed_point import FloatArray
 from likewise.schema import Feature, People, Value
-from likewise.validation import members, real
+from likewise.validation import real
 
 _ROUNDING = 1e-9
 _NUMBERS = (int, float, np.integer, np.floating)
@@ -36,6 +36,8 @@ class Ratings(BySides):
     >>> Ratings({"ann": 2, "bo": 5}, low=0, high=10)(people).tolist()
     [[0.0, 0.3], [0.3, 0.0]]
     """
+
+    name = "ratings"
 
     ratings: tuple[tuple[str, float], ...] | str
     low: float
@@ -72,18 +74,6 @@ class Ratings(BySides):
                 "Correct the rating, or low and high.",
             )
         return float(rating)
-
-    def spec(self) -> dict[str, Any]:
-        """The column, or pairs of a person and their rating; and the bounds."""
-        ratings = self.ratings
-        listed = ratings if isinstance(ratings, str) else [list(pair) for pair in ratings]
-        return {"metric": "ratings", "ratings": listed, "low": self.low, "high": self.high}
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the metric from its JSON; pairs, or an object from person to rating."""
-        fields = members("ratings", spec, ("metric", "ratings"), ("low", "high"))
-        return cls(fields["ratings"], fields.get("low", 0.0), fields.get("high", 1.0))
 
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
