@@ -16,7 +16,7 @@ from likewise.cli.output import is_pipe, progress_bar, write_text
 if TYPE_CHECKING:
     from likewise.auditing import Panel
     from likewise.audits import Survey
-    from likewise.schema import FeatureSchema, People
+    from likewise.schema import FeatureSchema
 
 __all__ = ["audit"]
 
@@ -83,15 +83,15 @@ def audit(
     from likewise.auditing import Panel
     from likewise.audits import audit as run
     from likewise.errors import LikewiseError
-    from likewise.schema.tables import labels_of
+    from likewise.schema.tables import parse_labels, parse_numbers, parse_people, read_table
 
     if (panel_file is None) == (survey is None):
         raise click.UsageError("Give either --panel FILE or --survey FILE.")
-    table = _read_csv(scores)
+    rows = read_table(scores)
     special = [name for name in (score, ids, label) if name is not None]
-    if lacking := [name for name in (*special, *groups, *left_out) if name not in table]:
+    if lacking := [name for name in (*special, *groups, *left_out) if name not in rows[0]]:
         raise LikewiseError(
-            f"{scores} has no column {lacking[0]!r}; it has {', '.join(table)}. Name it with "
+            f"{scores} has no column {lacking[0]!r}; it has {', '.join(rows[0])}. Name it with "
             f"--score, --ids, --label, --group or --leave-out."
         )
     judge: Panel | Survey
@@ -100,17 +100,17 @@ def audit(
     else:
         judge = Panel.from_file(panel_file)
     others = (*special, *left_out, *(g for g in groups if g not in _looked_at(judge)))
-    schema = _schema(table, schema_file, others)
+    schema = _schema(rows, schema_file, others)
     if written is not None:
         write_text(written, json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n")
-    people = _people(scores, schema, table, ids)
+    people = parse_people(scores, rows, schema, None if ids is None else [r[ids] for r in rows])
     if alpha is None and panel_file is not None:
         alpha = 0.2
-    labels = None if label is None else labels_of(scores, table[label], label)
+    labels = None if label is None else parse_labels(scores, rows, label)
     with progress_bar(100) as bar:
         result = run(
-            people, _numbers(table[score], score), judge, alpha=alpha, seed=seed, labels=labels,
-            groups={name: table[name] for name in groups},
+            people, parse_numbers(scores, rows, score), judge, alpha=alpha, seed=seed,
+            labels=labels, groups={name: [row[name] for row in rows] for name in groups},
             progress=lambda done, total: bar("pairs", 100 * done // max(1, total)),
         )  # fmt: skip
     if not is_pipe(json_file):
@@ -120,35 +120,6 @@ def audit(
     if out is not None:
         result.to_html(out)
         note(f"the page is {out}")
-
-
-def _read_csv(path: Path) -> dict[str, list[str]]:
-    """Columns of text, by name."""
-    from likewise.errors import LikewiseError
-    from likewise.schema.tables import read_cells
-
-    header, rows = read_cells(path)
-    if len(set(header)) != len(header):
-        raise LikewiseError(
-            f"{path} names a column twice: {', '.join(header)}. Rename one of them."
-        )
-    if not rows:
-        raise LikewiseError(f"{path} must have a line of names and a line for every person.")
-    return {name: [row[name] for row in rows] for name in header}
-
-
-def _numbers(column: list[str], name: str) -> list[float]:
-    from likewise.errors import LikewiseError
-
-    found = []
-    for number, value in enumerate(column, start=2):
-        try:
-            found.append(float(value))
-        except ValueError:
-            raise LikewiseError(
-                f"Line {number}: the column {name!r} must be a number; got {value!r}."
-            ) from None
-    return found
 
 
 def _typed(column: list[str]) -> list[Any]:
@@ -178,7 +149,7 @@ def _names(spec: Any) -> Iterator[str]:
 
 
 def _schema(
-    table: dict[str, list[str]], file: Path | None, others: tuple[str, ...]
+    rows: list[dict[str, str]], file: Path | None, others: tuple[str, ...]
 ) -> FeatureSchema:
     """The schema of a file, or one proposed for the table without the columns named."""
     from likewise.errors import LikewiseError
@@ -190,21 +161,10 @@ def _schema(
             return FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
         except ValueError as error:
             raise LikewiseError(f"No schema was read from {file}: {error}") from error
-    rest = {n: _typed(values) for n, values in table.items() if n not in others}
-    return FeatureSchema.from_frame(make_frame(rest))
-
-
-def _people(
-    path: Path, schema: FeatureSchema, table: dict[str, list[str]], ids: str | None
-) -> People:
-    from likewise.errors import LikewiseError
-    from likewise.schema.tables import parse_people
-
-    if lacking := [name for name in schema.names if name not in table]:
-        raise LikewiseError(f"{path} has no column {lacking[0]!r}, which the schema names.")
-    columns = zip(*(table[name] for name in schema.names), strict=True)
-    rows = [dict(zip(schema.names, cells, strict=True)) for cells in columns]
-    return parse_people(path, rows, schema, None if ids is None else table[ids])
+    names = [name for name in rows[0] if name not in others]
+    return FeatureSchema.from_frame(
+        make_frame({n: _typed([row[n] for row in rows]) for n in names})
+    )
 
 
 def _survey(path: Path | None, rule: str, columns: dict[str, str]) -> Survey:

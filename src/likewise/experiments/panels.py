@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.auditing import krippendorff_alpha
+from likewise.auditing import exceeds, krippendorff_alpha
 from likewise.errors import LikewiseError, ParameterError
 from likewise.evaluation.counts import summarise
 from likewise.evaluation.frontiers import Outcome
@@ -97,10 +97,12 @@ def _votes(moment: Moment, sensitivity: int) -> list[list[bool]]:
     scores = moment.deployment.scores
     gaps = np.abs(scores[:, None] - scores)
     left, right = np.triu_indices(len(scores), 1)
-    look = gaps[left, right] > sensitivity
+    look = exceeds(gaps[left, right], 0, sensitivity)
     distances = np.array(moment.encounter.panel.distances(moment.encounter.people))
     seen = distances[:, left[look], right[look]]
-    objected: list[list[bool]] = (gaps[left[look], right[look]] > seen + sensitivity).T.tolist()
+    objected: list[list[bool]] = exceeds(
+        gaps[left[look], right[look]], seen, sensitivity
+    ).T.tolist()
     return objected
 
 

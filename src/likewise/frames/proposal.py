@@ -18,11 +18,9 @@ import numpy as np
 from likewise.errors import LikewiseWarning, PeopleError, shown, warn
 from likewise.features import Feature
 from likewise.frames.library import nw
-from likewise.frames.reading import Frame, as_frame, checked_frame, holds_dates, only_flags
+from likewise.frames.reading import Frame, as_frame, check_frame, holds_dates, only_flags
 from likewise.rows import is_table
 from likewise.validation import items, text
-
-__all__ = ["SchemaAdvice", "propose"]
 
 MOST_LEVELS = 50
 """Text with more different values than this is no category."""
@@ -51,15 +49,16 @@ def propose(
     frame: Any, ids: str | None, leave_out: Sequence[str], label: str | None
 ) -> list[Feature]:
     """A feature for every column that can be one, but for the ids, the label and those named."""
-    if not is_table(frame) or (read := as_frame(frame)) is None:
+    if not is_table(frame) or (table := as_frame(frame)) is None:
         raise PeopleError(f"A frame is needed to propose a schema; got {shown(frame)}.")
-    for what, name in (("ids", ids), ("label", label)):
+    check_frame(table)
+    for parameter, name in (("ids", ids), ("label", label)):
         if name is not None and not isinstance(name, str):
-            raise PeopleError(f"{what} must be the name of a column; got {shown(name)}.")
+            raise PeopleError(f"{parameter} must be the name of a column; got {shown(name)}.")
     remedy = "List columns: ['name']."
     listed = items("from_frame.leave_out", leave_out, remedy)
     left = [text("from_frame.leave_out", name, remedy) for name in listed]
-    return _features(checked_frame(read), [*left, *(n for n in (ids, label) if n is not None)])
+    return _features(table, [*left, *(n for n in (ids, label) if n is not None)])
 
 
 def _features(frame: Frame, left: Sequence[str]) -> list[Feature]:
@@ -68,17 +67,17 @@ def _features(frame: Frame, left: Sequence[str]) -> list[Feature]:
         if name not in frame.columns:
             raise PeopleError(f"There is no column {name!r}; the frame has {columns}.")
     names = [name for name in frame.columns if name not in left]
-    found = [feature for name in names if (feature := _feature(frame[name], name)) is not None]
-    if not found:
+    features = [feature for name in names if (feature := _feature(frame[name], name))]
+    if not features:
         raise PeopleError(
             f"No column of the frame can be a feature ({columns}). Numbers, flags "
             f"and text with at most {MOST_LEVELS} different values can."
         )
-    return found
+    return features
 
 
-def _advise(name: str, said: str) -> None:
-    warn(f"Column {name!r} {said}", SchemaAdvice)
+def _advise(name: str, advice: str) -> None:
+    warn(f"Column {name!r} {advice}", SchemaAdvice)
 
 
 def _words(name: str) -> str:
@@ -99,18 +98,18 @@ def _feature(column: Any, name: str) -> Feature | None:
         return None
     missing = NOT_STATED if column.is_null().any() or _has_nan(column) else None
     if only_flags(column):
-        found: Feature | None = Feature(name, "flag", missing=missing)
+        feature: Feature | None = Feature(name, "flag", missing=missing)
     elif column.dtype.is_numeric():
-        found = _numeric(column, name, words, missing)
+        feature = _numeric(column, name, words, missing)
     else:
-        found = _category(column, name, words, missing)
-    if found is not None and _OUTCOME.search(words) and _values(column) == 2:
+        feature = _category(column, name, words, missing)
+    if feature is not None and _OUTCOME.search(words) and _values(column) == 2:
         _advise(
             name,
             f"has two values and looks like an outcome. If it is what a model predicts, it is no "
             f"feature: leave it out with label={name!r}.",
         )
-    return found
+    return feature
 
 
 def _values(column: Any) -> int:

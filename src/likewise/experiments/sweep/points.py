@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from likewise.evaluation.frontiers import Outcome, beats, frontier
-from likewise.evaluation.growth import Interval, mean_interval
+from likewise.evaluation.growth import mean_interval
 from likewise.experiments.configurations import Configuration, Scenario
 from likewise.experiments.sweep.runs import Row
 from likewise.experiments.sweep.spec import HINDSIGHT, Sweep
+from likewise.intervals import Interval
 
 __all__ = ["Point", "beaten", "by_scenario", "on_the_frontier", "points"]
 
