@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from likewise.cli import main
+from likewise.cli.studies import main
 from likewise.cli.studies.benchmark import FIGURES, GPU_FIGURES, PAGE
 from likewise.errors import ParameterError
 from likewise.experiments.benchmark import gpu

@@ -97,7 +97,7 @@ from pathlib import Path
 from likewise.experiments.parallel import Processes
 from likewise.experiments.sweep.execute import run_sweep
 from likewise.experiments.sweep.views.figures import figure_svg
-from likewise.experiments.sweep.points import points
+from likewise.experiments.sweep.points import points_of
 from likewise.experiments.sweep.reading import sweep_from_data
 from likewise.experiments.sweep.views.tables import sweep_markdown
 
@@ -114,7 +114,7 @@ if __name__ == "__main__":
     print(json.dumps({
         "results": [vars(row) for row in rows],
         "table": sweep_markdown(sweep, rows),
-        "picture": figure_svg(points(sweep, rows)),
+        "picture": figure_svg(points_of(sweep, rows)),
     }))
 """
 
@@ -209,7 +209,7 @@ def test_a_package_that_cannot_be_loaded_is_named_and_the_list_goes_on(tmp_path:
         listed.stdout
     )
     assert "The world 'coins' is nowhere:Coins" in listed.stdout
-    assert "Selections (--report)" in listed.stdout
+    assert "Selections (--selection)" in listed.stdout
     refused = python(tmp_path, "-m", "likewise", "simulate", "--world", "coins")
     assert refused.returncode == 1
     assert "which cannot be loaded" in refused.stderr

@@ -95,7 +95,7 @@ class Survey:
             raise AuditError(
                 f"The survey {shown(str(path))} lacks the column {lacking[0]!r}; it has "
                 f"{', '.join(names) or 'none'}. Name its columns: person=…, other=…, member=…, "
-                f"objects=…, reason=… (--person …, and so on, on the command line)."
+                f"objects=…, reason=…, or rename them in the file."
             )
         return cls.from_rows(
             [[*(row[name] for name in wanted), row.get(reason) or ""] for row in rows], rule

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from likewise.cli.main import main, note
-from likewise.cli.options import OutputFile
+from likewise.cli.options import JSON, OutputFile
 from likewise.cli.output import is_pipe, progress_bar, write_text
 
 if TYPE_CHECKING:
@@ -18,111 +18,123 @@ if TYPE_CHECKING:
     from likewise.audits import Survey
     from likewise.schema import FeatureSchema, People
 
-__all__ = ["audit"]
-
-
-SURVEY_COLUMNS = {
-    "person": "one of the two", "other": "the other one", "member": "who judged",
-    "objects": "yes or no", "reason": "why, if there is such a column",
-}  # fmt: skip
-
-
-def _named_columns(command: Callable[..., None]) -> Callable[..., None]:
-    """Options for the names of a survey's columns."""
-    for name, what in reversed(SURVEY_COLUMNS.items()):
-        command = click.option(
-            f"--{name}", default=name, show_default=True, help=f"The survey's column of {what}."
-        )(command)
-    return command
+Table = dict[str, list[str]]
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+DEFAULT_ALPHA = 0.2
 
 
 @main.command(short_help="Audit a model's scores: pairs, people, price.")
-@click.argument("scores", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("scores", type=_FILE)
 @click.option(
-    "--panel", "panel_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "--panel", "panel_file", type=_FILE,
     help="The panel as TOML or JSON: auditors with their distances, and a rule.",
 )  # fmt: skip
 @click.option(
-    "--survey", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "--survey", "survey_file", type=_FILE,
     help="People's judgements as CSV (person, other, member, objects), in place of a panel.",
 )  # fmt: skip
 @click.option("--rule", default="majority", show_default=True, help="The rule of a survey.")
-@_named_columns
 @click.option(
-    "--alpha", type=float, default=None,
-    help="Size of a violation, in [0, 1]; surveys have none.  [default: 0.2]",
+    "--alpha", type=float,
+    help=f"Size of a violation, in [0, 1]; surveys have none.  [default: {DEFAULT_ALPHA}]",
 )  # fmt: skip
 @click.option("--score", default="score", show_default=True, help="The column of scores.")
-@click.option("--ids", default=None, help="The column of ids.  [default: p1, p2, …]")
-@click.option("--label", default=None, help="The column of labels; with it the price is shown.")
-@click.option("--group", "groups", multiple=True,
-              help="A column to compare rates by, and no feature; may be repeated.")  # fmt: skip
-@click.option("--leave-out", "left_out", multiple=True,
-              help="A column that is no feature, such as an outcome; may be repeated.")  # fmt: skip
+@click.option("--ids", help="The column of ids.  [default: p1, p2, …]")
+@click.option("--label", help="The column of labels; with it the price is shown.")
 @click.option(
-    "--schema", "schema_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "--group", "groups", multiple=True,
+    help="A column to compare rates by, and no feature; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--leave-out", "left_out", multiple=True,
+    help="A column that is no feature, such as an outcome; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--schema", "schema_file", type=_FILE,
     help="The features as JSON.  [default: proposed from the file]",
 )  # fmt: skip
-@click.option("--write-schema", "written", type=OutputFile(allow_dash=True),
-              help="Write the features as JSON, to be edited and given as --schema.")  # fmt: skip
-@click.option("--seed", default=1, show_default=True, help="Of samples and of the simulation.")
-@click.option("--out", type=OutputFile(), help="Write a page to read, one self-contained file.")
 @click.option(
-    "--json", "json_file", type=OutputFile(allow_dash=True), help="Write JSON; - for stdout."
-)
+    "--write-schema", "schema_path", type=OutputFile(allow_dash=True),
+    help="Write the features as JSON, to be edited and given as --schema.",
+)  # fmt: skip
+@click.option("--out", type=OutputFile(), help="Write a page to read, one self-contained file.")
+@JSON
 def audit(
-    scores: Path, panel_file: Path | None, survey: Path | None, rule: str, alpha: float | None,
-    score: str, ids: str | None, label: str | None, groups: tuple[str, ...],
-    left_out: tuple[str, ...], schema_file: Path | None, written: Path | None, seed: int,
-    out: Path | None, json_file: Path | None, **survey_columns: str,
+    scores: Path, panel_file: Path | None, survey_file: Path | None, rule: str,
+    alpha: float | None, score: str, ids: str | None, label: str | None, groups: tuple[str, ...],
+    left_out: tuple[str, ...], schema_file: Path | None, schema_path: Path | None,
+    out: Path | None, json_path: Path | None,
 ) -> None:  # fmt: skip
     """Say what a panel would report about SCORES, a CSV file with a line for every person.
 
     A column has the scores, chances of a favourable decision or decisions; the others are features.
     """
-    from likewise.auditing import Panel
     from likewise.audits import audit as run
-    from likewise.errors import LikewiseError
     from likewise.schema.tables import labels_of
 
-    if (panel_file is None) == (survey is None):
-        raise click.UsageError("Give either --panel FILE or --survey FILE.")
+    panel = _panel(panel_file, survey_file, rule)
     table = _read_csv(scores)
     special = [name for name in (score, ids, label) if name is not None]
-    if lacking := [name for name in (*special, *groups, *left_out) if name not in table]:
-        raise LikewiseError(
-            f"{scores} has no column {lacking[0]!r}; it has {', '.join(table)}. Name it with "
-            f"--score, --ids, --label, --group or --leave-out."
-        )
-    judge: Panel | Survey
-    if panel_file is None:
-        judge = _survey(survey, rule, survey_columns)
-    else:
-        judge = Panel.from_file(panel_file)
-    others = (*special, *left_out, *(g for g in groups if g not in _looked_at(judge)))
-    schema = _schema(table, schema_file, others)
-    if written is not None:
-        write_text(written, json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n")
-    people = _people(scores, schema, table, ids)
+    _check_columns(scores, table, (*special, *groups, *left_out))
+    apart = (*special, *left_out, *(g for g in groups if g not in _looked_at(panel)))
+    schema = _schema(table, schema_file, apart)
+    if schema_path is not None:
+        write_text(schema_path, json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n")
     if alpha is None and panel_file is not None:
-        alpha = 0.2
-    labels = None if label is None else labels_of(scores, table[label], label)
+        alpha = DEFAULT_ALPHA
+    label, groups, out = _without_missing(label, groups, out)
     with progress_bar(100) as bar:
         result = run(
-            people, _numbers(table[score], score), judge, alpha=alpha, seed=seed, labels=labels,
+            _people(scores, schema, table, ids), _numbers(table[score], score), panel, alpha=alpha,
+            labels=None if label is None else labels_of(scores, table[label], label),
             groups={name: table[name] for name in groups},
-            progress=lambda done, total: bar("pairs", 100 * done // max(1, total)),
+            progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
         )  # fmt: skip
-    if not is_pipe(json_file):
+    if not is_pipe(json_path):
         click.echo(str(result))
-    if json_file is not None:
-        write_text(json_file, result.to_json() + "\n")
+    if json_path is not None:
+        write_text(json_path, result.to_json() + "\n")
     if out is not None:
         result.to_html(out)
         note(f"the page is {out}")
 
 
-def _read_csv(path: Path) -> dict[str, list[str]]:
+def _panel(panel_file: Path | None, survey_file: Path | None, rule: str) -> Panel | Survey:
+    from likewise.auditing import Panel
+    from likewise.audits import Survey
+
+    if panel_file is not None and survey_file is None:
+        return Panel.from_file(panel_file)
+    if survey_file is not None and panel_file is None:
+        return Survey.read_csv(str(survey_file), rule)
+    raise click.UsageError("Give either --panel FILE or --survey FILE.")
+
+
+def _without_missing(
+    label: str | None, groups: tuple[str, ...], out: Path | None
+) -> tuple[str | None, tuple[str, ...], Path | None]:
+    """The options that the installed libraries allow; what has to be left out is said."""
+    from likewise.extras import absent, missing
+
+    lacking = absent("audit")
+    left_out = []
+    if label is not None and "scipy" in lacking:
+        label = None
+        left_out.append("the price")
+    if out is not None and {"jinja2", "matplotlib"} & {*lacking}:
+        out = None
+        left_out.append("the page")
+    if left_out:
+        needed = missing("That", ", ".join(lacking), "audit")
+        note(f"{' and '.join(left_out)} must be left out. {needed}")
+    if groups and (lacking := absent("groups")):
+        groups = ()
+        needed = missing("That", ", ".join(lacking), "groups")
+        note(f"the rates of groups must be left out. {needed}")
+    return label, groups, out
+
+
+def _read_csv(path: Path) -> Table:
     """Columns of text, by name."""
     from likewise.errors import LikewiseError
     from likewise.schema.tables import read_cells
@@ -137,36 +149,35 @@ def _read_csv(path: Path) -> dict[str, list[str]]:
     return {name: [row[name] for row in rows] for name in header}
 
 
+def _check_columns(path: Path, table: Table, names: tuple[str, ...]) -> None:
+    from likewise.errors import LikewiseError
+
+    if lacking := [name for name in names if name not in table]:
+        raise LikewiseError(
+            f"{path} has no column {lacking[0]!r}; it has {', '.join(table)}. Name it with "
+            f"--score, --ids, --label, --group or --leave-out."
+        )
+
+
 def _numbers(column: list[str], name: str) -> list[float]:
     from likewise.errors import LikewiseError
 
-    found = []
-    for number, value in enumerate(column, start=2):
+    numbers = []
+    for line, cell in enumerate(column, start=2):
         try:
-            found.append(float(value))
+            numbers.append(float(cell))
         except ValueError:
             raise LikewiseError(
-                f"Line {number}: the column {name!r} must be a number; got {value!r}."
+                f"Line {line}: the column {name!r} must be a number; got {cell!r}."
             ) from None
-    return found
+    return numbers
 
 
-def _typed(column: list[str]) -> list[Any]:
-    """Values as numbers where all of them are written so; nothing is missing."""
-    values = [None if value == "" else value for value in column]
-    for kind in (int, float):
-        try:
-            return [None if value is None else kind(value) for value in values]
-        except ValueError:
-            continue
-    return values
-
-
-def _looked_at(judge: Panel | Survey) -> set[str]:
+def _looked_at(panel: Panel | Survey) -> set[str]:
     """Every name in a panel's distances: columns among them are features in any case."""
     from likewise.auditing import Panel
 
-    return set(_names(judge.spec())) if isinstance(judge, Panel) else set()
+    return set(_names(panel.spec())) if isinstance(panel, Panel) else set()
 
 
 def _names(spec: Any) -> Iterator[str]:
@@ -177,12 +188,10 @@ def _names(spec: Any) -> Iterator[str]:
             yield from _names(part)
 
 
-def _schema(
-    table: dict[str, list[str]], file: Path | None, others: tuple[str, ...]
-) -> FeatureSchema:
+def _schema(table: Table, file: Path | None, apart: tuple[str, ...]) -> FeatureSchema:
     """The schema of a file, or one proposed for the table without the columns named."""
     from likewise.errors import LikewiseError
-    from likewise.frames import make_frame
+    from likewise.frames.proposal import column_of_cells, features_of
     from likewise.schema import FeatureSchema
 
     if file is not None:
@@ -190,13 +199,11 @@ def _schema(
             return FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
         except ValueError as error:
             raise LikewiseError(f"No schema was read from {file}: {error}") from error
-    rest = {n: _typed(values) for n, values in table.items() if n not in others}
-    return FeatureSchema.from_frame(make_frame(rest))
+    columns = [column_of_cells(name, cells) for name, cells in table.items() if name not in apart]
+    return FeatureSchema(tuple(features_of(columns)))
 
 
-def _people(
-    path: Path, schema: FeatureSchema, table: dict[str, list[str]], ids: str | None
-) -> People:
+def _people(path: Path, schema: FeatureSchema, table: Table, ids: str | None) -> People:
     from likewise.errors import LikewiseError
     from likewise.schema.tables import parse_people
 
@@ -205,9 +212,3 @@ def _people(
     columns = zip(*(table[name] for name in schema.names), strict=True)
     rows = [dict(zip(schema.names, cells, strict=True)) for cells in columns]
     return parse_people(path, rows, schema, None if ids is None else table[ids])
-
-
-def _survey(path: Path | None, rule: str, columns: dict[str, str]) -> Survey:
-    from likewise.audits import Survey
-
-    return Survey.read_csv(str(path), rule, **columns)

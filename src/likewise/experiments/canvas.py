@@ -20,22 +20,24 @@ import numpy.typing as npt
 from likewise.extras import missing
 
 try:
+    import matplotlib.axes
+    import matplotlib.figure
+    import matplotlib.lines
+    import matplotlib.patches
     import matplotlib.style
-    from matplotlib.axes import Axes
+    import matplotlib.ticker
     from matplotlib.colors import to_hex, to_rgb
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-    from matplotlib.ticker import MaxNLocator, NullLocator, StrMethodFormatter
+    from matplotlib.ticker import StrMethodFormatter
 except ImportError as error:
     raise missing("Drawing", "matplotlib", "study", error) from error
 
-__all__ = [
-    "BLUE", "DASHED", "DOTTED", "INK", "PALE", "PERCENT", "SOFT", "STYLE", "VERMILION", "WIDTH",
-    "Axes", "Figure", "Line2D", "MaxNLocator", "NullLocator", "Patch", "as_file", "axes_on",
-    "beside", "canvas", "colour_of", "dark", "finish", "inline", "name_points", "named_lines",
-    "said", "spread",
-]  # fmt: skip
+# Those who draw have these from here.
+Axes = matplotlib.axes.Axes
+Figure = matplotlib.figure.Figure
+Line2D = matplotlib.lines.Line2D
+Patch = matplotlib.patches.Patch
+MaxNLocator = matplotlib.ticker.MaxNLocator
+NullLocator = matplotlib.ticker.NullLocator
 
 INK, SOFT, PALE = "#222222", "#5f5f5f", "#dddddd"
 BLUE, VERMILION = "#0072B2", "#D55E00"

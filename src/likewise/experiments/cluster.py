@@ -15,8 +15,6 @@ from likewise.experiments.parallel import quietly
 from likewise.extras import missing
 from likewise.validation import text
 
-__all__ = ["Cluster"]
-
 T = TypeVar("T")
 CONNECT_SECONDS = 10.0
 # A cluster that restarts its workers may be without any for a while.

@@ -7,9 +7,7 @@ names the person, the feature and the value.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from likewise.features import Feature
 from likewise.fixed_point import FloatArray
 from likewise.frames.library import nw
 from likewise.frames.origin import Origin
+from likewise.frames.proposal import is_date
 from likewise.rows import checked_ids
 from likewise.validation import choice
 
@@ -35,7 +34,6 @@ __all__ = [
 
 Frame = Any  # narwhals.DataFrame of any native frame
 OTHERS = ("refuse", "ignore")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
 
 
 def as_frame(thing: Any) -> Frame | None:
@@ -147,17 +145,7 @@ def holds_dates(column: Any) -> bool:
     if column.dtype != nw.String:
         return bool(column.dtype.is_temporal())
     values = column.drop_nulls().to_list()
-    return bool(values) and all(map(_is_date, values))
-
-
-def _is_date(value: Any) -> bool:
-    if not isinstance(value, str) or not _DATE.fullmatch(value):
-        return False
-    try:
-        datetime.fromisoformat(value)
-    except ValueError:
-        return False
-    return True
+    return bool(values) and all(isinstance(v, str) and is_date(v) for v in values)
 
 
 def only_flags(column: Any) -> bool:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 
 from likewise.experiments.benchmark.items import Asked, Item
-from likewise.experiments.simulation import Simulation
-
-__all__ = ["games"]
+from likewise.experiments.games import Game
 
 
 def games(quick: bool) -> list[Item]:
@@ -16,8 +14,8 @@ def games(quick: bool) -> list[Item]:
     asked = {"self-tuned": Asked("seconds", 30.0), "exact": Asked("seconds", 8.0)}
     items = []
     for learner, limit in asked.items():
-        Simulation("loans", learner, 2, seed=1).set_up().play()
-        game = Simulation("loans", learner, rounds, seed=1).set_up()
+        Game("loans", learner, 2).prepare().play()
+        game = Game("loans", learner, rounds).prepare()
         began = time.perf_counter()
         played = game.play()
         seconds = time.perf_counter() - began

@@ -13,8 +13,6 @@ from likewise.game import Moment
 from likewise.learning import Learner
 from likewise.learning.costs import report_cost
 
-__all__ = ["Case", "Part", "case_of", "explain", "points"]
-
 
 @dataclass(frozen=True)
 class Part:

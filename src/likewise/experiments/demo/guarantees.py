@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from likewise.evaluation.counts import bounds_of, certificate_of
 from likewise.experiments.demo.run import Demo, Shown
 
-__all__ = ["Guarantee", "Limit", "guarantees"]
-
 
 @dataclass(frozen=True)
 class Guarantee:

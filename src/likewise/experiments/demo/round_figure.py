@@ -23,8 +23,6 @@ from likewise.experiments.demo.explain import Case, case_of, points
 from likewise.fixed_point import ONE, FloatArray
 from likewise.game import Moment
 
-__all__ = ["round_figure"]
-
 
 @STYLE
 def round_figure(moment: Moment, sensitivity: int) -> str:

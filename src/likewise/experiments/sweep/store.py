@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from likewise.errors import LikewiseError
-from likewise.experiments.sweep.parquet import append_parquet, write_parquet
 from likewise.experiments.sweep.runs import Row
 from likewise.experiments.sweep.spec import Sweep
 
@@ -29,8 +28,6 @@ try:
 except ImportError:  # not on this system: two processes must not share a folder there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Results", "read_rows", "write_rows"]
-
 COLUMNS = tuple(f.name for f in fields(Row))
 _KINDS = get_type_hints(Row)
 
@@ -38,8 +35,8 @@ _KINDS = get_type_hints(Row)
 class Results:
     """A folder of results, opened for one sweep; any other one's folder is refused."""
 
-    def __init__(self, folder: Path, sweep: Sweep, *, parquet: bool = False) -> None:
-        self.folder, self.sweep, self.parquet = folder, sweep, parquet
+    def __init__(self, folder: Path, sweep: Sweep) -> None:
+        self.folder, self.sweep = folder, sweep
         self._number = {run.digest: n for n, run in enumerate(sweep.runs())}
         self._claim()
         self.rows = self._mended()
@@ -50,14 +47,14 @@ class Results:
         return self.folder / "results.csv"
 
     @property
-    def done(self) -> set[str]:
+    def finished(self) -> set[str]:
         """The digests of the runs that have finished."""
         return {row.run for row in self.rows}
 
     def _claim(self) -> None:
         """Write which sweep it is of, or see that it is of this one."""
         path = self.folder / "sweep.json"
-        mine = {"sweep": self.sweep.digest, "title": self.sweep.title, "runs": len(self._number)}
+        claim = {"sweep": self.sweep.digest, "title": self.sweep.title, "runs": len(self._number)}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             if not path.exists():
@@ -66,18 +63,18 @@ class Results:
                         f"{self.folder} has results but no sweep.json, so nobody can tell of what "
                         f"they are. Give another folder."
                     )
-                _replace(path, json.dumps(mine, indent=2) + "\n")
-            theirs = json.loads(path.read_text(encoding="utf-8"))
+                _replace(path, json.dumps(claim, indent=2) + "\n")
+            stored = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise LikewiseError(
                 f"The folder {self.folder} cannot be used: {error.strerror}. Give another one."
             ) from error
         except ValueError as error:
             raise LikewiseError(f"{path} is not JSON: {error}. Give another folder.") from error
-        if theirs.get("sweep") != mine["sweep"]:
+        if stored.get("sweep") != claim["sweep"]:
             raise LikewiseError(
-                f"{self.folder} holds results of another sweep, {theirs.get('title')!r} with "
-                f"{theirs.get('runs')} runs; this one is {self.sweep.title!r} with "
+                f"{self.folder} holds results of another sweep, {stored.get('title')!r} with "
+                f"{stored.get('runs')} runs; this one is {self.sweep.title!r} with "
                 f"{len(self._number)}, with its own settings and today's defaults. Give another "
                 f"folder; what is there is kept as it is."
             )
@@ -92,16 +89,14 @@ class Results:
         counts: dict[str, int] = {}
         for row in rows:
             counts[row.run] = counts.get(row.run, 0) + 1
-        whole = [
+        complete = [
             row
             for row in rows
             if row.run in self._number and counts[row.run] == len(self.sweep.horizons)
         ]
-        if _as_csv(whole, header=True) != text:
-            _replace(self.csv, _as_csv(whole, header=True))
-            if self.parquet:
-                write_parquet(self.folder, whole)
-        return whole
+        if _as_csv(complete, header=True) != text:
+            _replace(self.csv, _as_csv(complete, header=True))
+        return complete
 
     def append(self, rows: Sequence[Row]) -> None:
         """The rows of one run that has finished, at once and onto the disk."""
@@ -110,23 +105,17 @@ class Results:
             file.flush()
             os.fsync(file.fileno())
         self.rows += rows
-        if self.parquet:
-            append_parquet(self.folder, rows)
 
     def finish(self) -> list[Row]:
         """All rows in the sweep's order, once every run is there."""
-        titles = {
-            run.digest: (run.scenario.title, run.configuration.title) for run in self.sweep.runs()
-        }
+        titles = {run.digest: (run.entry.scenario, run.entry.title) for run in self.sweep.runs()}
         self.rows = [
             replace(row, scenario=titles[row.run][0], configuration=titles[row.run][1])
             for row in self.rows
         ]
-        place = {rounds: n for n, rounds in enumerate(self.sweep.horizons)}
-        self.rows.sort(key=lambda row: (self._number[row.run], place[row.rounds]))
+        order = {rounds: n for n, rounds in enumerate(self.sweep.horizons)}
+        self.rows.sort(key=lambda row: (self._number[row.run], order[row.rounds]))
         _replace(self.csv, _as_csv(self.rows, header=True))
-        if self.parquet:
-            write_parquet(self.folder, self.rows)
         return self.rows
 
     @contextmanager

@@ -32,13 +32,10 @@ from likewise.experiments.canvas import (
     name_points,
 )  # fmt: skip
 from likewise.experiments.comparator_lines import ROOM, Line, compare_lines, three_lines
-from likewise.experiments.configurations import fraction
+from likewise.experiments.games import fraction
 from likewise.experiments.sweep.points import Point, by_scenario
-from likewise.experiments.sweep.spec import HINDSIGHT
 from likewise.experiments.sweep.views.comparators import fixed_of, fixed_words, kappas_of
 from likewise.experiments.sweep.views.knobs import draw_knobs, of_knobs
-
-__all__ = ["FORMATS", "check_figure", "draw_points", "figure_svg", "write_figure"]
 
 FORMATS = (".svg", ".pdf", ".png")
 # Shapes tell the learners apart without colour; others than these get the next of OTHERS.
@@ -61,56 +58,56 @@ def check_figure(path: Path) -> None:
         )
 
 
-def write_figure(path: Path, found: Sequence[Point]) -> None:
+def write_figure(path: Path, points: Sequence[Point]) -> None:
     """Draw the points into a file; the same points give the same bytes of SVG."""
     check_figure(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix.lower() == ".svg":
-        path.write_text(figure_svg(found), encoding="utf-8", newline="\n")
+        path.write_text(figure_svg(points), encoding="utf-8", newline="\n")
     else:
-        _save(found, path)
+        _save(points, path)
 
 
 @STYLE
-def _save(found: Sequence[Point], path: Path) -> None:
+def _save(points: Sequence[Point], path: Path) -> None:
     kind = path.suffix.lower()[1:]
     when = {"CreationDate": None} if kind == "pdf" else {}
-    draw_points(found).savefig(path, format=kind, dpi=200, metadata=when)
+    draw_points(points).savefig(path, format=kind, dpi=200, metadata=when)
 
 
 @STYLE
-def figure_svg(found: Sequence[Point]) -> str:
+def figure_svg(points: Sequence[Point]) -> str:
     """The figure as SVG, with all of its points in words for those who cannot see it."""
-    fig = draw_points(found)
-    told = " ".join(
-        f"{scenario.title}{fixed_words(together)}; {'; '.join(map(_told, together))}."
-        for scenario, together in by_scenario(found).items()
+    fig = draw_points(points)
+    words = " ".join(
+        f"{scenario}{fixed_words(together)}; {'; '.join(map(_words, together))}."
+        for scenario, together in by_scenario(points).items()
     )
-    return as_file(finish(fig, "points", f"Rounds in violation against error. {told}"), fig)
+    return as_file(finish(fig, "points", f"Rounds in violation against error. {words}"), fig)
 
 
-def draw_points(found: Sequence[Point]) -> Figure:
+def draw_points(points: Sequence[Point]) -> Figure:
     """A panel for each scenario at the longest horizon; two where only eta and kappa differ."""
-    if of_knobs(found):
-        return draw_knobs(found)
-    together = by_scenario(found)
-    markers = _markers(point.configuration.learner for point in found)
+    if of_knobs(points):
+        return draw_knobs(points)
+    together = by_scenario(points)
+    markers = _markers(point.learner for point in points if point.plays)
     head = 69 + 22 * math.ceil(len(markers) / 4)
     fig = canvas(head + ROW * -(-len(together) // COLUMNS))
-    most = max(point.at().reports for point in found)
-    for place, (scenario, mine) in enumerate(together.items()):
+    most = max(point.at().reports for point in points)
+    for place, (scenario, shown) in enumerate(together.items()):
         axes = _axes(fig, place, head)
-        axes.set_title(scenario.title, loc="left", size=12, weight="bold", pad=6 + ROOM)
-        _panel(axes, mine, markers, most)
-    _legend(fig, markers, most, found)
+        axes.set_title(scenario, loc="left", size=12, weight="bold", pad=6 + ROOM)
+        _panel(axes, shown, markers, most)
+    _legend(fig, markers, most, points)
     return fig
 
 
 def _markers(learners: Iterable[str]) -> dict[str, str]:
     """A shape for each learner that is there: its own, or one of those that nobody has."""
-    there = [name for name in dict.fromkeys(learners) if name != HINDSIGHT]
-    known = {name: mark for name, mark in MARKERS.items() if name in there}
-    return known | dict(zip((n for n in there if n not in MARKERS), cycle(OTHERS), strict=False))
+    names = list(dict.fromkeys(learners))
+    marks = {name: mark for name, mark in MARKERS.items() if name in names}
+    return marks | dict(zip((n for n in names if n not in MARKERS), cycle(OTHERS), strict=False))
 
 
 def _axes(fig: Figure, place: int, head: int) -> Axes:
@@ -127,34 +124,34 @@ def _axes(fig: Figure, place: int, head: int) -> Axes:
     return axes
 
 
-def _panel(axes: Axes, found: Sequence[Point], markers: Mapping[str, str], most: float) -> None:
+def _panel(axes: Axes, points: Sequence[Point], markers: Mapping[str, str], most: float) -> None:
     """One scenario: a line for each learner, its marks as wide as its reports are many."""
     lines, labels = [], []
-    for learner in dict.fromkeys(point.configuration.learner for point in found):
-        mine = [point for point in found if point.configuration.learner == learner]
-        line = [(100 * point.at().error, point.at().violations) for point in mine]
+    for learner in dict.fromkeys(point.learner for point in points):
+        of_learner = [point for point in points if point.learner == learner]
+        line = [(100 * point.at().error, point.at().violations) for point in of_learner]
         lines.append(line)
-        if learner == HINDSIGHT:
+        if not of_learner[0].plays:
             ordered = sorted(line)
             axes.plot(*zip(*ordered, strict=True), color=SOFT, lw=1.2, ls=DASHED, marker=".")
             continue
         colour = colour_of(learner)
         axes.plot(*zip(*line, strict=True), color=colour, lw=1.2, alpha=0.6, clip_on=False)
-        for point, (x, y) in zip(mine, line, strict=True):
+        for point, (x, y) in zip(of_learner, line, strict=True):
             axes.plot(
                 [x], [y], color=colour, marker=markers[learner], mec="white", mew=0.7,
                 ms=width_of(point.at().reports, most), clip_on=False,
             )  # fmt: skip
             labels += [(x, y, knob, colour)] if (knob := _knob(point)) else []
-    fixed = _comparators(found)
+    fixed = _comparators(points)
     _scale(axes, [mark for line in lines for mark in line], fixed)
     compare_lines(axes, fixed)
     name_points(axes, labels, lines, font=10)
 
 
-def _comparators(found: Sequence[Point]) -> list[Line]:
+def _comparators(points: Sequence[Point]) -> list[Line]:
     """Lines at the best fixed policies; at alpha − kappa that of our smallest kappa."""
-    fixed = fixed_of(found, kappas_of(found))
+    fixed = fixed_of(points, kappas_of(points))
     if fixed is None:
         return []
     middle = [(rate, INK) for rate in list(fixed.at_alpha_less_kappa.values())[:1]]
@@ -173,7 +170,7 @@ def width_of(reports: float, most: float) -> float:
 
 def _knob(point: Point) -> str:
     """The setting that moves along the line, as it was set."""
-    eta, kappa = point.configuration.get("eta"), point.configuration.get("kappa_share")
+    eta, kappa = point.setting("eta"), point.setting("kappa_share")
     return "" if eta is None or kappa is not None else fraction(eta)
 
 
@@ -190,14 +187,14 @@ def _scale(axes: Axes, marks: Sequence[tuple[float, float]], fixed: Sequence[Lin
     axes.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
 
 
-def _legend(fig: Figure, markers: Mapping[str, str], most: float, found: Sequence[Point]) -> None:
+def _legend(fig: Figure, markers: Mapping[str, str], most: float, points: Sequence[Point]) -> None:
     """A line about the axes, and whose the marks are."""
     tall = fig.get_figheight() * 72
     fig.text(4 / WIDTH, 1 - 18 / tall, "Rounds in violation against error", weight="bold", size=14)
     says = f"Wider marks: more reports, {most:,.0f} at most. Dashed: fixed, in hindsight"
     fig.text(4 / WIDTH, 1 - 36 / tall, says, size=11)
-    if any(map(_comparators, by_scenario(found).values())):
-        kappa = kappas_of(found).words[0]
+    if any(map(_comparators, by_scenario(points).values())):
+        kappa = kappas_of(points).words[0]
         fixed = f"Dotted: best fixed at alpha, alpha − kappa ({kappa}), alpha − eps"
         fig.text(4 / WIDTH, 1 - 51 / tall, fixed, size=11)
     handles = [
@@ -210,10 +207,8 @@ def _legend(fig: Figure, markers: Mapping[str, str], most: float, found: Sequenc
     )  # fmt: skip
 
 
-def _told(point: Point) -> str:
+def _words(point: Point) -> str:
     """A point in words."""
     at = point.at()
-    said = f"{point.title}, error {at.error:.1%}, {at.violations:.0f} violations"
-    if point.configuration.learner == HINDSIGHT:
-        return said
-    return f"{said}, {at.reports:.0f} reports"
+    words = f"{point.title}, error {at.error:.1%}, {at.violations:.0f} violations"
+    return f"{words}, {at.reports:.0f} reports" if point.plays else words

@@ -25,12 +25,10 @@ from likewise.experiments.canvas import (
     name_points,
 )
 from likewise.experiments.comparator_lines import ROOM, Line, compare_lines, three_lines
-from likewise.experiments.configurations import fraction, spoken
+from likewise.experiments.games import fraction
 from likewise.experiments.sweep.points import Point, by_scenario, on_the_frontier
-from likewise.experiments.sweep.spec import HINDSIGHT
+from likewise.experiments.sweep.titles import setting_title
 from likewise.experiments.sweep.views.comparators import Kappas, fixed_of
-
-__all__ = ["draw_knobs", "of_knobs"]
 
 # From asked early to asked late: colours that people who see them differently can tell apart.
 COLOURS = (BLUE, "#009E73", "#E69F00", VERMILION)
@@ -41,34 +39,31 @@ TICKS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000)
 Marks = list[tuple[float, float]]
 
 
-def of_knobs(found: Sequence[Point]) -> bool:
+def of_knobs(points: Sequence[Point]) -> bool:
     """True for one learner over a grid of eta and kappa, and nobody else but hindsight."""
-    playing = [point for point in found if point.configuration.learner != HINDSIGHT]
-    knobs = [
-        {name for name, _ in point.configuration.settings} == {"eta", "kappa_share"}
-        for point in playing
-    ]
-    kappas = {point.configuration.get("kappa_share") for point in playing}
-    return all(knobs) and len({p.configuration.learner for p in playing}) == 1 < len(kappas)
+    playing = [point for point in points if point.plays]
+    knobs = [set(point.entry.settings) == {"eta", "kappa_share"} for point in playing]
+    kappas = {point.setting("kappa_share") for point in playing}
+    return all(knobs) and len({point.learner for point in playing}) == 1 < len(kappas)
 
 
-def draw_knobs(found: Sequence[Point]) -> Figure:
+def draw_knobs(points: Sequence[Point]) -> Figure:
     """Two panels for each scenario, one above the other, at the longest horizon."""
-    together = by_scenario(found)
+    together = by_scenario(points)
     rows = 2 * -(-len(together) // COLUMNS)
     fig = canvas(HEAD + rows * (HIGH + GAP))
-    shares = sorted({s for p in found if (s := p.configuration.get("kappa_share"))}, reverse=True)
+    shares = sorted({s for p in points if (s := p.setting("kappa_share"))}, reverse=True)
     looks = {
         share: (COLOURS[n % len(COLOURS)], MARKERS[n % len(MARKERS)])
         for n, share in enumerate(shares)
     }
-    for place, (scenario, mine) in enumerate(together.items()):
+    for place, (scenario, panel) in enumerate(together.items()):
         above = _axes(fig, 2 * (place // COLUMNS), place % COLUMNS)
-        above.set_title(scenario.title, loc="left", size=12, weight="bold", pad=6 + ROOM)
-        _view(above, mine, "violations", looks)
+        above.set_title(scenario, loc="left", size=12, weight="bold", pad=6 + ROOM)
+        _view(above, panel, "violations", looks)
         below = _axes(fig, 2 * (place // COLUMNS) + 1, place % COLUMNS)
-        _view(below, mine, "reports", looks)
-    compared = any(_comparators(mine, looks) for mine in together.values())
+        _view(below, panel, "reports", looks)
+    compared = any(_comparators(panel, looks) for panel in together.values())
     _legend(fig, looks, compared=compared)
     return fig
 
@@ -87,54 +82,54 @@ def _axes(fig: Figure, row: int, column: int) -> Axes:
 
 
 def _view(
-    axes: Axes, found: Sequence[Point], count: str, looks: Mapping[float, tuple[str, str]]
+    axes: Axes, points: Sequence[Point], count: str, looks: Mapping[float, tuple[str, str]]
 ) -> None:
     """One count against error: a line for each kappa, its marks filled where nobody beats them."""
-    best = {id(point) for point in on_the_frontier(found)}
+    best = {id(point) for point in on_the_frontier(points)}
     axes.set_xlabel("error")
-    told = "rounds in violation" if count == "violations" else count
+    label = "rounds in violation" if count == "violations" else count
     white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
     axes.text(
-        0.98, 0.98, told, transform=axes.transAxes, ha="right", va="top", color=SOFT, size=11,
+        0.98, 0.98, label, transform=axes.transAxes, ha="right", va="top", color=SOFT, size=11,
         bbox=white,
     )  # fmt: skip
     lines: list[Marks] = []
     labels = []
     for share, (colour, marker) in looks.items():
-        mine = [p for p in found if p.configuration.get("kappa_share") == share]
-        line = [(100 * p.at().error, float(getattr(p.at(), count))) for p in mine]
+        of_kappa = [p for p in points if p.setting("kappa_share") == share]
+        line = [(100 * p.at().error, float(getattr(p.at(), count))) for p in of_kappa]
         lines.append(line)
         axes.plot(*zip(*line, strict=True), color=colour, lw=1.2, alpha=0.7)
-        for point, (x, y) in zip(mine, line, strict=True):
+        for point, (x, y) in zip(of_kappa, line, strict=True):
             filled = colour if id(point) in best else "white"
             axes.plot([x], [y], color=colour, marker=marker, ms=6, mfc=filled, clip_on=False)
             if share == min(looks):
-                labels.append((x, y, fraction(point.configuration.get("eta")), colour))
+                labels.append((x, y, fraction(point.setting("eta")), colour))
     if count == "violations":
-        hindsight = [p for p in found if p.configuration.learner == HINDSIGHT]
+        hindsight = [p for p in points if not p.plays]
         fixed = sorted((100 * p.at().error, p.at().violations) for p in hindsight)
         if fixed:
             axes.plot(*zip(*fixed, strict=True), color=SOFT, lw=1.2, ls=DASHED, marker=".")
             lines.append(fixed)
-    fixed_at = _comparators(found, looks)
-    _scale(axes, [mark for line in lines for mark in line], found, fixed_at)
+    fixed_at = _comparators(points, looks)
+    _scale(axes, [mark for line in lines for mark in line], points, fixed_at)
     compare_lines(axes, fixed_at)
     name_points(axes, labels, lines, font=10)
 
 
-def _comparators(found: Sequence[Point], looks: Mapping[float, tuple[str, str]]) -> list[Line]:
+def _comparators(points: Sequence[Point], looks: Mapping[float, tuple[str, str]]) -> list[Line]:
     """Lines at the best fixed policies; that at alpha − kappa in the colour of each kappa."""
-    colours = {spoken("kappa_share", share): colour for share, (colour, _) in looks.items()}
-    fixed = fixed_of(found, Kappas(tuple(colours)))
+    colours = {setting_title("kappa_share", share): colour for share, (colour, _) in looks.items()}
+    fixed = fixed_of(points, Kappas(tuple(colours)))
     if fixed is None:
         return []
     middle = [(rate, colours[word]) for word, rate in fixed.at_alpha_less_kappa.items()]
     return three_lines(fixed.at_alpha, middle, fixed.at_alpha_less_eps)
 
 
-def _scale(axes: Axes, marks: Marks, found: Sequence[Point], fixed: Sequence[Line]) -> None:
+def _scale(axes: Axes, marks: Marks, points: Sequence[Point], fixed: Sequence[Line]) -> None:
     """The same errors in both views, and as much of the counts as there is."""
-    rates = [100 * p.at().error for p in found] + [rate for rate, _, _ in fixed]
+    rates = [100 * p.at().error for p in points] + [rate for rate, _, _ in fixed]
     counts = [count for _, count in marks]
     pad = max(0.5, 0.1 * (max(rates) - min(rates)))
     axes.set_xlim(min(rates) - pad, max(rates) + pad)
@@ -154,7 +149,15 @@ def _legend(fig: Figure, looks: Mapping[float, tuple[str, str]], *, compared: bo
         fixed = "Dotted: best fixed at alpha, alpha − kappa (in its colour) and alpha − eps"
         fig.text(4 / WIDTH, 1 - 51 / tall, fixed, size=11)
     handles = [
-        Line2D([], [], color=colour, marker=mark, ms=6, lw=1.2, label=spoken("kappa_share", share))
+        Line2D(
+            [],
+            [],
+            color=colour,
+            marker=mark,
+            ms=6,
+            lw=1.2,
+            label=setting_title("kappa_share", share),
+        )
         for share, (colour, mark) in looks.items()
     ]
     fig.legend(

@@ -1,0 +1,1 @@
+"""Studies of this project, which are not published with it."""
