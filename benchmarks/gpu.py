@@ -10,7 +10,6 @@ comes last. ``--quick`` takes small shapes.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import multiprocessing
 import os
@@ -26,7 +25,7 @@ import numpy as np
 
 from likewise.events import Decided, Decision
 from likewise.experiments.benchmark.classes import Table
-from likewise.experiments.benchmark.gpu.streams import Round, Stream, kinds, play_on_host, stream
+from likewise.experiments.benchmark.gpu.streams import Stream, kinds, play_on_host, stream
 from likewise.fixed_point import ONE
 from likewise.learning import Learner, State
 from likewise.learning.primal import ContextFTPL, Draws, Frozen
@@ -35,7 +34,6 @@ from likewise.randomness import Noise, Purpose
 from likewise.randomness import Stream as Words
 
 SEED = 20261115
-KNOWN = Path(__file__).with_name("gpu_game.json")
 ROWS: list[dict[str, Any]] = []
 BEGAN = time.perf_counter()
 
@@ -86,8 +84,8 @@ def check_small(cases: int) -> None:
             2.0 ** rng.uniform(-24, 33) / copies, copies,
         )  # fmt: skip
         device = DeviceList(table.separating_points().T)
-        found = device.choices(torch.as_tensor(costs, device="cuda"), noise, case, 300)
-        wrong += wrong_by_reference(table, costs, noise, found, first=case)
+        choices = device.choices(torch.as_tensor(costs, device="cuda"), noise, case, 300)
+        wrong += wrong_by_reference(table, costs, noise, choices, first=case)
     row("small lists", draws_checked=300 * cases, wrong=wrong)
 
 
@@ -101,7 +99,7 @@ def draws(name: str, rows: int, points: int, size: int, sample: int, asked: floa
         wrong_by_reference,
         wrong_by_sums,
     )
-    from likewise.oracles.engines.gpu.lists import DeviceList, Shape
+    from likewise.oracles.engines.gpu.lists import DeviceList
 
     rng = np.random.default_rng(2)
     table = Table(rng.integers(0, 2, (size, points), dtype=np.uint8))
@@ -111,94 +109,31 @@ def draws(name: str, rows: int, points: int, size: int, sample: int, asked: floa
     scale = torch.tensor([noise.scale * ONE], dtype=torch.float64, device="cuda")
     number = torch.tensor([1], dtype=torch.int64, device="cuda")
 
-    def draw(listed: DeviceList) -> Any:
+    def draw() -> Any:
         return listed.draw(
             costs, scale, number, seed=SEED, copies=1, purpose=int(Purpose.ELICIT), first_draw=0,
             draws=rows,
         )  # fmt: skip
 
     listed = DeviceList(table.separating_points().T)
-    found = draw(listed).clone()
-    wrong = wrong_by_sums(listed, costs, found)
+    choices = draw().clone()
+    wrong = wrong_by_sums(listed, costs, choices)
     say(f"{name}: {wrong} of {rows} wrong by sums in float64")
-    wrong_reference = wrong_by_reference(table, host_costs, noise, found[:sample])
+    wrong_reference = wrong_by_reference(table, host_costs, noise, choices[:sample])
     least = listed.space(rows)[2]
-    lead = points // 2 + 2
-    looked_at = (least < least.amin(dim=1, keepdim=True) + lead).sum(dim=1)
-    figures: dict[str, Any] = {
-        "draws": rows, "separators": points, "hypotheses": size, "choices_checked": rows,
-        "choices_wrong": wrong, "sample": sample, "sample_wrong": wrong_reference,
-        "draws_with_several_tiles": int((looked_at > 1).sum()),
-        "tiles_looked_at": int(looked_at.sum()),
-    }  # fmt: skip
-    del least, looked_at
+    tiles = (least < least.amin(dim=1, keepdim=True) + points // 2 + 2).sum(dim=1)
+    several = int((tiles > 1).sum())
+    del least, tiles
     torch.cuda.empty_cache()
-    figures["ms"] = milliseconds(lambda: draw(listed))
-    figures["ms_recorded"] = milliseconds(recorded(lambda: draw(listed)))
-    plain = plain_torch(table, host_costs, rows)
-    figures["torch_ms"] = milliseconds(plain, 10)
-    figures["torch_ms_recorded"] = milliseconds(recorded(plain), 10)
-    figures["torch_ms_with_noise"] = figures["torch_ms"] + milliseconds(torch_noise(rows, points))
+    ours = milliseconds(recorded(draw))
+    reference = milliseconds(recorded(plain_torch(table, host_costs, rows)), 10)
     torch.cuda.empty_cache()
-    figures["times_torch"] = figures["torch_ms"] / figures["ms"]
-    figures["times_torch_recorded"] = figures["torch_ms_recorded"] / figures["ms_recorded"]
-    figures["asked_times"] = asked
-    try:
-        figures["stages_ms"] = stages(listed, costs, scale, number, rows)
-    except Exception as error:  # noqa: BLE001 # not every machine lets itself be profiled
-        figures["stages_ms"] = f"{type(error).__name__}: {error}"[:200]
-    figures["shapes_ms"] = {}
-    for shape in shapes(size):
-        try:
-            other = DeviceList(table.separating_points().T, Shape(*shape))
-            same = bool((draw(other) == found).all())
-            took = milliseconds(lambda other=other: draw(other), 7)  # type: ignore[misc]
-            figures["shapes_ms"][str(shape)] = [took, same]
-        except Exception as error:  # noqa: BLE001 # a shape that does not fit is a result
-            figures["shapes_ms"][str(shape)] = f"{type(error).__name__}: {error}"[:200]
-        torch.cuda.empty_cache()
-    row(name, **figures)
-
-
-def shapes(size: int) -> list[tuple[int, ...]]:
-    """Rows, tile, group, groups, warps, stages."""
-    if size >= 1 << 16:
-        return [
-            (128, 128, 8, 8, 8, 3), (128, 128, 8, 8, 4, 3), (128, 128, 8, 8, 4, 4),
-            (128, 128, 8, 8, 4, 2), (128, 128, 16, 8, 4, 3), (128, 128, 8, 16, 4, 3),
-            (128, 128, 4, 16, 4, 3), (128, 128, 8, 4, 4, 3), (128, 64, 8, 8, 4, 3),
-            (64, 128, 8, 8, 4, 4), (256, 128, 8, 8, 8, 3), (128, 256, 8, 4, 8, 3),
-        ]  # fmt: skip
-    return [
-        (128, 64, 8, 1, 4, 3), (128, 64, 4, 1, 4, 3), (128, 128, 8, 1, 8, 3), (64, 64, 8, 1, 4, 3),
-        (128, 128, 4, 1, 4, 3), (128, 32, 16, 1, 4, 3),
-        (128, 64, 8, 2, 4, 3), (64, 128, 8, 2, 4, 3),
-    ]  # fmt: skip
-
-
-def stages(listed: Any, costs: Any, scale: Any, number: Any, rows: int) -> dict[str, float]:
-    """The time of each launch of a draw."""
-    import torch
-    from torch.profiler import ProfilerActivity, profile
-
-    with profile(activities=[ProfilerActivity.CUDA]) as profiled:
-        for _ in range(5):
-            listed.draw(
-                costs, scale, number, seed=SEED, copies=1, purpose=1, first_draw=0, draws=rows
-            )
-        torch.cuda.synchronize()
-    return {one.key[:60]: one.device_time / 1000 for one in profiled.key_averages()}
-
-
-def torch_noise(rows: int, points: int) -> Callable[[], object]:
-    """Laplace variables by plain torch, which have no numbers that could be drawn again."""
-    import torch
-
-    def noise() -> Any:
-        signs = torch.randint(0, 2, (rows, points), device="cuda", dtype=torch.float32) * 2 - 1
-        return torch.empty((rows, points), device="cuda").exponential_() * signs
-
-    return noise
+    row(
+        name, draws=rows, separators=points, hypotheses=size, choices_checked=rows,
+        choices_wrong=wrong, sample=sample, sample_wrong=wrong_reference,
+        draws_with_several_tiles=several, ms_recorded=ours, torch_ms_recorded=reference,
+        times_torch_recorded=reference / ours, asked_times=asked,
+    )  # fmt: skip
 
 
 def weights(size: int, k: int, rounds: int) -> None:
@@ -240,22 +175,9 @@ def check_round(task: tuple[tuple[int, ...], Frozen, Any, int, Any, Any]) -> boo
         _LISTED[shape] = kinds(*shape)
     listed, player = _LISTED[shape], ContextFTPL("reference")
     points = listed.table[arrivals]
-    found = player.estimates(listed, frozen, points, Draws(count)).scores
+    estimates = player.estimates(listed, frozen, points, Draws(count)).scores
     decided = player.decide(listed, frozen, points, 0)
-    return found == scores.tolist() and bool((decided == approved).all())
-
-
-def digests(played: list[Round]) -> dict[str, str]:
-    """What happened up to some rounds, as digests."""
-    digest, found = hashlib.sha256(), {}
-    for t, one in enumerate(played, 1):
-        digest.update(one.scores.astype(np.int64).tobytes())
-        digest.update(one.approved.astype(np.bool_).tobytes())
-        digest.update(np.int64(one.reported).tobytes())
-        digest.update(np.float64(one.lam).tobytes())
-        if t % 100 == 0:
-            found[str(t)] = digest.hexdigest()
-    return found
+    return estimates == scores.tolist() and bool((decided == approved).all())
 
 
 def game(shape: tuple[int, int, int], k: int, rounds: int, check: int, limit: float) -> None:
@@ -266,10 +188,12 @@ def game(shape: tuple[int, int, int], k: int, rounds: int, check: int, limit: fl
     from likewise.oracles.engines.gpu.games import Visitors
 
     listed = kinds(*shape)
-    met = stream(listed, rounds, k)
+    people = stream(listed, rounds, k)
     learner = learner_of(listed, rounds, k, "reference")
     began = time.perf_counter()
-    played = device_game(learner, Visitors(listed.table, met.arrivals, met.labels, met.distances))
+    played = device_game(
+        learner, Visitors(listed.table, people.arrivals, people.labels, people.distances)
+    )
     played.play(1)
     torch.cuda.synchronize()
     uploaded = time.perf_counter() - began
@@ -277,18 +201,23 @@ def game(shape: tuple[int, int, int], k: int, rounds: int, check: int, limit: fl
     played.play(rounds - 1)
     torch.cuda.synchronize()
     seconds = time.perf_counter() - began
-    found = played.played()
+    result = played.played()
     say(f"game: {rounds} rounds of {learner.draws(1)} draws in {seconds:.2f} s")
-    figures = check_game(learner, shape, met, found, check, limit)
+    figures = check_game(learner, shape, people, result, check, limit)
     row(
         "game", hypotheses=shape[0], separators=shape[1], people=k, rounds=rounds,
         draws_a_round=learner.draws(1), seconds=seconds, seconds_to_start=uploaded,
-        reports=int((found.reported >= 0).sum()), asked_seconds=60, **figures,
+        reports=int((result.reported >= 0).sum()), asked_seconds=60, **figures,
     )  # fmt: skip
 
 
 def check_game(
-    learner: Learner, shape: tuple[int, int, int], met: Stream, found: Any, check: int, limit: float
+    learner: Learner,
+    shape: tuple[int, int, int],
+    people: Stream,
+    result: Any,
+    check: int,
+    limit: float,
 ) -> dict[str, Any]:
     """The rounds by the learner's own events, and their draws by the reference engine.
 
@@ -298,25 +227,22 @@ def check_game(
     """
     frozen: list[Frozen] = []
 
-    def known(state: State, name: str) -> Decided:
+    def from_device(state: State, name: str) -> Decided:
         t = len(frozen)
         frozen.append(state.open[name].policy)
         ids = [f"p{i + 1}" for i in range(learner.k)]
-        pairs = zip(ids, found.approved[t], found.scores[t].tolist(), strict=True)
-        return Decided(name, tuple(Decision(i, bool(bit), one) for i, bit, one in pairs))
+        pairs = zip(ids, result.approved[t], result.scores[t].tolist(), strict=True)
+        return Decided(name, tuple(Decision(i, bool(bit), score) for i, bit, score in pairs))
 
-    _, rounds = play_on_host(learner, met, check, known)
+    _, rounds = play_on_host(learner, people, check, from_device)
     same = all(
-        one.reported == found.reported[t] and one.lam == found.lam[t]
-        for t, one in enumerate(rounds)
+        round_.reported == result.reported[t] and round_.lam == result.lam[t]
+        for t, round_ in enumerate(rounds)
     )
-    stored = json.loads(KNOWN.read_text())["digests"] if KNOWN.exists() else {}
-    now = digests(rounds)
-    agree = [now[t] == stored[t] for t in stored if t in now]
     draws_ = learner.draws(1)
     order = np.random.default_rng(4).permutation(check)
     tasks = [
-        (shape, frozen[t], met.arrivals[t], draws_, found.scores[t], found.approved[t])
+        (shape, frozen[t], people.arrivals[t], draws_, result.scores[t], result.approved[t])
         for t in order
     ]
     right: list[bool] = []
@@ -331,7 +257,6 @@ def check_game(
             right += list(pool.map(check_round, tasks[start : start + 2 * cores]))
     return {
         "rounds_folded": check, "fold_agrees": same,
-        "digests_checked": len(agree), "digests_agree": all(agree),
         "rounds_drawn_again": len(right), "rounds_wrong": right.count(False),
     }  # fmt: skip
 
@@ -341,8 +266,8 @@ def limits() -> None:
     import torch
 
     big = torch.ones(1 << 30, dtype=torch.uint8, device="cuda")
-    other = torch.empty_like(big)
-    copied = milliseconds(lambda: other.copy_(big), 10)
+    copy = torch.empty_like(big)
+    copied = milliseconds(lambda: copy.copy_(big), 10)
     square = torch.randint(-127, 127, (8192, 8192), dtype=torch.int8, device="cuda")
     product = milliseconds(lambda: torch._int_mm(square, square.t()), 10)
     figures = {
@@ -362,18 +287,18 @@ def attempt(name: str, function: Callable[[], None]) -> None:
         ROWS.append({"name": name, "failed": f"{type(error).__name__}: {error}"[:500]})
 
 
-def holds(one: dict[str, Any]) -> bool:
+def holds(figures: dict[str, Any]) -> bool:
     """True for a row that was measured, with nothing wrong in it."""
     wrong = ("wrong", "choices_wrong", "sample_wrong", "rounds_wrong")
-    agreed = one.get("fold_agrees", True) and one.get("digests_agree", True)
-    return "failed" not in one and agreed and not any(one.get(key) for key in wrong)
+    agreed = figures.get("fold_agrees", True) and "failed" not in figures
+    return agreed and not any(figures.get(key) for key in wrong)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, default=Path(os.environ.get("OUT", ".")) / "gpu.json")
     parser.add_argument("--quick", action="store_true")
-    given = parser.parse_args()
+    options = parser.parse_args()
     import torch
     import triton
 
@@ -383,7 +308,7 @@ def main() -> None:
         "cores": len(os.sched_getaffinity(0)),
     }  # fmt: skip
     say(str(machine))
-    q = given.quick
+    q = options.quick
     attempt("limits", limits)
     attempt("small lists", lambda: check_small(10 if q else 40))
     attempt(
@@ -398,21 +323,20 @@ def main() -> None:
         "draws, long list",
         lambda: draws("draws, long list", 20_000, 64, 1 << (17 if q else 20), 200, 6.0),
     )
-    given.json.write_text(json.dumps({"machine": machine, "rows": ROWS}, indent=1) + "\n")
+    options.json.write_text(json.dumps({"machine": machine, "rows": ROWS}, indent=1) + "\n")
     attempt(
         "game",
         lambda: game(
             (4096, 32, 224), 8, 2000 if q else 100_000, 100 if q else 1000, 20 if q else 180
         ),
     )
-    given.json.write_text(json.dumps({"machine": machine, "rows": ROWS}, indent=1) + "\n")
+    options.json.write_text(json.dumps({"machine": machine, "rows": ROWS}, indent=1) + "\n")
     print(json.dumps(machine))
-    for one in ROWS:
+    for figures in ROWS:
         print("-" * 80)
-        for key, value in one.items():
-            shown = f"{value:.4g}" if isinstance(value, float) else value
-            print(f"{key:28} {shown}")
-    if wrong := [one["name"] for one in ROWS if not holds(one)]:
+        for key, value in figures.items():
+            print(f"{key:28} {f'{value:.4g}' if isinstance(value, float) else value}")
+    if wrong := [figures["name"] for figures in ROWS if not holds(figures)]:
         sys.exit(f"Failed or wrong: {', '.join(wrong)}.")
 
 

@@ -44,8 +44,8 @@ class Cluster:
 
     def __post_init__(self) -> None:
         text("cluster", self.address, _ADDRESS)
-        found = re.fullmatch(r"([a-z]+://)?[^\s:/]+:(\d{1,5})", self.address)
-        if found is None or not 0 < int(found[2]) < 1 << 16:
+        parts = re.fullmatch(r"([a-z]+://)?[^\s:/]+:(\d{1,5})", self.address)
+        if parts is None or not 0 < int(parts[2]) < 1 << 16:
             raise ParameterError(
                 "cluster", "must be an address with a port", self.address, _ADDRESS
             )
@@ -78,16 +78,16 @@ class Cluster:
         except TimeoutError as error:
             raise self._no_workers() from error
         try:
-            found = client.run(version)
+            versions = client.run(version)
         except Exception as error:  # whatever importing Likewise does over there
             raise LikewiseError(
                 f"A worker of the cluster at {self.address!r} has no Likewise "
                 f"({type(error).__name__}: {error}). Install version {__version__} on all of them."
             ) from error
-        for worker, theirs in found.items():
-            if theirs != __version__:
+        for worker, installed in versions.items():
+            if installed != __version__:
                 raise LikewiseError(
-                    f"The worker {worker} has version {theirs} of Likewise, and here it is "
+                    f"The worker {worker} has version {installed} of Likewise, and here it is "
                     f"{__version__}. Results must not depend on who plays: install the same one."
                 )
 
@@ -99,22 +99,22 @@ class Cluster:
 
     def _gathered(self, distributed: Any, client: Any, waiting: list[Any]) -> Iterator[Any]:
         """Results as they come; an error of a task as it is, that of the cluster as a sentence."""
-        seen = time.monotonic()
+        last_sign = time.monotonic()
         pending = set(waiting)
         while pending:
             try:
-                done = distributed.wait(
+                finished = distributed.wait(
                     list(pending), timeout=POLL_SECONDS, return_when="FIRST_COMPLETED"
                 ).done
             except TimeoutError:
-                done = set()
+                finished = set()
             if client.status != "running":
                 raise self._lost()
-            if done or client.scheduler_info()["workers"]:
-                seen = time.monotonic()
-            elif time.monotonic() - seen > self.workers_seconds:
+            if finished or client.scheduler_info()["workers"]:
+                last_sign = time.monotonic()
+            elif time.monotonic() - last_sign > self.workers_seconds:
                 raise self._no_workers()
-            for future in done:
+            for future in finished:
                 pending.discard(future)
                 yield self._result(distributed, future)
 

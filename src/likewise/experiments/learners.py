@@ -149,8 +149,8 @@ def learner_names() -> tuple[str, ...]:
     >>> learner_names()[:5]
     ('auto', 'self-tuned', 'nested', 'exact', 'paper')
     """
-    others = [name for name in (*PLAYERS, *SCHEDULES) if name not in _COVERED]
-    return tuple(dict.fromkeys((*OURS, "paper", *others, *BASELINES)))
+    registered = [name for name in (*PLAYERS, *SCHEDULES) if name not in _COVERED]
+    return tuple(dict.fromkeys((*OURS, "paper", *registered, *BASELINES)))
 
 
 def learner_kind(name: str) -> str:

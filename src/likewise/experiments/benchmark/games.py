@@ -11,9 +11,9 @@ from likewise.experiments.games import Game
 def games(quick: bool) -> list[Item]:
     """Context-FTPL at R(r) with its evaluation draws, and the exact player, on ``loans``."""
     rounds = 50 if quick else 10_000
-    asked = {"self-tuned": Asked("seconds", 30.0), "exact": Asked("seconds", 8.0)}
+    limits = {"self-tuned": Asked("seconds", 30.0), "exact": Asked("seconds", 8.0)}
     items = []
-    for learner, limit in asked.items():
+    for learner, limit in limits.items():
         Game("loans", learner, 2).prepare().play()
         game = Game("loans", learner, rounds).prepare()
         began = time.perf_counter()

@@ -71,7 +71,7 @@ def markdown(report: Mapping[str, Any]) -> str:
                 f"cores share: {amount(processor / 2)}."
             )
     lines += [
-        f"Not measured there: `{one['name']}` ({one['why']})." for one in report["skipped"][:1]
+        f"Not measured there: `{row['name']}` ({row['why']})." for row in report["skipped"][:1]
     ]
     return "\n".join(lines)
 
@@ -91,5 +91,5 @@ def plain(report: Mapping[str, Any]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-    lines += [f"{one['name']}: not measured, {one['why']}" for one in report["skipped"]]
+    lines += [f"{row['name']}: not measured, {row['why']}" for row in report["skipped"]]
     return "\n".join([where(report), *lines])

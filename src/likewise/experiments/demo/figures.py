@@ -21,9 +21,9 @@ from likewise.experiments.canvas import (
     colour_of,
     dark,
     finish,
+    last_values,
     name_points,
     named_lines,
-    said,
 )  # fmt: skip
 from likewise.experiments.comparator_lines import ROOM, Line, compare_lines, three_lines
 from likewise.experiments.demo.explain import case_of, points
@@ -47,7 +47,9 @@ def violation_figure(demo: Demo) -> str:
     listening = [s.name for s in demo.shown if not s.learner.ignores_reports]
     named_lines(below, {name: every[name] for name in listening}, COUNT)
     below.set_xlabel("round")
-    return finish(fig, "violations", f"Rounds in violation, by learner: {said(every, COUNT)}.")
+    return finish(
+        fig, "violations", f"Rounds in violation, by learner: {last_values(every, COUNT)}."
+    )
 
 
 def error_start(rounds: int) -> int:
@@ -70,7 +72,7 @@ def error_figure(demo: Demo) -> str:
     named_lines(axes, rates, SHARE, ends, start=error_start(demo.game.rounds))
     axes.set_xlabel("round")
     fixed = ", ".join(text for _, text, _ in ends)
-    label = f"Error rate, by learner: {said(rates, SHARE)}; best fixed policies: {fixed}."
+    label = f"Error rate, by learner: {last_values(rates, SHARE)}; best fixed policies: {fixed}."
     return finish(fig, "error", label)
 
 
@@ -154,7 +156,9 @@ def lam_figure(demo: Demo) -> str:
     below = axes_on(fig, 38, 150, "lam, the price of a report")
     named_lines(below, lam, "{:.2f}")
     below.set_xlabel("round")
-    return finish(fig, "lam", f"Reports and lam over time; lam at the end: {said(lam, '{:.2f}')}.")
+    return finish(
+        fig, "lam", f"Reports and lam over time; lam at the end: {last_values(lam, '{:.2f}')}."
+    )
 
 
 @STYLE

@@ -39,7 +39,7 @@ def games(common: Game) -> list[Game]:
     settings = [("paper", _SETTINGS["paper"])]
     settings += [(name, {"eta": eta}) for name, etas in FRONTIER_ETAS.items() for eta in etas]
     settings += [(name, {}) for name in SHOWN if name not in _SETTINGS]
-    return [replace(common, learner=name, learner_settings=own) for name, own in settings]
+    return [replace(common, learner=name, learner_settings=values) for name, values in settings]
 
 
 def _is_shown(game: Game) -> bool:

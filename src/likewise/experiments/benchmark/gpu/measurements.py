@@ -67,19 +67,19 @@ def draws(
             first_draw=0, draws=rows,
         )  # fmt: skip
 
-    found = draw().clone()
-    wrong, sample = wrong_by_sums(listed, costs, found), min(SAMPLE, rows)
-    wrong_sample = wrong_by_reference(table, host_costs, NOISE, found[:sample])
+    result = draw().clone()
+    wrong, sample = wrong_by_sums(listed, costs, result), min(SAMPLE, rows)
+    wrong_sample = wrong_by_reference(table, host_costs, NOISE, result[:sample])
     plain = plain_torch(table, host_costs, rows)
     repeats = 1 if interpreted() else 10
-    ours, theirs = race(_finished(recorded(draw)), _finished(recorded(plain)), repeats)
+    seconds, reference = race(_finished(recorded(draw)), _finished(recorded(plain)), repeats)
     return Item(
         name, "draws from a list on the device, noise and rechecks included",
-        f"R = {rows:,}, s = {points}, |H| = {size:,}", ours,
-        "torch float32: addmm and argmin, its noise given", theirs, Asked("times faster", times),
+        f"R = {rows:,}, s = {points}, |H| = {size:,}", seconds,
+        "torch float32: addmm and argmin, its noise given", reference, Asked("times faster", times),
         {"choices_checked": rows, "choices_wrong": wrong, "sample": sample,
          "sample_wrong": wrong_sample},
-        holds=wrong + wrong_sample == 0 and (most is None or ours <= most),
+        holds=wrong + wrong_sample == 0 and (most is None or seconds <= most),
     )  # fmt: skip
 
 
@@ -106,17 +106,19 @@ def game(
 ) -> Item:  # fmt: skip
     """A whole game at the paper's R on the device; its first rounds again on the host."""
     listed = kinds(*shape)
-    met = stream(listed, rounds, k)
+    people = stream(listed, rounds, k)
     # The paper's constants and its R, with noise under which there is something to learn.
     schedule = Paper(rounds, draws_rule=rule, delta=delta, noise_divisor=2_000_000.0)
     learner = Learner(listed, k, eps, eps, SEED, schedule=schedule, player="context-ftpl")
-    played = device_game(learner, Visitors(listed.table, met.arrivals, met.labels, met.distances))
+    played = device_game(
+        learner, Visitors(listed.table, people.arrivals, people.labels, people.distances)
+    )
     _finished(lambda: played.play(1))()
     began = time.perf_counter()
     _finished(lambda: played.play(rounds - 1))()
     seconds = time.perf_counter() - began
     checked = min(CHECKED_ROUNDS, rounds)
-    wrong = _wrong_rounds(learner, met, played.played(), checked)
+    wrong = _wrong_rounds(learner, people, played.played(), checked)
     return Item(
         name, "a game on the device: noise, draws, audit and update",
         f"|H| = {shape[0]:,}, s = {shape[1]}, k = {k}, T = {rounds:,}", seconds,
@@ -127,15 +129,15 @@ def game(
     )  # fmt: skip
 
 
-def _wrong_rounds(learner: Learner, met: Stream, found: Played, checked: int) -> int:
+def _wrong_rounds(learner: Learner, people: Stream, result: Played, checked: int) -> int:
     """Rounds that the host plays otherwise."""
-    _, expected = play_on_host(learner, met, checked)
+    _, expected = play_on_host(learner, people, checked)
     return sum(
         not (
-            np.array_equal(one.scores, found.scores[t])
-            and np.array_equal(one.approved, found.approved[t])
-            and one.reported == found.reported[t]
-            and one.lam == found.lam[t]
+            np.array_equal(round_.scores, result.scores[t])
+            and np.array_equal(round_.approved, result.approved[t])
+            and round_.reported == result.reported[t]
+            and round_.lam == result.lam[t]
         )
-        for t, one in enumerate(expected)
+        for t, round_ in enumerate(expected)
     )

@@ -33,13 +33,13 @@ def _times(seconds: float, limit: float) -> str:
 def _draws(name: str, row: Mapping[str, Any], limits: Mapping[str, Any]) -> tuple[str, ...]:
     seconds, torch = row["ms_recorded"] / 1e3, row["torch_ms_recorded"] / 1e3
     right = row["choices_wrong"] == row["sample_wrong"] == 0
-    kept = right and row["times_torch_recorded"] >= row["asked_times"]
+    holds = right and row["times_torch_recorded"] >= row["asked_times"]
     shape = f"R = {row['draws']:,}, s = {row['separators']}, \\|H\\| = {row['hypotheses']:,}"
     return (
         f"draws from a {name}", shape, amount(seconds),
         f"{amount(torch)} (torch float32: `addmm`, `argmin`; without noise)",
         f"{row['times_torch_recorded']:.3g}", f"at least {row['asked_times']:g} times faster",
-        "yes" if kept else "no", _times(seconds, _draw_limit(row, limits)),
+        "yes" if holds else "no", _times(seconds, _draw_limit(row, limits)),
     )  # fmt: skip
 
 

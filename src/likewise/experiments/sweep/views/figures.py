@@ -16,15 +16,12 @@ from likewise.errors import ParameterError
 from likewise.experiments.canvas import (
     DASHED,
     INK,
-    PERCENT,
     SOFT,
     STYLE,
-    WIDTH,
     Axes,
     Figure,
     Line2D,
     MaxNLocator,
-    NullLocator,
     as_file,
     canvas,
     colour_of,
@@ -35,15 +32,21 @@ from likewise.experiments.comparator_lines import ROOM, Line, compare_lines, thr
 from likewise.experiments.games import fraction
 from likewise.experiments.sweep.points import Point, by_scenario
 from likewise.experiments.sweep.views.comparators import fixed_of, fixed_words, kappas_of
-from likewise.experiments.sweep.views.knobs import draw_knobs, of_knobs
+from likewise.experiments.sweep.views.knobs import (
+    COLUMNS,
+    Layout,
+    draw_knobs,
+    head_lines,
+    of_knobs,
+    panel_axes,
+    scale_axes,
+)
 
 FORMATS = (".svg", ".pdf", ".png")
 # Shapes tell the learners apart without colour; others than these get the next of OTHERS.
 MARKERS = {"exact": "s", "self-tuned": "o", "nested": "h", "paper": "^", "untaught": "D"}
 OTHERS = ("P", "X", "v", "*", "<", ">", "p", "d")
-TICKS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000)
-COLUMNS, LEFT, RIGHT, FOOT = 2, 44, 12, 44
-HIGH, ROW = 180, 248 + ROOM  # a panel, and a panel with its titles and what its x axis says
+ROW, FOOT, HIGH = 248 + ROOM, 44, 180
 SMALLEST, LARGEST = 4.0, 15.0  # how wide a mark is, in points
 
 
@@ -92,14 +95,22 @@ def draw_points(points: Sequence[Point]) -> Figure:
         return draw_knobs(points)
     together = by_scenario(points)
     markers = _markers(point.learner for point in points if point.plays)
-    head = 69 + 22 * math.ceil(len(markers) / 4)
-    fig = canvas(head + ROW * -(-len(together) // COLUMNS))
+    layout = Layout(69 + 22 * math.ceil(len(markers) / 4), ROW, FOOT, HIGH)
+    fig = canvas(layout.head + ROW * -(-len(together) // COLUMNS))
     most = max(point.at().reports for point in points)
-    for place, (scenario, shown) in enumerate(together.items()):
-        axes = _axes(fig, place, head)
+    for n, (scenario, panel) in enumerate(together.items()):
+        axes = panel_axes(fig, *divmod(n, COLUMNS), layout)
         axes.set_title(scenario, loc="left", size=12, weight="bold", pad=6 + ROOM)
-        _panel(axes, shown, markers, most)
-    _legend(fig, markers, most, points)
+        _panel(axes, panel, markers, most)
+    lines = [f"Wider marks: more reports, {most:,.0f} at most. Dashed: fixed, in hindsight"]
+    if any(map(_comparators, together.values())):
+        kappa = kappas_of(points).words[0]
+        lines.append(f"Dotted: best fixed at alpha, alpha − kappa ({kappa}), alpha − eps")
+    handles = [
+        Line2D([], [], color=colour_of(name), marker=mark, ms=7, lw=1.2, label=name)
+        for name, mark in markers.items()
+    ]
+    head_lines(fig, "Rounds in violation against error", lines, handles)
     return fig
 
 
@@ -108,20 +119,6 @@ def _markers(learners: Iterable[str]) -> dict[str, str]:
     names = list(dict.fromkeys(learners))
     marks = {name: mark for name, mark in MARKERS.items() if name in names}
     return marks | dict(zip((n for n in names if n not in MARKERS), cycle(OTHERS), strict=False))
-
-
-def _axes(fig: Figure, place: int, head: int) -> Axes:
-    """Axes for one panel, with a scale of violations that can show none."""
-    tall = fig.get_figheight() * 72
-    row, column = divmod(place, COLUMNS)
-    left, bottom = WIDTH * column / COLUMNS + LEFT, tall - head - ROW * (row + 1) + FOOT
-    wide = WIDTH / COLUMNS - LEFT - RIGHT
-    axes = fig.add_axes((left / WIDTH, bottom / tall, wide / WIDTH, HIGH / tall))
-    axes.set_yscale("symlog", linthresh=1, linscale=0.5)
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(PERCENT)
-    axes.set_xlabel("error")
-    return axes
 
 
 def _panel(axes: Axes, points: Sequence[Point], markers: Mapping[str, str], most: float) -> None:
@@ -144,7 +141,11 @@ def _panel(axes: Axes, points: Sequence[Point], markers: Mapping[str, str], most
             )  # fmt: skip
             labels += [(x, y, knob, colour)] if (knob := _knob(point)) else []
     fixed = _comparators(points)
-    _scale(axes, [mark for line in lines for mark in line], fixed)
+    marks = [mark for line in lines for mark in line]
+    rates = [rate for rate, _ in marks] + [rate for rate, _, _ in fixed]
+    pad = max(1.0, 0.14 * (max(rates) - min(rates)))
+    scale_axes(axes, rates, [count for _, count in marks], pad, 3.0)
+    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     compare_lines(axes, fixed)
     name_points(axes, labels, lines, font=10)
 
@@ -172,39 +173,6 @@ def _knob(point: Point) -> str:
     """The setting that moves along the line, as it was set."""
     eta, kappa = point.setting("eta"), point.setting("kappa_share")
     return "" if eta is None or kappa is not None else fraction(eta)
-
-
-def _scale(axes: Axes, marks: Sequence[tuple[float, float]], fixed: Sequence[Line]) -> None:
-    """As much of both scales as marks and lines take, and room for what is written beside them."""
-    counts = [count for _, count in marks]
-    rates = [rate for rate, _ in marks] + [rate for rate, _, _ in fixed]
-    pad = max(1.0, 0.14 * (max(rates) - min(rates)))
-    axes.set_xlim(min(rates) - pad, max(rates) + pad)
-    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    low, high = min(counts), max(counts)
-    axes.set_ylim(low / 3 if low > 3 else -0.6, 3 * max(high, 1))
-    ticks = [tick for tick in TICKS if axes.get_ylim()[0] <= tick <= axes.get_ylim()[1]]
-    axes.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
-
-
-def _legend(fig: Figure, markers: Mapping[str, str], most: float, points: Sequence[Point]) -> None:
-    """A line about the axes, and whose the marks are."""
-    tall = fig.get_figheight() * 72
-    fig.text(4 / WIDTH, 1 - 18 / tall, "Rounds in violation against error", weight="bold", size=14)
-    says = f"Wider marks: more reports, {most:,.0f} at most. Dashed: fixed, in hindsight"
-    fig.text(4 / WIDTH, 1 - 36 / tall, says, size=11)
-    if any(map(_comparators, by_scenario(points).values())):
-        kappa = kappas_of(points).words[0]
-        fixed = f"Dotted: best fixed at alpha, alpha − kappa ({kappa}), alpha − eps"
-        fig.text(4 / WIDTH, 1 - 51 / tall, fixed, size=11)
-    handles = [
-        Line2D([], [], color=colour_of(name), marker=mark, ms=7, lw=1.2, label=name)
-        for name, mark in markers.items()
-    ]
-    fig.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(0, 1 - 55 / tall), ncols=4,
-        frameon=False, columnspacing=1.4, handletextpad=0.5, borderpad=0.3, fontsize=11,
-    )  # fmt: skip
 
 
 def _words(point: Point) -> str:
