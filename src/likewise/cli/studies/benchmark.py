@@ -14,7 +14,7 @@ from likewise.cli.studies.main import main
 
 PAGE = Path("docs/performance.md")
 FIGURES = Path("docs/results/performance.json")
-# Written by benchmarks/gpu.py, on a machine that has a GPU.
+# Written by `benchmark gpu --json`, on a machine that has a GPU.
 GPU_FIGURES = Path("docs/results/performance-gpu.json")
 
 
@@ -42,7 +42,6 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
         )
     if absent("fast"):
         raise missing("The benchmark", "numba", "fast")
-    from likewise.experiments.benchmark.gpu.page import gpu_markdown
     from likewise.experiments.benchmark.page import markdown, plain
     from likewise.experiments.benchmark.run import merged, run_benchmark
 
@@ -60,4 +59,4 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
         text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
         FIGURES.write_text(text, encoding="utf-8")
         write_between_marks(PAGE, "benchmark", markdown(report))
-        write_between_marks(PAGE, "gpu", gpu_markdown(json.loads(GPU_FIGURES.read_text())))
+        write_between_marks(PAGE, "gpu", markdown(json.loads(GPU_FIGURES.read_text())))
