@@ -1,4 +1,4 @@
-"""Work shared out among the workers of a Dask cluster; ``distributed`` is imported here alone."""
+"""Tasks on the workers of a Dask cluster; ``distributed`` is imported here alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POLL_SECONDS = 1.0
 
 
 def version() -> str:
-    """The version of Likewise; asked of every worker."""
+    """The version of Likewise; every worker is asked for it."""
     return __version__
 
 
@@ -34,8 +34,8 @@ _ADDRESS = "It is that of a scheduler, such as tcp://127.0.0.1:8786."
 class Cluster:
     """A Dask cluster by the address of its scheduler, such as ``tcp://127.0.0.1:8786``.
 
-    Its workers need this version of Likewise. What a worker that dies was doing is done again by
-    another, with the same result.
+    Its workers need this version of Likewise. If a worker dies, another one repeats its task, with
+    the same result.
     """
 
     address: str
@@ -51,7 +51,7 @@ class Cluster:
             )
 
     def map(self, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-        """function(*task) for every task, each as soon as it is there."""
+        """Yield function(*task) for every task, in the order in which they finish."""
         distributed = _distributed()
         client = self._client(distributed)
         try:
@@ -72,7 +72,7 @@ class Cluster:
             ) from error
 
     def _check_workers(self, client: Any) -> None:
-        """There must be some, all of them with this version."""
+        """Refuse a cluster without workers, or with one of another version."""
         try:
             client.wait_for_workers(1, timeout=self.workers_seconds)
         except TimeoutError as error:
@@ -98,7 +98,7 @@ class Cluster:
         )
 
     def _gathered(self, distributed: Any, client: Any, waiting: list[Any]) -> Iterator[Any]:
-        """Results as they come; an error of a task as it is, that of the cluster as a sentence."""
+        """Yield results as they come; raise errors of a task unchanged, those of Dask as ours."""
         last_sign = time.monotonic()
         pending = set(waiting)
         while pending:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from likewise.auditing import krippendorff_alpha
+from likewise.auditing import exceeds, krippendorff_alpha
 from likewise.errors import LikewiseError, ParameterError
 from likewise.evaluation.counts import summarise
 from likewise.evaluation.frontiers import Outcome
@@ -89,7 +89,9 @@ def _votes(moment: Moment, sensitivity: int) -> list[list[bool]]:
     look = gaps[left, right] > sensitivity
     distances = np.array(moment.encounter.panel.distances(moment.encounter.people))
     looked_at = distances[:, left[look], right[look]]
-    votes: list[list[bool]] = (gaps[left[look], right[look]] > looked_at + sensitivity).T.tolist()
+    votes: list[list[bool]] = exceeds(
+        gaps[left[look], right[look]], looked_at, sensitivity
+    ).T.tolist()
     return votes
 
 

@@ -1,4 +1,4 @@
-"""Work shared out among processes or a cluster, with the same results for any number of them."""
+"""Work in several processes, with the same results for any number of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from likewise.errors import LikewiseError, SlowEngine
 from likewise.oracles import load_engine
 
 T = TypeVar("T")
-# Told what was done last, and how many things have been done.
+# Called with the last task that finished, in words, and the number of finished tasks.
 Progress = Callable[[str, int], None]
 
 
@@ -25,10 +25,10 @@ def silent(text: str, count: int) -> None:
 
 
 class Workers(Protocol):
-    """Somebody who does work; the same results whoever it is, in the order they are there."""
+    """What runs tasks: processes here, or a cluster. The results do not depend on it."""
 
     def map(self, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-        """function(*task) for every task, each as soon as it is there."""
+        """Yield function(*task) for every task, in the order in which they finish."""
 
 
 def all_cores() -> int:
@@ -47,9 +47,10 @@ class Processes:
     jobs: int | None = None
 
     def map(self, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-        """Function and tasks are sent to the processes, so it has to be at the top of a module.
+        """Yield function(*task) for every task, in the order in which they finish.
 
-        One process means this one. Others are started anew, not forked: a fork would copy locks of
+        The function has to be at the top of a module, since it is sent to the processes. A single
+        job runs in this process. Others are spawned, not forked: a fork would copy the locks of
         threads that it does not have.
         """
         load_engine("compiled")  # says once, here, if it is missing
@@ -74,7 +75,7 @@ class Processes:
 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
-    """Processes that are started meanwhile have so many threads, not to crowd each other out."""
+    """Limit the threads of processes that are started meanwhile to their share of the cores."""
     names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     unset = [name for name in names if name not in os.environ]
     os.environ.update(dict.fromkeys(unset, str(count)))
@@ -86,7 +87,7 @@ def _threads(count: int) -> Iterator[None]:
 
 
 def quietly(function: Callable[..., T], *task: Any) -> T:
-    """Call a function; that an engine is slow was said where the work was shared out."""
+    """Call a function without the warning of a slow engine, which the parent process gave."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SlowEngine)
         return function(*task)

@@ -21,7 +21,7 @@ from likewise.learning.schedules.self_tuned import KAPPA_SHARE
 from likewise.validation import integer, real
 from likewise.worlds import Steady
 
-__all__ = ["ETAS", "KAPPA_SHARES", "Proposal", "Trial", "propose"]
+__all__ = ["ETAS", "KAPPA_SHARES", "Game", "Proposal", "Trial", "propose"]
 
 ETAS = (1.0, 1 / 4, 1 / 16, 1 / 24, 1 / 64, 1 / 128)
 KAPPA_SHARES = (0.5, KAPPA_SHARE, 1 / 6, 1 / 12)

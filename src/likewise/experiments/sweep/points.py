@@ -13,41 +13,20 @@ from likewise.experiments.sweep.spec import Entry, Sweep
 
 
 @dataclass(frozen=True)
-class Point:
-    """One learner in one scenario: the rows of its seeds, horizon by horizon."""
+class Point(Entry):
+    """One learner in one scenario, with the rows of its seeds, horizon by horizon."""
 
-    entry: Entry
-    horizons: tuple[int, ...]
-    rows: tuple[tuple[Row, ...], ...]
-
-    @property
-    def scenario(self) -> str:
-        """The title of the scenario."""
-        return self.entry.scenario
-
-    @property
-    def title(self) -> str:
-        """The learner with its settings."""
-        return self.entry.title
-
-    @property
-    def learner(self) -> str:
-        """The name of the learner."""
-        return self.entry.learner
-
-    @property
-    def ours(self) -> bool:
-        """True for the learners of this project."""
-        return self.entry.ours
+    horizons: tuple[int, ...] = ()
+    rows: tuple[tuple[Row, ...], ...] = ()
 
     @property
     def plays(self) -> bool:
         """False for a fixed policy in hindsight, which knows the whole stream."""
-        return self.entry.price is None
+        return self.price is None
 
     def setting(self, name: str) -> Any:
         """The value of a setting; None where it is left out."""
-        return self.entry.settings.get(name)
+        return self.settings.get(name)
 
     def at(self, place: int = -1) -> Outcome:
         """The means over the seeds at a horizon; the longest unless another is asked for."""
@@ -93,7 +72,8 @@ def points_of(sweep: Sweep, rows: Sequence[Row]) -> list[Point]:
             tuple(row for run in runs[entry.scenario, entry.title] for row in by_run[run, rounds])
             for rounds in sweep.horizons
         )
-        listed.append(Point(entry, sweep.horizons, table))
+        fields = (entry.game, entry.scenario, entry.title, entry.price)
+        listed.append(Point(*fields, sweep.horizons, table))
     return listed
 
 

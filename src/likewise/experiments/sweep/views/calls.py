@@ -24,11 +24,11 @@ def calls_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
         f"| learner | counted, T = {longest:,} | computed, T = {COMPUTED_AT:,} |",
         "|---|---|---|",
     ]
-    world = replace(together[0].entry.game, seed=sweep.seeds[0]).make_world()
+    world = replace(together[0].game, seed=sweep.seeds[0]).make_world()
     for point in together:
         if not point.plays:
             continue
-        game = point.entry.game
+        game = point.game
         counted = point.mean_of("oracle_calls") / longest
         learner = game.make_learner(game.make_hypotheses(world), world.k, COMPUTED_AT)
         computed = calls_a_round(learner, COMPUTED_AT)

@@ -123,7 +123,7 @@ def _kappa(point: Point) -> tuple[str, float]:
         return setting_title("kappa", kappa), float(kappa)
     share = point.setting("kappa_share")
     share = KAPPA_SHARE if share is None else share
-    return setting_title("kappa_share", share), share * point.entry.game.eps_or_alpha
+    return setting_title("kappa_share", share), share * point.game.eps_or_alpha
 
 
 def _listed(words: Sequence[str]) -> str:

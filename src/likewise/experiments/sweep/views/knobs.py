@@ -55,7 +55,7 @@ LAYOUT = Layout(99 + ROOM, 228 + ROOM, 58 + ROOM, 170)
 def of_knobs(points: Sequence[Point]) -> bool:
     """True for one learner over a grid of eta and kappa, and nobody else but hindsight."""
     playing = [point for point in points if point.plays]
-    knobs = [set(point.entry.settings) == {"eta", "kappa_share"} for point in playing]
+    knobs = [set(point.settings) == {"eta", "kappa_share"} for point in playing]
     kappas = {point.setting("kappa_share") for point in playing}
     return all(knobs) and len({point.learner for point in playing}) == 1 < len(kappas)
 

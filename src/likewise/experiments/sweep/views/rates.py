@@ -72,7 +72,7 @@ def _row(point: Point, level: float) -> str:
         else:
             cells.append(_exponent(growth_of(point, name, level)))
     cells += [_exponent(growth_of(point, name, level)) for name in ("violations", "reports")]
-    proved = proved_rates(point.learner, point.entry.settings, point.entry.game.feedback)
+    proved = proved_rates(point.learner, point.settings, point.game.feedback)
     cells.append("nothing" if proved is None else f"{proved.regret}, {proved.violations}")
     return f"| {point.title} | {' | '.join(cells)} |"
 
