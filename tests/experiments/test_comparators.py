@@ -16,11 +16,11 @@ from likewise.experiments.games import Game
 from likewise.experiments.sweep.points import Point, by_scenario, points_of
 from likewise.experiments.sweep.reading import read_sweep
 from likewise.experiments.sweep.runs import Row
-from likewise.experiments.sweep.spec import HINDSIGHT
+from likewise.experiments.sweep.spec import HINDSIGHT, IGNORING
 from likewise.experiments.sweep.store import read_rows
 from likewise.experiments.sweep.views.comparators import Kappas, fixed_of, fixed_words, kappas_of
 from likewise.experiments.sweep.views.figures import draw_points
-from likewise.experiments.sweep.views.near_constant import IGNORING, near_constant_line
+from likewise.experiments.sweep.views.near_constant import near_constant_line
 from likewise.experiments.sweep.views.tables import RESULTS, sweep_markdown
 from likewise.hypotheses import Pool
 from likewise.learning import Learner

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from likewise.cli import main as likewise
 from likewise.cli.studies import main
 from likewise.errors import LikewiseError, ParameterError
+from likewise.evaluation.counts import summarise
 from likewise.experiments.environments import CHOOSING, JUDGING, environments
 from likewise.experiments.games import Game
 from likewise.experiments.parallel import Processes
@@ -29,7 +30,7 @@ from likewise.experiments.sweep.runs import play_run
 from likewise.experiments.sweep.spec import Entry, Sweep
 from likewise.experiments.sweep.store import Results, read_rows
 from likewise.experiments.sweep.views.tables import TABLES, sweep_markdown, write_between_marks
-from likewise.game import parse_delay
+from likewise.game import parse_delay, play
 from likewise.learning import Learner, SelfTuned
 
 TINY: dict[str, Any] = {
@@ -232,6 +233,17 @@ def test_a_run_is_counted_as_simulate_counts_it(folder: Path) -> None:
     data = json.loads(result.stdout)
     assert (row.error_rate, row.violations) == (data["error_rate"], data["violations"])
     assert row.at_alpha == round(data["comparators"]["at_alpha"], 6)
+
+
+def test_a_learner_that_knows_the_horizon_plays_a_game_for_each(folder: Path) -> None:
+    """Its first 8 rounds of 24 are no game of 8: its constants would be others."""
+    settings = {"noise_divisor": 1e5, "draws": "r"}
+    short, long = (Game("loans", "paper", t, learner_settings=settings).prepare() for t in (8, 24))
+    assert short.learner.settings() != long.learner.settings()
+    played = play(short.world, short.learner, 8, evaluation_draws=50)
+    row = next(r for r in read_rows(folder / "results.csv") if r.learner == "paper")
+    assert (row.rounds, row.seed, row.scenario) == (8, 1, "loans, majority")
+    assert row.error_rate == summarise(played).error_rate
 
 
 def test_fixed_policies_in_hindsight_are_never_worse_for_a_lower_price() -> None:

@@ -18,8 +18,8 @@ from likewise.learning.learner import ALGORITHM
 from likewise.learning.schedules.self_tuned import KAPPA_SHARE
 
 HINDSIGHT = "fixed in hindsight"
-# Baselines that are learners of ours, with an eta of their own, ask the panel at the default kappa.
-PLAIN = ("untaught", "accuracy-only", "constant")
+# Baselines that ignore the panel; learners of ours with an eta of their own and the default kappa.
+IGNORING = ("untaught", "accuracy-only", "constant")
 # Defaults that a run depends on where it leaves the setting out.
 DEFAULTS: Mapping[str, float] = {"eta": SelfTuned.eta, "kappa_share": KAPPA_SHARE}
 
@@ -63,7 +63,9 @@ class Entry:
             "report": game.selection or "largest-gap",
         }  # fmt: skip
         values = {**settings, "kappa_share": settings.get("kappa_share", settings.get("kappa"))}
-        names = tuple(DEFAULTS) if self.ours else ("kappa_share",) if self.learner in PLAIN else ()
+        names = (
+            tuple(DEFAULTS) if self.ours else ("kappa_share",) if self.learner in IGNORING else ()
+        )
         defaults = {name: DEFAULTS[name] for name in names if values.get(name) is None}
         learner = {"learner": self.learner, "settings": settings}
         return [scenario, learner | ({"defaults": defaults} if defaults else {})]

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 
 from likewise.evaluation.near_constant import NEAR_CONSTANT, more, remedies
 from likewise.experiments.sweep.points import Point
-
-# These ignore the panel, so that nothing drove them there.
-IGNORING = ("accuracy-only", "constant", "untaught")
+from likewise.experiments.sweep.spec import IGNORING
 
 
 def is_near_constant(point: Point) -> bool:
