@@ -215,7 +215,6 @@ EXAMPLES: dict[str, Call] = {
     "verify_separating_set": call(hypotheses.verify_separating_set, hypotheses=POOL),
     # oracles
     "Oracle": call(Oracle, hypotheses=POOL, engine="reference"),
-    "Oracle.minimise": call(Oracle(POOL).minimise, costs=POOL.no_costs()),
     "Oracle.approvals": call(
         Oracle(POOL, "reference").approvals, costs=POOL.no_costs(), noise=Noise(STREAM, 1.0),
         points=POOL.locate(PEOPLE), draws=3, first_draw=0,

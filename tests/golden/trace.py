@@ -14,6 +14,7 @@ import numpy as np
 from likewise.game import Moment, play
 from likewise.hypotheses import ExactWeights, HypothesisClass, Staircases
 from likewise.learning import Learner, Paper, Schedule, SelfTuned
+from likewise.oracles.oracle import compile_at_once
 from likewise.worlds import Admissions, Loans, World
 
 # Defaults of the autumn of 2026. Games that are pinned to them play on as they always have.
@@ -86,4 +87,5 @@ def machine() -> dict[str, Any]:
 
 
 if __name__ == "__main__":
+    compile_at_once()
     print(json.dumps({"machine": machine(), "games": {name: trace(name) for name in GAMES}}))

@@ -11,7 +11,7 @@ import pytest
 from likewise.errors import HypothesisError, ParameterError
 from likewise.fixed_point import FloatArray
 from likewise.hypotheses import Conjunctions, Disjunctions, Parities
-from likewise.hypotheses.listed.boolean import OverFlags
+from likewise.hypotheses.listed.columns import OverColumns
 from likewise.schema import Feature, FeatureSchema
 
 MAKERS: dict[str, Any] = {
@@ -133,8 +133,8 @@ def test_a_flag_and_its_negation_are_independent_columns() -> None:
     assert (rules.size, rules.separators) == (17, 5)
     # points of Q have a flag and its negation both at once
     assert rules.separating_set[-1].tolist() == [1, 1, 1, 1]
-    both = next(c for c in rules.codes() if rules.describe(c) == "approve if x1 and not_x0")
-    assert rules.locate(schema.people(people))[:, both[0]].tolist() == [0, 1, 0, 0]
+    code = next(c for c in rules.codes() if rules.describe(c) == "approve if x1 and not_x0")
+    assert rules.locate(schema.people(people))[:, code[0]].tolist() == [0, 1, 0, 0]
 
 
 def test_negated_literals_would_need_all_points_of_the_cube() -> None:
@@ -161,7 +161,7 @@ def test_nobody_at_all_is_no_points() -> None:
 
 @EACH
 def test_seventeen_columns_are_refused_with_their_number_of_hypotheses(make: Any) -> None:
-    hypotheses: OverFlags = make(flags(16), flags(16).names)
+    hypotheses: OverColumns = make(flags(16), flags(16).names)
     assert hypotheses.size <= 2**17
     with pytest.raises(HypothesisError, match=r"has (131073|262144)\. Use at most 16 columns"):
         make(flags(17), flags(17).names)

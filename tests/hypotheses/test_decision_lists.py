@@ -23,14 +23,14 @@ def lists_of(n: int, length: int) -> DecisionLists:
 def all_functions(n: int, length: int) -> dict[tuple[int, ...], int]:
     """Every function that some list computes on the cube, with the length of its shortest."""
     cube = list(product((0, 1), repeat=n))
-    found: dict[tuple[int, ...], int] = {}
+    shortest: dict[tuple[int, ...], int] = {}
     for literals in range(length + 1):
         for columns in permutations(range(n), literals):
             for *answers, default in product((0, 1), repeat=literals + 1):
                 rules = list(zip(columns, answers, strict=True))
-                said = tuple(next((a for c, a in rules if x[c]), default) for x in cube)
-                found.setdefault(said, literals)
-    return found
+                verdicts = tuple(next((a for c, a in rules if x[c]), default) for x in cube)
+                shortest.setdefault(verdicts, literals)
+    return shortest
 
 
 def on_cube(lists: DecisionLists) -> Any:
@@ -69,11 +69,11 @@ def test_the_functions_are_those_of_all_lists_each_once_and_by_its_shortest(
     n: int, length: int
 ) -> None:
     lists, functions = lists_of(n, length), all_functions(n, length)
-    found = {
+    lengths = {
         tuple(row): len(lists.rules(c)[0])
         for row, c in zip(on_cube(lists).tolist(), lists.codes(), strict=True)
     }
-    assert found == functions
+    assert lengths == functions
     assert lists.size == len(functions)
 
 
@@ -133,7 +133,9 @@ def test_lists_of_one_literal_are_stumps_which_need_fewer_points() -> None:
 
 @pytest.mark.parametrize("length", [0, 3, 1.0, "2"])
 def test_a_length_beyond_the_columns_is_refused(length: Any) -> None:
-    with pytest.raises(ParameterError, match=r"DecisionLists\.length must be .* from 1 to .* 2;"):
+    with pytest.raises(
+        ParameterError, match=r"DecisionLists\.length must be an integer in \[1, 3\)"
+    ):
         lists_of(2, length)
 
 

@@ -111,12 +111,12 @@ FEATURES = FeatureSchema(
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
 def test_models_become_columns(fitted: tuple[pd.DataFrame, dict[str, Any]], kind: Any) -> None:
     frame, models = fitted
-    given = frame if kind is pd.DataFrame else pl.from_pandas(frame)
+    native = frame if kind is pd.DataFrame else pl.from_pandas(frame)
     if kind is pl.DataFrame:
         models = {name: model for name, model in models.items() if name != "forest"}
-    pool = Pool.from_models(models, given, cuts=10, schema=FEATURES, ids="person")
+    pool = Pool.from_models(models, native, cuts=10, schema=FEATURES, ids="person")
     assert pool.schema.names == ("income", "purpose", *models)
-    people = pool.people(given[:5], ids="person")
+    people = pool.people(native[:5], ids="person")
     expected = fitted[1]["logistic"].predict_proba(frame[["age", "income"]][:5])[:, 1]
     assert np.allclose(people.column("logistic"), expected)
     assert people.ids[0] == "c0"
@@ -124,7 +124,7 @@ def test_models_become_columns(fitted: tuple[pd.DataFrame, dict[str, Any]], kind
     assert len(round_.scores) == 5
     assert "forest" not in people.say(0)
     with pytest.raises(HypothesisError, match="no models"):
-        class_from_spec(pool.spec()).people(given)  # type: ignore[attr-defined]
+        class_from_spec(pool.spec()).people(native)  # type: ignore[attr-defined]
 
 
 def test_models_that_do_not_fit_are_named(fitted: tuple[pd.DataFrame, dict[str, Any]]) -> None:

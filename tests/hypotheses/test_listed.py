@@ -52,12 +52,12 @@ def _registered() -> None:
 
 def test_a_separating_set_is_taken_as_it_is_or_found_in_reference_data() -> None:
     ages = [0, 30, 50, 121]
-    given = Thresholds(ages, separating=AGES)
-    found = Thresholds(ages, reference=AGES)
-    assert (given.separators, found.separators) == (5, 3)
-    check_hypotheses(found)
+    with_set = Thresholds(ages, separating=AGES)
+    with_reference = Thresholds(ages, reference=AGES)
+    assert (with_set.separators, with_reference.separators) == (5, 3)
+    check_hypotheses(with_reference)
     with pytest.raises(ContractError, match="read back from its JSON"):
-        check_hypotheses(given)  # its from_spec looks for a set, and finds a smaller one
+        check_hypotheses(with_set)  # its from_spec looks for a set, and finds a smaller one
 
 
 @pytest.mark.parametrize(

@@ -63,24 +63,26 @@ def test_a_context_tree_by_hand() -> None:
                 0b0101: one_flag, 0b1010: one_flag, 0b0110: parity, 0b1001: parity}  # fmt: skip
     assert sum(expected.values()) + 8 * odd_one_out == 256
     inverse = FOUR.log_inverse_priors(FOUR.codes())
-    for code, found in zip(FOUR.codes().tolist(), inverse.tolist(), strict=True):
-        written = int("".join(map(str, code)), 2)
-        assert math.exp(-found) * 256 == pytest.approx(expected.get(written, odd_one_out), rel=1e-9)
+    for code, log_inverse in zip(FOUR.codes().tolist(), inverse.tolist(), strict=True):
+        number = int("".join(map(str, code)), 2)
+        assert math.exp(-log_inverse) * 256 == pytest.approx(
+            expected.get(number, odd_one_out), rel=1e-9
+        )
     assert FOUR.log_inverse_prior == pytest.approx(math.log(256), rel=1e-9)
 
 
 def test_grades_by_hand() -> None:
     """Conjunctions of two flags: a constant, two grades; each grade shares a quarter alike."""
     flags = FeatureSchema((Feature("a", "flag"), Feature("b", "flag")))
-    found = Conjunctions(flags, ["a", "b"])
-    on_set = predictions(found)
+    rules = Conjunctions(flags, ["a", "b"])
+    on_set = predictions(rules)
     constants = int((on_set.all(axis=1) | ~on_set.any(axis=1)).sum())
-    grades = found.grades()
-    inverse = found.log_inverse_priors(found.codes())
-    others = [g for g, row in zip(grades, on_set, strict=True) if 0 < row.sum() < len(row)]
+    grades = rules.grades()
+    inverse = rules.log_inverse_priors(rules.codes())
+    varying = [g for g, row in zip(grades, on_set, strict=True) if 0 < row.sum() < len(row)]
     for grade, row, value in zip(grades.tolist(), on_set, inverse.tolist(), strict=True):
         if 0 < row.sum() < len(row):
-            expected = Fraction(1, 2 * len(set(others)) * others.count(grade))
+            expected = Fraction(1, 2 * len(set(varying)) * varying.count(grade))
         else:
             expected = Fraction(1, 2 * constants)
         assert math.exp(-value) == pytest.approx(float(expected), rel=1e-9)
@@ -110,12 +112,12 @@ def tree_bound(thresholds: IntArray, bins: int, features: int) -> float:
     An axis of length 1 is a feature that is fixed already.
     """
     open_ = [axis for axis, size in enumerate(thresholds.shape) if size > 1]
-    found = [math.log(2 * (bins + 1))] if (thresholds == thresholds.flat[0]).all() else []
+    bounds = [math.log(2 * (bins + 1))] if (thresholds == thresholds.flat[0]).all() else []
     for axis in open_:
         children = np.split(thresholds, thresholds.shape[axis], axis=axis)
         below = sum(tree_bound(child, bins, features) for child in children)
-        found.append(math.log(2 * features) + below)
-    return min(found)
+        bounds.append(math.log(2 * features) + below)
+    return min(bounds)
 
 
 @pytest.mark.parametrize(
@@ -148,17 +150,17 @@ def test_that_bound_is_nearly_attained(code: list[int]) -> None:
 
 
 def test_probabilities_may_be_given_in_order_or_by_name() -> None:
-    given_ = [0.1, 0.2, 0.3, 0.2, 0.1, 0.1]
-    names = {POOL.describe(code): p for code, p in zip(POOL.codes(), given_, strict=True)}
-    ordered, named = POOL.with_prior(given_), POOL.with_prior(names)
-    assert ordered.prior == named.prior == tuple(given_)
-    assert np.exp(-ordered.log_inverse_priors(POOL.codes())) == pytest.approx(given_)
+    probabilities = [0.1, 0.2, 0.3, 0.2, 0.1, 0.1]
+    names = {POOL.describe(code): p for code, p in zip(POOL.codes(), probabilities, strict=True)}
+    ordered, named = POOL.with_prior(probabilities), POOL.with_prior(names)
+    assert ordered.prior == named.prior == tuple(probabilities)
+    assert np.exp(-ordered.log_inverse_priors(POOL.codes())) == pytest.approx(probabilities)
     assert POOL.prior == "coarse-to-fine", "with_prior makes another class"
 
 
 def test_a_prior_is_saved_with_the_learner() -> None:
-    given_ = [0.1, 0.2, 0.3, 0.2, 0.1, 0.1]
-    for prior in (given_, "flat", "coarse-to-fine"):
+    probabilities = [0.1, 0.2, 0.3, 0.2, 0.1, 0.1]
+    for prior in (probabilities, "flat", "coarse-to-fine"):
         state = State.start(Learner(POOL.with_prior(prior), k=2, alpha=0.3, eps=0.3, seed=1))
         again = parse_state(dump_state(state)).learner
         assert exact(again.hypotheses).prior == exact(state.learner.hypotheses).prior
@@ -170,8 +172,8 @@ def test_a_prior_is_saved_with_the_learner() -> None:
 
 def enumerated(hypotheses: HypothesisClass, amounts: IntArray, temperature: float) -> FloatArray:
     """π of every hypothesis; costs are subtracted as Python's integers."""
-    said = predictions(hypotheses).tolist()
-    totals = [sum(a for a, s in zip(amounts.tolist(), row, strict=True) if s) for row in said]
+    table = predictions(hypotheses).tolist()
+    totals = [sum(a for a, s in zip(amounts.tolist(), row, strict=True) if s) for row in table]
     least = min(totals)
     prior = exact(hypotheses).log_inverse_priors(hypotheses.codes()).tolist()
     far = [float(t - least) / temperature + p for t, p in zip(totals, prior, strict=True)]
@@ -201,13 +203,13 @@ def test_chances_are_those_of_enumerated_weights_at_any_cost_and_temperature(
     policy = hypotheses.weigh(costs, temperature)
     chances = enumerated(hypotheses, amounts, temperature)
     expected = chances @ predictions(hypotheses)
-    found = np.array([w / total for w, total in policy.approval(points)])
-    assert np.abs(found - expected).max() <= hypotheses.cut + 1e-9
+    approval = np.array([w / total for w, total in policy.approval(points)])
+    assert np.abs(approval - expected).max() <= hypotheses.cut + 1e-9
     # Whoever is drawn is somebody of more than no weight.
     likely = predictions(hypotheses)[chances > 1e-15].tolist()
     for number in range(5):
-        drawn = policy.draw(points, Stream(seed, Purpose.DECIDE, 1), number)
-        assert drawn.tolist() in likely
+        bits = policy.draw(points, Stream(seed, Purpose.DECIDE, 1), number)
+        assert bits.tolist() in likely
 
 
 # ── As a start ──────────────────────────────────────────────────────────────────────────────────
@@ -223,8 +225,8 @@ def test_the_first_policy_halves_every_gap(hypotheses: HypothesisClass) -> None:
     people = people_of(hypotheses.schema, 10, 3)
     learner = Learner(hypotheses, k=10, alpha=0.5, eps=0.5, seed=2)
     _, deployment = deploy(State.start(learner), people)
-    said = predictions(hypotheses)
-    constant = said.all(axis=1) | ~said.any(axis=1)
+    table = predictions(hypotheses)
+    constant = table.all(axis=1) | ~table.any(axis=1)
     prior = np.exp(-exact(hypotheses).log_inverse_priors(hypotheses.codes()))
     on_people = hypotheses.predict(hypotheses.codes(), hypotheses.locate(people))
     if not constant.all():
@@ -280,9 +282,9 @@ def test_a_report_moves_weight_to_the_constants_where_its_step_is_small(
 @BY_NAME
 def test_untaught_has_equal_weights_whatever_happens(hypotheses: HypothesisClass) -> None:
     """Also of a class whose own prior is another one."""
-    given_ = exact(hypotheses).with_prior("coarse-to-fine")
-    assert isinstance(given_, HypothesisClass)
-    learner = untaught(given_, 8, 0.3, 0.3, 1)
+    graded = exact(hypotheses).with_prior("coarse-to-fine")
+    assert isinstance(graded, HypothesisClass)
+    learner = untaught(graded, 8, 0.3, 0.3, 1)
     assert isinstance(learner, Learner)
     assert exact(learner.hypotheses).prior == "flat"
     state, people = State.start(learner), people_of(hypotheses.schema, 8, 5)

@@ -50,9 +50,11 @@ def enumerated(hypotheses: Staircases, costs: IntArray, temperature: float) -> l
         context.prec = 50
         scale = Decimal(temperature)
         weights = [(Decimal(min(totals) - total) / scale).exp() for total in totals]
-        whole = sum(weights)
+        all_weight = sum(weights)
         return [
-            float(sum((w for w, h in zip(weights, column, strict=True) if h), Decimal(0)) / whole)
+            float(
+                sum((w for w, h in zip(weights, column, strict=True) if h), Decimal(0)) / all_weight
+            )
             for column in bits.T
         ]
 
@@ -81,13 +83,13 @@ def test_staircases_are_all_decisions_that_never_fall_in_either_feature(
     rows: int, columns: int
 ) -> None:
     hypotheses = grid(rows, columns)
-    found = hypotheses.predict(hypotheses.codes(), hypotheses.separating_points())
+    predictions = hypotheses.predict(hypotheses.codes(), hypotheses.separating_points())
     monotone = set()
     for bits in itertools.product((0, 1), repeat=rows * columns):
         table = np.array(bits).reshape(rows, columns)
         if (np.diff(table, axis=0) >= 0).all() and (np.diff(table, axis=1) >= 0).all():
             monotone.add(bits)
-    assert {tuple(row) for row in found.tolist()} == monotone
+    assert {tuple(row) for row in predictions.tolist()} == monotone
 
 
 def test_both_constants_are_inside() -> None:
@@ -155,19 +157,21 @@ def test_engines_agree_on_grids_of_every_shape(shape: tuple[int, int]) -> None:
     points = rng.integers(0, hypotheses.separators, 20)
     noise = Noise(Stream(3, Purpose.ELICIT, 2), 2.0)
     args = (hypotheses, costs, noise, points, range(7, 307))
-    found = compiled.approvals(*args)
-    assert (found == reference.approvals(*args)).all()
-    assert found.shape == (300, 20)
+    approved = compiled.approvals(*args)
+    assert (approved == reference.approvals(*args)).all()
+    assert approved.shape == (300, 20)
 
 
-@pytest.mark.parametrize("asked", [[0], [11, 3], [23], []])
-def test_what_is_decided_in_one_cell_does_not_depend_on_who_else_is_asked(asked: list[int]) -> None:
+@pytest.mark.parametrize("subset", [[0], [11, 3], [23], []])
+def test_what_is_decided_in_one_cell_does_not_depend_on_who_else_is_asked(
+    subset: list[int],
+) -> None:
     hypotheses = grid(3, 4, by=("owner",))
     noise, costs = Noise(Stream(3, Purpose.ELICIT, 2), 2.0), hypotheses.no_costs()
     everywhere = compiled.approvals(hypotheses, costs, noise, np.arange(24), range(40))
-    points = np.array(asked, dtype=np.int64)
-    some = compiled.approvals(hypotheses, costs, noise, points, range(40))
-    assert (some == everywhere[:, points]).all()
+    points = np.array(subset, dtype=np.int64)
+    approved = compiled.approvals(hypotheses, costs, noise, points, range(40))
+    assert (approved == everywhere[:, points]).all()
 
 
 def test_one_row_is_a_segment() -> None:
@@ -177,8 +181,8 @@ def test_one_row_is_a_segment() -> None:
     costs, noise = rng.integers(-9, 9, 20), rng.integers(-2, 3, (50, 20))
     cells = np.arange(20)
     assert (stairs.minimise(costs, noise) == lender.minimise(costs, noise)).all()
-    there = [a / b for a, b in lender.flat(costs, 3.0).approval(cells)]
-    assert ratios(stairs, costs, 3.0) == pytest.approx(there, abs=1e-11)
+    expected = [a / b for a, b in lender.flat(costs, 3.0).approval(cells)]
+    assert ratios(stairs, costs, 3.0) == pytest.approx(expected, abs=1e-11)
 
 
 # --- exact weights ---
@@ -211,11 +215,11 @@ def test_rows_at_war_with_one_another_do_not_underflow() -> None:
 
 def test_when_all_costs_are_the_same_the_chance_is_a_share_of_paths() -> None:
     # Of the 20 staircases of a 3 by 3 grid one approves the first cell, and 19 the last.
-    found = [
+    chances = [
         Fraction(a, b)
         for a, b in grid(3, 3).flat(np.zeros(9, np.int64), 5.0).approval(np.arange(9))
     ]
-    shares = [round(float(f) * 20, 8) for f in found]
+    shares = [round(float(f) * 20, 8) for f in chances]
     assert shares == [1, 4, 10, 4, 10, 16, 10, 16, 19]
 
 
@@ -230,17 +234,17 @@ def test_on_a_large_grid_nothing_overflows() -> None:
     costs = np.random.default_rng(0).integers(-(10**12), 10**12, 250000)
     walk = walk_of(costs.reshape(500, 500), 1e30)
     assert all(0 <= share <= 1 << 40 for shares in walk for share in shares)
-    some = np.array([0, 499, 20_000])
-    for weight, whole in hypotheses.flat(costs, 1e11).approval(some):
-        assert 0 <= weight <= whole
+    cells = np.array([0, 499, 20_000])
+    for weight, total in hypotheses.flat(costs, 1e11).approval(cells):
+        assert 0 <= weight <= total
 
 
 @given(seed=st.integers(0, 10**6), temperature=st.sampled_from([0.1, 3.0, 100.0]))
 def test_scores_never_fall_in_either_feature(seed: int, temperature: float) -> None:
     hypotheses = grid(4, 5)
     costs = np.random.default_rng(seed).integers(-9, 10, 20)
-    found = hypotheses.flat(costs, temperature).approval(np.arange(20))
-    table = np.array([Fraction(a, b) for a, b in found], dtype=object).reshape(4, 5)
+    approval = hypotheses.flat(costs, temperature).approval(np.arange(20))
+    table = np.array([Fraction(a, b) for a, b in approval], dtype=object).reshape(4, 5)
     assert (np.diff(table, axis=0) >= 0).all()
     assert (np.diff(table, axis=1) >= 0).all()
 
@@ -254,11 +258,11 @@ def test_approval_is_the_walks_to_the_last_bit(seed: int) -> None:
     chances = [chance(walk, code) for code in codes.tolist()]
     assert sum(chances) == 1
     bits = hypotheses.predict(codes, np.arange(12))
-    for column, (weight, whole) in zip(
+    for column, (weight, total) in zip(
         bits.T, hypotheses.flat(costs, 4.0).approval(np.arange(12)), strict=True
     ):
         approving = (c for c, h in zip(chances, column, strict=True) if h)
-        assert sum(approving, Fraction(0)) == Fraction(weight, whole)
+        assert sum(approving, Fraction(0)) == Fraction(weight, total)
 
 
 def test_the_walk_gives_every_staircase_its_weight() -> None:
@@ -268,8 +272,8 @@ def test_the_walk_gives_every_staircase_its_weight() -> None:
     totals = hypotheses.predict(codes, np.arange(9)).astype(np.int64) @ costs
     weights = np.exp(-(totals - totals.min()) / 5.0)
     walk = walk_of(costs.reshape(3, 3), 5.0)
-    found = [float(chance(walk, code)) for code in codes.tolist()]
-    assert found == pytest.approx(weights / weights.sum(), rel=1e-9)
+    chances = [float(chance(walk, code)) for code in codes.tolist()]
+    assert chances == pytest.approx(weights / weights.sum(), rel=1e-9)
 
 
 def test_draws_come_as_often_as_their_weights_say() -> None:
@@ -288,25 +292,25 @@ def test_draws_come_as_often_as_their_weights_say() -> None:
     assert ((counts - expected) ** 2 / expected).sum() < 60
 
 
-@pytest.mark.parametrize("asked", [[0], [11, 3], [23, 12], []])
-def test_a_draw_does_not_depend_on_who_else_is_asked(asked: list[int]) -> None:
+@pytest.mark.parametrize("subset", [[0], [11, 3], [23, 12], []])
+def test_a_draw_does_not_depend_on_who_else_is_asked(subset: list[int]) -> None:
     hypotheses = grid(3, 4, by=("owner",))
     stream, costs = Stream(3, Purpose.DECIDE, 2), hypotheses.no_costs()
-    points = np.array(asked, dtype=np.int64)
+    points = np.array(subset, dtype=np.int64)
     for draw in range(20):
         everywhere = hypotheses.flat(costs, 1.0).draw(np.arange(24), stream, draw)
-        some = hypotheses.flat(costs, 1.0).draw(points, stream, draw)
-        assert (some == everywhere[points]).all()
+        approved = hypotheses.flat(costs, 1.0).draw(points, stream, draw)
+        assert (approved == everywhere[points]).all()
 
 
 def test_grids_are_drawn_independently() -> None:
     """Two grids of one cell, 1000 draws: all agree, or none, with probability 2^-999."""
     hypotheses, cells = grid(1, 1, by=("owner",)), np.arange(2)
     stream = Stream(3, Purpose.DECIDE, 2)
-    drawn = [
+    draws = [
         hypotheses.flat(np.zeros(2, np.int64), 1.0).draw(cells, stream, d) for d in range(1000)
     ]
-    assert 0 < sum(int(a != b) for a, b in drawn) < 1000
+    assert 0 < sum(int(a != b) for a, b in draws) < 1000
 
 
 def test_the_walk_has_the_same_bits_as_ever() -> None:
@@ -324,8 +328,8 @@ def test_the_walk_has_the_same_bits_as_ever() -> None:
 
 def test_bands_with_one_threshold_are_said_together() -> None:
     lender = grid(4, 3, by=("purpose",))
-    said = lender.describe(np.array([3, 1, 1, 0, 2, 2, 2, 2]))
-    assert said == (
+    text = lender.describe(np.array([3, 1, 1, 0, 2, 2, 2, 2]))
+    assert text == (
         "car: nobody where income < 1, score ≥ 1 where 1 ≤ income < 3, everybody where income ≥ 3; "
         "home: score ≥ 2"
     )
@@ -361,8 +365,8 @@ def test_the_size_of_a_large_class_is_exact() -> None:
     ],
 )
 def test_what_makes_no_grid_is_refused(changes: dict[str, Any], says: str) -> None:
-    given_: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "first": "income", "first_cuts": [1.0], "second": "score", "second_cuts": [1.0, 2.0],
     }  # fmt: skip
     with pytest.raises(ParameterError, match=says):
-        Staircases(SCHEMA, **(given_ | changes))
+        Staircases(SCHEMA, **(parameters | changes))

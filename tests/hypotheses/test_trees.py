@@ -36,9 +36,9 @@ def test_every_tree_is_there_once_and_the_simplest_come_first() -> None:
     grades = trees.grades()
     assert (np.diff(grades) >= 0).all()
     assert np.bincount(grades)[:2].tolist() == [2, 6]
-    said = [trees.describe(code) for code in trees.codes()]
-    assert said[:3] == ["approve nobody", "approve everybody", "approve if a ≥ 1"]
-    assert len(set(said)) == trees.size
+    texts = [trees.describe(code) for code in trees.codes()]
+    assert texts[:3] == ["approve nobody", "approve everybody", "approve if a ≥ 1"]
+    assert len(set(texts)) == trees.size
 
 
 def test_the_oracle_is_never_worse_than_a_greedy_tree() -> None:
@@ -50,16 +50,16 @@ def test_the_oracle_is_never_worse_than_a_greedy_tree() -> None:
     for _ in range(40):
         amounts = rng.integers(-9, 10, 8)
         costs = trees.charge(trees.no_costs(), trees.locate(people), amounts)
-        none = np.zeros((1, trees.separators), dtype=np.int64)
-        found = trees.predict(trees.minimise(costs, none), trees.locate(people))[0]
-        exact = int(found @ amounts)
+        no_noise = np.zeros((1, trees.separators), dtype=np.int64)
+        best = trees.predict(trees.minimise(costs, no_noise), trees.locate(people))[0]
+        exact = int(best @ amounts)
         greedy = DecisionTreeClassifier(max_depth=2, random_state=0)
         labels = amounts < 0
         if labels.all() or not labels.any():
             continue
-        said = greedy.fit(CORNERS, labels, np.abs(amounts)).predict(CORNERS).astype(int)
-        assert exact <= said @ amounts
-        better += exact < said @ amounts
+        fitted = greedy.fit(CORNERS, labels, np.abs(amounts)).predict(CORNERS).astype(int)
+        assert exact <= fitted @ amounts
+        better += exact < fitted @ amounts
     assert better > 0
 
 

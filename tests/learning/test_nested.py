@@ -175,6 +175,7 @@ def test_what_experts_have_cost_by_hand() -> None:
     assert state.account.paid == quarter * half + lam * half
 
 
+@pytest.mark.usefixtures("kernels")
 @pytest.mark.parametrize("feedback", ["full", "one-sided"])
 def test_engines_play_the_same_game(feedback: str) -> None:
     """Decisions, scores of the mixture and of its experts, costs, and what they have cost."""

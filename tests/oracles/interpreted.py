@@ -39,7 +39,7 @@ def results() -> str:
     """All that the tests look at, as JSON."""
     from likewise.experiments.benchmark import gpu
 
-    rows = {one.name: one.to_json() for one in gpu.rows(quick=True) if isinstance(one, Item)}
+    rows = {item.name: item.to_json() for item in gpu.rows(quick=True) if isinstance(item, Item)}
     return json.dumps(
         {"name": gpu.gpu_name(), "draws": draws(), "engine": engine(), "benchmark": rows}
     )
@@ -64,30 +64,30 @@ def draws() -> dict[str, Any]:
         costs = rng.integers(-reach, reach + 1, table.size)
         noise = Noise(Stream(int(rng.integers(1 << 62)), Purpose.ELICIT, case), scale, copies)
         listed = DeviceList(table.separating_points().T)
-        found = listed.choices(torch.as_tensor(costs), noise, case, 10).numpy()
-        if not np.array_equal(found, reference(table, costs, noise, case, 10)):
+        choices = listed.choices(torch.as_tensor(costs), noise, case, 10).numpy()
+        if not np.array_equal(choices, reference(table, costs, noise, case, 10)):
             wrong.append(str(cases[case]))
     return {"checked": len(cases), "wrong": wrong}
 
 
 def engine() -> dict[str, Any]:
     """Draws through the oracle, by the engine's name, for a list and for staircases."""
-    made = load_engine("gpu")
+    module = load_engine("gpu")
     noise = Noise(Stream(3, Purpose.DECIDE, 2), 1.0)
     table, stairs = random_table(100, 9), grid(4, 4)
     bits = np.random.default_rng(2).integers(0, 2, (3, 100), dtype=np.uint8)
 
     def same(classes: Any, points: Any) -> bool:
         costs = classes.no_costs()
-        found, expected = (
+        approved, expected = (
             Oracle(classes, name).approvals(costs, noise, points, draws=12, first_draw=7)
             for name in ("gpu", "reference")
         )
-        return bool(np.array_equal(found, expected))
+        return bool(np.array_equal(approved, expected))
 
     with ThreadPoolExecutor(2) as threads:
-        both = list(threads.map(lambda _: same(table, bits), range(2)))
+        agreements = list(threads.map(lambda _: same(table, bits), range(2)))
     return {
-        "name": getattr(made, "__name__", ""), "list": same(table, bits),
-        "staircases": same(stairs, np.arange(16)), "threads": all(both),
+        "name": getattr(module, "__name__", ""), "list": same(table, bits),
+        "staircases": same(stairs, np.arange(16)), "threads": all(agreements),
     }  # fmt: skip

@@ -37,21 +37,21 @@ print(found, compiled)
 
 
 def start(**environment: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", DRAW, str(ROOT)], env={**os.environ, **environment},
         capture_output=True, text=True, timeout=280, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done
+    assert process.returncode == 0, process.stderr
+    return process
 
 
 @pytest.mark.long
 def test_the_second_start_compiles_nothing(tmp_path: Path) -> None:
     _, compiled = map(int, start(NUMBA_CACHE_DIR=str(tmp_path)).stdout.split())
     assert compiled > 5
-    found, compiled = map(int, start(NUMBA_CACHE_DIR=str(tmp_path)).stdout.split())
+    loaded, compiled = map(int, start(NUMBA_CACHE_DIR=str(tmp_path)).stdout.split())
     assert compiled == 0
-    assert found > 5
+    assert loaded > 5
 
 
 @pytest.mark.long
@@ -68,9 +68,9 @@ def test_a_package_that_cannot_be_written_keeps_its_code_in_the_users_folder(
 @pytest.mark.long
 def test_where_nothing_can_be_written_it_says_so_once_and_works() -> None:
     nowhere = {"NUMBA_CACHE_LOCATOR_CLASSES": "UserProvidedCacheLocator", "NUMBA_CACHE_DIR": ""}
-    done = start(**nowhere)
-    assert done.stderr.count("SlowEngine: Compiled code cannot be kept") == 1
-    assert "NUMBA_CACHE_DIR" in done.stderr
+    process = start(**nowhere)
+    assert process.stderr.count("SlowEngine: Compiled code cannot be kept") == 1
+    assert "NUMBA_CACHE_DIR" in process.stderr
 
 
 # numba's index of compiled functions knows the file that a function stands in, and no other.
@@ -106,8 +106,8 @@ def built_in(module: Path) -> dict[str, str]:
     """The files that a file says it builds in, with their digests."""
     for node in ast.parse(module.read_text()).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "BUILT_IN":
-            found: dict[str, str] = ast.literal_eval(node.value)
-            return found
+            digests: dict[str, str] = ast.literal_eval(node.value)
+            return digests
     return {}
 
 

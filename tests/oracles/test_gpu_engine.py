@@ -38,13 +38,13 @@ for one in heard:
 
 
 def python(program: str, *arguments: str, **environment: str) -> str:
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program, *arguments], cwd=ROOT,
         env={**os.environ, **environment}, capture_output=True, text=True, timeout=280,
         check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def test_without_its_library_the_compiled_engine_takes_over_and_says_so_once() -> None:
@@ -64,18 +64,18 @@ def test_without_numba_either_it_is_the_reference_and_both_are_named() -> None:
 
 @needs_torch
 def test_without_a_gpu_the_compiled_engine_takes_over_and_says_so_once() -> None:
-    name, heard = python(LOAD, CUDA_VISIBLE_DEVICES="").splitlines()
+    name, warning = python(LOAD, CUDA_VISIBLE_DEVICES="").splitlines()
     assert name == "likewise.oracles.engines.compiled"
-    assert heard.startswith("SlowEngine: The GPU engine needs an NVIDIA GPU, and PyTorch ")
-    assert heard.endswith("the compiled engine makes the draws: the same ones, slower.")
+    assert warning.startswith("SlowEngine: The GPU engine needs an NVIDIA GPU, and PyTorch ")
+    assert warning.endswith("the compiled engine makes the draws: the same ones, slower.")
 
 
 @pytest.fixture(scope="module")
 def interpreted() -> dict[str, Any]:
     """All that the kernels computed, in one process: only there are they interpreted."""
     program = "from tests.oracles.interpreted import results\nprint(results())"
-    found: dict[str, Any] = json.loads(python(program).splitlines()[-1])
-    return found
+    results: dict[str, Any] = json.loads(python(program).splitlines()[-1])
+    return results
 
 
 @needs_torch

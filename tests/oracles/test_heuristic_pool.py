@@ -25,16 +25,16 @@ def past(n: int = 120) -> tuple[Any, Any]:
     return x, (x.sum(axis=1) + rng.normal(0, 0.2, n) > 1).astype(int)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda candidate: type(candidate).__name__)
 def test_candidates_differ_are_no_constants_and_come_again_with_the_seed(estimator: Any) -> None:
     x, labels = past()
-    found = HeuristicOracle(estimator, seed=1).candidates(x, labels, 12)
-    predictions = [one.predict(x).tobytes() for one in found]
-    assert 2 <= len(found) <= 12
+    candidates = HeuristicOracle(estimator, seed=1).candidates(x, labels, 12)
+    predictions = [candidate.predict(x).tobytes() for candidate in candidates]
+    assert 2 <= len(candidates) <= 12
     assert len(set(predictions)) == len(predictions)
-    assert all(one.constant is None for one in found)
+    assert all(candidate.constant is None for candidate in candidates)
     again = HeuristicOracle(estimator, seed=1).candidates(x, labels, 12)
-    assert [one.predict(x).tobytes() for one in again] == predictions
+    assert [candidate.predict(x).tobytes() for candidate in again] == predictions
     # The first has no noise: it is what the oracle finds for the labels themselves.
     plain = HeuristicOracle(estimator, seed=1).minimise(x, 1.0 - 2.0 * labels)
     assert plain.predict(x).tobytes() == predictions[0]
@@ -43,17 +43,18 @@ def test_candidates_differ_are_no_constants_and_come_again_with_the_seed(estimat
 def test_a_learner_on_the_pool_decides_by_the_candidates() -> None:
     x, labels = past()
     frame = pd.DataFrame(x, columns=["x", "y"])
-    found = HeuristicOracle(DecisionTreeClassifier(max_depth=2, random_state=0)).candidates(
+    candidates = HeuristicOracle(DecisionTreeClassifier(max_depth=2, random_state=0)).candidates(
         x, labels, 16
     )
     models = {
-        f"h{i}": lambda f, h=h: h.predict(f[["x", "y"]].to_numpy()) for i, h in enumerate(found)
+        f"h{i}": lambda f, h=h: h.predict(f[["x", "y"]].to_numpy())
+        for i, h in enumerate(candidates)
     }
     pool = Pool.from_models(models, frame, cuts=[0.5])
-    assert pool.size == len(found) + 2
+    assert pool.size == len(candidates) + 2
     predicted = pool.predictions(pool.people(frame))
-    for one in found:
-        assert (one.predict(x) == predicted.T).all(axis=1).any()
+    for candidate in candidates:
+        assert (candidate.predict(x) == predicted.T).all(axis=1).any()
     state = State.start(Learner(pool, k=8, alpha=0.3, eps=0.3, seed=1, schedule=SelfTuned(eta=1.0)))
     for start in range(0, 120, 8):
         state, round_ = deploy(state, pool.people(frame[start : start + 8]))

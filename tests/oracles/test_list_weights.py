@@ -90,12 +90,12 @@ def test_scores_draws_and_charges_are_the_references(size: int, prior: str) -> N
     stream = Stream(5, Purpose.DECIDE, 3)
     for _ in range(2):
         costs.flags.writeable = False
-        ours, theirs = (e.weigh(table, costs, 0.7 * ONE) for e in (compiled, reference))
-        assert ours.draw(points, stream, 0).tolist() == theirs.draw(points, stream, 0).tolist()
-        assert ours.approval(points) == theirs.approval(points)
+        fast, plain = (e.weigh(table, costs, 0.7 * ONE) for e in (compiled, reference))
+        assert fast.draw(points, stream, 0).tolist() == plain.draw(points, stream, 0).tolist()
+        assert fast.approval(points) == plain.approval(points)
         for draw in range(20):
-            found = ours.draw(points, stream, draw)
-            assert found.tolist() == theirs.draw(points, stream, draw).tolist()
+            bits = fast.draw(points, stream, draw)
+            assert bits.tolist() == plain.draw(points, stream, draw).tolist()
         charged = [e.charge(table, costs, points, amounts) for e in (compiled, reference)]
         assert np.array_equal(*charged)
         costs = charged[0]
@@ -109,33 +109,34 @@ def test_a_list_that_weighs_itself_is_asked() -> None:
         def charge(self, costs: IntArray, points: Any, amounts: IntArray) -> Any:
             return "mine too"
 
-    own, nothing = Own(np.zeros((LONG_LIST, 1), dtype=np.uint8)), np.zeros(0, dtype=np.int64)
-    said: list[Any] = [
-        compiled.weigh(own, own.no_costs(), 1.0),
-        compiled.charge(own, own.no_costs(), nothing, nothing),
+    listed, nothing = Own(np.zeros((LONG_LIST, 1), dtype=np.uint8)), np.zeros(0, dtype=np.int64)
+    results: list[Any] = [
+        compiled.weigh(listed, listed.no_costs(), 1.0),
+        compiled.charge(listed, listed.no_costs(), nothing, nothing),
     ]
-    assert said == ["mine", "mine too"]
+    assert results == ["mine", "mine too"]
 
 
+@pytest.mark.usefixtures("kernels")
 def test_a_learner_plays_the_same_game_with_every_engine() -> None:
     pool = pool_of_cuts(LONG_LIST + 40)
     assert pool.size >= LONG_LIST
     ends: list[State] = []
-    said: list[list[Any]] = []
+    decisions: list[list[Any]] = []
     for engine in ("compiled", "reference"):
         learner = Learner(pool, 6, 0.3, 0.3, 1, player="exponential-weights", engine=engine)
         state = State.start(learner)
-        said.append([])
+        decisions.append([])
         for people, labels in customers(pool, 5, 6):
             state, deployment = deploy(state, people)
-            said[-1] += [deployment.scores.tolist(), deployment.approved.tolist()]
+            decisions[-1] += [deployment.scores.tolist(), deployment.approved.tolist()]
             high, low = int(np.argmax(deployment.scores)), int(np.argmin(deployment.scores))
             gap = deployment.scores[high] - deployment.scores[low]
             pair = (deployment.ids[high], deployment.ids[low])
             report = [pair] if gap > learner.sensitivity else []
             state = learn(state, deployment, labels=labels, report=report)
         ends.append(state)
-    assert said[0] == said[1]
+    assert decisions[0] == decisions[1]
     assert np.array_equal(ends[0].costs, ends[1].costs)
     assert (ends[0].lam, ends[0].tuning) == (ends[1].lam, ends[1].tuning)
     assert ends[0].reports > 0

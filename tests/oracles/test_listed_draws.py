@@ -43,8 +43,8 @@ def test_choices_are_the_reference_engines(
     table = Table(different_rows(rng, size, points))
     costs = rng.integers(-(1 << cost_bits), 1 << cost_bits, table.size)
     noise = Noise(stream(seed), rng.uniform(0.5, 1.0) * 2.0**scale_bits / copies, copies)
-    found = lists.choices(table, costs, noise, range(seed, seed + 150))
-    assert (found == reference(table, costs, noise, seed, 150)).all()
+    choices = lists.choices(table, costs, noise, range(seed, seed + 150))
+    assert (choices == reference(table, costs, noise, seed, 150)).all()
 
 
 @pytest.mark.parametrize("points", [1, 7, 8, 9, 33, 300])
@@ -56,10 +56,10 @@ def test_the_first_of_equals_is_chosen(points: int, scale: float, equal: bool) -
     table = Table(different_rows(rng, 200, points))
     costs = np.full(table.size, 7) if equal else rng.integers(0, 2, table.size)
     noise = Noise(stream(), scale)
-    found = lists.choices(table, costs, noise, range(300))
-    assert (found == reference(table, costs, noise, 0, 300)).all()
+    choices = lists.choices(table, costs, noise, range(300))
+    assert (choices == reference(table, costs, noise, 0, 300)).all()
     if scale == 0:
-        assert (found == np.argmin(costs)).all()
+        assert (choices == np.argmin(costs)).all()
 
 
 @pytest.mark.parametrize("value", [np.iinfo(np.int64).min, -(1 << 62), 1 << 62, (1 << 63) - 1])
@@ -70,8 +70,8 @@ def test_sums_beyond_63_bits_wrap_around_as_the_reference_engines_do(value: int)
     costs[::3] = value
     for scale in (0.0, 1.0, 2.0**33.9):
         noise = Noise(stream(), scale)
-        found = lists.choices(table, costs, noise, range(200))
-        assert (found == reference(table, costs, noise, 0, 200)).all()
+        choices = lists.choices(table, costs, noise, range(200))
+        assert (choices == reference(table, costs, noise, 0, 200)).all()
 
 
 @pytest.mark.parametrize("size", [32767, 32768, 70000])
@@ -82,9 +82,9 @@ def test_lists_longer_than_16_bits_can_count(size: int, points: int) -> None:
     table = Table(different_rows(rng, size, points))
     costs = rng.integers(0, 1 << 20, table.size)
     noise = Noise(stream(), 1.0)
-    found = lists.choices(table, costs, noise, range(3, 73))
-    assert (found == reference(table, costs, noise, 3, 70)).all()
-    assert np.count_nonzero(found > 32767) > 5 or size < 70000
+    choices = lists.choices(table, costs, noise, range(3, 73))
+    assert (choices == reference(table, costs, noise, 3, 70)).all()
+    assert np.count_nonzero(choices > 32767) > 5 or size < 70000
 
 
 # Near ties, at the limit of the bound. With one draw of much noise in the block, the factor f is
@@ -151,10 +151,10 @@ def test_short_scores_keep_to_their_bound(seed: int, points: int, kind: type) ->
     layout.search(short.costs, noise, (0, 64), short.factor, place, gap)
     scores = cut + noise.T @ table.separating_points().astype(np.int64)
     chosen = np.take_along_axis(scores, place[:, None], axis=1)[:, 0]
-    others = scores.copy()
-    np.put_along_axis(others, place[:, None], np.iinfo(np.int64).max, axis=1)
+    rest = scores.copy()
+    np.put_along_axis(rest, place[:, None], np.iinfo(np.int64).max, axis=1)
     if table.size > 1:
-        lead = (others.min(axis=1) - chosen) * short.factor
+        lead = (rest.min(axis=1) - chosen) * short.factor
         assert (np.abs(gap - lead) <= points / 2 + 1 + 1e-3).all()
 
 
@@ -196,9 +196,9 @@ def test_hypotheses_that_cannot_be_chosen_are_left_out() -> None:
     layout = Plan(table).of(within)
     assert layout is not None
     assert 1 <= len(layout.members) < 100
-    found = lists.choices(table, costs, noise, range(500))
-    assert (found == reference(table, costs, noise, 0, 500)).all()
-    assert set(found.tolist()) <= set(within.tolist())
+    choices = lists.choices(table, costs, noise, range(500))
+    assert (choices == reference(table, costs, noise, 0, 500)).all()
+    assert set(choices.tolist()) <= set(within.tolist())
 
 
 def test_few_draws_of_a_random_pool_are_in_doubt() -> None:
@@ -234,9 +234,9 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 @pytest.mark.skipif(not hasattr(resource, "RUSAGE_SELF"), reason="asks the kernel")
 def test_memory_does_not_grow_with_the_draws() -> None:
     """200,000 draws from 4,096 hypotheses: a matrix of them has 3,200 MB in float32."""
-    here = str(Path(__file__).parents[2])
-    done = subprocess.run(
-        [sys.executable, "-c", PEAK, here], capture_output=True, text=True, timeout=120, check=True
+    root = str(Path(__file__).parents[2])
+    process = subprocess.run(
+        [sys.executable, "-c", PEAK, root], capture_output=True, text=True, timeout=120, check=True
     )
-    megabytes = int(done.stdout) / 1024
+    megabytes = int(process.stdout) / 1024
     assert megabytes < 40

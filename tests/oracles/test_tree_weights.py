@@ -44,33 +44,33 @@ def test_chances_and_draws_are_the_references(
     everybody = segments.separating_points()
     for largest in (1, ONE, 1 << 45):
         costs = rng.integers(-largest, largest + 1, segments.separators)
-        ours: Any = compiled.weigh(segments, costs, temperature)
-        theirs: Any = segments.weigh(costs, temperature)
-        assert isinstance(ours, SegmentTreePolicy)
-        assert isinstance(theirs, CoarseToFine)
-        assert ours.approval(everybody) == theirs.approval(everybody)
-        summed, choices, top = ours._weights
-        assert np.array_equal(choices, theirs._tree.choices)
-        assert np.array_equal(top, theirs._top)
-        nodes: Any = theirs._nodes
+        fast: Any = compiled.weigh(segments, costs, temperature)
+        plain: Any = segments.weigh(costs, temperature)
+        assert isinstance(fast, SegmentTreePolicy)
+        assert isinstance(plain, CoarseToFine)
+        assert fast.approval(everybody) == plain.approval(everybody)
+        summed, choices, top = fast._weights
+        assert np.array_equal(choices, plain._tree.choices)
+        assert np.array_equal(top, plain._top)
+        nodes: Any = plain._nodes
         assert np.array_equal(summed, nodes._summed)
         for number in range(12):
             stream = Stream((1 << 63) + number, Purpose.DECIDE, number)
-            found = ours.draw(everybody, stream, number)
-            assert found.tolist() == theirs.draw(everybody, stream, number).tolist()
+            bits = fast.draw(everybody, stream, number)
+            assert bits.tolist() == plain.draw(everybody, stream, number).tolist()
 
 
 def test_many_draws_agree_where_constants_and_tree_are_equally_likely() -> None:
     """No costs: half of the draws are constants, and every node is stopped at now and then."""
     segments = lender((5, 2), 8)
-    costs, some = segments.no_costs(), np.array([3, 3, 17, 40, 79])
-    ours, theirs = compiled.weigh(segments, costs, 1.0), segments.weigh(costs, 1.0)
-    stream, seen = Stream(7, Purpose.DECIDE, 1), set()
+    costs, points = segments.no_costs(), np.array([3, 3, 17, 40, 79])
+    fast, plain = compiled.weigh(segments, costs, 1.0), segments.weigh(costs, 1.0)
+    stream, kinds = Stream(7, Purpose.DECIDE, 1), set()
     for number in range(400):
-        found = ours.draw(some, stream, number).tolist()
-        assert found == theirs.draw(some, stream, number).tolist()
-        seen.add(tuple(found))
-    assert len(seen) > 10
+        bits = fast.draw(points, stream, number).tolist()
+        assert bits == plain.draw(points, stream, number).tolist()
+        kinds.add(tuple(bits))
+    assert len(kinds) > 10
 
 
 @pytest.mark.parametrize("levels", [(4,), (5, 2), (3, 5, 2)])
@@ -78,11 +78,11 @@ def test_sums_of_logarithms_have_the_references_bits(levels: tuple[int, ...]) ->
     """Weights are rounded to 2^-40, and hide what the last bits of a sum would show."""
     tree = lender(levels, 4).tree
     counts, strides, _, inner, log_splits, _ = _plan(tree, 4).nodes
-    rng, none = np.random.default_rng(3), np.zeros(tree.nodes, dtype=np.int64)
+    rng, zeros = np.random.default_rng(3), np.zeros(tree.nodes, dtype=np.int64)
     for _ in range(20):
         log_stop = -rng.exponential(3.0, tree.nodes)
         log_stop[inner] -= 40.0 * rng.integers(0, 2)  # splits decide, or stops do
-        expected, log_z = tree.weigh(log_stop, none, 1.0), log_stop.copy()
+        expected, log_z = tree.weigh(log_stop, zeros, 1.0), log_stop.copy()
         choices = np.zeros((tree.nodes, 1 + len(levels)), dtype=np.int64)
         choices[:, 0] = 1 << 40
         for node in inner:
@@ -105,6 +105,6 @@ def test_other_priors_and_classes_that_weigh_themselves_are_asked() -> None:
 
     flat = lender((2,), 4).with_prior("flat")
     assert not isinstance(compiled.weigh(flat, flat.no_costs(), 1.0), SegmentTreePolicy)
-    own = Own(flat.schema, score="score", cuts=[1, 2], by=["f0"])
-    said: Any = compiled.weigh(own, own.no_costs(), 1.0)
-    assert said == "mine"
+    overriding = Own(flat.schema, score="score", cuts=[1, 2], by=["f0"])
+    policy: Any = compiled.weigh(overriding, overriding.no_costs(), 1.0)
+    assert policy == "mine"

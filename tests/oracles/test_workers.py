@@ -61,8 +61,8 @@ def test_draws_from_many_threads_at_once_are_the_draws_from_one() -> None:
     alone = [reference_engine.approvals(*task) for task in tasks]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda task: compiled.approvals(*task), tasks))
-    for expected, found in zip(alone, together, strict=True):
-        assert (expected == found).all()
+    for expected, approved in zip(alone, together, strict=True):
+        assert (expected == approved).all()
 
 
 # In a process of its own: there the threads exist before the fork, and whatever a fork breaks
@@ -108,13 +108,13 @@ print(codes)
 @pytest.mark.parametrize("threads", ["1", "3"])
 def test_a_forked_process_makes_the_same_draws(threads: str) -> None:
     """Forked while other threads are drawing: children are on their own, and none hangs or dies."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FORKED, str(ROOT)],
         env={**os.environ, "NUMBA_NUM_THREADS": threads},
         capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == str([0] * 6), done.stderr
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.strip() == str([0] * 6), process.stderr
 
 
 COUNTED = """
@@ -132,17 +132,17 @@ print(t.workers.threads(), digest.hexdigest())
 
 def test_any_number_of_threads_makes_the_same_draws() -> None:
     """NUMBA_NUM_THREADS is what joblib sets, so that its processes do not crowd each other out."""
-    found = []
+    digests = []
     for threads in ("1", "2", "5"):
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-c", COUNTED, str(ROOT)],
             env={**os.environ, "NUMBA_NUM_THREADS": threads},
             capture_output=True, text=True, timeout=240, check=True,
         )  # fmt: skip
-        count, digest = done.stdout.split()
+        count, digest = process.stdout.split()
         assert count == threads
-        found.append(digest)
-    assert len(set(found)) == 1
+        digests.append(digest)
+    assert len(set(digests)) == 1
 
 
 @pytest.mark.parametrize("total", [0, 1, 63, 64, 65, 5000, 20000])
@@ -162,6 +162,6 @@ def test_an_error_in_a_task_is_raised_and_the_threads_stay() -> None:
     for _ in range(5):
         with pytest.raises(ValueError, match="no 6 of 2"):
             workers.share_out(task, parts)
-    done: list[int] = []
-    workers.share_out(lambda start, _size: done.append(start), parts)
-    assert sorted(done) == [start for start, _ in parts]
+    starts: list[int] = []
+    workers.share_out(lambda start, _size: starts.append(start), parts)
+    assert sorted(starts) == [start for start, _ in parts]

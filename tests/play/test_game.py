@@ -113,6 +113,7 @@ def test_the_first_rounds_of_a_long_game_are_a_short_game(world: Steady) -> None
     assert (long.first(25).lam == short.lam).all()
 
 
+@pytest.mark.usefixtures("kernels")
 def test_the_engines_play_the_same_game(world: Steady) -> None:
     games = [
         play(

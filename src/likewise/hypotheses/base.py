@@ -1,8 +1,8 @@
-"""The contract of a hypothesis class: people become points, costs add up, the least is found.
+"""The contract of a hypothesis class: it locates people, sums up costs and finds the least.
 
 A round's loss is a short list of signed costs on points: a cost c at x means that predicting 1
-at x costs c. A class keeps the sum of all of them in one array of integers whose meaning is
-its own (a cost for every hypothesis, or for every cell), and whose size does not grow with time.
+at x costs c. A class sums up all of them in one array of integers. What the array holds is up to
+the class (a cost for every hypothesis, or for every cell); its size does not grow with time.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,16 +23,11 @@ from likewise.hypotheses.priors import COARSE_TO_FINE, Prior
 from likewise.portable_math import log
 from likewise.randomness import Stream
 from likewise.schema import FeatureSchema, People
-
-__all__ = ["Bits", "ExactWeights", "GibbsPolicy", "HypothesisClass", "Nested", "Points"]
+from likewise.validation import members
 
 Bits = npt.NDArray[np.uint8]
 # People as a class sees them: cells (k,), or the predictions of all its members (k, N).
 Points = npt.NDArray[Any]
-
-
-def _same(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return array
 
 
 class HypothesisClass(ABC):
@@ -41,16 +36,21 @@ class HypothesisClass(ABC):
     A hypothesis is written as a short array of integers, its code. Ties are broken towards
     the smallest code, the same way every time.
 
-    A class whose hypotheses can be listed is best made from
-    :class:`~likewise.hypotheses.listed.base.Listed`, which needs their predictions and no more. Any
-    other subclass gives all that is abstract here; with :class:`ExactWeights` beside, the exact
-    player works with it too, otherwise Context-FTPL does. Everything must be a function of the
-    arguments alone, computed by integers, comparisons and + − · /, so that all machines agree. The
-    class is registered under a name (:data:`likewise.registry.HYPOTHESES`), with which its
-    :meth:`spec` begins: then states that use it can be saved, and loaded by another process.
-    ``likewise.testing.check_hypotheses`` checks all of that, by brute force where H is small.
+    A class whose hypotheses can be listed subclasses
+    :class:`~likewise.hypotheses.listed.base.Listed`, which needs only their predictions. Any other
+    subclass implements all that is abstract here. With :class:`ExactWeights` beside it, the exact
+    player works with it too; otherwise Context-FTPL does. Every method must be a function of its
+    arguments, computed by integers, comparisons and + − · /, so that all machines agree.
+
+    States that use a class can be saved, and loaded by another process, if it is registered under
+    its ``kind`` (:data:`likewise.registry.HYPOTHESES`). The JSON holds the ``parameters`` of the
+    constructor after the schema, each of which is also an attribute; a class that needs more
+    overrides :meth:`spec` and :meth:`from_spec`. ``likewise.testing.check_hypotheses`` checks all
+    of this, by brute force where H is small.
     """
 
+    kind: ClassVar[str] = ""
+    parameters: ClassVar[tuple[str, ...]] = ()
     schema: FeatureSchema
     # Whether every point is one of Q: then noise is needed on few of them (Theorem A for cells).
     cellular: ClassVar[bool] = False
@@ -85,7 +85,7 @@ class HypothesisClass(ABC):
 
     @property
     def parts(self) -> int:
-        """How many independent parts a hypothesis has; costs of one part say nothing of others."""
+        """The number of independent parts of a hypothesis: costs of one do not affect others."""
         return 1
 
     def part_of(self, points: Points) -> IntArray:
@@ -93,20 +93,20 @@ class HypothesisClass(ABC):
         return np.zeros(len(points), dtype=np.int64)
 
     def nested(self) -> tuple[Nested, ...]:
-        """Coarser classes inside this one, and at last the class itself."""
-        return (Nested(self, _same, _same),)
+        """Coarser classes inside this one, and last the class itself."""
+        return (Nested(self, lambda costs: costs, lambda points: points),)
 
     @abstractmethod
     def no_costs(self) -> IntArray:
-        """The sum of no costs at all: zeros, of the shape that all sums of costs have."""
+        """Zeros, in the shape of all sums of costs."""
 
     @abstractmethod
     def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
-        """The costs with one more on every point, as a new array; ``costs`` is read-only."""
+        """Return the costs with one more on every point, as a new array."""
 
     @abstractmethod
     def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
-        """Σ_j c_j·h(x_j) of some hypotheses: what each has cost by all that was charged."""
+        """Σ_j c_j·h(x_j) of some hypotheses, over all costs that were charged."""
 
     @abstractmethod
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
@@ -124,20 +124,31 @@ class HypothesisClass(ABC):
     def describe(self, code: IntArray) -> str:
         """A hypothesis in words."""
 
-    @abstractmethod
     def spec(self) -> dict[str, Any]:
-        """The class as JSON: ``{"class": its name, "schema": self.schema.spec(), …}``."""
+        """The class as JSON: ``{"class": kind, "schema": self.schema.spec()}`` and parameters."""
+        values = {name: getattr(self, name) for name in self.parameters}
+        plain = {key: list(v) if isinstance(v, tuple) else v for key, v in values.items()}
+        return {"class": self.kind, "schema": self.schema.spec(), **plain}
 
     @classmethod
-    @abstractmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> HypothesisClass:
-        """Read the class from its JSON; exactly what :meth:`spec` wrote."""
+        """Read the class from its JSON: exactly what :meth:`spec` returned."""
+        schema, values = cls.read_parameters(spec)
+        hypotheses: HypothesisClass = cast(Any, cls)(schema, **values)
+        return hypotheses
+
+    @classmethod
+    def read_parameters(cls, spec: Mapping[str, Any]) -> tuple[FeatureSchema, dict[str, Any]]:
+        """The schema and the parameters of a JSON, which must have all of them and nothing else."""
+        fields = members(cls.kind, spec, ("class", "schema", *cls.parameters))
+        schema = FeatureSchema.from_spec(fields["schema"])
+        return schema, {name: fields[name] for name in cls.parameters}
 
 
 class GibbsPolicy(ABC):
-    """π(h) ∝ prior(h)·exp(−cost(h)/temperature), as integer weights, ready to be asked.
+    """π(h) ∝ prior(h)·exp(−cost(h)/temperature), as integer weights.
 
-    Both methods must speak of the same policy, up to the class's ``cut``; see
+    Both methods must agree on the policy, up to the class's ``cut``; see
     :mod:`likewise.hypotheses.weights`.
     """
 
@@ -171,39 +182,38 @@ class ExactWeights(ABC):
 
     @abstractmethod
     def log_inverse_priors(self, codes: IntArray) -> FloatArray:
-        """ln(1/prior(h)) of some hypotheses, which is the price of learning each of them."""
+        """ln(1/prior(h)) of some hypotheses: the price of learning each of them."""
 
     @property
     @abstractmethod
     def cut(self) -> float:
-        """The most by which integer weights put a chance of approval off: what is lost of them."""
+        """The most by which the rounding of weights changes a chance of approval."""
 
     @abstractmethod
     def checked_prior(self, prior: Any) -> Prior:
-        """A prior that fits this class; anything else is refused."""
+        """Return a prior that fits this class; refuse any other."""
 
     def with_prior(self, prior: Any) -> Self:
         """The same class with another prior: ``coarse-to-fine``, ``flat``, or probabilities.
 
         Probabilities of single hypotheses are for classes that are listed: a list in the order of
-        their codes, or a mapping from what :meth:`~HypothesisClass.describe` says.
+        their codes, or a mapping from what :meth:`~HypothesisClass.describe` returns.
         """
-        made = copy(self)
+        changed = copy(self)
         # Whatever was computed from the old prior goes with it.
-        for kind in type(self).__mro__:
-            for name, value in vars(kind).items():
+        for base in type(self).__mro__:
+            for name, value in vars(base).items():
                 if isinstance(value, cached_property):
-                    made.__dict__.pop(name, None)
-        made.prior = self.checked_prior(prior)
-        return made
+                    changed.__dict__.pop(name, None)
+        changed.prior = self.checked_prior(prior)
+        return changed
 
 
 @dataclass(frozen=True)
 class Nested:
-    """A class inside another one: coarser, so that its hypotheses are learnt sooner.
+    """A coarser class inside another one, whose hypotheses are learnt sooner.
 
-    ``costs`` turns the sums of costs of the large class into those of the small one, ``points``
-    does so with points.
+    ``costs`` and ``points`` map sums of costs and points of the large class to the small one.
     """
 
     hypotheses: HypothesisClass

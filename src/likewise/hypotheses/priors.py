@@ -1,12 +1,10 @@
-"""Priors: how likely each hypothesis of a class is before anything has been heard.
+"""Priors: how likely each hypothesis of a class is before the first round.
 
-The prior belongs to the class, since only the class knows which of its hypotheses are simple. By
-default it goes from *coarse to fine*: half of it on the constants, to which nobody can object, the
-rest on the other hypotheses, those that tell few people apart before those that tell many apart.
-So half of every gap is gone from the start, a report moves weight to the constants at once, and
-nobody waits for a large class to wear off: the regret to h grows with ln(1/prior(h)), not log|H|.
-
-A *flat* prior is that of every learner stored before there were priors.
+The prior belongs to the class, since only the class knows which of its hypotheses are simple. The
+default goes from *coarse to fine*: half of it on the constants, to which nobody can object, the
+rest on the other hypotheses, those that distinguish few people before those that distinguish many.
+So half of every gap is gone from the start, and a report moves weight to the constants at once;
+the regret to h grows with ln(1/prior(h)), not with log|H|. A *flat* prior weighs all alike.
 """
 
 from __future__ import annotations
@@ -22,8 +20,6 @@ from likewise.fixed_point import FloatArray, IntArray
 from likewise.portable_math import log_array
 from likewise.validation import items, real
 
-__all__ = ["COARSE_TO_FINE", "FLAT", "PRIORS", "Prior", "graded", "listed_prior", "named_prior"]
-
 COARSE_TO_FINE, FLAT = "coarse-to-fine", "flat"
 PRIORS = (COARSE_TO_FINE, FLAT)
 
@@ -35,7 +31,7 @@ ROUNDING = 1e-9
 
 
 def named_prior(owner: str, prior: Any) -> str:
-    """A prior by its name, for classes that cannot be listed."""
+    """Check the name of a prior, for classes that cannot be listed."""
     if not isinstance(prior, str) or prior not in PRIORS:
         raise ParameterError(
             f"{owner}: prior", f"must be one of {', '.join(PRIORS)}", prior,
@@ -45,7 +41,7 @@ def named_prior(owner: str, prior: Any) -> str:
 
 
 def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
-    """A prior by name, or probabilities: in the order of the codes, or by description.
+    """Check a prior: a name, or probabilities in the order of the codes or by description.
 
     >>> listed_prior("Pool", {"approve nobody": 0.75, "approve everybody": 0.25},
     ...              ["approve everybody", "approve nobody"])
@@ -56,17 +52,17 @@ def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
     where = f"{owner}: prior"
     if isinstance(prior, Mapping):
         _check_names(where, prior, names)
-        given = [prior[name] for name in names]
+        values = [prior[name] for name in names]
     else:
-        given = items(where, prior, f"Give a probability for each of the {len(names)} hypotheses.")
-    if len(given) != len(names):
+        values = items(where, prior, f"Give a probability for each of the {len(names)} hypotheses.")
+    if len(values) != len(names):
         raise ParameterError(
             where, f"must have a probability for each of the {len(names)} hypotheses",
-            f"{len(given)} of them", "Leave none out; a hypothesis without one is never learnt.",
+            f"{len(values)} of them", "Leave none out; a hypothesis without one is never learnt.",
         )  # fmt: skip
     remedy = "Probabilities are above 0, and add up to 1."
     weights = []
-    for name, value in zip(names, given, strict=True):
+    for name, value in zip(names, values, strict=True):
         weight = real(f"{where} of {name!r}", value, remedy)
         if not 0 < weight <= 1:
             raise ParameterError(f"{where} of {name!r}", "must be in (0, 1]", weight, remedy)
@@ -78,8 +74,8 @@ def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
 
 
 def _check_names(where: str, prior: Mapping[Any, Any], names: Sequence[str]) -> None:
-    known = set(names)
-    if unknown := [name for name in prior if name not in known]:
+    valid = set(names)
+    if unknown := [name for name in prior if name not in valid]:
         raise ParameterError(
             where, "must name hypotheses of the class", shown(unknown[0]),
             f"For example {names[0]!r}; describe(code) names each of them.",
@@ -94,18 +90,18 @@ def _check_names(where: str, prior: Mapping[Any, Any], names: Sequence[str]) -> 
 def graded(constant: Any, grades: IntArray) -> FloatArray:
     """ln(1/prior) from coarse to fine: half on the constants, the other half by grades.
 
-    The constants share their half, the grades share the other, and the hypotheses of a grade share
-    what is the grade's. Where there is nothing but constants they share all of it.
+    The constants share their half equally. The grades share the other, and the hypotheses of a
+    grade its part. Where all hypotheses are constant they share everything.
 
     >>> inverse = np.exp(graded(np.array([True, False, False, False]), np.array([0, 1, 2, 2])))
     >>> inverse.round(9).tolist()
     [2.0, 4.0, 8.0, 8.0]
     """
     constant = np.asarray(constant, dtype=np.bool_)
-    others = ~constant
+    varying = ~constant
     inverse = np.empty(len(constant))
-    half = 2.0 if constant.any() and others.any() else 1.0
+    half = 2.0 if constant.any() and varying.any() else 1.0
     inverse[constant] = half * float(constant.sum())
-    _, place, counts = np.unique(grades[others], return_inverse=True, return_counts=True)
-    inverse[others] = half * float(len(counts)) * counts[place].astype(np.float64)
+    _, place, counts = np.unique(grades[varying], return_inverse=True, return_counts=True)
+    inverse[varying] = half * float(len(counts)) * counts[place].astype(np.float64)
     return log_array(inverse)

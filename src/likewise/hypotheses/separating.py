@@ -1,4 +1,4 @@
-"""Separating sets: points on which any two hypotheses of a class can be told apart."""
+"""Separating sets: points on which any two hypotheses of a class differ."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits, HypothesisClass
 from likewise.validation import as_array
 
-__all__ = ["greedy_separating_set", "trie_separating_set", "verify_separating_set"]
-
 
 def greedy_separating_set(bits: Bits) -> IntArray:
     """Few columns of a 0/1 table on which all rows still differ; at most rows − 1.
 
-    Each step takes the column that tells the most pairs of rows apart that no column so far does;
-    ties go to the first. Rows must differ to begin with.
+    Each step takes the column that separates most of the pairs of rows that are still alike; ties
+    go to the first. All rows must differ.
 
     >>> greedy_separating_set(np.array([[0, 0, 0], [0, 1, 0], [1, 1, 0]], dtype=np.uint8)).tolist()
     [0, 1]
@@ -36,16 +34,20 @@ def greedy_separating_set(bits: Bits) -> IntArray:
         starts = np.flatnonzero(np.r_[True, np.diff(group[order]) > 0])
         sizes = np.diff(np.r_[starts, rows])
         ones = np.add.reduceat(candidates[order], starts, axis=0)
-        told_apart = (ones * (sizes[:, None] - ones)).sum(axis=0)
-        best = int(np.argmax(told_apart))
-        if told_apart[best] == 0:
-            raise HypothesisError(
-                "Two rows of the table are the same, so no set of columns separates them. "
-                "Merge duplicates first."
-            )
+        separated = (ones * (sizes[:, None] - ones)).sum(axis=0)
+        best = int(np.argmax(separated))
+        if separated[best] == 0:
+            raise _duplicate_rows()
         chosen.append(best)
         group = np.unique(np.stack([group, candidates[:, best]]), axis=1, return_inverse=True)[1]
     return np.array(chosen, dtype=np.int64)
+
+
+def _duplicate_rows() -> HypothesisError:
+    return HypothesisError(
+        "Two rows of the table are the same, so no set of columns separates them. Merge "
+        "duplicates first."
+    )
 
 
 def trie_separating_set(bits: Bits) -> IntArray:
@@ -70,12 +72,15 @@ def trie_separating_set(bits: Bits) -> IntArray:
     byte = np.argmax(apart != 0, axis=1)
     value = apart[np.arange(rows - 1), byte]
     if (value == 0).any():
-        raise HypothesisError(
-            "Two rows of the table are the same, so no set of columns separates them. Merge "
-            "duplicates first."
-        )
+        raise _duplicate_rows()
     first = 8 * byte + np.argmax(np.unpackbits(value[:, None], axis=1), axis=1)
     return np.sort(order[np.unique(first)])
+
+
+def rows_as_bytes(packed: Bits) -> list[bytes]:
+    """The rows of a table of bytes, each as a key of a dictionary."""
+    width, text = packed.shape[1], np.ascontiguousarray(packed).tobytes()
+    return [text[row * width : (row + 1) * width] for row in range(len(packed))]
 
 
 def verify_separating_set(hypotheses: HypothesisClass) -> bool:

@@ -9,8 +9,6 @@ import numpy as np
 from likewise.fixed_point import BITS, FloatArray, IntArray
 from likewise.portable_math import LN2, exp_negative, exp_of_negative, log_array
 
-__all__ = ["WEIGHT_BITS", "gibbs_weights", "integer_weights", "pick", "score", "weight_of"]
-
 WEIGHT_BITS = 40
 
 
@@ -19,11 +17,11 @@ def gibbs_weights(
 ) -> IntArray:
     """Exponential weights along the last axis: round(2^40·exp(−(c − min c)/temperature)).
 
-    With a prior, of p(h)·exp(−c/temperature), the largest of them being 2^40. Temperatures may be
-    one for every row.
+    With a prior, of p(h)·exp(−c/temperature), the largest of them being 2^40. There may be a
+    temperature for every row.
 
-    Weights are integers, so that their sums are the same in any order. What is lost is a
-    weight of less than 2^-41 of the largest, which moves no probability by more than |H|·2^-41.
+    Weights are integers, so that their sums are the same in any order. Rounding loses less than
+    2^-41 of the largest weight, and moves no probability by more than |H|·2^-41.
 
     >>> (gibbs_weights(np.array([0, 10]), 10 / np.log(4)) / 2**40).round(9).tolist()
     [1.0, 0.25]

@@ -1,9 +1,9 @@
 """Any scikit-learn classifier as an oracle: heuristic, for classes that are too large to list.
 
 The guarantees of this library need an oracle that finds the hypothesis of least cost. Fitting a
-classifier on signed costs does not: it minimises a surrogate, greedily or up to a tolerance. What
-comes out may be good, and how far it is off can be measured where an exact oracle is at hand; but
-no bound holds for it.
+classifier on signed costs does not: it minimises a surrogate, greedily or up to a tolerance. The
+result may be good, and its error can be measured where there is an exact oracle; but no bound holds
+for it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,12 @@ try:
 except ImportError as error:
     raise missing("A heuristic oracle", "scikit-learn", "models", error) from error
 
-__all__ = ["Found", "HeuristicOracle"]
-
+# Rows drawn by weight for classifiers that take no weights.
 RESAMPLED = 4096
-"""Rows drawn by weight for classifiers that take no weights."""
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FittedHypothesis:
     """A hypothesis: a fitted classifier, or a constant where that costs less."""
 
     model: Any
@@ -52,15 +50,14 @@ class Found:
 class HeuristicOracle:
     """argmin_h Σ_j c_j·h(x_j), by fitting 1[c_j < 0] with the weights |c_j|; no guarantee.
 
-    A classifier that takes ``sample_weight`` is given the weights; another is fitted on rows that
-    are drawn by weight. The constants are always tried, so that the result is never worse than the
-    better of them. When it is made, the oracle tests itself: a classifier that does not respond to
-    weights is refused.
+    A classifier that takes ``sample_weight`` gets the weights; another is fitted on rows that are
+    drawn by weight. The constants are always tried, so that the result is never worse than the
+    better of them. The constructor tests the classifier, and refuses one that ignores weights.
 
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> oracle = HeuristicOracle(DecisionTreeClassifier(max_depth=1))
-    >>> found = oracle.minimise([[0.0], [1.0], [2.0]], [1.0, -2.0, -0.5])
-    >>> found.predict([[0.0], [1.0], [2.0]]).tolist(), found.cost, oracle.exact
+    >>> stump = oracle.minimise([[0.0], [1.0], [2.0]], [1.0, -2.0, -0.5])
+    >>> stump.predict([[0.0], [1.0], [2.0]]).tolist(), stump.cost, oracle.exact
     ([0, 1, 1], -2.5, False)
     """
 
@@ -70,8 +67,8 @@ class HeuristicOracle:
     exact = False
 
     def __post_init__(self) -> None:
-        made = hasattr(self.estimator, "fit") and not isinstance(self.estimator, type)
-        if not (made and is_classifier(self.estimator)):
+        is_instance = hasattr(self.estimator, "fit") and not isinstance(self.estimator, type)
+        if not (is_instance and is_classifier(self.estimator)):
             raise ParameterError(
                 "HeuristicOracle.estimator", "must be a scikit-learn classifier", self.estimator,
                 "Such as DecisionTreeClassifier(max_depth=3).",
@@ -88,12 +85,12 @@ class HeuristicOracle:
         for heavy in (1.0, -1.0):
             costs = np.where(signs == heavy, 3.0, 1.0) * signs
             model = self._fitted(rows, costs)
-            wanted = 0 if heavy > 0 else 1
-            if (model.predict(rows) != wanted).any():
+            label = 0 if heavy > 0 else 1
+            if (model.predict(rows) != label).any():
                 raise HypothesisError(
                     f"{type(self.estimator).__name__} does not respond to weights: with most of "
-                    f"the weight on the label {wanted} it predicts the other one. Costs would not "
-                    f"be heard; take another classifier."
+                    f"the weight on the label {label} it predicts the other one. It would ignore "
+                    f"costs; take another classifier."
                 )
 
     def _fitted(self, rows: npt.NDArray[Any], costs: FloatArray) -> Any:
@@ -103,16 +100,16 @@ class HeuristicOracle:
             if self.weighted:
                 return model.fit(rows, labels, sample_weight=weights)
             rng = np.random.Generator(np.random.Philox(self.seed))
-            drawn = rng.choice(len(rows), RESAMPLED, p=weights / weights.sum())
-            return model.fit(rows[drawn], labels[drawn])
-        except Exception as error:  # whatever a classifier of somebody else's does
+            sample = rng.choice(len(rows), RESAMPLED, p=weights / weights.sum())
+            return model.fit(rows[sample], labels[sample])
+        except Exception as error:  # a user's classifier may raise anything
             raise HypothesisError(
                 f"{type(self.estimator).__name__} could not be fitted ({type(error).__name__}: "
                 f"{error})."
             ) from error
 
-    def minimise(self, x: npt.ArrayLike, costs: npt.ArrayLike) -> Found:
-        """A hypothesis of small cost; of least cost only by luck."""
+    def minimise(self, x: npt.ArrayLike, costs: npt.ArrayLike) -> FittedHypothesis:
+        """A hypothesis of small cost, not always the least."""
         rows, signed = as_array(x), as_array(costs)
         fits = rows.ndim == 2 and rows.dtype.kind in "biuf" and signed.dtype.kind in "iuf"
         if not fits or signed.shape != (len(rows),) or not np.isfinite(signed).all():
@@ -123,28 +120,34 @@ class HeuristicOracle:
         self.calls += 1
         signed = signed.astype(np.float64)
         everybody = float(signed.sum())
-        best = Found(None, 1, everybody) if everybody < 0 else Found(None, 0, 0.0)
-        kept = signed != 0
-        if kept.any() and (signed[kept] < 0).any() and (signed[kept] > 0).any():
-            model = self._fitted(rows[kept], signed[kept])
+        best = (
+            FittedHypothesis(None, 1, everybody)
+            if everybody < 0
+            else FittedHypothesis(None, 0, 0.0)
+        )
+        nonzero = signed != 0
+        if nonzero.any() and (signed[nonzero] < 0).any() and (signed[nonzero] > 0).any():
+            model = self._fitted(rows[nonzero], signed[nonzero])
             cost = float(signed @ (model.predict(rows) == 1))
             if cost < best.cost:
-                best = Found(model, None, cost)
+                best = FittedHypothesis(model, None, cost)
         return best
 
-    def candidates(self, x: npt.ArrayLike, labels: npt.ArrayLike, count: int = 64) -> list[Found]:
-        """Hypotheses for a pool, so that a learner can choose among what this oracle can find.
+    def candidates(
+        self, x: npt.ArrayLike, labels: npt.ArrayLike, count: int = 64
+    ) -> list[FittedHypothesis]:
+        """Hypotheses for a pool, among which a learner can choose.
 
-        Each is what the oracle finds for the labels' costs 1 − 2y under more Laplace noise than the
-        one before, from none to four times a label's weight; those that predict the same on ``x``
-        come once, and the constants, which every pool has, not at all. What a learner on such a
-        pool is promised is promised against the best mixture of the pool, and of nothing else.
+        Each minimises the labels' costs 1 − 2y under more Laplace noise than the one before, from
+        none to four times a label's weight. Those that predict the same on ``x`` are listed once,
+        and the constants, which every pool has, not at all. The guarantees of a learner on such a
+        pool are against the best mixture of the pool only.
 
         >>> from sklearn.tree import DecisionTreeClassifier
         >>> oracle = HeuristicOracle(DecisionTreeClassifier(max_depth=1))
         >>> x = np.arange(10.0)[:, None]
-        >>> found = oracle.candidates(x, x[:, 0] >= 5, count=20)
-        >>> found[0].predict(x).tolist(), 1 < len(found) <= 20
+        >>> candidates = oracle.candidates(x, x[:, 0] >= 5, count=20)
+        >>> candidates[0].predict(x).tolist(), 1 < len(candidates) <= 20
         ([0, 0, 0, 0, 0, 1, 1, 1, 1, 1], True)
         """
         rows, signs = as_array(x), as_array(labels)
@@ -155,9 +158,9 @@ class HeuristicOracle:
                 f"shape {signs.shape}", "Give the labels of the rows, in their order.",
             )  # fmt: skip
         rng = np.random.Generator(np.random.Philox(self.seed))
-        distinct: dict[bytes, Found] = {}
+        distinct: dict[bytes, FittedHypothesis] = {}
         for scale in np.linspace(0.0, 4.0, count):
-            found = self.minimise(rows, 1.0 - 2.0 * signs + scale * rng.laplace(size=len(rows)))
-            if found.constant is None:
-                distinct.setdefault(found.predict(rows).tobytes(), found)
+            candidate = self.minimise(rows, 1.0 - 2.0 * signs + scale * rng.laplace(size=len(rows)))
+            if candidate.constant is None:
+                distinct.setdefault(candidate.predict(rows).tobytes(), candidate)
         return list(distinct.values())

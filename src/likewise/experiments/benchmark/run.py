@@ -10,6 +10,7 @@ from likewise.errors import ParameterError
 from likewise.experiments.benchmark import draws, games, gpu, long_list, players, start
 from likewise.experiments.benchmark.items import Item, Skipped
 from likewise.experiments.benchmark.machine import machine
+from likewise.oracles.oracle import compile_at_once
 
 __all__ = ["ROWS", "merged", "run_benchmark"]
 
@@ -60,6 +61,7 @@ def run_benchmark(
             raise ParameterError(
                 "row", f"must be one of {', '.join(ROWS)}", name, "Leave it out for all of them."
             )
+    compile_at_once()
     items: list[dict[str, Any]] = []
     skipped: list[dict[str, Any]] = []
     for name in chosen:

@@ -14,10 +14,11 @@ __all__ = ["start_up"]
 
 _FIRST_DRAWS = """
 from likewise.experiments.benchmark.classes import grid, random_table, segments
-from likewise.oracles import Oracle
+from likewise.oracles.oracle import Oracle, compile_at_once
 from likewise.randomness import Noise, Purpose, Stream
 import numpy as np
 
+compile_at_once()
 noise = Noise(Stream(1, Purpose.ELICIT, 1), 1.0)
 for h in (random_table(64, 8), segments(2, 4), grid(4, 4)):
     points = np.zeros((1, h.size), dtype=np.uint8) if h.size == 64 else np.zeros(1, dtype=np.int64)

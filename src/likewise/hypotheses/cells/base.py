@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +15,9 @@ from likewise.hypotheses.cells.coarse_to_fine import CoarseToFine, NodeRules
 from likewise.hypotheses.cells.context_tree import ContextTree
 from likewise.hypotheses.cells.groups import Groups, coarser_groups
 from likewise.hypotheses.priors import FLAT, Prior, named_prior
-from likewise.hypotheses.specs import read_class, written_class
 from likewise.hypotheses.weights import WEIGHT_BITS, integer_weights
 from likewise.portable_math import LN2
 from likewise.schema import FeatureSchema
-
-__all__ = ["OverCells"]
 
 # Nodes times cells of a context tree; each of them takes a few numbers of memory and time.
 LARGEST_TREE = 1 << 22
@@ -32,18 +28,15 @@ class OverCells(HypothesisClass, ExactWeights):
     """A class over a finite domain of cells: a point is a cell, and every cell separates.
 
     Groups of people are its parts: a hypothesis has a rule for each of them. A point is
-    group·cells + cell. ``kind`` is the name in its JSON, and ``parameters`` are those of its
-    constructor, each also an attribute; ``by`` is one of them.
+    group·cells + cell. ``by`` is one of its parameters.
     """
 
-    kind: ClassVar[str]
-    parameters: ClassVar[tuple[str, ...]]
     groups: Groups
     cellular = True
 
     @abstractmethod
     def __init__(self, schema: FeatureSchema, **parameters: Any) -> None:
-        """Make it of the schema and the parameters, by name."""
+        """Take the schema, and the parameters by name."""
 
     @property
     @abstractmethod
@@ -80,12 +73,12 @@ class OverCells(HypothesisClass, ExactWeights):
         return weights / (1 << WEIGHT_BITS)
 
     def checked_prior(self, prior: Any) -> Prior:
-        """By name: hypotheses of such a class are too many to be named."""
+        """By name: such a class has too many hypotheses for probabilities of each."""
         return named_prior(type(self).__name__, prior)
 
     @property
     def log_inverse_prior(self) -> float:
-        """log|H|, or from coarse to fine that of a rule of its own for every group."""
+        """log|H|, or from coarse to fine that of a different rule for every group."""
         if self.prior == FLAT:
             return self.log_size
         return LN2 + self.tree.log_inverse_prior(self.rules.log_count)
@@ -94,16 +87,16 @@ class OverCells(HypothesisClass, ExactWeights):
         """log|H| for each, or by a walk over the tree."""
         if self.prior == FLAT:
             return np.full(len(codes), self.log_size)
-        found = np.empty(len(codes))
-        for place, code in enumerate(codes):
-            own = code.reshape(self.groups.count, -1)
-            _, numbers = np.unique(own, axis=0, return_inverse=True)
-            likely = self.tree.log_prior(numbers.reshape(-1), -self.rules.log_inverse_priors(own))
-            said = self.predict(code[None, :], self.separating_points())
-            alike = said.all() or not said.any()
-            terms = np.array([[likely - LN2], [-2.0 * LN2 if alike else -np.inf]])
-            found[place] = -integer_weights(terms)[1][0]
-        return found
+        return np.array([self._log_inverse_prior_of(code) for code in codes])
+
+    def _log_inverse_prior_of(self, code: IntArray) -> float:
+        rules = code.reshape(self.groups.count, -1)
+        _, numbers = np.unique(rules, axis=0, return_inverse=True)
+        tree = self.tree.log_prior(numbers.reshape(-1), -self.rules.log_inverse_priors(rules))
+        predictions = self.predict(code[None, :], self.separating_points())
+        constant = predictions.all() or not predictions.any()
+        terms = np.array([[tree - LN2], [-2.0 * LN2 if constant else -np.inf]])
+        return -float(integer_weights(terms)[1][0])
 
     def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
         """Weights that factorise over the groups, or a tree over them."""
@@ -117,22 +110,13 @@ class OverCells(HypothesisClass, ExactWeights):
 
     def nested(self) -> tuple[Nested, ...]:
         """The same class by fewer of the features, the fewest first."""
-        own = {name: getattr(self, name) for name in self.parameters}
+        values = {name: getattr(self, name) for name in self.parameters}
         return tuple(
-            Nested(type(self)(self.schema, **{**own, "by": one.by}), one.costs, one.points)
-            for one in coarser_groups(self.groups, self.rules.cells)
+            Nested(
+                type(self)(self.schema, **{**values, "by": groups.by}), groups.costs, groups.points
+            )
+            for groups in coarser_groups(self.groups, self.rules.cells)
         )
-
-    def spec(self) -> dict[str, Any]:
-        """The parameters, by name."""
-        own = {name: getattr(self, name) for name in self.parameters}
-        return written_class(self.kind, self.schema, **own)
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the class from its JSON."""
-        schema, own = read_class(cls.kind, spec, *cls.parameters)
-        return cls(schema, **own)
 
     def check_listable(self, count: str) -> None:
         """Refuse to list more than 2^20 hypotheses; ``count`` says how many there are."""

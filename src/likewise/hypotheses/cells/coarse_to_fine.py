@@ -2,7 +2,7 @@
 
 Half of the prior is on the two constants, to which nobody can object; the other half is a context
 tree over the groups (:mod:`.context_tree`), in which a node that stops has one rule for everybody
-below it: a threshold, or a staircase on a grid that is as coarse as it likes.
+below it: a threshold, or a staircase on a grid of any coarseness.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from likewise.hypotheses.cells.context_tree import ContextTree, TreeWeights
 from likewise.hypotheses.weights import WEIGHT_BITS, gibbs_weights, pick, weight_of
 from likewise.portable_math import LN2, log, log_array
 from likewise.randomness import Stream
-
-__all__ = ["CoarseToFine", "NodeRules", "NodeWeights", "Thresholds"]
 
 
 class NodeWeights(ABC):
@@ -44,17 +42,17 @@ class NodeWeights(ABC):
 
 
 class NodeRules(ABC):
-    """The rules that may hold for everybody at a node, on so many cells."""
+    """The rules that may hold for everybody at a node."""
 
     @property
     @abstractmethod
     def cells(self) -> int:
-        """How many cells a rule decides on."""
+        """The number of cells that a rule decides on."""
 
     @property
     @abstractmethod
     def log_count(self) -> float:
-        """max ln(1/prior) of a rule; where they are all alike, ln of their number."""
+        """max ln(1/prior) of a rule; ln of their number where all are equally likely."""
 
     @abstractmethod
     def weigh(self, costs: IntArray, temperature: float) -> NodeWeights:
@@ -67,7 +65,7 @@ class NodeRules(ABC):
 
 @dataclass(frozen=True)
 class Thresholds(NodeRules):
-    """Approve from a bin on, or nobody: B + 1 thresholds, all alike."""
+    """Approve from a bin on, or nobody: B + 1 thresholds, equally likely."""
 
     bins: int
 
@@ -156,29 +154,29 @@ class CoarseToFine(GibbsPolicy):
         groups, cells = points // self.rules.cells, points % self.rules.cells
         nodes, stops = self._tree.stops(groups)
         chances = stops * self._nodes.chances(nodes, cells[:, None])
-        found = np.zeros(len(points))
+        total = np.zeros(len(points))
         # One after the other: the same bits on every machine.
         for column in chances.T:
-            found = found + column
+            total = total + column
         everybody, nobody, tree = (float(weight) for weight in self._top)
-        return np.asarray((everybody + tree * found) / (everybody + nobody + tree))
+        return np.asarray((everybody + tree * total) / (everybody + nobody + tree))
 
     def approval(self, points: Points) -> list[tuple[int, int]]:
         """The chances in units of 2^-40."""
-        ones = np.rint(np.ldexp(np.minimum(self.chances(points), 1.0), WEIGHT_BITS))
-        return [(int(one), 1 << WEIGHT_BITS) for one in ones]
+        units = np.rint(np.ldexp(np.minimum(self.chances(points), 1.0), WEIGHT_BITS))
+        return [(int(unit), 1 << WEIGHT_BITS) for unit in units]
 
     def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
-        """Position 0 chooses among the constants and the tree; then every node has its own."""
-        which = pick(self._top, stream.below(int(self._top.sum()), draw))
-        if which < 2:
-            return np.full(len(points), 1 - which, dtype=np.uint8)
+        """Position 0 picks a constant or the tree; then every node has positions of its own."""
+        choice = pick(self._top, stream.below(int(self._top.sum()), draw))
+        if choice < 2:
+            return np.full(len(points), 1 - choice, dtype=np.uint8)
         groups, cells = points // self.rules.cells, points % self.rules.cells
         stops = self._tree.draw(groups, stream, draw, 1)
         first, numbers = 1 + self.tree.nodes, self._nodes.numbers
-        said = {
+        rules = {
             node: self._nodes.draw(node, stream, draw, first + node * numbers)
             for node in np.unique(stops).tolist()
         }
         pairs = zip(stops.tolist(), cells.tolist(), strict=True)
-        return np.array([said[node][cell] for node, cell in pairs], dtype=np.uint8)
+        return np.array([rules[node][cell] for node, cell in pairs], dtype=np.uint8)

@@ -1,21 +1,21 @@
-"""Context trees: a prior over how finely people are told apart, and its exact posterior.
+"""Context trees: a prior over how finely people are distinguished, and its exact posterior.
 
 The groups of a class are all combinations of levels of some features. A node of the tree has fixed
 the levels of some of them. It *stops* with probability 1/2, and then one rule holds for everybody
 below it; or it *splits* on a feature that it has not fixed, each with the same probability, and
-every level goes on by itself. So rules that tell few people apart are likely, and rules that tell
-everybody apart are possible. This is context-tree weighting (Willems, Shtarkov, Tjalkens 1995),
-mixed over the orders of the features, at every node anew:
+every level goes on by itself. So rules that distinguish few people are likely, and rules that
+distinguish everybody are possible. This is context-tree weighting (Willems, Shtarkov, Tjalkens
+1995), mixed over the orders of the features at every node:
 
     Z(node) = 1/2·Z_stop(node) + 1/2·mean_f Π_level Z(node, f = level)
 
 where Z_stop is the weight of the rules that may hold for a node as a whole. A node that has fixed
 everything stops. Two orders of the same levels lead to the same node, so there are Π(levels + 1).
 
-A Z may be beyond any float, so it is kept as exp(v − least/temperature) with the least cost that
-rules below the node can have, an integer, and v ≤ 0 of the size of the prior's logarithm. However
-the features are split, the least is that of the best rule of every group, so nothing but sums of
-integers is needed for it, and costs are only ever divided after they have been subtracted exactly.
+A Z may be beyond any float, so it is stored as exp(v − least/temperature) with the least cost of
+rules below the node, an integer, and v ≤ 0 of the size of the prior's logarithm. However the
+features are split, the least is that of the best rule of every group: a sum of integers. Costs are
+divided only after they have been subtracted exactly.
 """
 
 from __future__ import annotations
@@ -32,12 +32,10 @@ from likewise.hypotheses.weights import WEIGHT_BITS, integer_weights, pick
 from likewise.portable_math import LN2, log
 from likewise.randomness import Stream
 
-__all__ = ["ContextTree", "TreeWeights"]
-
 
 @dataclass(frozen=True)
 class _Depth:
-    """The nodes that have left the same number of features open, and where their splits lead.
+    """The nodes that leave the same number of features open, and the children of their splits.
 
     ``features`` are the open ones of each node, (open, nodes); ``children`` the nodes of each
     level, (levels, open, nodes), filled up with one more than the last node.
@@ -50,7 +48,7 @@ class _Depth:
 
 @dataclass(frozen=True)
 class ContextTree:
-    """The nodes over groups that are made of features with so many levels each.
+    """The nodes over all combinations of features with ``levels`` levels each.
 
     A node is a number in mixed radix: for every feature its level, or the number of levels where
     it is left open. The last node is the root.
@@ -69,7 +67,7 @@ class ContextTree:
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """How far apart the nodes of neighbouring levels of each feature are."""
+        """The distance between the nodes of neighbouring levels, for each feature."""
         strides, step = [], 1
         for n in reversed(self.levels):
             strides.append(step)
@@ -127,7 +125,7 @@ class ContextTree:
         return _Depth(nodes, features, children)
 
     def gather(self, cells: IntArray, join: np.ufunc = np.add) -> IntArray:
-        """Integers by group, (groups, n), as those of every node: joined over what is open."""
+        """Integers of every node, from those of the groups, (groups, n), joined over levels."""
         cube = cells.reshape(*self.levels, cells.shape[-1])
         for axis in range(len(self.levels)):
             cube = np.concatenate([cube, join.reduce(cube, axis=axis, keepdims=True)], axis=axis)
@@ -229,14 +227,14 @@ class TreeWeights:
         tree = self.tree
         places = np.array(tree.places(groups), dtype=np.int64)
         chosen: dict[int, int] = {}
-        found = np.empty(len(groups), dtype=np.int64)
+        stops = np.empty(len(groups), dtype=np.int64)
         for person, levels in enumerate(places.reshape(len(tree.levels), len(groups)).T.tolist()):
             node = tree.nodes - 1
             while choice := self._choice(node, stream, draw, first, chosen):
                 f = choice - 1
                 node -= (tree.levels[f] - levels[f]) * tree.strides[f]
-            found[person] = node
-        return found
+            stops[person] = node
+        return stops
 
     def _choice(
         self, node: int, stream: Stream, draw: int, first: int, chosen: dict[int, int]

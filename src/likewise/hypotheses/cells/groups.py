@@ -15,14 +15,12 @@ from likewise.fixed_point import IntArray
 from likewise.schema import FeatureSchema, People
 from likewise.validation import instance, items, reals, text
 
-__all__ = ["CoarserGroups", "Groups", "bands", "coarser_groups", "grouping"]
-
-# Classes that are played side by side; each takes its own draws.
+# Classes that are played side by side; each needs draws of its own.
 MOST_NESTED = 16
 
 
 def grouping(owner: str, by: str | Sequence[str]) -> tuple[str, ...]:
-    """The features that people are grouped by; one may be given by its name alone.
+    """The features that people are grouped by, from a list or a single name.
 
     >>> grouping("Segments", "purpose")
     ('purpose',)
@@ -70,7 +68,7 @@ class Groups:
 
     @cached_property
     def count(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return math.prod(len(levels) for levels in self.levels)
 
     @property
@@ -89,7 +87,7 @@ class Groups:
 def bands(
     schema: FeatureSchema, name: str, cuts: Sequence[float], parameters: tuple[str, str]
 ) -> tuple[float, ...]:
-    """The cuts that divide a number into bands; ``parameters`` are what errors call the two.
+    """Check the cuts that divide a number into bands; errors name the two ``parameters``.
 
     >>> from likewise.schema import Feature
     >>> bands(FeatureSchema((Feature("score"),)), "score", [1, 2], ("score", "cuts"))
@@ -103,15 +101,15 @@ def bands(
             name,
             "Fill missing values before they come here, or put a category into by.",
         )
-    found = reals(parameters[1], cuts, "List them.")
-    if not np.isfinite(found).all() or sorted(set(found)) != list(found):
-        raise ParameterError(parameters[1], "must increase and be finite", found, "Sort them.")
-    return found
+    levels = reals(parameters[1], cuts, "List them.")
+    if not np.isfinite(levels).all() or sorted(set(levels)) != list(levels):
+        raise ParameterError(parameters[1], "must increase and be finite", levels, "Sort them.")
+    return levels
 
 
 @dataclass(frozen=True)
 class CoarserGroups:
-    """Groups by some of the features only: what was told apart by the others is added up."""
+    """Groups by some of the features only; costs are summed over the others."""
 
     groups: Groups
     keep: tuple[int, ...]
@@ -128,8 +126,8 @@ class CoarserGroups:
 
     def costs(self, costs: IntArray) -> IntArray:
         """Costs of cells, summed over the features that are left out."""
-        gone = tuple(f for f in range(len(self._shape)) if f not in self.keep)
-        return np.asarray(costs.reshape(*self._shape, self.cells).sum(axis=gone).reshape(-1))
+        omitted = tuple(f for f in range(len(self._shape)) if f not in self.keep)
+        return np.asarray(costs.reshape(*self._shape, self.cells).sum(axis=omitted).reshape(-1))
 
     def points(self, points: IntArray) -> IntArray:
         """The coarser group of each point, with its own cell."""
@@ -143,11 +141,11 @@ class CoarserGroups:
 def coarser_groups(groups: Groups, cells: int) -> tuple[CoarserGroups, ...]:
     """Groups by every subset of the features, or by the first ones where that would be too many.
 
-    The fewest features come first, and all of them last. Features with one level tell nobody apart.
+    The fewest features come first, and all of them last. Features with one level do not count.
     """
-    told = [f for f, levels in enumerate(groups.levels) if len(levels) > 1]
-    kept = [subset for n in range(len(told)) for subset in combinations(told, n)]
-    if len(kept) >= MOST_NESTED:
-        kept = [tuple(told[:n]) for n in range(min(len(told), MOST_NESTED - 1))]
-    everything = tuple(range(len(groups.levels)))
-    return tuple(CoarserGroups(groups, keep, cells) for keep in (*kept, everything))
+    features = [f for f, levels in enumerate(groups.levels) if len(levels) > 1]
+    subsets = [subset for n in range(len(features)) for subset in combinations(features, n)]
+    if len(subsets) >= MOST_NESTED:
+        subsets = [tuple(features[:n]) for n in range(min(len(features), MOST_NESTED - 1))]
+    subsets.append(tuple(range(len(groups.levels))))
+    return tuple(CoarserGroups(groups, subset, cells) for subset in subsets)

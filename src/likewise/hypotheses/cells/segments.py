@@ -1,7 +1,7 @@
 """A threshold for every segment, on one score: the rules of an ordinary lender.
 
 With 50 segments and 21 thresholds there are 21^50 such rules. Costs, noise and weights all
-separate over the segments, so nothing here ever lists them.
+separate over the segments, so the rules are never listed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from likewise.hypotheses.cells.groups import Groups, bands, grouping
 from likewise.hypotheses.weights import gibbs_weights, pick
 from likewise.randomness import Stream
 from likewise.schema import FeatureSchema, People
-
-__all__ = ["Segments"]
 
 LARGEST = 1 << 24
 
@@ -103,13 +101,11 @@ class Segments(OverCells):
         lines = []
         for segment, names in enumerate(self.groups.names):
             threshold = int(code[segment])
-            if threshold == 0:
-                says = "everybody"
-            elif threshold == self.bins:
-                says = "nobody"
+            if threshold in (0, self.bins):
+                rule = "nobody" if threshold else "everybody"
             else:
-                says = f"{self.score} ≥ {self.cuts[threshold - 1]:g}"
-            lines.append(f"{' · '.join(names) or 'all'}: {says}")
+                rule = f"{self.score} ≥ {self.cuts[threshold - 1]:g}"
+            lines.append(f"{' · '.join(names) or 'all'}: {rule}")
         return "; ".join(lines)
 
     @cached_property
@@ -133,7 +129,7 @@ class _FlatSegments(GibbsPolicy):
     def _weights(self, points: Points) -> tuple[IntArray, IntArray, IntArray]:
         """The segments that the points are in, the place of each among them, and their weights.
 
-        Those of the last points are remembered: whoever has a score is decided on next.
+        Those of the last points are cached: the decision follows the score.
         """
         if self._last is not None and self._last[0] is points:
             return self._last[1]
@@ -151,10 +147,9 @@ class _FlatSegments(GibbsPolicy):
         return [(int(summed[g, b]), int(summed[g, -1])) for g, b in zip(place, bins, strict=True)]
 
     def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
-        """Pick a threshold by weight in every segment that is asked for."""
+        """Pick a threshold by weight in every segment of the points."""
         segments, place, weights = self._weights(points)
         totals = [int(total) for total in weights.sum(axis=1)]
         numbers = stream.numbers_below(totals, draw, segments)
         thresholds = np.array([pick(w, n) for w, n in zip(weights, numbers, strict=True)])
-        said = points % self.cells.shape[1] >= thresholds[place]
-        return np.asarray(said, dtype=np.uint8)
+        return np.asarray(points % self.cells.shape[1] >= thresholds[place], dtype=np.uint8)

@@ -1,7 +1,7 @@
-"""Staircases as rules of a node: on the grid itself, or on one that is as coarse as it likes.
+"""Staircases as rules of a node: on the grid itself, or on a coarser one.
 
-Grid g joins bands in runs of 2^g, up to a single cell; each of them has the same prior, and so has
-each staircase of a grid. A staircase of a coarse grid is one of the fine grid too.
+Grid g joins bands in runs of 2^g, up to a single cell. All grids are equally likely, and so are all
+staircases of a grid. A staircase of a coarse grid is also one of the fine grid.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ import numpy as np
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.cells.coarse_to_fine import NodeRules, NodeWeights
-from likewise.hypotheses.cells.stairs import CERTAIN, costs_of_rows
+from likewise.hypotheses.cells.stairs import CERTAIN, costs_of_rows, stair_of
 from likewise.hypotheses.weights import WEIGHT_BITS, integer_weights, pick
 from likewise.portable_math import exp_negative, log, log_array
 from likewise.randomness import Stream
-
-__all__ = ["StaircaseRules"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +35,7 @@ class StaircaseRules(NodeRules):
 
     @cached_property
     def grids(self) -> int:
-        """How many grids there are: until one run holds every band."""
+        """The number of grids, until one run holds every band."""
         return (max(self.rows, self.columns) - 1).bit_length() + 1
 
     @property
@@ -72,27 +70,27 @@ class _StaircaseWeights(NodeWeights):
         terms = np.stack(
             [grid.log_total - (grid.least - self.least) / temperature for grid in self._grids]
         )
-        self._which, self.log_stop = integer_weights(terms - log(rules.grids))
+        self._grid_weights, self.log_stop = integer_weights(terms - log(rules.grids))
         self.numbers = 1 + rules.rows + rules.columns
 
     def chances(self, nodes: IntArray, cells: IntArray) -> FloatArray:
         rows, columns = cells // self._rules.columns, cells % self._rules.columns
-        total = self._which.sum(axis=0)[nodes]
-        found = np.zeros(np.broadcast_shapes(nodes.shape, cells.shape))
+        total = self._grid_weights.sum(axis=0)[nodes]
+        chances = np.zeros(np.broadcast_shapes(nodes.shape, cells.shape))
         for g, grid in enumerate(self._grids):
-            share = self._which[g, nodes] / total
-            found = found + share * grid.table[nodes, rows >> g, columns >> g]
-        return found
+            share = self._grid_weights[g, nodes] / total
+            chances = chances + share * grid.table[nodes, rows >> g, columns >> g]
+        return chances
 
     def draw(self, node: int, stream: Stream, draw: int, first: int) -> Bits:
-        which = self._which[:, node]
-        limits = [int(which.sum()), *[CERTAIN] * (self.numbers - 1)]
+        weights = self._grid_weights[:, node]
+        limits = [int(weights.sum()), *[CERTAIN] * (self.numbers - 1)]
         numbers = stream.numbers_below(limits, draw, first + np.arange(self.numbers))
-        g = pick(which, numbers[0])
-        steps = self._grids[g].walk(node, numbers[1:])
+        g = pick(weights, numbers[0])
+        thresholds = np.array(stair_of(self._grids[g].shares[:, :, node], numbers[1:]))
         rows, columns = np.arange(self._rules.rows), np.arange(self._rules.columns)
-        said = (columns[None, :] >> g) >= steps[rows >> g][:, None]
-        return np.asarray(said.reshape(-1), dtype=np.uint8)
+        approved = (columns[None, :] >> g) >= thresholds[rows >> g][:, None]
+        return np.asarray(approved.reshape(-1), dtype=np.uint8)
 
 
 def _coarser(cells: IntArray, g: int) -> IntArray:
@@ -144,12 +142,3 @@ class _Grid:
             arrive[0] = arrive[0] + onward
             table[:, a] = approved.T
         return np.minimum(table, 1.0)
-
-    def walk(self, node: int, numbers: list[int]) -> IntArray:
-        """The thresholds of one staircase, row by row."""
-        steps, m = np.empty(self.rows, dtype=np.int64), self.columns
-        for a in range(self.rows):
-            while numbers[a + self.columns - m] >= self.shares[a, m, node]:
-                m -= 1
-            steps[a] = m
-        return steps

@@ -1,8 +1,8 @@
 """Staircases: on a grid of two ordered features, whoever is at least as good is approved too.
 
-With 20 bands of income and 20 of a score there are C(40, 20) = 1.4·10^11 staircases. Nothing here
-lists them: the oracle is a dynamic program over the rows, and the exponential weights are those
-of a walk along the stair (:mod:`likewise.hypotheses.cells.stairs`).
+With 20 bands of income and 20 of a score there are C(40, 20) = 1.4·10^11 staircases, too many to
+list: the oracle is a dynamic program over the rows, and the exponential weights are those of a walk
+along the stair (:mod:`likewise.hypotheses.cells.stairs`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from likewise.hypotheses.cells.groups import Groups, bands, grouping
 from likewise.hypotheses.cells.staircase_rules import StaircaseRules
 from likewise.hypotheses.cells.stairs import FlatStaircases, costs_of_rows
 from likewise.schema import FeatureSchema, People
-
-__all__ = ["Staircases"]
 
 # There are fewer than 2^(A + B) staircases, and a float64 must be able to count them.
 LARGEST_GRID = 1000
@@ -144,12 +142,12 @@ class Staircases(OverCells):
     def codes(self) -> IntArray:
         """All combinations of thresholds that never rise, if there are at most 2^20."""
         self.check_listable(f"C({self.rows + self.columns}, {self.rows})^{self.grids}")
-        one = sorted(combinations_with_replacement(range(self.columns, -1, -1), self.rows))
-        listed = np.array(list(product(one, repeat=self.grids)), dtype=np.int64)
-        return listed.reshape(self.size, -1)
+        stairs = sorted(combinations_with_replacement(range(self.columns, -1, -1), self.rows))
+        codes = np.array(list(product(stairs, repeat=self.grids)), dtype=np.int64)
+        return codes.reshape(self.size, -1)
 
     def describe(self, code: IntArray) -> str:
-        """For every band of the first feature the least second one; bands alike are one."""
+        """The least second feature for every run of bands of the first that have the same."""
         lines = []
         for names, steps in zip(
             self.groups.names, code.reshape(self.grids, self.rows).tolist(), strict=True
@@ -157,11 +155,11 @@ class Staircases(OverCells):
             parts = []
             for threshold, run in groupby(range(self.rows), steps.__getitem__):
                 bands = list(run)
-                parts.append(self._who(threshold) + self._where(bands[0], bands[-1] + 1))
+                parts.append(self._rule(threshold) + self._where(bands[0], bands[-1] + 1))
             lines.append(f"{' · '.join(names) or 'all'}: {', '.join(parts)}")
         return "; ".join(lines)
 
-    def _who(self, threshold: int) -> str:
+    def _rule(self, threshold: int) -> str:
         if threshold in (0, self.columns):
             return "nobody" if threshold else "everybody"
         return f"{self.second} ≥ {self.second_cuts[threshold - 1]:.12g}"

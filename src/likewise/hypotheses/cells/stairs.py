@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,8 +12,6 @@ from likewise.hypotheses.base import Bits, GibbsPolicy, Points
 from likewise.hypotheses.weights import WEIGHT_BITS
 from likewise.portable_math import exp_negative
 from likewise.randomness import Stream
-
-__all__ = ["CERTAIN", "FlatStaircases", "approvals_of", "costs_of_rows", "walk_of"]
 
 CERTAIN = 1 << WEIGHT_BITS
 
@@ -55,7 +54,7 @@ def walk_of(cells: IntArray, temperature: float) -> list[list[int]]:
     and stopping has the first summand's share in it: returned as an integer of 2^-40. Those
     numbers *are* the policy: everything else is computed from them without rounding.
 
-    A Z may be beyond any float, so it is kept as n·exp(−least/temperature), with the least cost
+    A Z may be beyond any float, so it is stored as n·exp(−least/temperature), with the least cost
     of :func:`costs_of_rows` as an integer and 1 ≤ n ≤ |H|: nothing overflows, and nothing that
     matters underflows, at any temperature. Only + · / of float64 in a fixed order, and
     :mod:`likewise.portable_math`: the same numbers on every machine. A walk has A + B steps, and
@@ -71,13 +70,13 @@ def walk_of(cells: IntArray, temperature: float) -> list[list[int]]:
     below = [1.0] * stop.shape[1]
     walk = []
     for halts, drops in zip(reversed(halt), reversed(drop), strict=True):
-        here = below[0] * halts[0]
-        counts, shares = [here], [CERTAIN]
+        count = below[0] * halts[0]
+        counts, shares = [count], [CERTAIN]
         for m, onward in enumerate(drops, start=1):
             stops = below[m] * halts[m]
-            here = stops + here * onward
-            counts.append(here)
-            shares.append(round(math.ldexp(stops / here, WEIGHT_BITS)))
+            count = stops + count * onward
+            counts.append(count)
+            shares.append(round(math.ldexp(stops / count, WEIGHT_BITS)))
         below = counts
         walk.append(shares)
     return walk[::-1]
@@ -103,6 +102,21 @@ def approvals_of(walk: list[list[int]], rows: int, first: int) -> list[list[int]
     return table
 
 
+def stair_of(walk: Sequence[Sequence[int]] | IntArray, numbers: Sequence[int]) -> list[int]:
+    """The thresholds of one staircase, row by row: a random number below 2^40 decides each step.
+
+    >>> stair_of([[2**40, 2**39, 2**39]], [2**39, 0])
+    [1]
+    """
+    columns = len(walk[0]) - 1
+    thresholds, m = [], columns
+    for a, shares in enumerate(walk):
+        while numbers[a + columns - m] >= shares[m]:
+            m -= 1
+        thresholds.append(m)
+    return thresholds
+
+
 class FlatStaircases(GibbsPolicy):
     """A flat prior over the staircases of some grids, (grids, A, B).
 
@@ -117,29 +131,25 @@ class FlatStaircases(GibbsPolicy):
         return walk_of(self.cells[grid], float(self.temperature[grid]))
 
     def approval(self, points: Points) -> list[tuple[int, int]]:
-        """The chance that the walk passes below the cell, exactly; only the own grid matters."""
+        """The exact chance that the walk passes below the cell, by the cell's own grid."""
         grids, rows = points // (self.rows * self.columns), points // self.columns % self.rows
         columns = points % self.columns
         tables = {}
         for grid in np.unique(grids).tolist():
-            there = grids == grid
+            inside = grids == grid
             tables[grid] = approvals_of(
-                self._walk(grid), int(rows[there].max()) + 1, int(columns[there].min())
+                self._walk(grid), int(rows[inside].max()) + 1, int(columns[inside].min())
             )
         places = zip(grids.tolist(), rows.tolist(), columns.tolist(), strict=True)
         return [(tables[g][a][b], 1 << WEIGHT_BITS * (a + self.columns - b)) for g, a, b in places]
 
     def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
-        """Walk in every grid that is asked for: exactly the policy of which approval speaks."""
+        """Walk in every grid of the points: exactly the policy of :meth:`approval`."""
         steps = self.rows + self.columns
         thresholds = np.zeros(self.grids * self.rows, dtype=np.int64)
         for grid in np.unique(points // (self.rows * self.columns)).tolist():
             walk = self._walk(grid)
             numbers = stream.numbers_below([CERTAIN] * steps, draw, grid * steps + np.arange(steps))
-            m = self.columns
-            for a in range(self.rows):
-                while numbers[a + self.columns - m] >= walk[a][m]:
-                    m -= 1
-                thresholds[grid * self.rows + a] = m
-        said = points % self.columns >= thresholds[points // self.columns]
-        return np.asarray(said, dtype=np.uint8)
+            thresholds[grid * self.rows : (grid + 1) * self.rows] = stair_of(walk, numbers)
+        approved = points % self.columns >= thresholds[points // self.columns]
+        return np.asarray(approved, dtype=np.uint8)

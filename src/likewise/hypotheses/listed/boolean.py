@@ -1,80 +1,49 @@
-"""Conjunctions, disjunctions and parities of flags: what a short rule in words can say.
+"""Conjunctions, disjunctions and parities of flags: short rules in words.
 
-Literals are not negated. To use "not an owner", add a flag of its own to the schema, which the
-client fills in; the class then takes the flag and its negation as two independent columns, also
-on its separating set, where a point may have both or neither.
+Literals are not negated. To use "not an owner", add a flag for it to the schema, which the client
+fills in. The class then treats the flag and its negation as two independent columns, also on its
+separating set, where a point may have both or neither.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits
-from likewise.hypotheses.listed.base import Listed
-from likewise.hypotheses.listed.columns import check_columns, check_size, people_at
-from likewise.hypotheses.specs import read_class, written_class
-from likewise.schema import FeatureSchema, People
+from likewise.hypotheses.listed.columns import (
+    OverColumns,
+    check_columns,
+    check_size,
+    constant_in_words,
+)
+from likewise.schema import FeatureSchema
 from likewise.validation import flag
 
-__all__ = ["Conjunctions", "Disjunctions", "OverFlags", "Parities"]
 
-
-class OverFlags(Listed):
-    """A listed class over flag columns. ``separating_set`` are its vectors of 0s and 1s."""
-
-    kind: ClassVar[str]
-    separating_set: Bits
-
-    def __init__(self, schema: FeatureSchema, columns: Sequence[str]) -> None:
-        self.columns = check_columns(type(self).__name__, schema, columns, ("flag",))
-        self._list_all()
-        super().__init__(schema, separating=people_at(schema, self.columns, self.separating_set))
-
-    @abstractmethod
-    def _list_all(self) -> None:
-        """Make what ``evaluate`` needs, and ``separating_set``; the columns are known."""
-
-    @abstractmethod
-    def evaluate(self, flags: Bits) -> Bits:
-        """The predictions of all hypotheses, (k, N), on rows of the columns' flags, (k, n)."""
-
-    def predictions(self, people: People) -> Bits:
-        """The predictions of all hypotheses, shape (k, N)."""
-        flags = np.stack([people.column(name) for name in self.columns], axis=1)
-        return self.evaluate(flags.astype(np.uint8))
-
-    def spec(self) -> dict[str, Any]:
-        """The columns."""
-        return written_class(self.kind, self.schema, columns=self.columns)
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the class from its JSON."""
-        schema, own = read_class(cls.kind, spec, "columns")
-        return cls(schema, own["columns"])
-
-
-class _Subsets(OverFlags):
-    """A hypothesis for every set of columns: bit i of its code says whether column i is in.
+class _Subsets(OverColumns):
+    """A hypothesis for every set of flags: bit i of its code says whether column i is in the set.
 
     After these come the hypotheses that ``_extend`` adds.
     """
 
+    parameters: ClassVar[tuple[str, ...]] = ("columns",)
     _join: ClassVar[np.ufunc]
     _of_none: ClassVar[int]
 
-    def _list_all(self) -> None:
+    def __init__(self, schema: FeatureSchema, columns: Sequence[str]) -> None:
+        self.columns = check_columns(type(self).__name__, schema, columns, ("flag",))
         self._subsets = 1 << len(self.columns)
         separators = len(self.columns) + 1
-        check_size(type(self).__name__, self._size(), separators, "Use at most 16 columns.")
-        self.separating_set = self._vectors()
+        check_size(type(self).__name__, self._count(), separators, "Use at most 16 columns.")
+        super().__init__(schema, self._vectors())
 
-    def _size(self) -> int:
+    def _count(self) -> int:
         """The number of hypotheses, before they are listed."""
         return self._subsets + 1
 
@@ -83,9 +52,10 @@ class _Subsets(OverFlags):
         n = len(self.columns)
         return np.concatenate([np.eye(n, dtype=np.uint8), np.zeros((1, n), dtype=np.uint8)])
 
-    def evaluate(self, flags: Bits) -> Bits:
+    def evaluate(self, values: npt.NDArray[Any]) -> Bits:
         """Each column doubles the list: the sets without it, then the same sets with it."""
-        bits = np.empty((len(flags), self._size()), dtype=np.uint8)
+        flags = values.astype(np.uint8)
+        bits = np.empty((len(flags), self._count()), dtype=np.uint8)
         bits[:, 0] = self._of_none
         for i in range(len(self.columns)):
             half = 1 << i
@@ -109,15 +79,15 @@ class _Subsets(OverFlags):
         return [name for i, name in enumerate(self.columns) if int(code[0]) >> i & 1]
 
     @abstractmethod
-    def _say(self, names: list[str]) -> str:
-        """The rule on a set of columns that is not empty."""
+    def _rule(self, names: list[str]) -> str:
+        """The rule on a set of columns that is not empty, in words."""
 
     def describe(self, code: IntArray) -> str:
         """The rule in words."""
         plain = int(code[0]) < self._subsets
         if plain and (names := self._names(code)):
-            return self._say(names)
-        return f"approve {'everybody' if self._of_none == int(plain) else 'nobody'}"
+            return self._rule(names)
+        return constant_in_words(self._of_none == int(plain))
 
 
 class Conjunctions(_Subsets):
@@ -146,7 +116,7 @@ class Conjunctions(_Subsets):
         """{1 − e_i} ∪ {1}."""
         return np.asarray(1 - super()._vectors(), dtype=np.uint8)
 
-    def _say(self, names: list[str]) -> str:
+    def _rule(self, names: list[str]) -> str:
         return f"approve if {' and '.join(names)}"
 
 
@@ -170,7 +140,7 @@ class Disjunctions(_Subsets):
     kind = "disjunctions"
     _join, _of_none = np.bitwise_or, 0
 
-    def _say(self, names: list[str]) -> str:
+    def _rule(self, names: list[str]) -> str:
         return f"approve if {' or '.join(names)}"
 
 
@@ -194,7 +164,7 @@ class Parities(_Subsets):
     [[0, 1, 1, 0, 1, 0, 0, 1]]
     """
 
-    kind = "parities"
+    kind, parameters = "parities", ("columns", "complements")
     _join, _of_none = np.bitwise_xor, 0
 
     def __init__(
@@ -203,7 +173,7 @@ class Parities(_Subsets):
         self.complements = flag("Parities.complements", complements, "Say which.")
         super().__init__(schema, columns)
 
-    def _size(self) -> int:
+    def _count(self) -> int:
         return self._subsets * 2 if self.complements else self._subsets + 1
 
     def _extend(self, bits: Bits) -> None:
@@ -211,12 +181,8 @@ class Parities(_Subsets):
         if self.complements:
             bits[:, self._subsets :] -= bits[:, : self._subsets]
 
-    def _say(self, names: list[str]) -> str:
-        return f"approve if {names[0] if len(names) == 1 else self._count('odd', names)}"
-
-    @staticmethod
-    def _count(which: str, names: list[str]) -> str:
-        return f"an {which} number of {', '.join(names)}"
+    def _rule(self, names: list[str]) -> str:
+        return f"approve if {names[0] if len(names) == 1 else _parity('odd', names)}"
 
     def describe(self, code: IntArray) -> str:
         """The rule in words."""
@@ -225,14 +191,8 @@ class Parities(_Subsets):
             return super().describe(code)
         if len(names) == 1:
             return f"approve unless {names[0]}"
-        return f"approve if {self._count('even', names)}"
+        return f"approve if {_parity('even', names)}"
 
-    def spec(self) -> dict[str, Any]:
-        """The columns, and whether complements are inside."""
-        return {**super().spec(), "complements": self.complements}
 
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the class from its JSON."""
-        schema, own = read_class(cls.kind, spec, "columns", "complements")
-        return cls(schema, own["columns"], complements=own["complements"])
+def _parity(parity: str, names: list[str]) -> str:
+    return f"an {parity} number of {', '.join(names)}"

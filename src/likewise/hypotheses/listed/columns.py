@@ -1,17 +1,19 @@
-"""Columns that a listed class looks at, people who are known by these alone, and limits of size."""
+"""Listed classes over some columns: checks, limits of size, and the base class that they share."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import HypothesisError, ParameterError
+from likewise.hypotheses.base import Bits
+from likewise.hypotheses.listed.base import Listed
 from likewise.schema import FeatureSchema, Kind, People
 from likewise.validation import instance, items
-
-__all__ = ["LARGEST", "LARGEST_TABLE", "NUMERIC", "check_columns", "check_size", "people_at"]
 
 # Beyond these a draw takes milliseconds and a block of draws hundreds of megabytes.
 LARGEST = 1 << 17
@@ -23,7 +25,7 @@ NUMERIC: tuple[Kind, ...] = ("number", "integer", "flag")
 def check_columns(
     owner: str, schema: FeatureSchema, columns: Sequence[str], kinds: tuple[Kind, ...]
 ) -> tuple[str, ...]:
-    """The columns, if they are some of the schema's, different, of these kinds, never missing."""
+    """Check that the columns are the schema's, different, of these kinds and never missing."""
     instance(f"{owner}.schema", schema, FeatureSchema, "Make one: FeatureSchema((Feature(…), …)).")
     listed = [] if isinstance(columns, str) else items(f"{owner}.columns", columns, "List them.")
     features = [schema[name] for name in listed]
@@ -38,7 +40,7 @@ def check_columns(
                 f"{owner}.columns",
                 f"must be of the kinds {', '.join(kinds)}",
                 f"{feature.name} ({feature.kind})",
-                "Turn it into flags, one for each thing that a rule may ask.",
+                "Turn it into flags, one for each question of a rule.",
             )
         if feature.missing is not None:
             raise ParameterError(
@@ -67,9 +69,9 @@ def check_size(owner: str, size: int, separators: int, remedy: str) -> None:
 def people_at(
     schema: FeatureSchema, columns: Sequence[str], values: npt.NDArray[np.floating | np.uint8]
 ) -> People:
-    """People who have these values in these columns, for a class that looks at nothing else.
+    """People who have these values in these columns, for a class that reads no others.
 
-    They need not be people whom the schema admits: points of a separating set may be anywhere.
+    The schema need not admit them: points of a separating set may be anywhere.
 
     >>> from likewise.schema import Feature
     >>> schema = FeatureSchema((Feature("a", "flag"), Feature("b", "flag")))
@@ -79,3 +81,40 @@ def people_at(
     x = np.zeros((len(values), len(schema)))
     x[:, [schema.place(name) for name in columns]] = values
     return People(tuple(f"q{i + 1}" for i in range(len(values))), x, schema)
+
+
+class OverColumns(Listed):
+    """A listed class that reads some columns; ``separating_set`` holds values of these."""
+
+    columns: tuple[str, ...]
+
+    def __init__(self, schema: FeatureSchema, separating_set: npt.NDArray[Any]) -> None:
+        self.separating_set = separating_set
+        super().__init__(schema, separating=people_at(schema, self.columns, separating_set))
+
+    @abstractmethod
+    def evaluate(self, values: npt.NDArray[Any]) -> Bits:
+        """The predictions of all hypotheses, (k, N), on rows of the columns' values, (k, n)."""
+
+    def predictions(self, people: People) -> Bits:
+        """The predictions of all hypotheses, shape (k, N)."""
+        return self.evaluate(np.stack([people.column(name) for name in self.columns], axis=1))
+
+
+def constant_in_words(bit: int) -> str:
+    """The constant hypothesis in words.
+
+    >>> constant_in_words(0)
+    'approve nobody'
+    """
+    return f"approve {'everybody' if bit else 'nobody'}"
+
+
+def shortest(number: float) -> str:
+    """A number as %g writes it where that is exact, otherwise all of its digits.
+
+    >>> shortest(20.0), shortest(1.23456789)
+    ('20', '1.23456789')
+    """
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)

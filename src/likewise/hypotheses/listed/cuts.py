@@ -1,4 +1,4 @@
-"""Cuts: approve whoever has at least so much in a column; and lists of them, column by column."""
+"""Cuts: approve whoever has at least a level in a column; members of a pool, lists by column."""
 
 from __future__ import annotations
 
@@ -10,21 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import HypothesisError, ParameterError
+from likewise.fixed_point import FloatArray
 from likewise.hypotheses.listed.base import LARGEST_LIST
-from likewise.hypotheses.listed.models import quantile_cuts
 from likewise.schema import FeatureSchema, People
 from likewise.validation import instance, integer, items, real, reals, text
-
-__all__ = [
-    "Cut",
-    "check_constant",
-    "check_levels",
-    "check_members",
-    "cuts_by_column",
-    "listed_cuts",
-    "read_cuts",
-    "written_cuts",
-]
 
 
 @dataclass(frozen=True)
@@ -46,26 +35,39 @@ class Cut:
         return f"approve if {self.column} ≥ {self.at:.6g}"
 
 
-def listed_cuts(people: People, columns: list[str], cuts: Any) -> list[Cut]:
-    """Every column with its cuts, and both constants."""
-    if not columns:
-        raise ParameterError("columns", "must not be empty", columns, "List columns of scores.")
-    listed = [Cut(columns[0], -np.inf)]
-    for name in columns:
-        values = people.column(name)
-        parts = isinstance(cuts, int) and not isinstance(cuts, bool)
-        levels = (
-            quantile_cuts(values, integer("cuts", cuts, 2, 1 << 20, "Give at least 2 parts."))
-            if parts
-            else reals("cuts", cuts, "List them, [0.25, 0.5], or give a number of parts.")
-        )
-        # The lowest of equal parts begins where everybody is approved.
-        listed += [Cut(name, at) for at in levels if not parts or at > values.min()]
-    return [*listed, Cut(columns[0], np.inf)]
+def all_cuts(levels_of: Sequence[tuple[str, Sequence[float]]]) -> list[Cut]:
+    """Every column with its cuts, between both constants."""
+    if not levels_of:
+        raise ParameterError("columns", "must not be empty", [], "List columns of scores.")
+    column = levels_of[0][0]
+    cuts = [Cut(name, level) for name, levels in levels_of for level in levels]
+    return [Cut(column, -np.inf), *cuts, Cut(column, np.inf)]
+
+
+def cuts_of_people(people: People, columns: Sequence[str], cuts: Any) -> list[Cut]:
+    """Cuts at the same levels in every column, or into so many equal parts of the people."""
+    if isinstance(cuts, bool) or not isinstance(cuts, int):
+        levels = reals("cuts", cuts, "List them, [0.25, 0.5], or give a number of parts.")
+        return all_cuts([(name, levels) for name in columns])
+    parts = integer("cuts", cuts, 2, 1 << 20, "Give at least 2 parts.")
+    return all_cuts([(name, quantiles(people.column(name), parts)) for name in columns])
+
+
+def quantiles(values: FloatArray, parts: int) -> list[float]:
+    """Values that divide all of them into equal parts, each once; the least divides nothing.
+
+    >>> quantiles(np.array([0.0, 0.25, 0.5, 0.75, 1.0]), 4)
+    [0.25, 0.5, 0.75]
+    """
+    if not len(values):
+        return []
+    ranks = np.arange(1, parts) * len(values) // parts
+    levels = np.unique(np.sort(values)[ranks])
+    return [float(level) for level in levels[levels > values.min()]]
 
 
 def check_members(schema: FeatureSchema, cuts: Any) -> list[Cut]:
-    """The members of a pool: cuts of columns that are never missing, some and not too many."""
+    """Check the members of a pool: cuts of columns that are never missing."""
     listed = items("Pool.cuts", cuts, "List members: [Cut(column, at), …].")
     if not listed:
         raise HypothesisError("A pool must have a member; got none. Add a constant at least.")
@@ -85,7 +87,7 @@ def check_members(schema: FeatureSchema, cuts: Any) -> list[Cut]:
 
 
 def check_constant(constant: npt.NDArray[np.bool_]) -> None:
-    """Refuse a pool of which no member is the same for everybody."""
+    """Refuse a pool without a constant member."""
     if not constant.any():
         raise HypothesisError(
             f"The pool must contain a constant classifier; none of its {len(constant)} members is "
@@ -94,17 +96,27 @@ def check_constant(constant: npt.NDArray[np.bool_]) -> None:
         )
 
 
-def cuts_by_column(owner: str, cuts: Any) -> tuple[str, ...]:
-    """The columns of lists of cuts, which are a mapping from column to cuts."""
-    if not isinstance(cuts, Mapping):
-        raise ParameterError(
-            f"{owner}.cuts", "must be lists of cuts by column", cuts, "{'income': [20, 40]}."
-        )
-    return tuple(cuts)
+def cuts_by_column(owner: str, cuts: Any) -> dict[str, Any]:
+    """Lists of cuts by column, from a mapping or from pairs, as JSON has them.
+
+    >>> cuts_by_column("Stumps", [["income", [20, 40]]])
+    {'income': [20, 40]}
+    """
+    if isinstance(cuts, Mapping):
+        return dict(cuts)
+    if isinstance(cuts, list) and all(_is_pair(pair) for pair in cuts):
+        return dict(cuts)
+    raise ParameterError(
+        f"{owner}.cuts", "must be lists of cuts by column", cuts, "{'income': [20, 40]}."
+    )
+
+
+def _is_pair(pair: Any) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
 
 
 def check_levels(owner: str, name: str, cuts: Sequence[float]) -> tuple[float, ...]:
-    """The cuts of a column, if there is at least one and they increase.
+    """Check the cuts of a column: at least one, increasing.
 
     >>> check_levels("Stumps", "income", [20, 40])
     (20.0, 40.0)
@@ -118,20 +130,10 @@ def check_levels(owner: str, name: str, cuts: Sequence[float]) -> tuple[float, .
     return levels
 
 
-def written_cuts(columns: Sequence[str], cuts: Sequence[tuple[float, ...]]) -> list[list[Any]]:
-    """Write lists of cuts as JSON: pairs, in order.
+def pairs_of_cuts(columns: Sequence[str], cuts: Sequence[tuple[float, ...]]) -> list[list[Any]]:
+    """Lists of cuts as JSON: pairs, in order.
 
-    >>> written_cuts(["income"], [(20.0, 40.0)])
+    >>> pairs_of_cuts(["income"], [(20.0, 40.0)])
     [['income', [20.0, 40.0]]]
     """
     return [[name, list(levels)] for name, levels in zip(columns, cuts, strict=True)]
-
-
-def read_cuts(owner: str, written: Any) -> dict[str, Any]:
-    """Read lists of cuts back: by column."""
-    parameter = f"{owner}.cuts"
-    listed = items(parameter, written, "List pairs of a column and its cuts.")
-    pairs = [items(parameter, pair, "List pairs.") for pair in listed]
-    if any(len(pair) != 2 for pair in pairs):
-        raise ParameterError(parameter, "must be pairs of a column and cuts", listed, "")
-    return {pair[0]: pair[1] for pair in pairs}

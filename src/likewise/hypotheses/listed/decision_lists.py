@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations, groupby
 from math import comb
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 from likewise.hypotheses.base import Bits
-from likewise.hypotheses.listed.boolean import OverFlags
-from likewise.hypotheses.listed.columns import check_size
-from likewise.hypotheses.specs import read_class
+from likewise.hypotheses.listed.columns import (
+    OverColumns,
+    check_columns,
+    check_size,
+    constant_in_words,
+)
 from likewise.schema import FeatureSchema
+from likewise.validation import integer
 
-__all__ = ["DecisionLists"]
 
-
-class DecisionLists(OverFlags):
+class DecisionLists(OverColumns):
     """Lists "if x_i then b, else if x_j then b', …, else d" of at most ``length`` literals.
 
     Listed are the different functions, not the lists. A list can be brought into a form in which
@@ -57,47 +59,39 @@ class DecisionLists(OverFlags):
     array([1, 0], dtype=uint8)
     """
 
-    kind = "decision-lists"
+    kind, parameters = "decision-lists", ("columns", "length")
 
     def __init__(self, schema: FeatureSchema, columns: Sequence[str], length: int) -> None:
-        self.length = length
-        super().__init__(schema, columns)
-
-    def _list_all(self) -> None:
+        self.columns = check_columns("DecisionLists", schema, columns, ("flag",))
         n = len(self.columns)
-        length = -1 if isinstance(self.length, bool) else self.length
-        if not isinstance(length, int | np.integer) or not 1 <= length <= n:
-            raise ParameterError(
-                "DecisionLists.length",
-                f"must be an integer from 1 to the number of columns, {n}",
-                self.length,
-                "A list that asks for a column twice says no more than a shorter one.",
-            )
-        self.length = int(length)
+        self.length = integer(
+            "DecisionLists.length", length, 1, n + 1,
+            "A list that asks for a column twice is equal to a shorter one.",
+        )  # fmt: skip
         size = 2 * sum(
             comb(n, literals) * _ordered_partitions(literals) for literals in range(self.length + 1)
         )
         check_size("DecisionLists", size, 1 + n + comb(n, 2), "Use fewer columns or shorter lists.")
-        self.separating_set = _at_most_two(n)
         self._list_forms()
+        super().__init__(schema, _at_most_two(n))
 
     def _list_forms(self) -> None:
         """List the forms, shortest first: a first column and its verdict before a shorter form."""
         n = len(self.columns)
-        # The two constants: no column, and what they say. Column n stands for none.
+        # The two constants: no column, and their verdicts. Column n stands for none.
         first, verdict = np.full(2, n), np.arange(2)
         used = np.zeros((2, n), dtype=bool)
         layers = [(first, verdict, np.arange(2))]
         listed = 0
         for _ in range(self.length):
             column = np.arange(n)[:, None, None]
-            says = np.arange(2)[None, :, None]
+            earlier = np.arange(2)[None, :, None]
             # Neighbours with one verdict are in order of columns; before d comes another verdict.
-            fits = (says != verdict) | ((column < first) & (first < n))
-            column, says, rest = np.nonzero(fits & ~used.T[:, None, :])
+            fits = (earlier != verdict) | ((column < first) & (first < n))
+            column, earlier, rest = np.nonzero(fits & ~used.T[:, None, :])
             used = used[rest]
             used[np.arange(len(rest)), column] = True
-            first, verdict = column, says
+            first, verdict = column, earlier
             layers.append((first, verdict, rest + listed))
             listed += len(layers[-2][0])
         self._ends = np.cumsum([len(layer[0]) for layer in layers])
@@ -105,15 +99,15 @@ class DecisionLists(OverFlags):
             np.concatenate(parts) for parts in zip(*layers, strict=True)
         )
 
-    def evaluate(self, flags: Bits) -> Bits:
-        """A list says its first verdict where its first flag is set, else what its rest says."""
-        bits = np.empty((len(flags), len(self._first)), dtype=np.uint8)
+    def evaluate(self, values: npt.NDArray[Any]) -> Bits:
+        """A list predicts its first verdict where its first flag is set, else as its rest does."""
+        bits = np.empty((len(values), len(self._first)), dtype=np.uint8)
         bits[:, :2] = (0, 1)
         for start, end in zip(self._ends, self._ends[1:], strict=False):
-            here = slice(start, end)
-            fires = flags[:, self._first[here]] != 0
-            verdict = self._verdict[here].astype(np.uint8)
-            bits[:, here] = np.where(fires, verdict, bits[:, self._rest[here]])
+            layer = slice(start, end)
+            fires = values[:, self._first[layer]] != 0
+            verdict = self._verdict[layer].astype(np.uint8)
+            bits[:, layer] = np.where(fires, verdict, bits[:, self._rest[layer]])
         return bits
 
     def grades(self) -> IntArray:
@@ -133,23 +127,13 @@ class DecisionLists(OverFlags):
         """The shortest list in words, columns with the same verdict together."""
         rules, default = self.rules(code)
         if not rules:
-            return f"approve {'everybody' if default else 'nobody'}"
+            return constant_in_words(default)
         verbs = ("reject", "approve")
         parts = [
             f"{verbs[verdict]} if {' or '.join(name for name, _ in group)}"
             for verdict, group in groupby(rules, key=lambda rule: rule[1])
         ]
         return ", else ".join([*parts, verbs[default]])
-
-    def spec(self) -> dict[str, Any]:
-        """The columns and the length."""
-        return {**super().spec(), "length": self.length}
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the class from its JSON."""
-        schema, own = read_class(cls.kind, spec, "columns", "length")
-        return cls(schema, own["columns"], own["length"])
 
 
 def _ordered_partitions(count: int) -> int:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from likewise.errors import MergedHypotheses, ParameterError
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits
-from likewise.hypotheses.listed.base import Listed
-from likewise.hypotheses.listed.columns import NUMERIC, check_columns, check_size, people_at
-from likewise.hypotheses.specs import read_class, written_class
-from likewise.schema import FeatureSchema, People
+from likewise.hypotheses.listed.columns import (
+    NUMERIC,
+    OverColumns,
+    check_columns,
+    check_size,
+    constant_in_words,
+    shortest,
+)
+from likewise.schema import FeatureSchema
 from likewise.validation import flag, reals
 
-__all__ = ["LinearByIntercepts"]
 
-
-class LinearByIntercepts(Listed):
+class LinearByIntercepts(OverColumns):
     """Approve if Σ_i x_i/a_i ≥ 1, where each a_i is one of V or none; with ``flips`` also if < 1.
 
     a_i is where the boundary meets axis i, and none is a column that is not used; values of V may
@@ -55,6 +57,8 @@ class LinearByIntercepts(Listed):
     [1, 0]
     """
 
+    kind, parameters = "linear-by-intercepts", ("columns", "intercepts", "flips")
+
     def __init__(
         self,
         schema: FeatureSchema,
@@ -82,8 +86,7 @@ class LinearByIntercepts(Listed):
         check_size("LinearByIntercepts", size, n * len(self.intercepts) + 1, remedy)
         self._size = size
         axes = np.eye(n)[:, None, :] * np.array(self.intercepts)[:, None]
-        self.separating_set = np.concatenate([np.zeros((1, n)), axes.reshape(-1, n)])
-        super().__init__(schema, separating=people_at(schema, self.columns, self.separating_set))
+        super().__init__(schema, np.concatenate([np.zeros((1, n)), axes.reshape(-1, n)]))
         if len(self.intercepts) < len(values):
             doubled = 2 * (len(values) + 1) ** n if flips else (len(values) + 1) ** n + 1
             warnings.warn(
@@ -93,22 +96,23 @@ class LinearByIntercepts(Listed):
                 stacklevel=2,
             )
 
-    def _evaluate(self, x: FloatArray) -> Bits:
+    def evaluate(self, values: FloatArray) -> Bits:
         """Each column multiplies the list: without it, then with it at each intercept."""
-        sums = np.zeros((len(x), 1))
+        people = len(values)
+        sums = np.zeros((people, 1))
         with np.errstate(over="ignore", invalid="ignore"):
             for i in range(len(self.columns)):
-                terms = np.zeros((len(x), len(self.intercepts) + 1, 1))
-                terms[:, 1:, 0] = x[:, i, None] / np.array(self.intercepts)
-                sums = (sums[:, None, :] + terms).reshape(len(x), terms.shape[1] * sums.shape[1])
-        bits = np.ones((len(x), self._size), dtype=np.uint8)
+                terms = np.zeros((people, len(self.intercepts) + 1, 1))
+                terms[:, 1:, 0] = values[:, i, None] / np.array(self.intercepts)
+                sums = (sums[:, None, :] + terms).reshape(people, terms.shape[1] * sums.shape[1])
+        bits = np.ones((people, self._size), dtype=np.uint8)
         bits[:, : self._half] = sums >= 1.0
         if self.flips:
             bits[:, self._half :] -= bits[:, : self._half]
         return bits
 
     def grades(self) -> IntArray:
-        """The number of columns that the inequality looks at."""
+        """The number of columns in the inequality."""
         place = np.arange(self.size) % self._half
         grades = np.zeros(self.size, dtype=np.int64)
         for _ in self.columns:
@@ -116,35 +120,16 @@ class LinearByIntercepts(Listed):
             grades += digit > 0
         return grades
 
-    def predictions(self, people: People) -> Bits:
-        """The predictions of all hypotheses, shape (k, N)."""
-        return self._evaluate(np.stack([people.column(name) for name in self.columns], axis=1))
-
     def describe(self, code: IntArray) -> str:
         """The inequality."""
         flip, place = divmod(int(code[0]), self._half)
         if place == 0:
-            return f"approve {'everybody' if flip else 'nobody'}"
+            return constant_in_words(flip)
         text = ""
         for name in self.columns:
             place, digit = divmod(place, len(self.intercepts) + 1)
             if digit:
                 value = self.intercepts[digit - 1]
-                size = abs(value)
-                shown = f"{size:g}" if float(f"{size:g}") == size else repr(size)
                 plus, minus = (" + ", " − ") if text else ("", "−")
-                text += f"{plus if value > 0 else minus}{name}/{shown}"
+                text += f"{plus if value > 0 else minus}{name}/{shortest(abs(value))}"
         return f"approve if {text} {'<' if flip else '≥'} 1"
-
-    def spec(self) -> dict[str, Any]:
-        """The columns, the intercepts, and whether flips are inside."""
-        return written_class(
-            "linear-by-intercepts", self.schema, columns=self.columns, intercepts=self.intercepts,
-            flips=self.flips,
-        )  # fmt: skip
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> LinearByIntercepts:
-        """Read the class from its JSON."""
-        schema, own = read_class("linear-by-intercepts", spec, "columns", "intercepts", "flips")
-        return cls(schema, own["columns"], own["intercepts"], flips=own["flips"])

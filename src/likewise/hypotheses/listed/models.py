@@ -1,7 +1,7 @@
 """Fitted models as columns of scores: whatever has ``predict_proba``, or is a function of a frame.
 
-Models stay with their owner. A class and its states keep the names of the columns and the cuts,
-never a model; whoever deploys gives the scores, which :class:`ScoredFrames` computes.
+Models stay with their owner. A class and its states store the names of the columns and the cuts,
+never a model; the client that deploys passes the scores, which :class:`ScoredFrames` computes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from likewise.fixed_point import FloatArray
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.validation import as_array
 
-__all__ = ["ScoredFrames", "named_models", "quantile_cuts", "scores_of"]
-
 
 def named_models(models: Any) -> dict[str, Any]:
     """Models by name: a mapping, or a list, whose models are called after their classes.
@@ -32,11 +30,11 @@ def named_models(models: Any) -> dict[str, Any]:
     elif isinstance(models, Sequence) and not isinstance(models, str | bytes):
         named = {}
         for model in models:
-            name = own = type(model).__name__.lower()
+            name = base = type(model).__name__.lower()
             number = 1
             while name in named:
                 number += 1
-                name = f"{own}_{number}"
+                name = f"{base}_{number}"
             named[name] = model
     else:
         raise ParameterError("models", "must be models by name, or a list of them", models, remedy)
@@ -54,28 +52,28 @@ def named_models(models: Any) -> dict[str, Any]:
 def scores_of(name: str, model: Any, frame: Any) -> FloatArray:
     """A model's chances of the favourable label for the rows of a frame, checked.
 
-    A model that was fitted on named columns gets these; one of two classes is asked for the second.
+    A model that was fitted on named columns gets these; of two classes the second counts.
     """
     try:
         if hasattr(model, "predict_proba"):
-            wanted = getattr(model, "feature_names_in_", None)
-            given = frame if wanted is None else _columns(frame, [str(n) for n in wanted])
-            found = as_array(model.predict_proba(given))
-            if found.ndim == 2 and found.shape[1] == 2:
-                found = found[:, 1]
+            names = getattr(model, "feature_names_in_", None)
+            columns = frame if names is None else _columns(frame, [str(n) for n in names])
+            chances = as_array(model.predict_proba(columns))
+            if chances.ndim == 2 and chances.shape[1] == 2:
+                chances = chances[:, 1]
         else:
-            found = as_array(model(frame))
-    except Exception as error:  # whatever a model of somebody else's does
+            chances = as_array(model(frame))
+    except Exception as error:  # a user's model may raise anything
         raise HypothesisError(
             f"The model {name!r} failed with {type(error).__name__}: {error}. It is given the "
             f"frame's rows, with the columns that it was fitted on."
         ) from error
-    if found.dtype.kind not in "biuf" or found.shape != (len(frame),):
+    if chances.dtype.kind not in "biuf" or chances.shape != (len(frame),):
         raise HypothesisError(
             f"The model {name!r} must have one score for each of the {len(frame)} rows; got "
-            f"{found.dtype} of shape {found.shape}. It must decide between two labels."
+            f"{chances.dtype} of shape {chances.shape}. It must decide between two labels."
         )
-    scores = found.astype(np.float64)
+    scores = chances.astype(np.float64)
     outside = ~((scores >= 0) & (scores <= 1))
     if outside.any():
         raise HypothesisError(
@@ -88,17 +86,6 @@ def _columns(frame: Any, names: list[str]) -> Any:
     from likewise.frames.library import nw
 
     return nw.from_native(frame, eager_only=True)[names].to_native()
-
-
-def quantile_cuts(scores: FloatArray, parts: int) -> list[float]:
-    """Cuts that divide scores into so many equal parts, those that differ.
-
-    >>> quantile_cuts(np.array([0.0, 0.25, 0.5, 0.75, 1.0]), 4)
-    [0.25, 0.5, 0.75]
-    """
-    ordered = np.sort(scores)
-    places = [len(ordered) * part // parts for part in range(1, parts)]
-    return [float(level) for level in np.unique(ordered[places])]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,15 +103,15 @@ class ScoredFrames:
     def of(cls, models: Any, features: FeatureSchema) -> ScoredFrames:
         """From models by name, and the schema of the features."""
         named = named_models(models)
-        if twice := [name for name in named if name in features.names]:
+        if clashes := [name for name in named if name in features.names]:
             raise ParameterError(
-                "models", "must not be called as a feature is", twice[0], "Rename the model."
+                "models", "must not be called as a feature is", clashes[0], "Rename the model."
             )
         added = tuple(Feature(name, low=0, high=1, visible=False) for name in named)
         return cls(named, features, FeatureSchema((*features.features, *added)))
 
     def people(self, frame: Any, ids: Any = None) -> People:
         """People from a frame, with the models' scores; other columns are for the models."""
-        known = self.features.people(frame, ids=ids, others="ignore")
+        people = self.features.people(frame, ids=ids, others="ignore")
         scores = [scores_of(name, model, frame) for name, model in self.models.items()]
-        return People(known.ids, np.column_stack([known.x, *scores]), self.schema, known.origin)
+        return People(people.ids, np.column_stack([people.x, *scores]), self.schema, people.origin)

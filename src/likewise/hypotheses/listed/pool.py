@@ -1,12 +1,11 @@
 """A pool: a list of predictors to choose among, as a 0/1 table or as score columns with cuts.
 
-A user's own models enter here: each is a column of scores (or of decisions) that the client
-computes, and a member of the pool is such a column with a cut.
+Users bring their own models as columns of scores (or of decisions) that the client computes; a
+member of the pool is such a column with a cut.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -14,37 +13,40 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import HypothesisError, MergedHypotheses, ParameterError, warn
+from likewise.errors import HypothesisError, MergedHypotheses, warn
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.listed.base import Listed
 from likewise.hypotheses.listed.columns import LARGEST_TABLE
-from likewise.hypotheses.listed.cuts import Cut, check_constant, check_members, listed_cuts
+from likewise.hypotheses.listed.cuts import (
+    Cut,
+    all_cuts,
+    check_constant,
+    check_members,
+    cuts_of_people,
+)
 from likewise.hypotheses.listed.models import ScoredFrames
 from likewise.hypotheses.listed.reference import (
     admitted,
     packed_predictions,
-    read_rows,
     reference_rows,
     representatives,
-    written_rows,
+    rows_from_json,
+    rows_to_json,
     zeros_and_ones,
 )
 from likewise.hypotheses.separating import greedy_separating_set, trie_separating_set
-from likewise.hypotheses.specs import read_class, written_class
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.validation import instance, items, reals
 
-__all__ = ["Pool"]
-
 _INFINITE = ("inf", "-inf")
-# Up to so many members, or predictions, a small separating set is looked for, as it always was;
-# beyond, one that is found in near-linear time.
+# A small separating set is searched for up to this many members, or predictions; beyond, one that
+# takes near-linear time.
 FEW_MEMBERS, FEW_PREDICTIONS = 256, 1 << 22
 
 
 class Pool(Listed):
-    """A finite list of predictors: cuts on columns, told apart on reference data.
+    """A finite list of predictors: cuts on columns, which differ on reference data.
 
     Members that agree on all reference data are merged into the first of them, with a warning
     (:class:`~likewise.errors.MergedHypotheses`): the guarantee is then against the ones that
@@ -54,7 +56,7 @@ class Pool(Listed):
     ----------
     schema: the features of people; each column of scores is one.
     cuts: the members.
-    reference: people, or an array of their encoded features, on whom members are told apart.
+    reference: people, or an array of their encoded features, on whom members must differ.
 
     >>> pool = Pool.from_table([[0, 0, 0], [0, 1, 1], [1, 1, 1]])
     >>> pool.size, pool.separators
@@ -64,53 +66,43 @@ class Pool(Listed):
     'approve everybody'
     """
 
-    # The rows of a pool that was read from its JSON, which are its separating set.
-    _written: IntArray | None = None
+    kind, parameters = "pool", ("cuts", "reference")
     _scored: ScoredFrames | None = None
 
     def __init__(
         self, schema: FeatureSchema, cuts: Sequence[Cut], reference: People | npt.ArrayLike
     ) -> None:
         remedy = "Make one: FeatureSchema((Feature(…), …))."
-        instance("Pool.schema", schema, FeatureSchema, remedy)
-        rows = reference_rows(schema, reference)
-        self._tell_apart(schema, cuts, admitted("Pool.reference", schema, rows).x)
-
-    def _tell_apart(
-        self, schema: FeatureSchema, cuts: Sequence[Cut], reference: FloatArray
-    ) -> None:
-        """Merge the members that agree on all rows of the reference data."""
-        self.schema = schema
-        listed = check_members(schema, cuts)
-        columns = np.array([schema.place(cut.column) for cut in listed], dtype=np.int64)
-        levels = np.array([cut.at for cut in listed], dtype=np.float64)
+        self.schema = instance("Pool.schema", schema, FeatureSchema, remedy)
+        rows = admitted("Pool.reference", schema, reference_rows(schema, reference)).x
+        members = check_members(schema, cuts)
+        columns = np.array([schema.place(cut.column) for cut in members], dtype=np.int64)
+        levels = np.array([cut.at for cut in members], dtype=np.float64)
         constant = self._constants(columns, levels)
         check_constant(constant)
-        packed = packed_predictions(reference, columns, levels)
-        kept = representatives(packed, constant)
-        self.merged = len(listed) - len(kept)
-        self.cuts = tuple(listed[i] for i in kept.tolist())
-        self._columns, self._levels = columns[kept], levels[kept]
-        self._rows, self._packed = reference, packed[kept]
+        packed = packed_predictions(rows, columns, levels)
+        distinct = representatives(packed, constant)
+        self.merged = len(members) - len(distinct)
+        self.cuts = tuple(members[i] for i in distinct.tolist())
+        self._columns, self._levels = columns[distinct], levels[distinct]
+        self._rows, self._packed = rows, packed[distinct]
         if self.merged:
             warn(
-                f"{self.merged} of {len(listed)} members of the pool agree with another one on all "
-                f"{len(reference)} rows of reference data and were merged; "
-                f"{len(kept)} remain, and guarantees are against these.",
+                f"{self.merged} of {len(members)} members of the pool agree with another one on "
+                f"all {len(rows)} rows of reference data and were merged; "
+                f"{len(distinct)} remain, and guarantees are against these.",
                 MergedHypotheses,
             )
 
     @cached_property
     def _chosen(self) -> IntArray:
-        """The rows of the reference data that are the separating set; found when it is needed."""
+        """The rows of the reference data that are the separating set; searched when needed."""
         bits = np.unpackbits(self._packed, axis=1, count=len(self._rows))
-        if self._written is not None:
-            return self._written
-        few = self.size <= FEW_MEMBERS or bits.size <= FEW_PREDICTIONS
-        return greedy_separating_set(bits) if few else trie_separating_set(bits)
+        small = self.size <= FEW_MEMBERS or bits.size <= FEW_PREDICTIONS
+        return greedy_separating_set(bits) if small else trie_separating_set(bits)
 
     @cached_property
-    def _on_set(self) -> Bits:  # type: ignore[override]  # found when it is needed, not before
+    def _on_set(self) -> Bits:  # type: ignore[override]  # searched when it is needed, not before
         chosen = self._chosen
         if len(chosen) * self.size > LARGEST_TABLE:
             raise HypothesisError(
@@ -120,16 +112,6 @@ class Pool(Listed):
             )
         bits = np.unpackbits(self._packed, axis=1, count=len(self._rows))
         return np.ascontiguousarray(bits[:, chosen])
-
-    @cached_property
-    def set_table(self) -> FloatArray:  # type: ignore[override]  # as above
-        """The predictions on the separating set as floats, for matrix products."""
-        return self._on_set.astype(np.float64)
-
-    @property
-    def _reference(self) -> FloatArray:
-        """The separating rows. A single member needs none, but the JSON needs one to be read."""
-        return self._rows[self._chosen] if len(self._chosen) else self._rows[:1]
 
     @property
     def size(self) -> int:
@@ -142,13 +124,13 @@ class Pool(Listed):
         return len(self._chosen)
 
     def _constants(self, columns: IntArray, levels: FloatArray) -> npt.NDArray[np.bool_]:
-        """Test whether a cut is the same for everybody the schema admits."""
+        """Test whether a cut is the same for everybody whom the schema admits."""
         limits = np.array([feature.limits for feature in self.schema.features])
         below, above = levels <= limits[columns, 0], levels > limits[columns, 1]
         return np.asarray(below | above)
 
     def constant_members(self) -> npt.NDArray[np.bool_]:
-        """Cuts that are the same for everybody; no separating set is needed to know them."""
+        """Cuts that are the same for everybody; this needs no separating set."""
         return self._constants(self._columns, self._levels)
 
     def grades(self) -> IntArray:
@@ -179,15 +161,9 @@ class Pool(Listed):
         reference: People | npt.ArrayLike,
     ) -> Pool:
         """Every column with every cut, and both constants."""
-        named = items("Pool.from_scores.columns", columns, "List columns of scores.")
+        names = items("Pool.from_scores.columns", columns, "List columns of scores.")
         levels = reals("Pool.from_scores.cuts", cuts, "List them: [0.25, 0.5, 0.75].")
-        if not named:
-            raise ParameterError(
-                "Pool.from_scores.columns", "must not be empty", columns, "List columns of scores."
-            )
-        listed = [Cut(named[0], -np.inf)]
-        listed += [Cut(column, at) for column in named for at in levels]
-        return cls(schema, [*listed, Cut(named[0], np.inf)], reference)
+        return cls(schema, all_cuts([(name, levels) for name in names]), reference)
 
     @classmethod
     def from_frame(
@@ -208,11 +184,11 @@ class Pool(Listed):
         >>> Pool.from_frame(frame, ["forest"], cuts=[0.5]).size
         3
         """
-        known = FeatureSchema.from_frame(frame, ids) if schema is None else schema
-        instance("Pool.from_frame.schema", known, FeatureSchema, "Make one: FeatureSchema(…).")
-        people = known.people(frame, ids=ids, others="ignore")
-        named = items("Pool.from_frame.columns", columns, "List columns of scores.")
-        return cls(known, listed_cuts(people, named, cuts), people)
+        schema = FeatureSchema.from_frame(frame, ids) if schema is None else schema
+        instance("Pool.from_frame.schema", schema, FeatureSchema, "Make one: FeatureSchema(…).")
+        people = schema.people(frame, ids=ids, others="ignore")
+        names = items("Pool.from_frame.columns", columns, "List columns of scores.")
+        return cls(schema, cuts_of_people(people, names, cuts), people)
 
     @classmethod
     def from_models(
@@ -237,11 +213,11 @@ class Pool(Listed):
         >>> pool.people(frame).x.tolist()[0], pool.size
         ([20.0, 0.2], 3)
         """
-        known = FeatureSchema.from_frame(frame, ids) if schema is None else schema
-        instance("Pool.from_models.schema", known, FeatureSchema, "Make one: FeatureSchema(…).")
-        scored = ScoredFrames.of(models, known)
+        schema = FeatureSchema.from_frame(frame, ids) if schema is None else schema
+        instance("Pool.from_models.schema", schema, FeatureSchema, "Make one: FeatureSchema(…).")
+        scored = ScoredFrames.of(models, schema)
         people = scored.people(frame, ids)
-        pool = cls(scored.schema, listed_cuts(people, list(scored.models), cuts), people)
+        pool = cls(scored.schema, cuts_of_people(people, list(scored.models), cuts), people)
         pool._scored = scored
         return pool
 
@@ -268,25 +244,20 @@ class Pool(Listed):
     def spec(self) -> dict[str, Any]:
         """The cuts and the separating rows, which are all the reference data that is needed."""
         cuts = [[c.column, c.at if np.isfinite(c.at) else str(c.at)] for c in self.cuts]
-        return written_class(
-            "pool", self.schema, cuts=cuts, reference=written_rows(self._reference)
-        )
+        # A single member has no separating row, but a pool must have a row of reference data.
+        rows = self._rows[self._chosen] if len(self._chosen) else self._rows[:1]
+        return {
+            "class": self.kind, "schema": self.schema.spec(), "cuts": cuts,
+            "reference": rows_to_json(rows),
+        }  # fmt: skip
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Pool:
         """Read a pool from its JSON."""
-        schema, own = read_class("pool", spec, "cuts", "reference")
-        listed = items("Pool.cuts", own["cuts"], "List pairs of a column and a cut.")
-        cuts = [Cut(column, float(at) if at in _INFINITE else at) for column, at in listed]
-        rows = reference_rows(schema, read_rows(own["reference"]))
-        pool = cls.__new__(cls)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MergedHypotheses)
-            pool._tell_apart(schema, cuts, rows)
-        if pool.size > FEW_MEMBERS and not pool.merged and schema.admits(rows):
-            pool._written = np.arange(len(rows))  # the rows of a pool are its separating set
-            return pool
-        # Pools could once be told apart on rows that nobody can be. Exactly what such a pool wrote
-        # is read back; anything else has to be people.
-        written = not pool.merged and len(pool._reference) == len(rows)
-        return pool if written else cls(schema, cuts, rows)
+        schema, values = cls.read_parameters(spec)
+        pairs = items("Pool.cuts", values["cuts"], "List pairs of a column and a cut.")
+        cuts = [Cut(column, float(at) if at in _INFINITE else at) for column, at in pairs]
+        pool = cls(schema, cuts, rows_from_json(values["reference"]))
+        if pool.size > 1 and not pool.merged:
+            pool._chosen = np.arange(len(pool._rows))  # the rows are the separating set
+        return pool

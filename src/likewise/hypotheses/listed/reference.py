@@ -1,4 +1,4 @@
-"""Reference data of a pool: rows on which its members are told apart, and members that agree."""
+"""Reference data: rows on which hypotheses must differ, and members of a pool that agree there."""
 
 from __future__ import annotations
 
@@ -11,13 +11,9 @@ import numpy.typing as npt
 from likewise.errors import ParameterError, PeopleError
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits
+from likewise.hypotheses.separating import rows_as_bytes
 from likewise.schema import FeatureSchema, People
 from likewise.validation import as_array
-
-__all__ = [
-    "admitted", "packed_predictions", "read_rows", "reference_rows", "representatives",
-    "written_rows", "zeros_and_ones",
-]  # fmt: skip
 
 # Members whose predictions are compared with levels at once, for memory.
 _AT_ONCE = 4096
@@ -35,7 +31,7 @@ def reference_rows(schema: FeatureSchema, reference: Any) -> FloatArray:
     """Rows of the schema's features as numbers, from people or an array."""
     if isinstance(reference, People):
         return schema.encoded(reference).x
-    remedy = "It is the data on which members are told apart; schema.people(rows) encodes it."
+    remedy = "It is the data on which members must differ; schema.people(rows) encodes it."
     rule = f"must be rows of the schema's {len(schema)} features, at least one, as numbers"
     rows = _array("Pool.reference", reference, rule, remedy).astype(np.float64)
     if rows.ndim != 2 or rows.shape[1] != len(schema) or len(rows) == 0:
@@ -43,24 +39,24 @@ def reference_rows(schema: FeatureSchema, reference: Any) -> FloatArray:
     return rows
 
 
-def written_rows(rows: FloatArray) -> list[list[float | None]]:
-    """Rows as JSON has them: a missing value is null, which equals itself, as NaN does not.
+def rows_to_json(rows: FloatArray) -> list[list[float | None]]:
+    """Rows as JSON: a missing value is null, which equals itself, as NaN does not.
 
-    >>> written_rows(np.array([[1.5, np.nan]]))
+    >>> rows_to_json(np.array([[1.5, np.nan]]))
     [[1.5, None]]
     """
     return [[None if math.isnan(x) else x for x in row] for row in rows.tolist()]
 
 
-def read_rows(written: Any) -> Any:
-    """Rows as they were written, now or earlier (then a missing value was NaN)."""
-    if not isinstance(written, list) or not all(isinstance(row, list) for row in written):
-        return written
-    return [[math.nan if x is None else x for x in row] for row in written]
+def rows_from_json(rows: Any) -> Any:
+    """The inverse of :func:`rows_to_json`; anything else is returned as it is, to be refused."""
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        return rows
+    return [[math.nan if x is None else x for x in row] for row in rows]
 
 
 def admitted(name: str, schema: FeatureSchema, reference: Any) -> People:
-    """Rows as people, if the schema admits them."""
+    """Rows as people; refuse those whom the schema does not admit."""
     try:
         return schema.encoded(reference)
     except PeopleError as error:
@@ -85,20 +81,17 @@ def packed_predictions(reference: FloatArray, columns: IntArray, levels: FloatAr
     """The members' predictions on the rows, a bit each: (members, rows/8)."""
     by_column = np.ascontiguousarray(reference.T)
     parts = [
-        np.packbits(by_column[columns[here]] >= levels[here, None], axis=1)
-        for start in range(0, len(columns), _AT_ONCE)
-        for here in [slice(start, start + _AT_ONCE)]
+        np.packbits(by_column[columns[block]] >= levels[block, None], axis=1)
+        for block in (slice(i, i + _AT_ONCE) for i in range(0, len(columns), _AT_ONCE))
     ]
     return np.concatenate(parts)
 
 
 def representatives(packed: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:
     """Of members that agree on all reference data the first, or a constant if one is among them."""
-    width, text = packed.shape[1], packed.tobytes()
     first: dict[bytes, int] = {}
-    for place, fixed in enumerate(constant.tolist()):
-        own = text[place * width : (place + 1) * width]
-        other = first.setdefault(own, place)
-        if fixed and not constant[other]:
-            first[own] = place
+    for member, key in enumerate(rows_as_bytes(packed)):
+        earlier = first.setdefault(key, member)
+        if constant[member] and not constant[earlier]:
+            first[key] = member
     return np.array(sorted(first.values()), dtype=np.int64)

@@ -15,23 +15,26 @@ import numpy.typing as npt
 from likewise.errors import MergedHypotheses, ParameterError
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits
-from likewise.hypotheses.listed.base import Listed
 from likewise.hypotheses.listed.columns import (
     LARGEST,
     NUMERIC,
+    OverColumns,
     check_columns,
     check_size,
-    people_at,
+    constant_in_words,
+    shortest,
 )
-from likewise.hypotheses.listed.cuts import check_levels, cuts_by_column, read_cuts, written_cuts
-from likewise.hypotheses.specs import read_class, written_class
+from likewise.hypotheses.listed.cuts import (
+    check_levels,
+    cuts_by_column,
+    pairs_of_cuts,
+    quantiles,
+)
 from likewise.schema import FeatureSchema, People
 from likewise.validation import integer
 
-__all__ = ["Stumps"]
 
-
-class Stumps(Listed):
+class Stumps(OverColumns):
     """Approve whoever has at least (or less than) a cut in one column: 1[x_c ≥ v], and flips.
 
     With M cuts in all, m_c of them in column c, and both constants, |H| = 2·M + 2. The class is
@@ -65,24 +68,24 @@ class Stumps(Listed):
     [[0, 1, 0, 1, 1, 1, 0, 1, 0, 0]]
     """
 
+    kind, parameters = "stumps", ("cuts",)
+
     def __init__(self, schema: FeatureSchema, cuts: Mapping[str, Sequence[float]]) -> None:
-        self.columns = check_columns("Stumps", schema, cuts_by_column("Stumps", cuts), NUMERIC)
+        levels_of = cuts_by_column("Stumps", cuts)
+        self.columns = check_columns("Stumps", schema, tuple(levels_of), NUMERIC)
         self.schema = schema
-        self.cuts = tuple(self._checked(name, cuts[name]) for name in self.columns)
+        self.cuts = tuple(self._checked(name, levels_of[name]) for name in self.columns)
         sizes = [len(levels) for levels in self.cuts]
         check_size("Stumps", 2 * sum(sizes) + 2, max(sizes) + 1, "Use fewer cuts.")
-        self._place = np.repeat(np.arange(len(sizes)), sizes)
+        self._column = np.repeat(np.arange(len(sizes)), sizes)
         self._levels = np.concatenate([np.array(levels) for levels in self.cuts])
         bins = _separating_bins(sizes)
         check_size("Stumps", 2 * sum(sizes) + 2, len(bins), "Use fewer cuts.")
-        self.separating_set = np.stack(
-            [
-                np.array([self._below(name, levels[0]), *levels])[bins[:, c]]
-                for c, (name, levels) in enumerate(zip(self.columns, self.cuts, strict=True))
-            ],
-            axis=1,
-        )
-        super().__init__(schema, separating=people_at(schema, self.columns, self.separating_set))
+        values = [
+            np.array([self._below(name, levels[0]), *levels])[bins[:, c]]
+            for c, (name, levels) in enumerate(zip(self.columns, self.cuts, strict=True))
+        ]
+        super().__init__(schema, np.stack(values, axis=1))
 
     def _below(self, name: str, cut: float) -> float:
         """The largest value of a column below a cut."""
@@ -132,89 +135,77 @@ class Stumps(Listed):
         parts = integer("Stumps.from_quantiles.parts", parts, 2, LARGEST, "Try 10.")
         people = schema.encoded(reference)
         cuts = {name: _quantiles(people, name, parts) for name in columns}
-        kept = sum(map(len, cuts.values()))
-        if left_out := len(columns) * (parts - 1) - kept:
+        count = sum(map(len, cuts.values()))
+        if left_out := len(columns) * (parts - 1) - count:
             warnings.warn(
                 f"{left_out} of {len(columns) * (parts - 1)} quantiles are the same as another one "
                 f"or the least value of their column; the stumps there agree with others on all "
-                f"{len(people)} rows of reference data and were merged; {2 * kept + 2} hypotheses "
+                f"{len(people)} rows of reference data and were merged; {2 * count + 2} hypotheses "
                 f"remain, and guarantees are against these.",
                 MergedHypotheses,
                 stacklevel=2,
             )
         return cls(schema, cuts)
 
-    def _evaluate(self, x: FloatArray) -> Bits:
+    def evaluate(self, values: FloatArray) -> Bits:
         """Nobody and the stumps, then everybody and the flips."""
         half = len(self._levels) + 1
-        bits = np.zeros((len(x), 2 * half), dtype=np.uint8)
-        bits[:, 1:half] = x[:, self._place] >= self._levels
+        bits = np.zeros((len(values), 2 * half), dtype=np.uint8)
+        bits[:, 1:half] = values[:, self._column] >= self._levels
         bits[:, half:] = 1 - bits[:, :half]
         return bits
 
     def grades(self) -> IntArray:
         """Columns are alike, however many cuts each has."""
-        half = np.r_[0, self._place + 1]
+        half = np.r_[0, self._column + 1]
         return np.concatenate([half, half])
-
-    def predictions(self, people: People) -> Bits:
-        """The predictions of all hypotheses, shape (k, N)."""
-        return self._evaluate(np.stack([people.column(name) for name in self.columns], axis=1))
 
     def describe(self, code: IntArray) -> str:
         """The column, the cut and the side."""
         flip, place = divmod(int(code[0]), len(self._levels) + 1)
         if place == 0:
-            return f"approve {'everybody' if flip else 'nobody'}"
-        cut = float(self._levels[place - 1])
-        shown = f"{cut:g}" if float(f"{cut:g}") == cut else repr(cut)
-        return f"approve if {self.columns[self._place[place - 1]]} {'<' if flip else '≥'} {shown}"
+            return constant_in_words(flip)
+        column = self.columns[self._column[place - 1]]
+        cut = shortest(float(self._levels[place - 1]))
+        return f"approve if {column} {'<' if flip else '≥'} {cut}"
 
     def spec(self) -> dict[str, Any]:
         """The columns with their cuts, in order."""
-        return written_class("stumps", self.schema, cuts=written_cuts(self.columns, self.cuts))
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Stumps:
-        """Read the class from its JSON."""
-        schema, own = read_class("stumps", spec, "cuts")
-        return cls(schema, read_cuts("Stumps", own["cuts"]))
+        return {**super().spec(), "cuts": pairs_of_cuts(self.columns, self.cuts)}
 
 
 def _quantiles(people: People, name: str, parts: int) -> list[float]:
-    """The values of a column that divide people into equal parts, each once, without the least."""
-    values = np.sort(people.column(name))
-    ranks = np.arange(1, parts) * len(people) // parts
-    levels = np.unique(values[ranks]) if len(values) else values
-    levels = levels[levels > values[0]] if len(values) else values
-    if not len(levels):
+    """The quantiles of a column, of which there must be one."""
+    values = people.column(name)
+    levels = quantiles(values, parts)
+    if not levels:
         raise ParameterError(
             "Stumps.from_quantiles.reference",
             f"must have different values of {name!r}",
             f"{len(values)} rows with the quantiles at their least value",
             "Leave the column out, or give its cuts yourself.",
         )
-    return [float(level) for level in levels]
+    return levels
 
 
 @dataclass(frozen=True)
 class _Chain:
-    """The rest of a chain: ``least`` with the first ``count`` of ``others``, count ≤ top."""
+    """The rest of a chain: ``least`` with the first ``count`` of ``unmatched``, count ≤ top."""
 
     least: tuple[int, ...]
-    others: tuple[int, ...]
+    unmatched: tuple[int, ...]
     top: int
 
     @property
     def room(self) -> int:
-        """How many sets that are not empty it has."""
+        """The number of its sets that are not empty."""
         return self.top + bool(self.least)
 
     def bins(self, points: int, size: int) -> IntArray:
-        """In how many of its ``size`` largest sets each point is."""
+        """The number of its ``size`` largest sets that each point is in."""
         bins = np.zeros(points, dtype=np.int64)
         bins[list(self.least)] = size
-        bins[list(self.others)] = np.clip(self.top - np.arange(len(self.others)), 0, size)
+        bins[list(self.unmatched)] = np.clip(self.top - np.arange(len(self.unmatched)), 0, size)
         return bins
 
 
@@ -232,11 +223,11 @@ def _chains(points: int) -> Iterator[_Chain]:
             if any(point < 2 * j + 1 for j, point in enumerate(least)):
                 continue
             unmatched: list[int] = []
-            for place in range(points):
-                if place in least:
+            for point in range(points):
+                if point in least:
                     unmatched.pop()
                 else:
-                    unmatched.append(place)
+                    unmatched.append(point)
             yield _Chain(least, tuple(unmatched), len(unmatched))
 
 

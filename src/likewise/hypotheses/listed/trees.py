@@ -12,15 +12,19 @@ from likewise.errors import HypothesisError, ParameterError
 from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.listed.base import Listed
-from likewise.hypotheses.listed.columns import NUMERIC, check_columns, check_size, people_at
-from likewise.hypotheses.listed.cuts import check_levels, cuts_by_column, read_cuts, written_cuts
-from likewise.hypotheses.listed.reference import admitted, read_rows, written_rows
-from likewise.hypotheses.separating import trie_separating_set
-from likewise.hypotheses.specs import read_class, written_class
+from likewise.hypotheses.listed.columns import (
+    NUMERIC,
+    check_columns,
+    check_size,
+    constant_in_words,
+    people_at,
+    shortest,
+)
+from likewise.hypotheses.listed.cuts import check_levels, cuts_by_column, pairs_of_cuts
+from likewise.hypotheses.listed.reference import admitted, rows_from_json, rows_to_json
+from likewise.hypotheses.separating import rows_as_bytes, trie_separating_set
 from likewise.schema import FeatureSchema, People
 from likewise.validation import as_array
-
-__all__ = ["Trees"]
 
 # A tree is listed by three numbers; with more questions the list would not fit.
 MOST_QUESTIONS = 32
@@ -38,7 +42,7 @@ class Trees(Listed):
     ----------
     schema: the features of people.
     cuts: lists of cuts by column; at most 32 in all.
-    reference: people, or an array of their encoded features, on whom trees are told apart. As with
+    reference: people, or an array of their encoded features, on whom trees must differ. As with
         a pool, the guarantee is against the trees that remain.
 
     >>> from likewise.schema import Feature
@@ -51,56 +55,58 @@ class Trees(Listed):
     'if a ≥ 0.5: approve if b < 0.5; else: approve if b ≥ 0.5'
     """
 
+    kind, parameters = "trees", ("cuts", "reference")
+
     def __init__(
         self,
         schema: FeatureSchema,
         cuts: Mapping[str, Sequence[float]],
         reference: People | npt.ArrayLike,
     ) -> None:
-        self._make(schema, cuts, reference, written=False)
+        self._set_up(schema, cuts, reference, separating=False)
 
-    def _make(self, schema: FeatureSchema, cuts: Any, reference: Any, written: bool) -> None:
-        self.columns = check_columns("Trees", schema, cuts_by_column("Trees", cuts), NUMERIC)
+    def _set_up(self, schema: FeatureSchema, cuts: Any, reference: Any, separating: bool) -> None:
+        """List the trees; ``separating`` says that the rows are the separating set as they are."""
+        levels_of = cuts_by_column("Trees", cuts)
+        self.columns = check_columns("Trees", schema, tuple(levels_of), NUMERIC)
         self.schema = schema
-        self.cuts = tuple(check_levels("Trees", name, cuts[name]) for name in self.columns)
+        self.cuts = tuple(check_levels("Trees", name, levels_of[name]) for name in self.columns)
         sizes = [len(levels) for levels in self.cuts]
         if sum(sizes) > MOST_QUESTIONS:
             raise HypothesisError(
                 f"Trees must have at most {MOST_QUESTIONS} cuts in all, as they are listed; got "
                 f"{sum(sizes)}. Use fewer cuts."
             )
-        self._place = np.repeat([schema.place(name) for name in self.columns], sizes)
+        self._column = np.repeat([schema.place(name) for name in self.columns], sizes)
         self._levels = np.concatenate([np.array(levels) for levels in self.cuts])
         rows = _reference(schema, reference)
         self._trees, self.merged, bits = self._distinct(rows)
-        chosen = np.arange(len(rows)) if written else trie_separating_set(bits)
-        check_size("Trees", len(self._trees), len(chosen), "Use fewer cuts.")
-        self._reference = rows[chosen] if len(chosen) else rows[:1]
-        super().__init__(schema, separating=people_at(schema, schema.names, rows[chosen]))
+        self._reference = rows if separating else rows[trie_separating_set(bits)]
+        check_size("Trees", len(self._trees), len(self._reference), "Use fewer cuts.")
+        super().__init__(schema, separating=people_at(schema, schema.names, self._reference))
 
     def _sides(self, rows: FloatArray) -> Bits:
         """Nobody, everybody, and every question either way: (2·M + 2, rows)."""
-        asked = (rows[:, self._place] >= self._levels).T
+        holds = (rows[:, self._column] >= self._levels).T
         constants = np.repeat([[False], [True]], len(rows), axis=1)
-        return np.concatenate([constants, asked, ~asked]).astype(np.uint8)
+        return np.concatenate([constants, holds, ~holds]).astype(np.uint8)
 
     def _distinct(self, rows: FloatArray) -> tuple[IntArray, int, Bits]:
         """Of the trees that agree on all rows the simplest: (root, side if yes, side if no)."""
         sides = np.packbits(self._sides(rows), axis=1)
-        asked = np.packbits(self._sides(rows)[2 : 2 + len(self._levels)], axis=1)
-        seen: dict[bytes, tuple[int, int, int]] = {}
-        tried = 0
+        holds = sides[2 : 2 + len(self._levels)]
+        simplest: dict[bytes, tuple[int, int, int]] = {}
+        count = 0
         for root, yes, no in self._by_questions():
-            tried += len(yes)
-            here = (asked[root] & sides[yes]) | (~asked[root] & sides[no])
-            # The bits after the last row are padding, and must not tell trees apart.
-            here &= np.packbits(np.ones(len(rows), dtype=np.uint8))
-            width, text = here.shape[1], here.tobytes()
-            for place, (a, b) in enumerate(zip(yes.tolist(), no.tolist(), strict=True)):
-                seen.setdefault(text[place * width : (place + 1) * width], (root, a, b))
-        packed = np.frombuffer(b"".join(seen), dtype=np.uint8).reshape(len(seen), -1)
+            count += len(yes)
+            packed = (holds[root] & sides[yes]) | (~holds[root] & sides[no])
+            # The bits after the last row are padding, and must not separate trees.
+            packed &= np.packbits(np.ones(len(rows), dtype=np.uint8))
+            for key, a, b in zip(rows_as_bytes(packed), yes.tolist(), no.tolist(), strict=True):
+                simplest.setdefault(key, (root, a, b))
+        packed = np.frombuffer(b"".join(simplest), dtype=np.uint8).reshape(len(simplest), -1)
         bits = np.unpackbits(packed, axis=1, count=len(rows))
-        return np.array(list(seen.values()), dtype=np.int64), tried - len(seen), bits
+        return np.array(list(simplest.values()), dtype=np.int64), count - len(simplest), bits
 
     def _by_questions(self) -> Iterator[tuple[int, IntArray, IntArray]]:
         """All trees, those of few questions first; a constant has the same on both sides."""
@@ -136,39 +142,37 @@ class Trees(Listed):
         question = self._question(root, "≥")
         return f"if {question}: {self._side(yes)}; else: {self._side(no)}"
 
-    def _question(self, place: int, sign: str) -> str:
-        name = self.schema.names[int(self._place[place])]
-        level = float(self._levels[place])
-        said = f"{level:g}" if float(f"{level:g}") == level else repr(level)
-        return f"{name} {sign} {said}"
+    def _question(self, number: int, sign: str) -> str:
+        name = self.schema.names[int(self._column[number])]
+        return f"{name} {sign} {shortest(float(self._levels[number]))}"
 
     def _side(self, side: int) -> str:
         if side <= 1:
-            return f"approve {'everybody' if side else 'nobody'}"
-        flip, place = divmod(side - 2, len(self._levels))
-        return f"approve if {self._question(place, '<' if flip else '≥')}"
+            return constant_in_words(side)
+        flip, number = divmod(side - 2, len(self._levels))
+        return f"approve if {self._question(number, '<' if flip else '≥')}"
 
     def spec(self) -> dict[str, Any]:
         """The cuts by column, and the rows of the separating set."""
-        cuts = written_cuts(self.columns, self.cuts)
-        return written_class(
-            "trees", self.schema, cuts=cuts, reference=written_rows(self._reference)
-        )
+        cuts = pairs_of_cuts(self.columns, self.cuts)
+        return {
+            "class": self.kind, "schema": self.schema.spec(), "cuts": cuts,
+            "reference": rows_to_json(self._reference),
+        }  # fmt: skip
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Trees:
         """Read the class from its JSON."""
-        schema, own = read_class("trees", spec, "cuts", "reference")
+        schema, values = cls.read_parameters(spec)
         trees = cls.__new__(cls)
-        trees._make(
-            schema, read_cuts("Trees", own["cuts"]), read_rows(own["reference"]), written=True
-        )
+        rows = rows_from_json(values["reference"])
+        trees._set_up(schema, values["cuts"], rows, separating=True)
         return trees
 
 
 def _reference(schema: FeatureSchema, reference: Any) -> FloatArray:
     """Rows of people, of whom there is at least one."""
-    remedy = "It is the data on which trees are told apart; schema.people(rows) encodes it."
+    remedy = "It is the data on which trees must differ; schema.people(rows) encodes it."
     if not isinstance(reference, People):
         rows = as_array(reference)
         if rows.dtype.kind not in "biuf" or rows.ndim != 2 or not len(rows):

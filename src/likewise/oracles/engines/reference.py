@@ -8,8 +8,6 @@ from likewise.fixed_point import FloatArray, IntArray
 from likewise.hypotheses import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.randomness import Noise
 
-__all__ = ["approvals", "charge", "weigh"]
-
 # Draws are made in blocks, so that memory does not grow with their number.
 BLOCK = 512
 

@@ -106,7 +106,7 @@ class WeightedRounds:
         """One round: people arrive, scores, a draw, charges."""
         player = self.player
         arrive_kernel[(1,)](
-            player.round, self._met, player.who, self._unused, self._k,
+            player.round, self._met, player.arrived, self._unused, self._k,
             PEOPLE=triton.next_power_of_2(self._k),
         )  # fmt: skip
         player.decide()

@@ -18,8 +18,6 @@ from likewise.oracles.engines.compiled.exact import trees, weights
 from likewise.oracles.engines.compiled.noise import NoiseOfDraws
 from likewise.randomness import Noise
 
-__all__ = ["approvals", "charge", "weigh"]
-
 
 def approvals(
     hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points, draws: range
@@ -42,8 +40,8 @@ def weigh(
     """Exponential weights over a list or a tree of segments, unless the class has its own."""
     if isinstance(hypotheses, Listed) and type(hypotheses).weigh is Listed.weigh:
         return weights.policy_of(costs, float(temperature), hypotheses.log_inverse)
-    own = type(hypotheses).weigh is not Segments.weigh
-    if isinstance(hypotheses, Segments) and not own and hypotheses.prior != FLAT:
+    overridden = type(hypotheses).weigh is not Segments.weigh
+    if isinstance(hypotheses, Segments) and not overridden and hypotheses.prior != FLAT:
         return trees.SegmentTreePolicy(hypotheses, costs, float(temperature))
     return reference.weigh(hypotheses, costs, temperature)
 

@@ -16,10 +16,8 @@ from likewise.oracles.engines.compiled.vectors import (
     store,
 )
 
-__all__ = ["REGISTER_BYTES", "search_by_groups", "search_by_steps", "spread"]
-
 # Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"vectors": "9de5411b9e3a8163"}
+BUILT_IN = {"vectors": "abd0799ac6ec5335"}
 
 
 @compiled
@@ -80,16 +78,16 @@ def _sums_of_groups(points: Any, bits: Any, table: Any) -> None:  # pragma: no c
 
 
 @compiled
-def _keep(found: Any, best: Any, second: Any, place: Any) -> None:  # pragma: no cover
+def _keep(best_rows: Any, best: Any, second: Any, place: Any) -> None:  # pragma: no cover
     """The rows of what a scan has found."""
-    store(found, 0, best)
-    store(found, 1, second)
-    store(found, 2, place)
+    store(best_rows, 0, best)
+    store(best_rows, 1, second)
+    store(best_rows, 2, place)
 
 
 @compiled
 def _scan_groups(
-    codes: Any, costs: Any, first: Any, last: Any, table: Any, found: Any
+    codes: Any, costs: Any, first: Any, last: Any, table: Any, best_rows: Any
 ) -> None:  # pragma: no cover
     """The best score of the hypotheses first … last, the second best, and the best one's place."""
     kind = table.dtype.type
@@ -103,18 +101,18 @@ def _scan_groups(
         second = if_less(worse, second, worse, second)
         place = if_less(score, best, everywhere(kind(h - first)), place)
         best = if_less(score, best, score, best)
-    _keep(found, best, second, place)
+    _keep(best_rows, best, second, place)
 
 
 @compiled
 def _scan_steps(
-    ends: Any, steps: Any, costs: Any, first: Any, last: Any, table: Any, found: Any
+    ends: Any, steps: Any, costs: Any, first: Any, last: Any, table: Any, best_rows: Any
 ) -> None:  # pragma: no cover
     """The same along a path: each sum is the one before it and a few steps. Row 3: that sum."""
     kind = table.dtype.type
     best = everywhere(kind(np.iinfo(kind).max))
     second, place = best, everywhere(kind(0))
-    total = load(found, 3)
+    total = load(best_rows, 3)
     step = ends[first]
     for h in range(first, last):
         end = ends[h + 1]
@@ -126,21 +124,23 @@ def _scan_steps(
         second = if_less(worse, second, worse, second)
         place = if_less(score, best, everywhere(kind(h - first)), place)
         best = if_less(score, best, score, best)
-    _keep(found, best, second, place)
-    store(found, 3, total)
+    _keep(best_rows, best, second, place)
+    store(best_rows, 3, total)
 
 
 @compiled
-def _merge(found: Any, first: Any, choice: Any, best: Any, gap: Any) -> None:  # pragma: no cover
+def _merge(
+    best_rows: Any, first: Any, choice: Any, best: Any, gap: Any
+) -> None:  # pragma: no cover
     """Take the best of some more hypotheses into that of all before them: gap = second − best."""
     for lane in range(len(choice)):
-        score, second = np.int64(found[0, lane]), np.int64(found[1, lane])
+        score, second = np.int64(best_rows[0, lane]), np.int64(best_rows[1, lane])
         if first == 0 or score < best[lane]:
             if first > 0:
                 second = min(second, best[lane])
             gap[lane] = second - score
             best[lane] = score
-            choice[lane] = first + np.int64(found[2, lane])
+            choice[lane] = first + np.int64(best_rows[2, lane])
         else:
             gap[lane] = min(gap[lane], score - best[lane])
 
@@ -166,15 +166,15 @@ def search_by_groups(
     points, best, block = _space(noise, costs)
     lanes = len(best)
     table = np.empty((codes.shape[1] << bits, lanes), dtype=costs.dtype)
-    found = np.empty((3, lanes), dtype=costs.dtype)
+    best_rows = np.empty((3, lanes), dtype=costs.dtype)
     (begin, end), (choice, gap) = draws, out
     for start in range(begin, end, lanes):
         stop = min(end, start + lanes)
         _quantise(noise, start, end, factor, points)
         _sums_of_groups(points, bits, table)
         for first in range(0, len(costs), block):
-            _scan_groups(codes, costs, first, min(len(costs), first + block), table, found)
-            _merge(found, first, choice[start:stop], best, gap[start:stop])
+            _scan_groups(codes, costs, first, min(len(costs), first + block), table, best_rows)
+            _merge(best_rows, first, choice[start:stop], best, gap[start:stop])
 
 
 @compiled
@@ -186,7 +186,7 @@ def search_by_steps(
     points, best, block = _space(noise, costs)
     s, lanes = len(noise), len(best)
     table = np.empty((2 * s, lanes), dtype=costs.dtype)
-    found = np.empty((4, lanes), dtype=costs.dtype)
+    best_rows = np.empty((4, lanes), dtype=costs.dtype)
     (begin, end), (choice, gap) = draws, out
     for start in range(begin, end, lanes):
         stop = min(end, start + lanes)
@@ -195,7 +195,7 @@ def search_by_steps(
             for lane in range(lanes):
                 table[q, lane] = points[q, lane]
                 table[s + q, lane] = -points[q, lane]
-        found[3] = points[s]
+        best_rows[3] = points[s]
         for first in range(0, len(costs), block):
-            _scan_steps(ends, steps, costs, first, min(len(costs), first + block), table, found)
-            _merge(found, first, choice[start:stop], best, gap[start:stop])
+            _scan_steps(ends, steps, costs, first, min(len(costs), first + block), table, best_rows)
+            _merge(best_rows, first, choice[start:stop], best, gap[start:stop])

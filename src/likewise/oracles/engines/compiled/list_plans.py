@@ -23,8 +23,6 @@ from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, Listed
 from likewise.oracles.engines.compiled import list_kernels as kernels
 
-__all__ = ["Groups", "Layout", "Plan", "Steps", "plan_of"]
-
 Indices = npt.NDArray[Any]
 
 LARGEST_GROUP = 8

@@ -35,15 +35,14 @@ from likewise.hypotheses import Bits, Listed, Points
 from likewise.oracles.engines.compiled import list_kernels as kernels
 from likewise.oracles.engines.compiled.list_plans import Layout, Plan, plan_of
 from likewise.oracles.engines.compiled.noise import NoiseOfDraws
+from likewise.oracles.engines.compiled.vectors import REGISTER_BYTES
 from likewise.oracles.engines.compiled.workers import pieces, share_out
 from likewise.randomness import Noise
-
-__all__ = ["approvals", "choices"]
 
 # Noise of about so many numbers is kept at a time, by each thread.
 NUMBERS_AT_ONCE = 1 << 17
 # Draws are made in multiples of the most that a register holds.
-DRAWS_AT_ONCE = kernels.REGISTER_BYTES // 2
+DRAWS_AT_ONCE = REGISTER_BYTES // 2
 # Up to here sums do not leave int64, and s + 2 roundings stay below s/2 + 3/2.
 LARGEST_SUM = 2.0**62
 MOST_SEPARATORS = 1 << 14

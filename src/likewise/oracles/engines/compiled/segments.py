@@ -13,10 +13,8 @@ from likewise.oracles.engines.compiled.noise import AT_ONCE, LANES, WIDTH, Noise
 from likewise.oracles.engines.compiled.vectors import everywhere, if_less, load, plus, store
 from likewise.oracles.engines.compiled.workers import pieces, share_out
 
-__all__ = ["approvals"]
-
 # Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"noise": "3ed50b3db920c9b1", "vectors": "9de5411b9e3a8163"}
+BUILT_IN = {"noise": "b4c80b8e28de4d5e", "vectors": "abd0799ac6ec5335"}
 
 # Draws that a thread takes on at a time.
 A_PIECE = 1024
@@ -31,8 +29,8 @@ def _thresholds(costs: Any, noise: Any, threshold: Any) -> None:  # pragma: no c
         total = everywhere(np.int64(0))
         least, best = total, everywhere(np.int64(bins))
         for j in range(bins - 1, -1, -1):
-            there = plus(everywhere(costs[j]), load(noise, j * registers + r))
-            total = plus(total, there)
+            cost = plus(everywhere(costs[j]), load(noise, j * registers + r))
+            total = plus(total, cost)
             best = if_less(least, total, best, everywhere(np.int64(j)))
             least = if_less(least, total, least, total)
         store(threshold, r, best)
@@ -69,9 +67,9 @@ def approvals(
     people = np.argsort(points // hypotheses.bins, kind="stable")
 
     def make(start: int, size: int) -> None:
-        mine = np.empty((len(points), size), dtype=np.uint8)
-        _draw(costs, hypotheses.bins, points, people, noise.source, start, mine)
-        approved[:, start : start + size] = mine
+        block = np.empty((len(points), size), dtype=np.uint8)
+        _draw(costs, hypotheses.bins, points, people, noise.source, start, block)
+        approved[:, start : start + size] = block
 
     share_out(make, pieces(draws, A_PIECE, AT_ONCE))
     return approved.T

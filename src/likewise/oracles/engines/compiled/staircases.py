@@ -24,10 +24,8 @@ from likewise.oracles.engines.compiled.vectors import (
 )
 from likewise.oracles.engines.compiled.workers import pieces, share_out
 
-__all__ = ["approvals"]
-
 # Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"noise": "3ed50b3db920c9b1", "vectors": "9de5411b9e3a8163"}
+BUILT_IN = {"noise": "b4c80b8e28de4d5e", "vectors": "abd0799ac6ec5335"}
 
 # Draws that a thread takes on at a time.
 A_PIECE = 512
@@ -47,8 +45,8 @@ def _row(costs: Any, noise: Any, least: Any, choice: Any) -> None:  # pragma: no
         lowest, best = load(least, r), total
         store_short(choice, r, best)
         for b in range(len(costs)):
-            there = plus(everywhere(costs[b]), load(noise, b * registers + r))
-            total = plus(total, there)
+            cost = plus(everywhere(costs[b]), load(noise, b * registers + r))
+            total = plus(total, cost)
             place = (b + 1) * registers + r
             stop = minus(load(least, place), total)
             best = if_less(stop, lowest, everywhere(np.int64(b + 1)), best)
@@ -107,11 +105,11 @@ def approvals(
 
     def make(start: int, size: int) -> None:
         for grid in np.unique(grids).tolist():
-            there = np.flatnonzero(grids == grid)
-            mine = np.empty((len(there), size), dtype=np.uint8)
+            inside = np.flatnonzero(grids == grid)
+            block = np.empty((len(inside), size), dtype=np.uint8)
             first_cell = grid * hypotheses.cells
-            _draw(tables[grid], first_cell, cells[there], noise.source, start, mine)
-            approved[there, start : start + size] = mine
+            _draw(tables[grid], first_cell, cells[inside], noise.source, start, block)
+            approved[inside, start : start + size] = block
 
     share_out(make, pieces(draws, A_PIECE, AT_ONCE))
     return approved.T

@@ -12,11 +12,6 @@ from typing import Any
 
 from likewise.oracles.engines.compiled.compilation import built_in, extending, ir, types
 
-__all__ = [
-    "REGISTER_BYTES", "bits_of_float", "everywhere", "float_of_bits", "fused", "if_less", "load",
-    "minus", "plus", "store", "store_short",
-]  # fmt: skip
-
 REGISTER_BYTES = 128
 
 
@@ -117,14 +112,14 @@ def minus(_: Any, a: Any, b: Any) -> Any:
 
 
 @built_in
-def if_less(_: Any, a: Any, b: Any, then: Any, other: Any) -> Any:
+def if_less(_: Any, a: Any, b: Any, smaller: Any, otherwise: Any) -> Any:
     """``then`` where a < b, and ``other`` elsewhere."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
         less = builder.icmp_signed("<", arguments[0], arguments[1])
         return builder.select(less, arguments[2], arguments[3])
 
-    return then(a, b, then, other), generate
+    return smaller(a, b, smaller, otherwise), generate
 
 
 @built_in

@@ -16,8 +16,6 @@ from threading import Lock
 
 from likewise.oracles.engines.compiled.compilation import threads
 
-__all__ = ["pieces", "share_out"]
-
 
 @cache
 def _helpers() -> ThreadPoolExecutor:

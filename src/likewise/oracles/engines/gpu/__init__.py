@@ -1,9 +1,9 @@
 """The GPU engine: the reference engine's draws on an NVIDIA GPU, by PyTorch and Triton.
 
-Lists of hypotheses are drawn from on the device; other classes by the compiled engine, which is as
-fast as their noise. It also makes the weights of a round whose costs and people are on the host:
-they would take longer to get to the device. :mod:`likewise.oracles.engines.gpu.weights` is for
-costs that stay there.
+The device draws from lists of hypotheses. The compiled engine draws from other classes, as fast as
+their noise, and computes the weights of a round whose costs and people are on the host: copying
+them would take longer. :mod:`likewise.oracles.engines.gpu.weights` is for costs that stay on the
+device.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from likewise.randomness import Noise
 if TYPE_CHECKING:
     from likewise.oracles.oracle import Engine
 
-__all__ = ["approvals", "charge", "weigh"]
-
-# Without a GPU this is no engine: whoever loads it hears so now.
+# Without a GPU the import fails.
 device()
 
 
@@ -42,8 +40,8 @@ def approvals(
     on_device = torch.as_tensor(np.array(costs), device=device())
     chosen = list_on_device(hypotheses).choices(on_device, noise, draws.start, len(draws))
     predictions = torch.as_tensor(np.array(points, dtype=np.uint8), device=device())
-    found: Bits = predictions[:, chosen].T.contiguous().cpu().numpy()
-    return found
+    approved: Bits = predictions[:, chosen].T.contiguous().cpu().numpy()
+    return approved
 
 
 def weigh(

@@ -11,8 +11,6 @@ from likewise.oracles.engines.gpu.libraries import kernel, tl
 from likewise.portable_math import LN2
 from likewise.randomness import MULTIPLIERS, PHILOX_ROUNDS, WEYL
 
-__all__ = ["EXACT", "below", "laplace_of", "least_of", "rint", "weight_of", "word_of"]
-
 # Options of every launch.
 EXACT = {"enable_fp_fusion": False}
 
@@ -124,6 +122,6 @@ def least_of(
     place = tl.arange(0, CHUNK)
     least = tl.full((CHUNK,), _NONE, tl.int64)
     for start in range(0, count, CHUNK):
-        there = start + place < count
-        least = tl.minimum(least, tl.load(minima + start + place, mask=there, other=_NONE))
+        valid = start + place < count
+        least = tl.minimum(least, tl.load(minima + start + place, mask=valid, other=_NONE))
     return tl.min(least)

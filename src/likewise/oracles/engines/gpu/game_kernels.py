@@ -9,8 +9,6 @@ from __future__ import annotations
 from likewise.oracles.engines.gpu.arithmetic import rint
 from likewise.oracles.engines.gpu.libraries import kernel, tl
 
-__all__ = ["arrive_kernel", "settle_kernel", "tally_kernel"]
-
 _ONE = tl.constexpr(1 << 20)
 
 
@@ -18,24 +16,24 @@ _ONE = tl.constexpr(1 << 20)
 def arrive_kernel(
     clock: tl.tensor,
     arrivals: tl.tensor,
-    who: tl.tensor,
+    arrived: tl.tensor,
     counts: tl.tensor,
     people: tl.tensor,
     PEOPLE: tl.constexpr,
 ) -> None:  # pragma: no cover
     """The people of the clock's round; nobody has been counted yet."""
     person = tl.arange(0, PEOPLE)
-    here = person < people
+    valid = person < people
     at = (tl.load(clock) - 1) * people + person
-    tl.store(who + person, tl.load(arrivals + at, mask=here, other=0), mask=here)
-    tl.store(counts + person, tl.zeros((PEOPLE,), tl.int32), mask=here)
+    tl.store(arrived + person, tl.load(arrivals + at, mask=valid, other=0), mask=valid)
+    tl.store(counts + person, tl.zeros((PEOPLE,), tl.int32), mask=valid)
 
 
 @kernel("draws", "size", "people")
 def tally_kernel(
     choice: tl.tensor,
     points: tl.tensor,
-    who: tl.tensor,
+    arrived: tl.tensor,
     counts: tl.tensor,
     approved: tl.tensor,
     draws: tl.tensor,
@@ -47,7 +45,7 @@ def tally_kernel(
     row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     chosen = tl.load(choice + row, mask=row <= draws, other=0)
     for i in range(people):
-        at = points + tl.load(who + i).to(tl.int64) * size
+        at = points + tl.load(arrived + i).to(tl.int64) * size
         bits = tl.load(at + chosen, mask=row <= draws, other=0).to(tl.int32)
         tl.atomic_add(counts + i, tl.sum(tl.where(row < draws, bits, 0)), sem="relaxed")
         tl.store(approved + i + row * 0, bits.to(tl.uint8), mask=row == draws)
@@ -80,36 +78,36 @@ def settle_kernel(
     """
     t = tl.load(clock)
     person = tl.arange(0, PEOPLE)
-    here = person < people
+    valid = person < people
     at = (t - 1) * people + person
-    count = tl.load(counts + person, mask=here, other=0).to(tl.int64)
+    count = tl.load(counts + person, mask=valid, other=0).to(tl.int64)
     score = (((count << 21) // draws) + 1) >> 1
-    tl.store(scores_of + at, score, mask=here)
-    tl.store(approved_of + at, tl.load(approved + person, mask=here, other=0), mask=here)
+    tl.store(scores_of + at, score, mask=valid)
+    tl.store(approved_of + at, tl.load(approved + person, mask=valid, other=0), mask=valid)
     # Twice more, along either axis of the pairs.
     over, under = tl.arange(0, PEOPLE)[:, None], tl.arange(0, PEOPLE)[None, :]
     count_over = tl.load(counts + over, mask=over < people, other=0).to(tl.int64)
     count_under = tl.load(counts + under, mask=under < people, other=0).to(tl.int64)
     gap = ((((count_over << 21) // draws) + 1) >> 1) - ((((count_under << 21) // draws) + 1) >> 1)
-    both = (over < people) & (under < people)
+    valid_pair = (over < people) & (under < people)
     pair = over * people + under
-    allowed = tl.load(distances + (t - 1) * people * people + pair, mask=both, other=0)
-    exceeded = both & (gap > allowed.to(tl.int64) + sensitivity)
+    allowed = tl.load(distances + (t - 1) * people * people + pair, mask=valid_pair, other=0)
+    exceeded = valid_pair & (gap > allowed.to(tl.int64) + sensitivity)
     largest = tl.max(tl.max(tl.where(exceeded, gap, -1), axis=1), axis=0)
     first = tl.where(exceeded & (gap == largest), pair, people * people)
     reported = tl.min(tl.min(first, axis=1), axis=0)
-    found = largest >= 0
+    any_report = largest >= 0
     multiplier = tl.load(lam)
     price = rint(multiplier * _ONE).to(tl.int64)
-    label = tl.load(labels + at, mask=here, other=0).to(tl.int64)
+    label = tl.load(labels + at, mask=valid, other=0).to(tl.int64)
     amount = unit * (1 - 2 * label)
-    amount += tl.where(found & (person == reported // people), price, 0)
-    amount -= tl.where(found & (person == reported % people), price, 0)
-    tl.store(amounts + person, amount, mask=here)
+    amount += tl.where(any_report & (person == reported // people), price, 0)
+    amount -= tl.where(any_report & (person == reported % people), price, 0)
+    tl.store(amounts + person, amount, mask=valid)
     mu = tl.load(steps + t - 1)
-    gradient = tl.where(found, tl.load(beta), 0.0) - mu * multiplier
+    gradient = tl.where(any_report, tl.load(beta), 0.0) - mu * multiplier
     multiplier = tl.maximum(multiplier + mu * gradient, 0.0)
     tl.store(lam, multiplier)
     tl.store(lam_of + t - 1, multiplier)
-    tl.store(report_of + t - 1, tl.where(found, reported, -1))
+    tl.store(report_of + t - 1, tl.where(any_report, reported, -1))
     tl.store(clock, t + 1)

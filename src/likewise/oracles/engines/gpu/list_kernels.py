@@ -15,15 +15,6 @@ from __future__ import annotations
 from likewise.oracles.engines.gpu.arithmetic import laplace_of, least_of, rint, word_of
 from likewise.oracles.engines.gpu.libraries import kernel, tl
 
-__all__ = [
-    "BASE",
-    "LARGEST_NUMBER",
-    "costs_kernel",
-    "minima_kernel",
-    "noise_kernel",
-    "resolve_kernel",
-]
-
 BASE = 127
 LARGEST_NUMBER = BASE * BASE + BASE // 2
 # |z| < 22.1808, see randomness.laplace.
@@ -44,7 +35,7 @@ def _factor(scale: tl.tensor, copies: tl.tensor) -> tl.tensor:  # pragma: no cov
 
 
 @kernel(
-    "first_draw", "draws", "rows", "purpose", "other_purpose", "key0", "key1", "points", "copies"
+    "first_draw", "draws", "rows", "purpose", "second_purpose", "key0", "key1", "points", "copies"
 )
 def noise_kernel(
     noise: tl.tensor,
@@ -55,7 +46,7 @@ def noise_kernel(
     draws: tl.tensor,
     rows: tl.tensor,
     purpose: tl.tensor,
-    other_purpose: tl.tensor,
+    second_purpose: tl.tensor,
     key0: tl.tensor,
     key1: tl.tensor,
     points: tl.tensor,
@@ -66,27 +57,27 @@ def noise_kernel(
     """noise[row, q] in units, and its digits[row, 2·WIDTH]: the first, then the second of each.
 
     Rows are draws first_draw, first_draw + 1, … of the purpose; those from ``draws`` on are draws
-    0, 1, … of the other purpose. Columns from ``points`` on are 0.
+    0, 1, … of the second purpose. Columns from ``points`` on are 0.
     """
     place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     row, q = place // WIDTH, place % WIDTH
-    there = row < rows
+    valid = row < rows
     unit = tl.load(scale)
     number_of_round = tl.load(round_)
     draw = tl.where(row < draws, first_draw + row, row - draws)
-    of = tl.where(row < draws, purpose, other_purpose)
+    of = tl.where(row < draws, purpose, second_purpose)
     total = tl.zeros((BLOCK,), tl.int64)
     for copy in range(copies):
         position = q * copies + copy
         word = word_of(position // 4, draw, number_of_round, of, key0, key1, position % 4)
         total += rint(laplace_of(word) * unit).to(tl.int64)
     total = tl.where(q < points, total, 0)
-    tl.store(noise + place, total, mask=there)
+    tl.store(noise + place, total, mask=valid)
     short = rint(total.to(tl.float64) * _factor(unit, copies)).to(tl.int32)
     second = rint(short.to(tl.float64) / _BASE).to(tl.int32)
     first = short - _BASE * second
-    tl.store(digits + row * (2 * WIDTH) + q, first.to(tl.int8), mask=there)
-    tl.store(digits + row * (2 * WIDTH) + WIDTH + q, second.to(tl.int8), mask=there)
+    tl.store(digits + row * (2 * WIDTH) + q, first.to(tl.int8), mask=valid)
+    tl.store(digits + row * (2 * WIDTH) + WIDTH + q, second.to(tl.int8), mask=valid)
 
 
 @kernel("size", "padded", "points", "copies", "count")
@@ -139,13 +130,13 @@ def minima_kernel(
     blocks = tl.cdiv(rows, ROWS)
     row = (tl.program_id(0) % blocks) * ROWS + tl.arange(0, ROWS)
     group = tl.program_id(0) // blocks
-    there = row < rows
+    valid = row < rows
     depth = tl.arange(0, DEPTH)
     places = tl.arange(0, GROUP)
     if DEPTH == 2 * WIDTH:
-        mine = tl.load(
+        digits_of_rows = tl.load(
             digits + row[:, None].to(tl.int64) * DEPTH + depth[None, :],
-            mask=there[:, None], other=0,
+            mask=valid[:, None], other=0,
         )  # fmt: skip
     for first in range(group * groups, (group + 1) * groups):
         least = tl.full((ROWS, GROUP), _FAR, tl.int32)
@@ -153,26 +144,26 @@ def minima_kernel(
             tile = first * GROUP + j
             h = tile * TILE + tl.arange(0, TILE)
             if DEPTH == 2 * WIDTH:
-                theirs = tl.load(table + h[:, None].to(tl.int64) * DEPTH + depth[None, :])
-                scores = tl.dot(mine, tl.trans(theirs), out_dtype=tl.int32)
+                table_rows = tl.load(table + h[:, None].to(tl.int64) * DEPTH + depth[None, :])
+                scores = tl.dot(digits_of_rows, tl.trans(table_rows), out_dtype=tl.int32)
             else:
                 scores = tl.zeros((ROWS, TILE), tl.int32)
                 for start in range(0, 2 * WIDTH, DEPTH):
                     part = tl.load(
                         digits + row[:, None].to(tl.int64) * (2 * WIDTH) + start + depth[None, :],
-                        mask=there[:, None], other=0,
+                        mask=valid[:, None], other=0,
                     )  # fmt: skip
-                    theirs = tl.load(
+                    table_rows = tl.load(
                         table + h[:, None].to(tl.int64) * (2 * WIDTH) + start + depth[None, :]
                     )
-                    scores = tl.dot(part, tl.trans(theirs), acc=scores, out_dtype=tl.int32)
+                    scores = tl.dot(part, tl.trans(table_rows), acc=scores, out_dtype=tl.int32)
             scores += tl.load(costs + h)[None, :]
             best = tl.min(scores, axis=1)
             least = tl.where(places[None, :] == j, best[:, None], least)
         column = first * GROUP + places
         tl.store(
             minima + row[:, None].to(tl.int64) * tiles + column[None, :], least,
-            mask=there[:, None] & (column < tiles)[None, :],
+            mask=valid[:, None] & (column < tiles)[None, :],
         )  # fmt: skip
 
 
@@ -198,22 +189,26 @@ def resolve_kernel(
     chunk = tl.arange(0, CHUNK)
     least = tl.full((CHUNK,), _FAR, tl.int32)
     for start in range(0, tiles, CHUNK):
-        some = tl.load(minima + row * tiles + start + chunk, mask=start + chunk < tiles, other=_FAR)
-        least = tl.minimum(least, some)
+        minima_of_chunk = tl.load(
+            minima + row * tiles + start + chunk, mask=start + chunk < tiles, other=_FAR
+        )
+        least = tl.minimum(least, minima_of_chunk)
     limit = tl.min(least).to(tl.int64) + lead
     q = tl.arange(0, WIDTH)
     numbers = tl.load(noise + row * WIDTH + q)
     best = tl.full((), _NONE, tl.int64)
     chosen = tl.full((), 0, tl.int64)
     for start in range(0, tiles, CHUNK):
-        some = tl.load(minima + row * tiles + start + chunk, mask=start + chunk < tiles, other=_FAR)
-        wanted = ((some.to(tl.int64) < limit) & (start + chunk < tiles)).to(tl.int32)
-        left = tl.max(wanted)
+        minima_of_chunk = tl.load(
+            minima + row * tiles + start + chunk, mask=start + chunk < tiles, other=_FAR
+        )
+        undecided = ((minima_of_chunk.to(tl.int64) < limit) & (start + chunk < tiles)).to(tl.int32)
+        left = tl.max(undecided)
         while left > 0:
             # The tiles of a chunk in their order, so that the first of equals is found first.
-            tile = tl.min(tl.where(wanted > 0, chunk, CHUNK))
-            wanted = tl.where(chunk == tile, 0, wanted)
-            left = tl.max(wanted)
+            tile = tl.min(tl.where(undecided > 0, chunk, CHUNK))
+            undecided = tl.where(chunk == tile, 0, undecided)
+            left = tl.max(undecided)
             h = (start + tile).to(tl.int64) * TILE + tl.arange(0, TILE)
             bits = tl.load(table + h[:, None] * (2 * WIDTH) + q[None, :])
             scores = tl.sum(tl.where(bits != 0, numbers[None, :], 0), axis=1)

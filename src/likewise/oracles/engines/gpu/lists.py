@@ -23,9 +23,7 @@ from likewise.oracles.engines.gpu.list_kernels import (
 )
 from likewise.randomness import Noise
 
-__all__ = ["MOST_SEPARATORS", "DeviceList", "Shape", "list_on_device"]
-
-# Minima of at most so many tiles and draws are kept at a time: a gigabyte.
+# At most this many minima (tiles times draws) are stored at a time: a gigabyte.
 MINIMA_AT_ONCE = 1 << 28
 LARGEST_SUM = 2.0**62
 EVERY_TILE = 1 << 40
@@ -35,7 +33,7 @@ MOST_SEPARATORS = 1 << 14
 
 @dataclass(frozen=True)
 class Shape:
-    """How a kernel divides its work; ``tile`` hypotheses have one least score between them."""
+    """How a kernel divides its work; a tile is searched for one least score."""
 
     rows: int
     tile: int
@@ -46,7 +44,7 @@ class Shape:
 
     @classmethod
     def of(cls, size: int) -> Shape:
-        """The shape that was found to be fast for that many hypotheses."""
+        """The shape that was measured to be fast for that many hypotheses."""
         if size >= 1 << 16:
             return cls(rows=128, tile=128, group=8, groups=8, warps=4, stages=3)
         return cls(rows=128, tile=64, group=8, groups=1, warps=4, stages=3)
@@ -75,7 +73,7 @@ class DeviceList:
         self._space: dict[int, tuple[Any, Any, Any, Any]] = {}
 
     def space(self, rows: int) -> tuple[Any, Any, Any, Any]:
-        """Noise, its digits, the minima of tiles, and choices, for so many draws at a time."""
+        """Buffers for noise, its digits, the minima of tiles and choices of ``rows`` draws."""
         if rows not in self._space:
             self._space.clear()
             self._space[rows] = (
@@ -88,21 +86,21 @@ class DeviceList:
 
     def draw(
         self, costs: Any, scale: Any, round_: Any, *, seed: int, copies: int, purpose: int,
-        first_draw: int, draws: int, other_purpose: int = 0, others: int = 0, every: bool = False,
-        minima: Any = None,
+        first_draw: int, draws: int, second_purpose: int = 0, second_draws: int = 0,
+        every: bool = False, minima: Any = None,
     ) -> Any:  # fmt: skip
-        """The place in the list of some draws of a purpose, and then of others of another one.
+        """The place in the list of some draws of a purpose, and then of draws of a second one.
 
         ``costs`` (int64), the noise's ``scale`` in units (float64) and the number of the round
-        (int64) are tensors on the device; nothing here waits for it. ``every`` looks at every tile:
-        for sums beyond 2^62, of which short integers say nothing. ``minima`` are lowest costs of
-        blocks of hypotheses, where they are known.
+        (int64) are tensors on the device; the host never waits for it. ``every`` searches all
+        tiles: for sums beyond 2^62, which short integers cannot certify. ``minima`` are the lowest
+        costs of blocks of hypotheses, if the caller has them.
         """
-        rows, shape = draws + others, self.shape
+        rows, shape = draws + second_draws, self.shape
         noise, digits, least, choice = self.space(rows)
         lowest = costs.amin().reshape(1) if minima is None else minima
         noise_kernel[(triton.cdiv(rows * self.width, 256),)](
-            noise, digits, scale, round_, first_draw, draws, rows, purpose, other_purpose,
+            noise, digits, scale, round_, first_draw, draws, rows, purpose, second_purpose,
             seed & 0xFFFFFFFF, seed >> 32, self.points, copies, WIDTH=self.width, BLOCK=256,
             num_warps=4, **EXACT,
         )  # fmt: skip
@@ -139,17 +137,17 @@ class DeviceList:
         largest = self.points * noise.copies * (LARGEST_LAPLACE * noise.scale * ONE + 0.5)
         every = largest + float(costs.abs().max().double()) >= LARGEST_SUM
         most = max(1024, MINIMA_AT_ONCE // self.tiles)
-        found = []
+        blocks = []
         for start in range(0, draws, most):
             size = min(most, draws - start)
             with self._in_use:
-                made = self.draw(
+                block = self.draw(
                     costs, scale, round_, seed=stream.seed, copies=noise.copies,
                     purpose=int(stream.purpose), first_draw=first_draw + start, draws=size,
                     every=every,
                 ).clone()  # fmt: skip
-            found.append(made)
-        return torch.cat(found) if found else torch.empty(0, dtype=torch.int64, device=device())
+            blocks.append(block)
+        return torch.cat(blocks) if blocks else torch.empty(0, dtype=torch.int64, device=device())
 
 
 _LISTS: WeakKeyDictionary[Listed, DeviceList] = WeakKeyDictionary()
@@ -157,7 +155,7 @@ _LISTS: WeakKeyDictionary[Listed, DeviceList] = WeakKeyDictionary()
 
 def list_on_device(listed: Listed) -> DeviceList:
     """The class on the device, kept there as long as it is in use."""
-    found = _LISTS.get(listed)
-    if found is None:
-        found = _LISTS[listed] = DeviceList(listed.separating_points().T)
-    return found
+    device_list = _LISTS.get(listed)
+    if device_list is None:
+        device_list = _LISTS[listed] = DeviceList(listed.separating_points().T)
+    return device_list

@@ -12,8 +12,6 @@ from __future__ import annotations
 from likewise.oracles.engines.gpu.arithmetic import below, least_of, weight_of
 from likewise.oracles.engines.gpu.libraries import kernel, tl
 
-__all__ = ["charge_kernel", "decide_kernel", "share_of", "sums_kernel"]
-
 _SCORE_BITS = tl.constexpr(21)
 
 
@@ -23,7 +21,7 @@ def sums_kernel(
     minima: tl.tensor,
     temperature: tl.tensor,
     points: tl.tensor,
-    who: tl.tensor,
+    arrived: tl.tensor,
     sums: tl.tensor,
     size: tl.tensor,
     people: tl.tensor,
@@ -32,18 +30,18 @@ def sums_kernel(
 ) -> None:  # pragma: no cover
     """sums[0, block] = Σ weights of a block, sums[1 + i, block] = of those that approve person i.
 
-    ``points`` has a row of predictions for everybody who may come, ``who`` those who did.
+    ``points`` has a row of predictions for everybody, ``arrived`` the rows of a round.
     """
     block = tl.program_id(0)
     h = block.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    there = h < size
+    valid = h < size
     lowest = least_of(minima, blocks, 1024)
-    weights = weight_of(tl.load(costs + h, mask=there, other=0), lowest, tl.load(temperature))
-    weights = tl.where(there, weights, 0)
+    weights = weight_of(tl.load(costs + h, mask=valid, other=0), lowest, tl.load(temperature))
+    weights = tl.where(valid, weights, 0)
     tl.store(sums + block, tl.sum(weights))
     for i in range(people):
-        row = points + tl.load(who + i).to(tl.int64) * size
-        approve = tl.load(row + h, mask=there, other=0)
+        row = points + tl.load(arrived + i).to(tl.int64) * size
+        approve = tl.load(row + h, mask=valid, other=0)
         tl.store(sums + (1 + i) * blocks + block, tl.sum(tl.where(approve != 0, weights, 0)))
 
 
@@ -54,14 +52,14 @@ def share_of(part: tl.tensor, total: tl.tensor) -> tl.tensor:  # pragma: no cove
     Numbers of 63 bits would not fit when multiplied by 2^21; a remainder twice as large does.
     """
     rest = part.to(tl.uint64)
-    whole = total.to(tl.uint64)
-    quotient = tl.where(rest >= whole, 1, 0).to(tl.uint64)
-    rest = tl.where(rest >= whole, rest - whole, rest)
+    divisor = total.to(tl.uint64)
+    quotient = tl.where(rest >= divisor, 1, 0).to(tl.uint64)
+    rest = tl.where(rest >= divisor, rest - divisor, rest)
     for _ in tl.static_range(_SCORE_BITS):
         rest = rest << 1
-        more = rest >= whole
+        more = rest >= divisor
         quotient = (quotient << 1) | more.to(tl.uint64)
-        rest = tl.where(more, rest - whole, rest)
+        rest = tl.where(more, rest - divisor, rest)
     return ((quotient + 1) >> 1).to(tl.int64)
 
 
@@ -71,7 +69,7 @@ def decide_kernel(
     minima: tl.tensor,
     temperature: tl.tensor,
     points: tl.tensor,
-    who: tl.tensor,
+    arrived: tl.tensor,
     sums: tl.tensor,
     round_: tl.tensor,
     scores: tl.tensor,
@@ -97,8 +95,8 @@ def decide_kernel(
     for i in range(people):
         part = tl.sum(tl.load(sums + (1 + i) * blocks + block, mask=block < blocks, other=0))
         parts = tl.where(person == i, part, parts)
-    here = person < people
-    tl.store(scores + person, share_of(parts, total), mask=here)
+    valid = person < people
+    tl.store(scores + person, share_of(parts, total), mask=valid)
     number = below(total, tl.load(round_), draw, purpose, key0, key1)
     # The block, and the place in it, that the number falls on: as many sums as do not exceed it.
     passed = (cumulated <= number) & (block < blocks)
@@ -111,9 +109,9 @@ def decide_kernel(
     weights = tl.where(h < size, weight_of(cost, lowest, tl.load(temperature)), 0)
     within = tl.cumsum(weights)
     member = at * BLOCK + tl.sum(((within <= number) & (h < size)).to(tl.int64))
-    rows = tl.load(who + person, mask=here, other=0).to(tl.int64)
-    bits = tl.load(points + rows * size + member, mask=here, other=0)
-    tl.store(approved + person, bits, mask=here)
+    rows = tl.load(arrived + person, mask=valid, other=0).to(tl.int64)
+    bits = tl.load(points + rows * size + member, mask=valid, other=0)
+    tl.store(approved + person, bits, mask=valid)
     tl.store(chosen, member)
 
 
@@ -122,7 +120,7 @@ def charge_kernel(
     costs: tl.tensor,
     minima: tl.tensor,
     points: tl.tensor,
-    who: tl.tensor,
+    arrived: tl.tensor,
     amounts: tl.tensor,
     size: tl.tensor,
     people: tl.tensor,
@@ -131,11 +129,11 @@ def charge_kernel(
     """costs[h] += Σ_i amounts[i]·h(x_i), and the lowest of every block."""
     block = tl.program_id(0)
     h = block.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    there = h < size
-    cost = tl.load(costs + h, mask=there, other=(1 << 63) - 1)
+    valid = h < size
+    cost = tl.load(costs + h, mask=valid, other=(1 << 63) - 1)
     for i in range(people):
-        row = points + tl.load(who + i).to(tl.int64) * size
-        approve = tl.load(row + h, mask=there, other=0)
+        row = points + tl.load(arrived + i).to(tl.int64) * size
+        approve = tl.load(row + h, mask=valid, other=0)
         cost += tl.where(approve != 0, tl.load(amounts + i), 0)
-    tl.store(costs + h, cost, mask=there)
+    tl.store(costs + h, cost, mask=valid)
     tl.store(minima + block, tl.min(cost))

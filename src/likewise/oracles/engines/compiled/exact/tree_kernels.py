@@ -18,10 +18,8 @@ from likewise.oracles.engines.compiled.exact.picking import below, picked
 from likewise.oracles.engines.compiled.exact.weight_kernels import weights_of
 from likewise.portable_math import LN2
 
-__all__ = ["approve", "draw", "weigh"]
-
 # Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"picking": "b67bc505ebd6a6f6", "weight_kernels": "30b7b8f8f17ab019"}
+BUILT_IN = {"picking": "afd7eb0406f8e4be", "weight_kernels": "7a5911c5add707bf"}
 
 _SQRT_HALF = 0.7071067811865476
 _LOG_WEIGHT = WEIGHT_BITS * LN2
@@ -164,12 +162,14 @@ def approve(
             weights = choices[path[column]]
             share = np.float64(weights[1 + f]) / np.float64(weights.sum())
             reach[below] += reach[column] * share
-        found = 0.0
+        chance_of_tree = 0.0
         for column in range(sets):
             weights, row = choices[path[column]], summed[path[column]]
             stops = reach[column] * (np.float64(weights[0]) / np.float64(weights.sum()))
-            found = found + stops * (np.float64(row[cell]) / np.float64(row[bins]))
-        chance = (everybody + tree * found) / (everybody + nobody + tree)
+            chance_of_tree = chance_of_tree + stops * (
+                np.float64(row[cell]) / np.float64(row[bins])
+            )
+        chance = (everybody + tree * chance_of_tree) / (everybody + nobody + tree)
         out[i] = np.int64(np.rint(min(chance, 1.0) * _WEIGHT))
 
 
@@ -181,9 +181,9 @@ def draw(
     levels, strides, leaves = plan[0], plan[1], plan[2]
     nodes, bins = len(summed), summed.shape[1] - 1
     words = np.empty((4, 1), dtype=np.uint64)
-    which = picked(top, below(top.sum(), 0, noise, words))
-    if which < 2:
-        out[:] = 1 - which
+    branch = picked(top, below(top.sum(), 0, noise, words))
+    if branch < 2:
+        out[:] = 1 - branch
         return
     chosen, threshold = np.full(nodes, -1), np.full(nodes, -1)
     for i in range(len(points)):

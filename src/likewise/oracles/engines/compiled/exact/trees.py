@@ -16,8 +16,6 @@ from likewise.oracles.engines.compiled.exact.picking import noise_of
 from likewise.portable_math import LN2, log
 from likewise.randomness import Stream
 
-__all__ = ["SegmentTreePolicy"]
-
 CERTAIN = 1 << WEIGHT_BITS
 
 
@@ -66,9 +64,9 @@ class SegmentTreePolicy(GibbsPolicy):
 
     def approval(self, points: Points) -> list[tuple[int, int]]:
         """The chances in units of 2^-40."""
-        cells, ones = np.ascontiguousarray(points, dtype=np.int64), np.empty(len(points), np.int64)
-        kernels.approve(cells, self._plan.paths, self._plan.splits, *self._weights, ones)
-        return [(one, CERTAIN) for one in ones.tolist()]
+        cells, units = np.ascontiguousarray(points, dtype=np.int64), np.empty(len(points), np.int64)
+        kernels.approve(cells, self._plan.paths, self._plan.splits, *self._weights, units)
+        return [(unit, CERTAIN) for unit in units.tolist()]
 
     def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
         """Position 0 chooses among the constants and the tree; then every node has its own."""

@@ -26,12 +26,8 @@ from likewise.oracles.engines.compiled.compilation import compiled
 from likewise.oracles.engines.compiled.vectors import bits_of_float, float_of_bits, fused
 from likewise.portable_math import LN2
 
-__all__ = [
-    "BLOCK", "add_up", "approve_short", "charge", "least_far", "weigh", "weigh_short", "weights_of",
-]  # fmt: skip
-
 # Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"vectors": "9de5411b9e3a8163"}
+BUILT_IN = {"vectors": "abd0799ac6ec5335"}
 
 # Hypotheses whose weights are made at a time: they stay in the nearest cache.
 BLOCK = 1024
@@ -139,11 +135,11 @@ def least_far(policy: Any, start: Any, stop: Any, far: Any) -> Any:  # pragma: n
     least = np.inf
     for begin in range(start, stop, BLOCK):
         end = min(stop, begin + BLOCK)
-        some = far[: end - begin]
-        _far(costs[begin:end], lowest, temperature, some)
+        block = far[: end - begin]
+        _far(costs[begin:end], lowest, temperature, block)
         for i in range(end - begin):
-            here = some[i] + inverse[begin + i]
-            least = here if here < least else least
+            distance = block[i] + inverse[begin + i]
+            least = distance if distance < least else least
     return least
 
 
@@ -151,11 +147,11 @@ def least_far(policy: Any, start: Any, stop: Any, far: Any) -> Any:  # pragma: n
 def weigh(policy: Any, begin: Any, end: Any, far: Any, out: Any) -> None:  # pragma: no cover
     """The weights of one block of hypotheses."""
     costs, inverse, lowest, temperature, nearest = policy
-    some = far[: end - begin]
-    _far(costs[begin:end], lowest, temperature, some)
+    block = far[: end - begin]
+    _far(costs[begin:end], lowest, temperature, block)
     if len(inverse) > 0:
-        _further(inverse[begin:end], nearest, some)
-    weights_of(some, out[: end - begin])
+        _further(inverse[begin:end], nearest, block)
+    weights_of(block, out[: end - begin])
 
 
 @compiled
@@ -166,10 +162,10 @@ def add_up(
     for begin in range(start, stop, BLOCK):
         end = min(stop, begin + BLOCK)
         weigh(policy, begin, end, far, weights)
-        some = weights[: end - begin]
-        totals[begin // BLOCK] = _total(some)
+        block = weights[: end - begin]
+        totals[begin // BLOCK] = _total(block)
         for i in range(len(points)):
-            parts[i] += _approving(some, points[i, begin:end])
+            parts[i] += _approving(block, points[i, begin:end])
 
 
 @compiled
@@ -197,9 +193,9 @@ def charge(
     """out[h] = costs[h] + Σ_i amounts[i]·points[i, h]."""
     for begin in range(start, stop, BLOCK):
         end = min(stop, begin + BLOCK)
-        some = out[begin:end]
-        some[:] = costs[begin:end]
+        block = out[begin:end]
+        block[:] = costs[begin:end]
         for i in range(len(points)):
             bits, amount = points[i, begin:end], amounts[i]
             for j in range(end - begin):
-                some[j] += amount if bits[j] != 0 else np.int64(0)
+                block[j] += amount if bits[j] != 0 else np.int64(0)

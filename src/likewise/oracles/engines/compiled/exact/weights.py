@@ -21,8 +21,6 @@ from likewise.oracles.engines.compiled.exact.weight_kernels import BLOCK
 from likewise.oracles.engines.compiled.workers import pieces, share_out
 from likewise.randomness import Stream
 
-__all__ = ["ListPolicy", "ShortListPolicy", "charge", "policy_of"]
-
 # Hypotheses that are worth a thread: waking one takes about as long as these.
 PIECE = 1 << 15
 
@@ -61,33 +59,33 @@ class ListPolicy(GibbsPolicy):
     ) -> None:
         self.size = len(costs)
         flat: FloatArray = np.zeros(0) if inverse is None else inverse
-        given = (read_only(costs), flat.view(), np.int64(costs.min()), float(temperature))
-        self._policy: tuple[Any, ...] = (*given, 0.0)
+        fields = (read_only(costs), flat.view(), np.int64(costs.min()), float(temperature))
+        self._policy: tuple[Any, ...] = (*fields, 0.0)
         if inverse is not None:
-            self._policy = (*given, self._nearest())
+            self._policy = (*fields, self._nearest())
 
     def _nearest(self) -> float:
-        found: list[float] = []
+        distances: list[float] = []
 
         def task(start: int, stop: int) -> None:
-            found.append(kernels.least_far(self._policy, start, stop, np.empty(BLOCK)))
+            distances.append(kernels.least_far(self._policy, start, stop, np.empty(BLOCK)))
 
         _shared(task, self.size)
-        return min(found)
+        return min(distances)
 
     def _add_up(self, points: Bits) -> tuple[IntArray, IntArray]:
         """The weight of every block, and that of the hypotheses which approve each point."""
         totals = np.empty(-(-self.size // BLOCK), dtype=np.int64)
-        found: list[IntArray] = []
+        sums: list[IntArray] = []
 
         def task(start: int, stop: int) -> None:
             parts = np.zeros(len(points), dtype=np.int64)
             far, weights = np.empty(BLOCK), np.empty(BLOCK, dtype=np.int64)
             kernels.add_up(self._policy, points, start, stop, far, weights, totals, parts)
-            found.append(parts)
+            sums.append(parts)
 
         _shared(task, self.size)
-        return totals, np.sum(found, axis=0, dtype=np.int64)
+        return totals, np.sum(sums, axis=0, dtype=np.int64)
 
     @cached_property
     def _totals(self) -> IntArray:
