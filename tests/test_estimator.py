@@ -170,15 +170,3 @@ def test_columns_with_missing_values_are_learnt_from(kind: str) -> None:
     assert low < missing
     again = pickle.loads(pickle.dumps(model))
     assert (again.predict_proba(new) == model.predict_proba(new)).all()
-
-
-def test_an_estimator_that_was_pickled_before_medians_still_predicts(
-    table: tuple[Any, Any],
-) -> None:
-    frame, labels = table
-    model = LikewiseClassifier(k=8).fit(frame, labels)
-    earlier = model.__getstate__()
-    del earlier["_filled"]
-    read = LikewiseClassifier.__new__(LikewiseClassifier)
-    read.__setstate__(earlier)
-    assert (read.predict_proba(frame) == model.predict_proba(frame)).all()

@@ -1,12 +1,13 @@
-"""One feature of a person: a name, a kind, bounds, and words for people."""
+"""A feature of a person: a name, a kind, bounds, and words for people."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
 from typing import Any, Literal, cast
@@ -14,20 +15,21 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from likewise.errors import ParameterError, PeopleError, shown
+from likewise.fixed_point import FloatArray
 from likewise.validation import choice, flag, items, real, text
-
-__all__ = ["Feature", "Kind", "Value"]
 
 Kind = Literal["number", "integer", "category", "flag"]
 Value = float | int | str | bool | None
 
 _KINDS = ("number", "integer", "category", "flag")
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,30}\s*")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
+_DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 
 @dataclass(frozen=True)
 class Feature:
-    """One feature of a person, for the learner and for the people who look at it.
+    """A feature of a person, for the learner and for the people who look at it.
 
     ``missing`` is the text shown where the value is missing; without one a missing value is
     refused. People who sit on a panel are shown a feature only if it is ``visible``.
@@ -91,7 +93,7 @@ class Feature:
         return self.label or self.name.replace("_", " ").capitalize()
 
     def encode(self, value: Any, person: str) -> float:
-        """Turn a value as people write it into a number; a category into the place of its level.
+        """Encode a value as people write it: a number, or the place of a category's level.
 
         An integer for a category is matched to the one level that reads so, and never taken as the
         place of a level.
@@ -102,6 +104,38 @@ class Feature:
         if self.kind == "category" and not _absent(value):
             return float(self._level(value, person))
         return self.checked(value, person)
+
+    def encode_column(
+        self, values: Sequence[Any] | FloatArray, people: Sequence[str], *, encoded: bool = False
+    ) -> FloatArray:
+        """Encode a value for each person; an array of numbers is checked at once.
+
+        Numbers that are ``encoded`` stand for values already, those of a category for its levels.
+
+        >>> purpose = Feature("purpose", "category", levels=("car", "home"))
+        >>> purpose.encode_column(["home", "car"], ["ann", "bo"]).tolist()
+        [1.0, 0.0]
+        """
+        if isinstance(values, np.ndarray):
+            for place in np.flatnonzero(~self._admits(values)).tolist():
+                self.checked(float(values[place]), people[place])
+            return values
+        if self.kind != "category" or encoded:
+            return np.array([self.checked(v, p) for v, p in zip(values, people, strict=True)])
+        codes: dict[Any, float] = {level: float(i) for i, level in enumerate(self.levels)}
+        codes |= {} if self.missing is None else {None: math.nan}
+        try:
+            return np.array([codes[value] for value in values])
+        except (KeyError, TypeError):  # not all of them are texts of levels
+            return np.array([self.encode(v, p) for v, p in zip(values, people, strict=True)])
+
+    def _admits(self, x: FloatArray) -> Any:
+        low, high = self.limits
+        with np.errstate(invalid="ignore"):
+            fits = np.isfinite(x) & (x >= low) & (x <= high)
+            if self.kind != "number":
+                fits &= x % 1 == 0
+        return fits if self.missing is None else fits | np.isnan(x)
 
     def checked(self, value: Any, person: str) -> float:
         """Check a number that stands for a value, encoded already; NaN and None are missing.
@@ -121,14 +155,14 @@ class Feature:
         if number is None:
             raise PeopleError(
                 f"Person {person!r}: feature {self.name!r} must be of the kind {self.kind!r}; got "
-                f"{shown(value)}. Correct the value{_or_read(value)}."
+                f"{shown(value)}. {_remedy(value)}"
             )
         low, high = self.limits
         integral = self.kind != "number"
         if not math.isfinite(number) or not low <= number <= high or (integral and number % 1):
-            what = "an integer" if integral else "a finite number"
+            noun = "an integer" if integral else "a finite number"
             raise PeopleError(
-                f"Person {person!r}: feature {self.name!r} must be {what} in [{low:g}, {high:g}]; "
+                f"Person {person!r}: feature {self.name!r} must be {noun} in [{low:g}, {high:g}]; "
                 f"got {shown(value)}. Correct the value, or the bounds in the schema."
             )
         return number
@@ -141,7 +175,9 @@ class Feature:
             same = [place for place, level in enumerate(self.levels) if _reads_as(level, value)]
             if len(same) == 1:
                 return same[0]
-        if not isinstance(value, str):
+        if isinstance(value, _DATES):
+            remedy = _remedy(value)
+        elif not isinstance(value, str):
             remedy = (
                 "Give the level's own text: a number is not taken as the place of a level. An "
                 "array that holds places is for FeatureSchema.encoded."
@@ -168,8 +204,8 @@ class Feature:
         if self.kind == "flag":
             return "yes" if number else "no"
         integral = self.kind == "integer" and math.isfinite(number)
-        said = f"{int(number)}" if integral else f"{number:.4g}"
-        return f"{said} {self.unit}" if self.unit else said
+        digits = f"{int(number)}" if integral else f"{number:.4g}"
+        return f"{digits} {self.unit}" if self.unit else digits
 
     @property
     def range_text(self) -> str:
@@ -179,8 +215,8 @@ class Feature:
         if self.kind == "flag":
             return "yes or no"
         low, high = (f"{b:g}" if math.isfinite(b) else "" for b in (self.low, self.high))
-        said = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}"
-        return f"{said} {self.unit}".strip() if low or high else f"any {self.unit}".strip()
+        bounds = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}"
+        return f"{bounds if low or high else 'any'} {self.unit}".strip()
 
     def code(self) -> str:
         """The feature as Python code.
@@ -188,38 +224,31 @@ class Feature:
         >>> Feature("income", low=0, unit="k€").code()
         'Feature("income", "number", low=0, unit="k€")'
         """
-        said = [json.dumps(self.name, ensure_ascii=False), json.dumps(self.kind)]
-        finite = [math.isfinite(bound) for bound in (self.low, self.high)]
-        if all(finite):
-            said += [repr(self.low), repr(self.high)]
-        said += [f"low={self.low!r}"] if finite == [True, False] else []
-        said += [f"high={self.high!r}"] if finite == [False, True] else []
+        arguments = [json.dumps(self.name, ensure_ascii=False), json.dumps(self.kind)]
+        bounds = {n: getattr(self, n) for n in ("low", "high") if math.isfinite(getattr(self, n))}
+        if len(bounds) == 2:
+            arguments += map(repr, bounds.values())
+        else:
+            arguments += [f"{name}={bound!r}" for name, bound in bounds.items()]
         if self.levels:
             levels = ", ".join(json.dumps(level, ensure_ascii=False) for level in self.levels)
-            said.append(f"levels=({levels}{',' if len(self.levels) == 1 else ''})")
-        for name in ("label", "unit"):
-            if text_ := getattr(self, name):
-                said.append(f"{name}={json.dumps(text_, ensure_ascii=False)}")
-        said += [] if self.visible else ["visible=False"]
-        if self.missing is not None:
-            said.append(f"missing={json.dumps(self.missing, ensure_ascii=False)}")
-        return f"Feature({', '.join(said)})"
+            arguments.append(f"levels=({levels}{',' if len(self.levels) == 1 else ''})")
+        spec = self.spec()
+        for name in ("label", "unit", "visible", "missing"):
+            if name in spec:
+                value = spec[name]
+                code = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else value
+                arguments.append(f"{name}={code}")
+        return f"Feature({', '.join(arguments)})"
 
     def spec(self) -> dict[str, Any]:
         """The feature as JSON; bounds that are infinite are left out."""
         spec: dict[str, Any] = {"name": self.name, "kind": self.kind}
-        if math.isfinite(self.low):
-            spec["low"] = self.low
-        if math.isfinite(self.high):
-            spec["high"] = self.high
-        for key in ("levels", "label", "unit"):
-            if value := getattr(self, key):
-                spec[key] = list(value) if key == "levels" else value
-        if not self.visible:
-            spec["visible"] = False
-        if self.missing is not None:
-            spec["missing"] = self.missing
-        return spec
+        spec |= {n: getattr(self, n) for n in ("low", "high") if math.isfinite(getattr(self, n))}
+        spec |= {"levels": list(self.levels)} if self.levels else {}
+        spec |= {name: getattr(self, name) for name in ("label", "unit") if getattr(self, name)}
+        spec |= {} if self.visible else {"visible": False}
+        return spec if self.missing is None else {**spec, "missing": self.missing}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Feature:
@@ -228,20 +257,13 @@ class Feature:
         >>> Feature.from_spec({"name": "income", "kind": "number", "low": 0}).low
         0
         """
-        known = {field.name for field in fields(cls)}
-        if not isinstance(spec, Mapping) or "name" not in spec or not set(spec) <= known:
+        names = {field.name for field in fields(cls)}
+        if not isinstance(spec, Mapping) or "name" not in spec or not set(spec) <= names:
             raise ParameterError(
-                "A feature", f"must be an object of {', '.join(sorted(known))}", spec,
+                "A feature", f"must be an object of {', '.join(sorted(names))}", spec,
                 "Only the name is needed.",
             )  # fmt: skip
-        return cls(**{**_OF_THEN, **spec})
-
-
-# The meaning of what a written feature leaves out, whatever later defaults are.
-_OF_THEN: dict[str, Any] = {
-    "kind": "number", "low": -math.inf, "high": math.inf, "levels": (), "label": "", "unit": "",
-    "visible": True, "missing": None,
-}  # fmt: skip
+        return cls(**spec)
 
 
 def _bound(name: str, value: Any) -> float:
@@ -276,5 +298,22 @@ def _reads_as(level: str, number: int) -> bool:
     return bool(_INTEGER.fullmatch(level)) and int(level) == int(number)
 
 
-def _or_read(value: Any) -> str:
-    return ", or read it as a number first: float(…)" if isinstance(value, str) else ""
+def is_date(value: Any) -> bool:
+    """Test for dates, times and spans of time, also for text that reads so (2026-01-31)."""
+    if isinstance(value, _DATES):
+        return True
+    if not isinstance(value, str) or not _DATE.fullmatch(value):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _remedy(value: Any) -> str:
+    """Advice on a value that is no number."""
+    if is_date(value):
+        return "Say which number is meant, such as days or years since a date, and give that."
+    hint = ", or read it as a number first: float(…)" if isinstance(value, str) else ""
+    return f"Correct the value{hint}."

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["described", "table"]
-
 _STYLE = "border-collapse:collapse;font-size:0.9em"
 _CELL = "padding:2px 8px;text-align:left;vertical-align:top;border-bottom:1px solid #ddd"
 

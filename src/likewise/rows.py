@@ -1,9 +1,9 @@
-"""Rows of people as callers give them: those that can be read in one way only.
+"""Rows and ids of people as callers give them: only those that can be read in one way.
 
 A frame can be read by row or by column, and a Series, a named tuple or a database row by name or by
-place. Whoever guesses is wrong for somebody, in silence: so they are refused here, with the remedy;
-:mod:`likewise.frames` reads frames by column name. No library of frames is imported to know one;
-they are known by what they offer.
+place. A guess would be wrong for somebody, silently, so they are refused here with the remedy;
+:mod:`likewise.frames` reads frames by column name. Frames are recognised by the protocols that they
+offer, without an import of their libraries.
 """
 
 from __future__ import annotations
@@ -17,16 +17,6 @@ import numpy.typing as npt
 
 from likewise.errors import PeopleError, shown
 
-__all__ = [
-    "checked_ids",
-    "is_numeric",
-    "is_table",
-    "listed_rows",
-    "refuse_repeated",
-    "refuse_table",
-    "row_values",
-]
-
 # Offered by frames and Series (pandas, polars, Arrow, narwhals, …) and by no list or array.
 _PROTOCOLS = (
     "__dataframe__", "__narwhals_dataframe__", "__narwhals_lazyframe__", "__narwhals_series__",
@@ -34,20 +24,20 @@ _PROTOCOLS = (
 )  # fmt: skip
 # Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
 _NUMERIC = "fiub"
-# Looked at most often, and never a table.
+# The most frequent types, which are never tables.
 _PLAIN = (list, tuple, dict, str, int, float)
-# Of people who share an id, and of their rows, so many are named in an error.
+# An error names at most this many people who share an id, and rows of each.
 _NAMED = 5
 _TOGETHER = (("columns", "dtypes"), ("dtype", "to_numpy"))
 
 
-def is_table(thing: object) -> bool:
-    """Test for a frame or a Series, by what it offers."""
-    if type(thing) in _PLAIN or type(thing) is np.ndarray:
+def is_table(value: object) -> bool:
+    """Test for a frame or a Series, by the protocols it offers."""
+    if type(value) in _PLAIN or type(value) is np.ndarray:
         return False
-    kind = type(thing)
+    kind = type(value)
     return any(hasattr(kind, name) for name in _PROTOCOLS) or any(
-        hasattr(kind, one) and hasattr(kind, other) for one, other in _TOGETHER
+        hasattr(kind, first) and hasattr(kind, second) for first, second in _TOGETHER
     )
 
 
@@ -61,7 +51,7 @@ def is_numeric(rows: object) -> TypeGuard[npt.NDArray[Any]]:
     return isinstance(rows, np.ndarray) and rows.ndim > 0 and rows.dtype.kind in _NUMERIC
 
 
-def refuse_table(thing: object) -> None:
+def refuse_table(value: object) -> None:
     """Refuse a frame, a Series, and arrays with names or masks.
 
     >>> refuse_table(np.array([(1, 2)], dtype=[("income", "i8"), ("age", "i8")]))
@@ -69,17 +59,17 @@ def refuse_table(thing: object) -> None:
     likewise.errors.PeopleError: An array with field names or a mask can be read in two ways. Give \
 rows by name, [dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain array.
     """
-    if type(thing) in _PLAIN:
+    if type(value) in _PLAIN:
         return
-    named = isinstance(thing, np.ndarray | np.void) and thing.dtype.names is not None
-    if named or isinstance(thing, np.ma.MaskedArray):
+    named = isinstance(value, np.ndarray | np.void) and value.dtype.names is not None
+    if named or isinstance(value, np.ma.MaskedArray):
         raise PeopleError(
             "An array with field names or a mask can be read in two ways. Give rows by name, "
             "[dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain array."
         )
-    if type(thing) is not np.ndarray and is_table(thing):
+    if type(value) is not np.ndarray and is_table(value):
         raise PeopleError(
-            f"A {type(thing).__name__} of {type(thing).__module__.partition('.')[0]} can be read "
+            f"A {type(value).__name__} of {type(value).__module__.partition('.')[0]} can be read "
             f"by row or by column, by name or by place. Give rows by name: "
             f"frame.to_dict('records') for pandas, frame.to_dicts() for polars, "
             f"table.to_pylist() for Arrow."
@@ -87,7 +77,7 @@ rows by name, [dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain 
 
 
 def listed_rows(rows: Any) -> list[Any]:
-    """All rows, as a list; what is one row, or one column, or text, is refused.
+    """All rows, as a list; a single row or column and text are refused.
 
     >>> listed_rows({"income": [1, 2]})
     Traceback (most recent call last):
@@ -95,8 +85,8 @@ def listed_rows(rows: Any) -> list[Any]:
 {'income': [1, 2]}. For one person write [row].
     """
     refuse_table(rows)
-    one = isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable)
-    if one or (isinstance(rows, np.ndarray) and rows.ndim == 0):
+    single = isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable)
+    if single or (isinstance(rows, np.ndarray) and rows.ndim == 0):
         raise PeopleError(
             f"People must be a list of rows, one for each person; got {shown(rows)}. For one "
             f"person write [row]."
@@ -118,19 +108,19 @@ def row_values(row: Any, names: Sequence[str], person: str) -> list[Any]:
                 f"{', '.join(names)}."
             )
         return [row.get(name) for name in names]
-    own = _own_names(row)
-    if own is not None and own != tuple(names):
+    keys = _own_names(row)
+    if keys is not None and keys != tuple(names):
         raise PeopleError(
-            f"Person {person!r}: the row has names of its own ({', '.join(map(str, own))}), which "
+            f"Person {person!r}: the row has names of its own ({', '.join(map(str, keys))}), which "
             f"are not those of the schema in its order ({', '.join(names)}). Give a mapping: "
             f"row._asdict(), or dict(row)."
         )
-    values = None if own is None and not _is_sequence(row) else list(row)
+    values = None if keys is None and not _is_sequence(row) else list(row)
     if values is None or len(values) != len(names):
-        got = f"shape {row.shape}" if isinstance(row, np.ndarray) else shown(row)
+        actual = f"shape {row.shape}" if isinstance(row, np.ndarray) else shown(row)
         raise PeopleError(
             f"Person {person!r}: a row must have {len(names)} values ({', '.join(names)}); got "
-            f"{got}."
+            f"{actual}."
         )
     return values
 
@@ -149,7 +139,7 @@ def _is_sequence(row: Any) -> bool:
 
 
 def checked_ids(count: int, ids: Any) -> tuple[str, ...]:
-    """An id for each of so many people: those given, or p1, p2, ….
+    """An id for each of ``count`` people: the given ones, or p1, p2, ….
 
     >>> checked_ids(2, None)
     ('p1', 'p2')
@@ -193,14 +183,16 @@ none for p1, p2, ….
     if len(set(ids)) == len(ids):
         return
     twice = sorted(name for name, count in Counter(ids).items() if count > 1)
-    said = []
+    repeated = []
     for name in twice[:_NAMED]:
-        rows = [str(row) for row, own in enumerate(ids, start=1) if own == name]
+        rows = [str(row) for row, other_id in enumerate(ids, start=1) if other_id == name]
         last = rows[-1] if len(rows) <= _NAMED else "others"
-        said.append(f"{name!r} (rows {', '.join(rows[: _NAMED - 1][: len(rows) - 1])} and {last})")
+        repeated.append(
+            f"{name!r} (rows {', '.join(rows[: _NAMED - 1][: len(rows) - 1])} and {last})"
+        )
     more = f" and {len(twice) - _NAMED} others" if len(twice) > _NAMED else ""
     raise PeopleError(
         f"Everybody must have an id of their own; more than one person is called "
-        f"{', '.join(said)}{more}. Keep one row for each, or give ids that differ: another column, "
-        f"or none for p1, p2, …."
+        f"{', '.join(repeated)}{more}. Keep one row for each, or give ids that differ: another "
+        f"column, or none for p1, p2, …."
     )

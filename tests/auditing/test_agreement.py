@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations, permutations
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,6 @@ from likewise.auditing import (
     MemberObjections,
     Objections,
     Pair,
-    agreement,
     consistency,
     krippendorff_alpha,
 )
@@ -164,6 +164,14 @@ def test_total_disagreement_is_below_chance() -> None:
     assert krippendorff_alpha([(0, 1), (1, 0)]) == -0.5  # 1 − 1 / (2/3)
 
 
+def figures(
+    rounds: Sequence[tuple[Objections, Iterable[Any]]],
+) -> tuple[float | None, int, int, int, int]:
+    """Alpha, units, pairable units, judgements and objections of some rounds together."""
+    total = sum((Agreement.of(objections, pairs) for objections, pairs in rounds), Agreement())
+    return total.alpha, total.units, total.pairable, total.judgements, total.objections
+
+
 @given(ROUNDS)
 def test_the_units_of_a_panel_are_the_pairs_it_was_shown(
     rounds: list[tuple[Objections, set[Pair]]],
@@ -177,12 +185,12 @@ def test_the_units_of_a_panel_are_the_pairs_it_was_shown(
         for pair in shown
     ]
     pairable = [unit for unit in table if len(unit) - unit.count(None) >= 2]
-    assert agreement(rounds) == Agreement(
-        alpha=by_enumeration(table),
-        units=len(table),
-        pairable=len(pairable),
-        judgements=sum(len(unit) - unit.count(None) for unit in pairable),
-        objections=sum(unit.count("yes") for unit in pairable),
+    assert figures(rounds) == (
+        by_enumeration(table),
+        len(table),
+        len(pairable),
+        sum(len(unit) - unit.count(None) for unit in pairable),
+        sum(unit.count("yes") for unit in pairable),
     )
 
 
@@ -194,27 +202,26 @@ def test_only_pairs_shown_count_and_each_once() -> None:
             "j2": MemberObjections(pairs=[("ann", "bo")]),
         },
     )
-    found = agreement([(said, [("bo", "ann"), ("ann", "bo"), Pair("ann", "cy")])])
-    assert found == Agreement(alpha=1.0, units=2, pairable=2, judgements=4, objections=2)
+    shown: list[Any] = [("bo", "ann"), ("ann", "bo"), Pair("ann", "cy")]
+    assert figures([(said, shown)]) == (1.0, 2, 2, 4, 2)
 
 
 def test_a_pair_in_two_rounds_is_two_units() -> None:
     said = Objections(PEOPLE, {"j1": MemberObjections(), "j2": MemberObjections()})
-    assert agreement([(said, PAIRS[:1])] * 2) == Agreement(None, 2, 2, 4, 0)
+    assert figures([(said, PAIRS[:1])] * 2) == (None, 2, 2, 4, 0)
 
 
 def test_one_member_alone_agrees_with_nobody() -> None:
     said = Objections(
         PEOPLE, {"j1": MemberObjections(pairs=PAIRS[:1]), "j2": MemberObjections(present=False)}
     )
-    assert agreement([(said, PAIRS)]) == Agreement(None, 6, 0, 0, 0)
-    assert agreement([]) == Agreement(None, 0, 0, 0, 0)
+    assert figures([(said, PAIRS)]) == (None, 6, 0, 0, 0)
 
 
 def test_a_pair_of_strangers_cannot_have_been_shown() -> None:
     said = Objections(PEOPLE, {"j1": MemberObjections()})
     with pytest.raises(AuditError, match=r"'zoe' is not among them \(ann, bo, cy, dee\)"):
-        agreement([(said, [("ann", "zoe")])])
+        Agreement.of(said, [("ann", "zoe")])
 
 
 @given(SAID, SAID, SHOWN)
@@ -247,7 +254,7 @@ def test_pooled_repeats_count_every_pair_the_same(
     repeats: list[tuple[MemberObjections, MemberObjections]], shown: set[Pair]
 ) -> None:
     several = [consistency(first, again, shown) for first, again in repeats]
-    pooled = Consistency.pooled(several)
+    pooled = sum(several, Consistency())
     seen = [one for one in several if one.repeats]
     assert pooled.repeats == len(seen)
     assert pooled.pairs == len(shown) * len(seen)
@@ -256,8 +263,3 @@ def test_pooled_repeats_count_every_pair_the_same(
     else:
         mean = sum((Fraction(one.same, one.pairs) for one in seen), Fraction()) / len(seen)
         assert pooled.share == float(mean)  # as many pairs in each
-
-
-def test_nothing_pooled_is_nothing() -> None:
-    assert Consistency.pooled([]) == Consistency()
-    assert Consistency.pooled([]).share is None

@@ -260,10 +260,12 @@ EXAMPLES: dict[str, Call] = {
     ),
     "Report": call(auditing.Report, pairs=(("ann", "bo"),)),
     "decisive": call(auditing.decisive, rule="any", objections=SAID, pair=("ann", "bo")),
-    "agreement": call(auditing.agreement, rounds=[(SAID, [("ann", "bo")])]),
+    "Agreement.of": call(
+        auditing.Agreement.of, objections=SAID, shown_pairs=[("ann", "bo")]
+    ),
     "consistency": call(
-        auditing.consistency, first=MemberObjections(), again=MemberObjections(),
-        shown=[("ann", "bo")],
+        auditing.consistency, first=MemberObjections(), second=MemberObjections(),
+        shown_pairs=[("ann", "bo")],
     ),
     "krippendorff_alpha": call(auditing.krippendorff_alpha, ratings=[("a", "a"), ("a", "b")]),
     "panel_name": call(auditing.panel_name, members=["j1"], rule="any"),
@@ -275,6 +277,7 @@ EXAMPLES: dict[str, Call] = {
     "parse_rule": call(parse_rule, text="any"),
     "as_rule": call(auditing.as_rule, rule="any"),
     "Rule.fires": call(majority().fires, votes=[True], members=["j1"]),
+    "Rule.decisive": call(majority().decisive, votes=[True], members=["j1"]),
     "Rule.pivot": call(majority().pivot, distances=np.array([0.5]), members=["j1"]),
     "Rule.check": call(majority().check, members=["j1"]),
     "Rule.can_fire": call(majority().can_fire, members=["j1"]),
@@ -490,7 +493,8 @@ MODULES = (
 NOT_CALLED = {
     "LikewiseClassifier": "an estimator refuses when it is fitted: see test_estimator",
     "ColumnPolicy": "a result", "exact_search": "a function of a class and its points",
-    "Agreement": "a result", "Consistency": "a result", "Pivots": "a result",
+    "Agreement": "a result", "MemberAgreement": "a result",
+    "Consistency": "a result", "Pivots": "a result",
     "BestFair": "a result", "Audit": "a result", "Origin": "made of a frame",
     "Deployment": "a result", "Moment": "a result", "Transcript": "a result",
     "PricedPolicy": "a result",

@@ -198,7 +198,7 @@ def test_the_auditors_of_loans_disagree() -> None:
     seen = set()
     for t in range(1, 30):
         pivots = world.encounter(t).pivots
-        seen |= {pivots.who(i, j) for i in range(8) for j in range(i)}
+        seen |= {pivots.member(i, j) for i in range(8) for j in range(i)}
     assert seen == {"banker", "ethicist", "regulator", "statistician", "neighbour"}
 
 

@@ -3,7 +3,7 @@
 from likewise.auditing.agreement import (
     Agreement,
     Consistency,
-    agreement,
+    MemberAgreement,
     consistency,
     krippendorff_alpha,
 )
@@ -53,6 +53,7 @@ __all__ = [
     "LargestGap",
     "Mahalanobis",
     "Masked",
+    "MemberAgreement",
     "MemberObjections",
     "Metric",
     "MetricAuditor",
@@ -72,7 +73,6 @@ __all__ = [
     "Sides",
     "Weighted",
     "WeightedL1",
-    "agreement",
     "all_of",
     "any_of",
     "as_rule",

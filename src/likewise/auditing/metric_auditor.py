@@ -1,4 +1,4 @@
-"""An auditor who measures: a name and a distance. Simulations use them; people need no distance."""
+"""Auditors with a distance, as in simulations and audits of a model; people need none."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.schema import People
 from likewise.validation import as_array, instance, members
 
-__all__ = ["MetricAuditor", "distance_units", "distances_of"]
-
 _ROUNDING = 1e-9
 
 
@@ -28,15 +26,17 @@ def distance_units(d: FloatArray) -> IntArray:
     >>> distance_units(np.array([0.0, 0.5, 1.0])).tolist()
     [0, 524288, 1048576]
     """
-    given = as_array(d)
-    if given.dtype.kind not in "fiu" or not np.isfinite(given).all():
-        raise AuditError(f"Distances must be finite numbers; got {given.dtype} of {given.shape}.")
-    return np.rint(given * float(ONE)).astype(np.int64)
+    distances = as_array(d)
+    if distances.dtype.kind not in "fiu" or not np.isfinite(distances).all():
+        raise AuditError(
+            f"Distances must be finite numbers; got {distances.dtype} of {distances.shape}."
+        )
+    return np.rint(distances * float(ONE)).astype(np.int64)
 
 
 def _remedy(distance: float, *people: People) -> str:
-    """Advice on a distance that is none; NaN comes from missing values more often than not."""
-    gaps = np.isnan(np.concatenate([some.x for some in people])).any(axis=0)
+    """Advice on a distance outside [0, 1]; NaN mostly comes from missing values."""
+    gaps = np.isnan(np.concatenate([group.x for group in people])).any(axis=0)
     names = [name for name, gap in zip(people[0].schema.names, gaps.tolist(), strict=True) if gap]
     if math.isnan(distance) and names:
         return (
@@ -120,22 +120,22 @@ class MetricAuditor:
             (np.abs(d - d.T) > _ROUNDING, "symmetric", "Take their mean, or the larger."),
         ):
             if wrong.any():
-                one, other = np.argwhere(wrong)[0]
+                left, right = np.argwhere(wrong)[0]
                 raise AuditError(
                     f"Auditor {self.name!r}: a distance must be {rule}; got "
-                    f"{float(d[one, other])!r} for ({people.ids[one]!r}, {people.ids[other]!r}) "
-                    f"and {float(d[other, one])!r} the other way round. "
-                    f"{remedy or _remedy(float(d[one, other]), people)}"
+                    f"{float(d[left, right])!r} for ({people.ids[left]!r}, {people.ids[right]!r}) "
+                    f"and {float(d[right, left])!r} the other way round. "
+                    f"{remedy or _remedy(float(d[left, right]), people)}"
                 )
         return distance_units(np.maximum(d, d.T))
 
     def _measured(self, distance: Callable[..., Any], whom: People | Sides) -> FloatArray:
-        """Ask the distance; whatever it does, the error names the auditor."""
+        """Call the distance; whatever it raises, the error names the auditor."""
         try:
             measured = np.array(distance(whom))
         except LikewiseError as error:
             raise AuditError(f"Auditor {self.name!r}: {error}") from error
-        except Exception as error:  # whatever a distance of somebody else's does
+        except Exception as error:  # the user's own code
             raise AuditError(
                 f"Auditor {self.name!r}: the distance failed with {type(error).__name__}: {error}. "
                 f"Repair it, or take another one."
@@ -159,25 +159,25 @@ class MetricAuditor:
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> MetricAuditor:
         """Read an auditor from their JSON."""
-        given = members("auditor", spec, ("name", "distance"))
-        return cls(given["name"], metric_from_spec(given["distance"]))
+        fields = members("auditor", spec, ("name", "distance"))
+        return cls(fields["name"], metric_from_spec(fields["distance"]))
 
 
 def distances_of(auditors: Sequence[MetricAuditor], people: People) -> IntArray:
     """Every auditor's distances, (m, k, k): those of each, checked all at once.
 
-    Features that several auditors look at are compared once.
+    The differences of a feature that several auditors use are computed once.
     """
     instance("people", people, People, "Make them with a schema: schema.people(rows).")
     k, sides = len(people), Sides.of(people)
-    found = [auditor.measured(sides) for auditor in auditors]
-    if all(d.shape == (k, k) for d in found):
-        d = np.stack(found)
+    measured = [auditor.measured(sides) for auditor in auditors]
+    if all(d.shape == (k, k) for d in measured):
+        d = np.stack(measured)
         d[:, np.arange(k), np.arange(k)] = 0.0
         turned = d.transpose(0, 2, 1)
         within = d.size == 0 or (d.min() >= 0.0 and d.max() <= 1.0)
         if within and not (np.abs(d - turned) > _ROUNDING).any():
             return np.rint(np.maximum(d, turned) * float(ONE)).astype(np.int64)
     # Something is wrong: find out what, and with whom.
-    pairs = zip(auditors, found, strict=True)
+    pairs = zip(auditors, measured, strict=True)
     return np.stack([auditor._checked(people, d) for auditor, d in pairs])

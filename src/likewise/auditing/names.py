@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 from likewise.errors import AuditError, ParameterError, RuleError
 from likewise.validation import as_list, items
 
-__all__ = ["BARE_NAME", "checked_name", "checked_names", "seated", "written"]
-
 BARE_NAME = re.compile(r"[\w.\-]+")
 
 
@@ -32,9 +30,9 @@ def checked_names(names: Iterable[str], where: str) -> tuple[str, ...]:
     """
     if isinstance(names, str):
         raise ParameterError(where, "must be a list of names", names, f"Write [{names!r}].")
-    if (given := as_list(names)) is None:
+    if (values := as_list(names)) is None:
         raise ParameterError(where, "must be a list of names", names, "Write ['j1', 'j2'].")
-    listed = tuple(checked_name(name, where) for name in given)
+    listed = tuple(checked_name(name, where) for name in values)
     if not listed:
         raise ParameterError(
             where, "must name at least one member", listed, "Somebody has to be able to object."
@@ -45,10 +43,10 @@ def checked_names(names: Iterable[str], where: str) -> tuple[str, ...]:
     return listed
 
 
-def written(name: str) -> str:
+def quoted(name: str) -> str:
     r"""A name as it stands in a rule: bare where that can be read back, else in quotes.
 
-    >>> print(written("j3"), written("Ms. Noor"), written('the "new" one'))
+    >>> print(quoted("j3"), quoted("Ms. Noor"), quoted('the "new" one'))
     j3 "Ms. Noor" "the \"new\" one"
     """
     return name if BARE_NAME.fullmatch(name) else json.dumps(name, ensure_ascii=False)
@@ -72,7 +70,7 @@ def seated(members: Sequence[str], named: Iterable[str], rule: object) -> dict[s
             f"Members of a panel must have different names; got {_listed(panel)}. Rename one, so "
             f"that a rule can tell them apart."
         )
-    if absent := [written(name) for name in named if name not in seats]:
+    if absent := [quoted(name) for name in named if name not in seats]:
         raise RuleError(
             f"The rule {rule} names {', '.join(absent)}, who {'is' if len(absent) == 1 else 'are'} "
             f"not on the panel ({_listed(panel)}). Put them on it, or take them out of the rule."
@@ -81,4 +79,4 @@ def seated(members: Sequence[str], named: Iterable[str], rule: object) -> dict[s
 
 
 def _listed(names: Iterable[str]) -> str:
-    return ", ".join(map(written, names))
+    return ", ".join(map(quoted, names))

@@ -1,4 +1,4 @@
-"""Objections: what each member of a panel said about the pairs of a round."""
+"""Objections of each member of a panel to the pairs of a round."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from likewise.auditing.names import checked_name, checked_names
 from likewise.auditing.rules.base import BoolArray
 from likewise.errors import AuditError, shown
 from likewise.validation import as_list, flag, items, text
-
-__all__ = ["MemberObjections", "Objections", "Pair"]
 
 
 @dataclass(frozen=True, order=True)
@@ -64,8 +62,8 @@ class MemberObjections:
 
     The nonzero entries of the auditor's matrix in definition "Auditor".
 
-    >>> said = MemberObjections(pairs=[("bo", "ann")], reasons={("ann", "bo"): "same income"})
-    >>> said.reasons[Pair("ann", "bo")]
+    >>> objections = MemberObjections(pairs=[("bo", "ann")], reasons={("ann", "bo"): "same income"})
+    >>> objections.reasons[Pair("ann", "bo")]
     'same income'
     """
 
@@ -87,13 +85,13 @@ class MemberObjections:
                 f"[('ann', 'bo')]."
             )
         unordered = tuple(sorted({Pair.of(pair) for pair in listed}))
-        why = _reasons({} if reasons is None else reasons)
+        reason_by_pair = _reasons({} if reasons is None else reasons)
         if not present and unordered:
             raise AuditError(
                 f"An absent member must have no objections; got {list(unordered[0])}. Mark the "
                 f"member present, or leave the pairs out."
             )
-        for pair, reason in why.items():
+        for pair, reason in reason_by_pair.items():
             if pair not in unordered:
                 raise AuditError(
                     f"A reason must belong to a pair objected to; got {reason!r} for "
@@ -101,7 +99,7 @@ class MemberObjections:
                 )
         object.__setattr__(self, "present", present)
         object.__setattr__(self, "pairs", unordered)
-        object.__setattr__(self, "reasons", why)
+        object.__setattr__(self, "reasons", reason_by_pair)
 
     def __hash__(self) -> int:
         return hash((self.present, self.pairs))
@@ -122,11 +120,11 @@ def _reasons(reasons: object) -> dict[Pair, str]:
 class Objections:
     """The objections of a panel to pairs of people of a round.
 
-    >>> said = Objections(("ann", "bo", "cy"), {
+    >>> objections = Objections(("ann", "bo", "cy"), {
     ...     "j1": MemberObjections(pairs=[("cy", "ann")]),
     ...     "j2": MemberObjections(present=False),
     ... })
-    >>> said.votes()[0].astype(int).tolist()
+    >>> objections.votes()[0].astype(int).tolist()
     [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
     """
 
@@ -156,17 +154,17 @@ class Objections:
                 "Objections.members must not be empty; got no members. A panel has at least one "
                 "auditor: record the round as unaudited instead."
             )
-        for name, said in self.members.items():
+        for name, objections in self.members.items():
             checked_name(name, "Objections.members")
-            self._check(name, said)
+            self._check(name, objections)
 
-    def _check(self, name: str, said: object) -> None:
-        if not isinstance(said, MemberObjections):
+    def _check(self, name: str, objections: object) -> None:
+        if not isinstance(objections, MemberObjections):
             raise AuditError(
-                f"What member {name!r} said must be MemberObjections; got {shown(said)}. Write "
-                f"MemberObjections(pairs=[…])."
+                f"The objections of {name!r} must be MemberObjections; got {shown(objections)}. "
+                f"Write MemberObjections(pairs=[…])."
             )
-        for pair in said.pairs:
+        for pair in objections.pairs:
             for person in pair:
                 if person not in self._places:
                     raise AuditError(

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.auditing.metric_auditor import MetricAuditor, distances_of
-from likewise.auditing.names import seated, written
+from likewise.auditing.names import quoted, seated
 from likewise.auditing.objections import MemberObjections, Objections
 from likewise.auditing.pivots import Pivots, exceeding_pairs
 from likewise.auditing.reporting import Report, checked_scores, choose_report
@@ -26,9 +26,7 @@ from likewise.errors import AuditError, LikewiseError, ParameterError, shown
 from likewise.fixed_point import IntArray
 from likewise.html import table
 from likewise.schema import People
-from likewise.validation import instance, items, members
-
-__all__ = ["Panel", "panel_name"]
+from likewise.validation import instance, integer, items, members
 
 
 def panel_name(members: Sequence[str], rule: Rule | str) -> str:
@@ -39,7 +37,7 @@ def panel_name(members: Sequence[str], rule: Rule | str) -> str:
     """
     read = as_rule(rule)
     read.check(members)
-    return f"{', '.join(map(written, members))}: {read}"
+    return f"{', '.join(map(quoted, members))}: {read}"
 
 
 @dataclass(frozen=True, init=False)
@@ -55,7 +53,7 @@ class Panel:
     ...     [[1, 2], [2, 6]], ids=["ann", "bo"])
     >>> panel = Panel([MetricAuditor("j1", Ratings("r", 0, 8)),
     ...                MetricAuditor("j2", Ratings("s", 0, 8))], "any")
-    >>> panel.name, panel.pivots(people).who(0, 1), panel.pivots(people).distance[0, 1] / 2**20
+    >>> panel.name, panel.pivots(people).member(0, 1), panel.pivots(people).distance[0, 1] / 2**20
     ('j1, j2: any', 'j1', np.float64(0.125))
     >>> panel.audit(people, [2**20, 2**19], 0)
     Report(pairs=(('ann', 'bo'),))
@@ -100,7 +98,7 @@ class Panel:
         over = exceeding_pairs(s, self.distances(people), _checked_sensitivity(sensitivity))
         # Distances are symmetric and sensitivities at least 0: at most one direction exceeds.
         against = over | np.swapaxes(over, 1, 2)
-        said = {
+        objections = {
             name: MemberObjections(
                 pairs=[
                     (people.ids[left], people.ids[right])
@@ -109,7 +107,7 @@ class Panel:
             )
             for name, votes in zip(self.members, against, strict=True)
         }
-        return Objections(people.ids, said)
+        return Objections(people.ids, objections)
 
     def violations(self, people: People, scores: npt.ArrayLike, sensitivity: int) -> BoolArray:
         """The panel's violations, (k, k): [l, r] where s_l − s_r > d_pivot(l, r) + alpha.
@@ -128,14 +126,14 @@ class Panel:
         round: int | None = None,
     ) -> Report:
         """The panel's report: of its violations, those that are selected."""
-        found = self.violations(people, scores, sensitivity)
+        violations = self.violations(people, scores, sensitivity)
         s = _scores(people, scores)
         chosen = LargestGap() if selection is None else selection
-        return choose_report(found, s, people.ids, chosen, round)
+        return choose_report(violations, s, people.ids, chosen, round)
 
     def _repr_html_(self) -> str:
         return table(f"Panel: {self.rule}", ("member", "distance"), [
-            (one.name, one.distance) for one in self.auditors
+            (auditor.name, auditor.distance) for auditor in self.auditors
         ])  # fmt: skip
 
     def spec(self) -> dict[str, Any]:
@@ -146,15 +144,17 @@ class Panel:
         >>> panel.spec()["rule"], Panel.from_spec(panel.spec()) == panel
         ('any', True)
         """
-        return {"auditors": [one.spec() for one in self.auditors], "rule": str(self.rule)}
+        return {"auditors": [auditor.spec() for auditor in self.auditors], "rule": str(self.rule)}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Panel:
         """Read a panel from its JSON; exactly what :meth:`spec` wrote."""
-        given = members("panel", spec, ("auditors", "rule"))
-        listed = items("panel.auditors", given["auditors"], "List auditors.")
-        auditors = [_read_auditor(one, number) for number, one in enumerate(listed, start=1)]
-        return cls(auditors, given["rule"])
+        fields = members("panel", spec, ("auditors", "rule"))
+        listed = items("panel.auditors", fields["auditors"], "List auditors.")
+        auditors = [
+            _read_auditor(auditor, number) for number, auditor in enumerate(listed, start=1)
+        ]
+        return cls(auditors, fields["rule"])
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Panel:
@@ -199,16 +199,8 @@ def _check_auditor(auditor: object) -> None:
 
 
 def _checked_sensitivity(sensitivity: int) -> int:
-    if isinstance(sensitivity, bool) or not isinstance(sensitivity, int | np.integer):
-        raise AuditError(
-            f"The sensitivity must be an integer of 2^-20; got {sensitivity!r}. Use "
-            f"likewise.fixed_point.to_units(alpha)."
-        )
-    if sensitivity < 0:
-        raise ParameterError(
-            "sensitivity",
-            "must be at least 0",
-            sensitivity,
-            "Below 0 a pair with equal scores would be a violation.",
-        )
-    return int(sensitivity)
+    remedy = (
+        "It is an integer of 2^-20: likewise.fixed_point.to_units(alpha). Below 0 a pair with "
+        "equal scores would be a violation."
+    )
+    return integer("sensitivity", sensitivity, 0, None, remedy)

@@ -1,8 +1,8 @@
-"""Pivots, and the one rule by which a pair's gap exceeds what an auditor allows.
+"""The predicate of a violation, and the pivots of pairs.
 
 A gap s_l − s_r exceeds a distance d at the sensitivity alpha if s_l − s_r > d + alpha. All of them
 are integers of 2^-20, so that the comparison is exact; in floating point, 0.65 − 0.5 > 0.15.
-Whoever asks which pairs exceed (an auditor, a panel, the game, a count of violations) asks here.
+Auditors, panels, audits, the game, the service and counts of violations all call :func:`exceeds`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ from likewise.auditing.rules.base import BoolArray
 from likewise.errors import AuditError, shown
 from likewise.fixed_point import IntArray
 from likewise.validation import as_array, integer
-
-__all__ = ["Pivots", "exceeding_pairs", "exceeds"]
 
 # Beyond that sums would not be integers of 64 bits.
 _FAR = 1 << 60
@@ -35,9 +33,9 @@ def exceeds(gap: npt.ArrayLike, distance: npt.ArrayLike, sensitivity: int) -> Bo
     """
     gaps, allowed = _integers("gap", gap), _integers("distance", distance)
     remedy = "It is an integer of 2^-20: likewise.fixed_point.to_units(alpha)."
-    asked = integer("sensitivity", sensitivity, -_FAR, _FAR, remedy)
+    units = integer("sensitivity", sensitivity, -_FAR, _FAR, remedy)
     try:
-        return np.asarray(gaps > allowed + asked)
+        return np.asarray(gaps > allowed + units)
     except ValueError:
         raise AuditError(
             f"Gaps of shape {gaps.shape} cannot be compared with distances of shape "
@@ -46,13 +44,13 @@ def exceeds(gap: npt.ArrayLike, distance: npt.ArrayLike, sensitivity: int) -> Bo
 
 
 def _integers(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
-    given = as_array(value)
-    if given.dtype.kind not in "iu":
+    array = as_array(value)
+    if array.dtype.kind not in "iu":
         raise AuditError(
             f"A {name} must be an integer of 2^-20; got {shown(value)}. Use "
             f"likewise.fixed_point.to_units(…)."
         )
-    return given
+    return array
 
 
 def exceeding_pairs(scores: npt.ArrayLike, distances: IntArray, sensitivity: int) -> BoolArray:
@@ -77,9 +75,9 @@ class Pivots:
     The lemma in "Characterizing Monotone Individual Fairness Auditing Schemes". Both arrays are
     (k, k) and symmetric. The place −1 is the dummy who never objects, of distance 1.
 
-    >>> apart, who = np.array([[0, 100], [100, 0]]), np.array([[-1, 1], [1, -1]])
-    >>> pivots = Pivots(apart, who, ("j1", "j2"))
-    >>> pivots.who(0, 1), pivots.exceeded([500, 100], 200).any().item()
+    >>> distance, auditor = np.array([[0, 100], [100, 0]]), np.array([[-1, 1], [1, -1]])
+    >>> pivots = Pivots(distance, auditor, ("j1", "j2"))
+    >>> pivots.member(0, 1), pivots.exceeded([500, 100], 200).any().item()
     ('j2', True)
     """
 
@@ -87,7 +85,7 @@ class Pivots:
     auditor: IntArray
     members: tuple[str, ...]
 
-    def who(self, left: int, right: int) -> str | None:
+    def member(self, left: int, right: int) -> str | None:
         """The name of a pair's pivot; None where the panel can never report."""
         place = int(self.auditor[left, right])
         return None if place < 0 else self.members[place]

@@ -16,8 +16,6 @@ from likewise.errors import AuditError, ParameterError, shown
 from likewise.fixed_point import ONE, IntArray
 from likewise.validation import as_array, instance, items
 
-__all__ = ["Report", "checked_scores", "choose_report", "decisive", "report"]
-
 
 @dataclass(frozen=True)
 class Report:
@@ -54,14 +52,14 @@ def checked_scores(scores: npt.ArrayLike, ids: Sequence[str]) -> IntArray:
     likewise.errors.AuditError: Scores must be 2 integers of 2^-20, one for each person; got \
 float64 of shape (2,). Round them: np.rint(score * 2**20).astype(np.int64).
     """
-    given = as_array(scores)
-    if given.dtype.kind not in "iu" or given.shape != (len(ids),):
+    array = as_array(scores)
+    if array.dtype.kind not in "iu" or array.shape != (len(ids),):
         raise AuditError(
             f"Scores must be {len(ids)} integers of 2^-20, one for each person; got "
-            f"{given.dtype} of shape {given.shape}. Round them: "
+            f"{array.dtype} of shape {array.shape}. Round them: "
             f"np.rint(score * 2**20).astype(np.int64)."
         )
-    units = given.astype(np.int64)
+    units = array.astype(np.int64)
     for place in np.flatnonzero((units < 0) | (units > ONE)).tolist():
         raise AuditError(
             f"A score must be within [0, 2^20], from 0 to 1 as integers of 2^-20; got "
@@ -91,8 +89,8 @@ def _chosen(selection: Selection, gaps: IntArray, round: int | None) -> list[int
     if not isinstance(selection, Selection):
         raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
     chosen = selection.choose(gaps, round)
-    known = range(len(gaps))
-    fits = isinstance(chosen, list) and all(isinstance(n, int) and n in known for n in chosen)
+    places = range(len(gaps))
+    fits = isinstance(chosen, list) and all(isinstance(n, int) and n in places for n in chosen)
     if not fits or not chosen or len(set(chosen)) != len(chosen):
         raise AuditError(
             f"{type(selection).__name__}.choose must be a list of places from 0 to "
@@ -143,17 +141,13 @@ def decisive(
     (('j1', 'j2'), ())
     """
     instance("objections", objections, Objections, "Write Objections(people, {member: …}).")
-    asked, members = Pair.of(pair), tuple(objections.members)
-    for person in asked:
+    subject, members = Pair.of(pair), tuple(objections.members)
+    for person in subject:
         if person not in objections.people:
             raise AuditError(
                 f"{person!r} is not among the people of the round "
                 f"({', '.join(objections.people)}). Correct the id."
             )
-    votes = np.array([asked in objections.members[name].pairs for name in members], dtype=np.bool_)
-    rules = as_rule(rule)
-    if not rules.fires(votes, members):
-        return ()
-    without = votes[:, None] & ~np.eye(len(members), dtype=np.bool_)
-    flips = ~rules.fires(without, members)
-    return tuple(name for name, flip in zip(members, flips.tolist(), strict=True) if flip)
+    votes = [subject in objections.members[name].pairs for name in members]
+    decides = as_rule(rule).decisive(votes, members)
+    return tuple(name for name, vote in zip(members, decides.tolist(), strict=True) if vote)

@@ -9,29 +9,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from likewise.auditing.specs import Specified
 from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 from likewise.randomness import Purpose, Stream
 from likewise.registry import SELECTIONS
-from likewise.validation import members
-
-__all__ = [
-    "AllPairs",
-    "FirstPair",
-    "LargestGap",
-    "RandomPair",
-    "Selection",
-    "selection_from_spec",
-    "selection_to_spec",
-]
 
 
-class Selection(ABC):
+class Selection(Specified, ABC):
     """Chooses which of n ≥ 1 violating pairs are reported.
 
     A subclass is a frozen dataclass of its parameters, and is registered under its ``name``
@@ -47,7 +37,7 @@ class Selection(ABC):
     [1]
     """
 
-    name: ClassVar[str]
+    kind = "selection"
     summary: ClassVar[str]
 
     @classmethod
@@ -58,17 +48,6 @@ class Selection(ABC):
     @abstractmethod
     def choose(self, gaps: IntArray, round: int | None = None, /) -> list[int]:
         """The places of the pairs to report, at least one and none twice, given their gaps."""
-
-    def spec(self) -> dict[str, Any]:
-        """The selection as JSON: ``{"selection": its name, …}`` and its parameters."""
-        return {"selection": self.name, **(asdict(self) if is_dataclass(self) else {})}
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the selection from its JSON."""
-        names: list[str] = [f.name for f in fields(cls)] if is_dataclass(cls) else []
-        given = members(f"selection {cls.name!r}", spec, ("selection", *names))
-        return cls(**{name: given[name] for name in names})
 
 
 def selection_to_spec(selection: Selection) -> dict[str, Any]:
@@ -89,8 +68,8 @@ def selection_from_spec(spec: Mapping[str, Any]) -> Selection:
     >>> selection_from_spec({"selection": "random", "seed": 7})
     RandomPair(seed=7)
     """
-    found: Selection = SELECTIONS.read("selection", spec, '{"selection": "largest-gap"}')
-    return found
+    selection: Selection = SELECTIONS.read("selection", spec, '{"selection": "largest-gap"}')
+    return selection
 
 
 @dataclass(frozen=True)

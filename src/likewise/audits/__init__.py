@@ -2,20 +2,19 @@
 
 from likewise.audits.groups import GroupRate, GroupRates
 from likewise.audits.price import Price
-from likewise.audits.result import AtAlpha, Audit, Finding, UnderRule
+from likewise.audits.result import Audit, Finding, Reported
 from likewise.audits.run import audit
-from likewise.audits.sampling import Interval
 from likewise.audits.survey import Survey
+from likewise.intervals import Interval
 
 __all__ = [
-    "AtAlpha",
     "Audit",
     "Finding",
     "GroupRate",
     "GroupRates",
     "Interval",
     "Price",
+    "Reported",
     "Survey",
-    "UnderRule",
     "audit",
 ]

@@ -25,8 +25,6 @@ from likewise.validation import choice
 if TYPE_CHECKING:
     from likewise.audits.result import Audit
 
-__all__ = ["KINDS", "available", "draw", "figure"]
-
 
 def draw(audit: Audit, ax: Any, kind: str) -> Axes:
     """Draw a figure on axes, or on new ones."""
@@ -36,11 +34,11 @@ def draw(audit: Audit, ax: Any, kind: str) -> Axes:
             f"This audit has no figure {kind!r}; it has {', '.join(available(audit)) or 'none'}. "
             f"The curve needs distances, and the price needs labels."
         )
-    return _drawn(audit, ax, kind)
+    return _draw(audit, ax, kind)
 
 
 @STYLE
-def _drawn(audit: Audit, ax: Any, kind: str) -> Axes:
+def _draw(audit: Audit, ax: Any, kind: str) -> Axes:
     axes: Axes = canvas(300).add_subplot() if ax is None else ax
     KINDS[kind](audit, axes)
     return axes
@@ -48,13 +46,13 @@ def _drawn(audit: Audit, ax: Any, kind: str) -> Axes:
 
 def available(audit: Audit) -> tuple[str, ...]:
     """The figures that an audit has."""
-    there = {
+    conditions = {
         "alpha": bool(audit.curve),
         "rules": bool(audit.rules),
         "members": bool(audit.members),
         "price": audit.price is not None,
     }
-    return tuple(kind for kind, has in there.items() if has)
+    return tuple(kind for kind, has in conditions.items() if has)
 
 
 @STYLE
@@ -70,13 +68,13 @@ def figure(audit: Audit, kind: str, label: str) -> str:
 def _alpha(audit: Audit, axes: Axes) -> None:
     """Pairs and people by alpha, as shares."""
     alphas = [point.alpha for point in audit.curve]
-    for kind, colour, whole, name in (
+    for kind, colour, total, name in (
         ("pairs", BLUE, audit.pairs, "pairs reported"),
         ("people", VERMILION, len(audit.people), "people touched"),
     ):
         counts = [getattr(point, kind) for point in audit.curve]
-        axes.plot(alphas, [100 * c.value / whole for c in counts], color=colour, label=name)
-        low, high = ([100 * getattr(c, side) / whole for c in counts] for side in ("low", "high"))
+        axes.plot(alphas, [100 * c.value / total for c in counts], color=colour, label=name)
+        low, high = ([100 * getattr(c, side) / total for c in counts] for side in ("low", "high"))
         if low != high:
             axes.fill_between(alphas, low, high, color=colour, alpha=0.2, linewidth=0)
     if audit.alpha is not None:
@@ -98,10 +96,10 @@ def _bars(axes: Axes, names: list[str], values: list[float], colour: str, unit: 
 
 def _rules(audit: Audit, axes: Axes) -> None:
     """Pairs reported under each rule."""
-    own = audit.panel.rpartition(": ")[2]
-    names = [own, *(other.rule for other in audit.rules)]
-    counts = [audit.reported.value, *(other.pairs.value for other in audit.rules)]
-    _bars(axes, names, [100 * c / audit.pairs for c in counts], BLUE, "% of pairs reported")
+    rule = audit.panel.rpartition(": ")[2]
+    names = [rule, *(counts.rule for counts in audit.rules)]
+    pairs = [audit.reported.value, *(counts.pairs.value for counts in audit.rules)]
+    _bars(axes, names, [100 * c / audit.pairs for c in pairs], BLUE, "% of pairs reported")
 
 
 def _members(audit: Audit, axes: Axes) -> None:

@@ -1,6 +1,6 @@
-"""Rates of groups, beside what is found of individuals: by Fairlearn, for those who ask for them.
+"""Selection rates and impact ratios of groups, computed by Fairlearn.
 
-Individual fairness says nothing of groups, and the other way round; a reader wants to see both.
+Individual fairness says nothing of groups, nor group fairness of individuals: reports show both.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ from likewise.html import table
 from likewise.schema import People
 from likewise.validation import as_list, items, text
 
-__all__ = ["GroupRate", "GroupRates", "group_rates"]
-
 MOST_GROUPS = 50
 FEWEST_PEOPLE = 30
-"""Rates of fewer people say little: such a group is no reference for the others."""
+"""A group of fewer people is no reference: its rate says little."""
 MANY_VALUES = 10
 
 
@@ -89,7 +87,7 @@ def group_rates(
     except ImportError as error:
         raise missing("Rates of groups", "fairlearn", "groups", error) from error
 
-    found: list[GroupRate] = []
+    rates: list[GroupRate] = []
     every = [[name] for name in columns] + ([list(columns)] if len(columns) > 1 else [])
     for names in every:
         frame = MetricFrame(
@@ -98,21 +96,21 @@ def group_rates(
             y_pred=units / ONE,
             sensitive_features={name: columns[name] for name in names},
         )
-        found += _compared(" and ".join(names), frame.by_group.dropna())
-    return GroupRates(tuple(found), _notes(columns, found))
+        rates += _compared(" and ".join(names), frame.by_group.dropna())
+    return GroupRates(tuple(rates), _notes(columns, rates))
 
 
 def _compared(by: str, groups: Any) -> list[GroupRate]:
     """Groups of a frame of counts and rates, each beside the one that is their reference."""
     enough = groups[groups["count"] >= FEWEST_PEOPLE]
     highest = float((enough if len(enough) else groups)["rate"].max())
-    found = []
+    rates = []
     for index, row in groups.iterrows():
         group = " and ".join(map(str, index)) if isinstance(index, tuple) else str(index)
         rate, people = float(row["rate"]), int(row["count"])
         ratio = rate / highest if highest > 0 else 1.0
-        found.append(GroupRate(by, group, people, rate, ratio, people < FEWEST_PEOPLE))
-    return found
+        rates.append(GroupRate(by, group, people, rate, ratio, people < FEWEST_PEOPLE))
+    return rates
 
 
 def _notes(columns: Mapping[str, list[str]], rates: Iterable[GroupRate]) -> tuple[str, ...]:
@@ -147,10 +145,11 @@ def _columns(people: People, groups: Iterable[str] | Mapping[str, Any]) -> dict[
     remedy = "Name features, ['sex'], or give values by name, {'sex': [...]}."
     if not isinstance(groups, Mapping):
         names = [text("groups", name, remedy) for name in items("groups", groups, remedy)]
-        chosen = {name: _said(people, name) for name in names}
+        chosen = {name: _feature_values(people, name) for name in names}
     else:
         chosen = {
-            text("groups", name, remedy): _listed(people, name, v) for name, v in groups.items()
+            text("groups", name, remedy): _listed_values(people, name, v)
+            for name, v in groups.items()
         }
     for name, values in chosen.items():
         if len(set(values)) > MOST_GROUPS:
@@ -161,7 +160,7 @@ def _columns(people: People, groups: Iterable[str] | Mapping[str, Any]) -> dict[
     return chosen
 
 
-def _said(people: People, name: str) -> list[str]:
+def _feature_values(people: People, name: str) -> list[str]:
     if name not in people.schema.names:
         raise PeopleError(
             f"groups: {name!r} is not among the features ({', '.join(people.schema.names)}). Give "
@@ -171,11 +170,11 @@ def _said(people: People, name: str) -> list[str]:
     return [feature.say(value) for value in people.column(name).tolist()]
 
 
-def _listed(people: People, name: str, values: Any) -> list[str]:
+def _listed_values(people: People, name: str, values: Any) -> list[str]:
     listed = as_list(values)
     if listed is None or len(listed) != len(people):
         raise PeopleError(
             f"groups: {name!r} must be a list, a value for each of the {len(people)} people."
         )
-    gone = [v is None or (isinstance(v, float) and math.isnan(v)) for v in listed]
-    return ["missing" if none else str(v) for v, none in zip(listed, gone, strict=True)]
+    missing = [v is None or (isinstance(v, float) and math.isnan(v)) for v in listed]
+    return ["missing" if absent else str(v) for v, absent in zip(listed, missing, strict=True)]

@@ -2,7 +2,7 @@
 
 All three are on the same people and labels. The best policy that would pass chooses among cuts of
 the model's own scores, unless another class is given, and may mix them; the learner meets the
-people in rounds, knowing nothing of what is to come, and its panel reports one pair a round.
+people in rounds, without knowledge of later ones, and its panel reports one pair a round.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 
 from likewise.auditing import Panel
-from likewise.audits.progress import shown_progress
-from likewise.audits.scan import Question, all_pairs, scan
+from likewise.audits.scan import Question, all_pairs, progress_reporter, scan
 from likewise.errors import ParameterError
 from likewise.fixed_point import ONE, IntArray, to_units
 from likewise.hypotheses import HypothesisClass, Pool
@@ -23,10 +22,8 @@ from likewise.learning import Learner, State, deploy, learn
 from likewise.learning.decisions import current_scores
 from likewise.schema import Feature, FeatureSchema, People
 
-__all__ = ["Price", "price", "with_scores"]
-
 MOST_PEOPLE = 4000
-"""The price is computed on at most so many people, drawn at random."""
+"""The price is computed on at most this many people, drawn at random."""
 CUTS = 60
 PEOPLE_A_ROUND = 8
 MOST_ROUNDS = 1000
@@ -92,8 +89,8 @@ def with_scores(people: People, columns: dict[str, IntArray]) -> People:
     >>> with_scores(people, {"forest": np.array([ONE // 2])}).x.tolist()
     [[1.0, 0.5]]
     """
-    known = set(people.schema.names)
-    if twice := [name for name in columns if name in known]:
+    names = set(people.schema.names)
+    if twice := [name for name in columns if name in names]:
         raise ParameterError("columns", "must not be features", twice[0], "Rename the score.")
     added = tuple(Feature(name, low=0, high=1, visible=False) for name in columns)
     schema = FeatureSchema((*people.schema.features, *added))
@@ -124,16 +121,16 @@ def price(
         name = _free(people.schema, "model")
         people = with_scores(people, {name: units})
         hypotheses = _cuts(people, name, units)
-        said = f"{hypotheses.size} cuts of the model's scores, mixed"
+        description = f"{hypotheses.size} cuts of the model's scores, mixed"
     else:
         people = hypotheses.schema.people(people)
-        said = f"{type(hypotheses).__name__} of {hypotheses.size:,} hypotheses"
+        description = f"{type(hypotheses).__name__} of {hypotheses.size:,} hypotheses"
     best = best_passing_policy(hypotheses, people, labels, panel, alpha)
     free = best_passing_policy(hypotheses, people, labels, panel, 1.0)
     game = _simulated(people, labels, panel, alpha, hypotheses, seed, progress)
     return Price(
         people=len(people), model=model, model_cut=cut, best=free.error_rate,
-        best_fair=best.error_rate, hypotheses=said, **game,
+        best_fair=best.error_rate, hypotheses=description, **game,
     )  # fmt: skip
 
 
@@ -144,7 +141,7 @@ def _free(schema: FeatureSchema, name: str) -> str:
 
 
 def _cuts(people: People, name: str, units: IntArray) -> Pool:
-    """Cuts between the values that occur, at most so many, and both constants."""
+    """Cuts between the values that occur, at most ``CUTS``, and both constants."""
     values = np.unique(units)
     levels = (values[1:] + values[:-1]) / (2 * ONE)
     if len(levels) > CUTS:
@@ -169,21 +166,20 @@ def _simulated(
     k = PEOPLE_A_ROUND
     state = State.start(Learner(hypotheses, k=k, alpha=alpha, eps=alpha, seed=seed))
     errors, unfair = np.empty(rounds), np.zeros(rounds, dtype=np.bool_)
-    with shown_progress(progress, "learner") as bar:
+    with progress_reporter(progress, "learner") as bar:
         for t in range(rounds):
             places = np.arange(t * k, (t + 1) * k)
-            here = people.take(places)
-            state, deployed = deploy(state, here, panel=panel.name)
-            report = panel.audit(here, deployed.scores, state.learner.sensitivity)
+            batch = people.take(places)
+            state, deployed = deploy(state, batch, panel=panel.name)
+            report = panel.audit(batch, deployed.scores, state.learner.sensitivity)
             state = learn(state, deployed, labels=labels[places].tolist(), report=report.pairs)
             errors[t] = np.abs(deployed.scores / ONE - labels[places]).mean()
-            unfair[t] = panel.violations(here, deployed.scores, to_units(alpha)).any()
+            unfair[t] = panel.violations(batch, deployed.scores, to_units(alpha)).any()
             bar(t + 1, rounds)
     late = slice(3 * rounds // 4, None)
     last = current_scores(state, people)
-    asked = to_units(alpha)
-    tally = scan(
-        Question(people, last, panel, asked, np.array([asked]), worst=0), all_pairs(len(people))
-    )
-    found = (errors.mean(), errors[late].mean(), unfair[late].mean(), tally.above[0] / tally.pairs)
-    return {**dict(zip(names, map(float, found), strict=True)), "rounds": rounds}
+    sensitivity = to_units(alpha)
+    question = Question(people, last, panel, sensitivity, np.array([sensitivity]), worst=0)
+    tally = scan(question, all_pairs(len(people)))
+    values = (errors.mean(), errors[late].mean(), unfair[late].mean(), tally.above[0] / tally.pairs)
+    return {**dict(zip(names, map(float, values), strict=True)), "rounds": rounds}

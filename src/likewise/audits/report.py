@@ -19,7 +19,6 @@ except ImportError as error:
 if TYPE_CHECKING:
     from likewise.audits.result import Audit
 
-__all__ = ["audit_page", "write_page"]
 
 _TEMPLATES = Environment(
     loader=ChoiceLoader(
@@ -48,7 +47,7 @@ READING = {
 
 def audit_page(audit: Audit) -> str:
     """The page; it names no address outside itself."""
-    drawn = [
+    pictures = [
         (
             TITLES[kind],
             READING[kind],
@@ -57,7 +56,7 @@ def audit_page(audit: Audit) -> str:
         for kind in figures.available(audit)
     ]
     return _TEMPLATES.get_template("audit.html").render(
-        audit=audit, figures=drawn, version=__version__
+        audit=audit, figures=pictures, version=__version__
     )
 
 

@@ -8,16 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from likewise.audits.sampling import Interval
 from likewise.fixed_point import ONE
 from likewise.html import described
+from likewise.intervals import Interval
 from likewise.schema import People
 
 if TYPE_CHECKING:
     from likewise.audits.groups import GroupRates
     from likewise.audits.price import Price
-
-__all__ = ["AtAlpha", "Audit", "Finding", "UnderRule"]
 
 
 @dataclass(frozen=True)
@@ -50,15 +48,15 @@ sees them 10 points apart. Objecting: j1.'
         """
         differ = [f"{name} ({a} and {b})" for name, (a, b) in self.features.items() if a != b]
         agree = [name for name, (a, b) in self.features.items() if a == b]
-        said = [f"{self.over} is {_points(self.gap)} above {self.under}."]
+        sentences = [f"{self.over} is {_points(self.gap)} above {self.under}."]
         parts = [f"They differ in {', '.join(differ)}"] if differ else ["They do not differ"]
         parts += [f"agree in {', '.join(agree)}"] if agree and differ else []
-        said.append(", and ".join(parts) + ".")
+        sentences.append(", and ".join(parts) + ".")
         if self.pivot is not None and self.distance is not None:
-            said.append(f"{self.pivot} sees them {_points(self.distance)} apart.")
-        said.append(f"Objecting: {', '.join(self.objecting) or 'nobody'}.")
-        said += [f"{name} says: {reason}" for name, reason in self.reasons.items()]
-        return " ".join(said)
+            sentences.append(f"{self.pivot} sees them {_points(self.distance)} apart.")
+        sentences.append(f"Objecting: {', '.join(self.objecting) or 'nobody'}.")
+        sentences += [f"{name} says: {reason}" for name, reason in self.reasons.items()]
+        return " ".join(sentences)
 
 
 def _points(share: float) -> str:
@@ -67,23 +65,15 @@ def _points(share: float) -> str:
     >>> _points(0.01), _points(0.25)
     ('1 point', '25 points')
     """
-    said = f"{100 * share:.0f}"
-    return f"{said} point" if said == "1" else f"{said} points"
+    points = f"{100 * share:.0f}"
+    return f"{points} point" if points == "1" else f"{points} points"
 
 
 @dataclass(frozen=True)
-class AtAlpha:
-    """Pairs that would be reported at an alpha, and people whom they touch."""
+class Reported:
+    """The pairs that a rule would report at an alpha, and the people in them."""
 
     alpha: float
-    pairs: Interval
-    people: Interval
-
-
-@dataclass(frozen=True)
-class UnderRule:
-    """The same under another rule, at the audit's alpha."""
-
     rule: str
     pairs: Interval
     people: Interval
@@ -93,9 +83,9 @@ class UnderRule:
 class Audit:
     """The findings of a panel on scores that exist. Made by :func:`likewise.audit`.
 
-    ``pairs`` is how many pairs there are, ``looked_at`` how many were looked at; where that is
-    fewer, counts are estimates with intervals (:class:`~likewise.audits.sampling.Interval`).
-    ``pivots``, ``decisive`` and ``objections`` count pairs by member, among those looked at;
+    ``pairs`` is the number of pairs, ``looked_at`` the number that were scanned; where that is
+    fewer, counts are estimates with intervals (:class:`~likewise.intervals.Interval`).
+    ``pivots``, ``decisive`` and ``objections`` count pairs by member, among those scanned;
     ``agreement`` is Krippendorff's alpha over these, None where it is undefined. Of a survey,
     ``pairs`` are those that were judged, ``asked`` the people in them, and alpha is None.
     """
@@ -109,8 +99,8 @@ class Audit:
     looked_at: int
     reported: Interval
     touched: Interval
-    curve: tuple[AtAlpha, ...]
-    rules: tuple[UnderRule, ...]
+    curve: tuple[Reported, ...]
+    rules: tuple[Reported, ...]
     worst: tuple[Finding, ...]
     pivots: Mapping[str, int]
     decisive: Mapping[str, int]
@@ -126,17 +116,17 @@ class Audit:
     def facts(self) -> list[tuple[str, str]]:
         """The findings as names and values, for tables."""
         share = self.reported.value / self.pairs if self.pairs else 0.0
-        whole = len(self.people) if self.asked is None else self.asked
+        people = len(self.people) if self.asked is None else self.asked
         facts = [("panel", self.panel)]
         if self.alpha is not None:
             facts.append(("alpha", f"{self.alpha:g}"))
         facts.append(("people", f"{len(self.people):,}"))
         if self.asked is not None:
-            facts.append(("people in pairs that were judged", f"{whole:,}"))
+            facts.append(("people in pairs that were judged", f"{people:,}"))
         facts += [
             ("pairs", f"{self.pairs:,}" + self._how()),
             ("reported pairs", f"{self.reported} ({share:.2%})"),
-            ("people touched", f"{self.touched} ({self.touched.value / whole:.1%})"),
+            ("people touched", f"{self.touched} ({self.touched.value / people:.1%})"),
         ]
         if self.agreement is not None:
             facts.append(("agreement (Krippendorff's alpha)", f"{self.agreement:.2f}"))
@@ -146,8 +136,8 @@ class Audit:
             counts += [f"decisive for {self.decisive[name]:,}"]
             facts.append((name, ", ".join(counts)))
         facts += [
-            (f"under {other.rule}", f"{other.pairs} pairs, {other.people} people")
-            for other in self.rules
+            (f"under {reported.rule}", f"{reported.pairs} pairs, {reported.people} people")
+            for reported in self.rules
         ]
         if self.price is not None:
             facts += self.price.facts()

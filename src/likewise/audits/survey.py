@@ -1,18 +1,17 @@
-"""The objections of real people, from a table of any survey: who was asked about whom."""
+"""A survey: judgements of real people on pairs, from a table of who was asked about whom."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from likewise.auditing import MemberObjections, Objections, Pair, Rule, as_rule, decisive
+from likewise.auditing import Pair, Rule, as_rule
 from likewise.errors import AuditError, LikewiseError, shown
-from likewise.schema.tables import read_cells
+from likewise.schema.tables import read_table
 from likewise.validation import items, text
-
-__all__ = ["Survey"]
 
 YES = frozenset({"1", "yes", "true", "y", "t", "x", "objects", "unfair"})
 NO = frozenset({"0", "no", "false", "n", "f", "accepts", "fair"})
@@ -33,10 +32,10 @@ class Survey:
     rule: Rule
     reasons: Mapping[tuple[Pair, str], str]
 
-    @property
+    @cached_property
     def members(self) -> tuple[str, ...]:
         """Everybody who judged a pair, in the order of the table."""
-        return tuple(dict.fromkeys(name for said in self.judgements.values() for name in said))
+        return tuple(dict.fromkeys(name for votes in self.judgements.values() for name in votes))
 
     @classmethod
     def from_rows(cls, rows: Iterable[Iterable[Any]], rule: Rule | str) -> Survey:
@@ -67,9 +66,8 @@ class Survey:
                 reasons[pair, member] = str(values[4])
         if not judged:
             raise AuditError("The survey has no rows, so nobody was asked.")
-        read = as_rule(rule)
-        survey = cls(judged, read, reasons)
-        read.check(survey.members)
+        survey = cls(judged, as_rule(rule), reasons)
+        survey.rule.check(survey.members)
         return survey
 
     @classmethod
@@ -85,56 +83,46 @@ class Survey:
         reason: str = "reason",
     ) -> Survey:
         """A survey from a CSV file, a line for every judgement; its columns may have any names."""
+        columns = (person, other, member, objects)
         try:
-            names, rows = read_cells(path)
+            optional = reason == "reason"  # a column that was named must be there
+            rows = read_table(path, columns if optional else (*columns, reason))
         except (LikewiseError, TypeError, ValueError) as error:
-            raise AuditError(f"No survey was read from {shown(path)}: {error}") from error
-        wanted = (person, other, member, objects)
-        needed = wanted if reason == "reason" else (*wanted, reason)  # whoever names it means it
-        if lacking := [name for name in needed if name not in names]:
             raise AuditError(
-                f"The survey {shown(str(path))} lacks the column {lacking[0]!r}; it has "
-                f"{', '.join(names) or 'none'}. Name its columns: person=…, other=…, member=…, "
-                f"objects=…, reason=…, or rename them in the file."
-            )
+                f"No survey was read. {error} Other names of columns are given as person=…, "
+                f"other=…, member=…, objects=…, reason=…."
+            ) from error
         return cls.from_rows(
-            [[*(row[name] for name in wanted), row.get(reason) or ""] for row in rows], rule
+            [[*(row[name] for name in columns), row.get(reason) or ""] for row in rows], rule
         )
 
     def check_people(self, ids: Iterable[str]) -> None:
         """Refuse a survey about somebody who is not among the people."""
-        known = set(ids)
+        people = set(ids)
         for pair in self.judgements:
             for person in pair:
-                if person not in known:
+                if person not in people:
                     raise AuditError(
                         f"The survey asks about {person!r}, who is not among the people. Correct "
                         f"the id, or leave the row out."
                     )
 
+    def votes(self, pair: Pair) -> list[bool]:
+        """The votes of all members on a pair; a member who was not asked does not object."""
+        return [self.judgements[pair].get(name, False) for name in self.members]
+
     def fires(self, pair: Pair) -> bool:
         """Test whether the panel reports a pair."""
-        said = self.judgements[pair]
-        votes = [[said.get(name, False)] for name in self.members]
-        return bool(self.rule.fires(votes, self.members)[0])
-
-    def decisive(self, pair: Pair) -> tuple[str, ...]:
-        """Members without whom the pair would not be reported."""
-        said = self.judgements[pair]
-        objections = Objections(
-            tuple(pair),
-            {n: MemberObjections(pairs=[pair] if said.get(n) else []) for n in self.members},
-        )
-        return decisive(self.rule, objections, pair)
+        return bool(self.rule.fires(self.votes(pair), self.members))
 
 
 def _truth(value: Any, number: int) -> bool:
     if isinstance(value, bool | int) and value in (0, 1):
         return bool(value)
-    said = value.strip().lower() if isinstance(value, str) else None
-    if said is None or (said not in YES and said not in NO):
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if word not in YES and word not in NO:
         raise AuditError(
             f"Row {number} of the survey must say yes or no (1 or 0, true or false); got "
             f"{shown(value)}."
         )
-    return said in YES
+    return word in YES

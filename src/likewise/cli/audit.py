@@ -16,9 +16,9 @@ from likewise.cli.output import is_pipe, progress_bar, write_text
 if TYPE_CHECKING:
     from likewise.auditing import Panel
     from likewise.audits import Survey
-    from likewise.schema import FeatureSchema, People
+    from likewise.schema import FeatureSchema
 
-Table = dict[str, list[str]]
+Row = dict[str, str]
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 DEFAULT_ALPHA = 0.2
 
@@ -70,14 +70,14 @@ def audit(
     A column has the scores, chances of a favourable decision or decisions; the others are features.
     """
     from likewise.audits import audit as run
-    from likewise.schema.tables import labels_of
+    from likewise.schema.tables import parse_labels, parse_numbers, parse_people, read_table
 
     panel = _panel(panel_file, survey_file, rule)
-    table = _read_csv(scores)
+    rows = read_table(scores)
     special = [name for name in (score, ids, label) if name is not None]
-    _check_columns(scores, table, (*special, *groups, *left_out))
+    _check_columns(scores, rows[0], (*special, *groups, *left_out))
     apart = (*special, *left_out, *(g for g in groups if g not in _looked_at(panel)))
-    schema = _schema(table, schema_file, apart)
+    schema = _schema(rows, schema_file, apart)
     if schema_path is not None:
         write_text(schema_path, json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n")
     if alpha is None and panel_file is not None:
@@ -85,9 +85,10 @@ def audit(
     label, groups, out = _without_missing(label, groups, out)
     with progress_bar(100) as bar:
         result = run(
-            _people(scores, schema, table, ids), _numbers(table[score], score), panel, alpha=alpha,
-            labels=None if label is None else labels_of(scores, table[label], label),
-            groups={name: table[name] for name in groups},
+            parse_people(scores, rows, schema, None if ids is None else [row[ids] for row in rows]),
+            parse_numbers(scores, rows, score), panel, alpha=alpha,
+            labels=None if label is None else parse_labels(scores, rows, label),
+            groups={name: [row[name] for row in rows] for name in groups},
             progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
         )  # fmt: skip
     if not is_pipe(json_path):
@@ -134,43 +135,14 @@ def _without_missing(
     return label, groups, out
 
 
-def _read_csv(path: Path) -> Table:
-    """Columns of text, by name."""
-    from likewise.errors import LikewiseError
-    from likewise.schema.tables import read_cells
-
-    header, rows = read_cells(path)
-    if len(set(header)) != len(header):
-        raise LikewiseError(
-            f"{path} names a column twice: {', '.join(header)}. Rename one of them."
-        )
-    if not rows:
-        raise LikewiseError(f"{path} must have a line of names and a line for every person.")
-    return {name: [row[name] for row in rows] for name in header}
-
-
-def _check_columns(path: Path, table: Table, names: tuple[str, ...]) -> None:
+def _check_columns(path: Path, row: Row, names: tuple[str, ...]) -> None:
     from likewise.errors import LikewiseError
 
-    if lacking := [name for name in names if name not in table]:
+    if lacking := [name for name in names if name not in row]:
         raise LikewiseError(
-            f"{path} has no column {lacking[0]!r}; it has {', '.join(table)}. Name it with "
+            f"{path} has no column {lacking[0]!r}; it has {', '.join(row)}. Name it with "
             f"--score, --ids, --label, --group or --leave-out."
         )
-
-
-def _numbers(column: list[str], name: str) -> list[float]:
-    from likewise.errors import LikewiseError
-
-    numbers = []
-    for line, cell in enumerate(column, start=2):
-        try:
-            numbers.append(float(cell))
-        except ValueError:
-            raise LikewiseError(
-                f"Line {line}: the column {name!r} must be a number; got {cell!r}."
-            ) from None
-    return numbers
 
 
 def _looked_at(panel: Panel | Survey) -> set[str]:
@@ -188,7 +160,7 @@ def _names(spec: Any) -> Iterator[str]:
             yield from _names(part)
 
 
-def _schema(table: Table, file: Path | None, apart: tuple[str, ...]) -> FeatureSchema:
+def _schema(rows: list[Row], file: Path | None, apart: tuple[str, ...]) -> FeatureSchema:
     """The schema of a file, or one proposed for the table without the columns named."""
     from likewise.errors import LikewiseError
     from likewise.frames.proposal import column_of_cells, features_of
@@ -199,16 +171,6 @@ def _schema(table: Table, file: Path | None, apart: tuple[str, ...]) -> FeatureS
             return FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
         except ValueError as error:
             raise LikewiseError(f"No schema was read from {file}: {error}") from error
-    columns = [column_of_cells(name, cells) for name, cells in table.items() if name not in apart]
+    names = [name for name in rows[0] if name not in apart]
+    columns = [column_of_cells(name, [row[name] for row in rows]) for name in names]
     return FeatureSchema(tuple(features_of(columns)))
-
-
-def _people(path: Path, schema: FeatureSchema, table: Table, ids: str | None) -> People:
-    from likewise.errors import LikewiseError
-    from likewise.schema.tables import parse_people
-
-    if lacking := [name for name in schema.names if name not in table]:
-        raise LikewiseError(f"{path} has no column {lacking[0]!r}, which the schema names.")
-    columns = zip(*(table[name] for name in schema.names), strict=True)
-    rows = [dict(zip(schema.names, cells, strict=True)) for cells in columns]
-    return parse_people(path, rows, schema, None if ids is None else table[ids])

@@ -68,12 +68,12 @@ def propose(
 
 def _world(people: Path, label: str, hypotheses: Path, panel: Path, k: int, seed: int) -> Resampled:
     from likewise.auditing import Panel
-    from likewise.schema.tables import labels_of, parse_people, read_table
+    from likewise.schema.tables import parse_labels, parse_people, read_table
     from likewise.worlds import Resampled
 
     class_ = class_from_file(str(hypotheses))
     rows = read_table(people, [*class_.schema.names, label])
-    labels = labels_of(people, [row[label] for row in rows], label)
+    labels = parse_labels(people, rows, label)
     everybody = parse_people(people, rows, class_.schema)
     return Resampled(seed, k, everybody, labels, Panel.from_file(panel), class_)
 

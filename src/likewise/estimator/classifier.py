@@ -7,7 +7,10 @@ learnt. Both are functions of the seed and of what was learnt, on every machine.
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -15,12 +18,12 @@ import numpy.typing as npt
 
 from likewise.auditing import Panel
 from likewise.errors import EventRefused, ParameterError, PeopleError
-from likewise.estimator.columns import is_named_frame, medians, unbounded
 from likewise.extras import missing
 from likewise.fixed_point import ONE
 from likewise.hypotheses import HypothesisClass, Stumps
 from likewise.learning import Learner, SelfTuned, State, deploy, dump_state, learn, parse_state
 from likewise.learning.decisions import current_scores, upcoming
+from likewise.rows import is_table
 from likewise.schema import Feature, FeatureSchema, People
 from likewise.validation import integer
 
@@ -30,8 +33,6 @@ try:
     from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 except ImportError as error:
     raise missing("The estimator", "scikit-learn", "models", error) from error
-
-__all__ = ["LikewiseClassifier"]
 
 
 class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] # untyped there
@@ -85,18 +86,17 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
     classes_: npt.NDArray[Any]
 
     def __getstate__(self) -> Any:
-        """The learner's state as the bytes of a state file, which later versions read."""
-        kept = dict(super().__getstate__())
-        if "state_" in kept:
-            kept["state_"] = dump_state(kept["state_"])
-        return kept
+        """The learner's state as the bytes of a state file."""
+        state = dict(super().__getstate__())
+        if "state_" in state:
+            state["state_"] = dump_state(state["state_"])
+        return state
 
-    def __setstate__(self, kept: Any) -> None:
+    def __setstate__(self, state: Any) -> None:
         """Read the learner's state back."""
-        read = {"_filled": (), **kept}  # earlier versions left columns with missing values alone
-        if isinstance(read.get("state_"), bytes):
-            read["state_"] = parse_state(read["state_"], "a pickled estimator")
-        super().__setstate__(read)
+        if isinstance(state.get("state_"), bytes):
+            state = {**state, "state_": parse_state(state["state_"], "a pickled estimator")}
+        super().__setstate__(state)
 
     def __sklearn_tags__(self) -> Any:
         """Two labels; and no promise to be accurate, which the panel may not allow."""
@@ -119,7 +119,7 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         classes: npt.ArrayLike | None = None,
         reports: Iterable[tuple[int, int]] | None = None,
     ) -> Self:
-        """Learn from one more round, or several; the policy that is judged is that of before.
+        """Learn from one more round, or several, decided by the policy so far.
 
         ``reports`` are pairs (over, under) of rows of this round, which a panel reported after it
         saw ``predict_proba(X)``; an empty list says that it had nothing to report, None that
@@ -143,21 +143,21 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         state = self.state_
         for start in range(0, len(people), k):
             places = np.arange(start, min(start + k, len(people)))
-            here = people.take(places)
-            state, deployed = deploy(state, here)
+            batch = people.take(places)
+            state, deployed = deploy(state, batch)
             report: Any = None
             if reports is not None:
-                report = [tuple(_ids(here, pair)) for pair in reports]
+                report = [tuple(_ids(batch, pair)) for pair in reports]
             elif self.panel is not None:
                 sensitivity = state.learner.sensitivity
-                report = self.panel.audit(here, deployed.scores, sensitivity).pairs
+                report = self.panel.audit(batch, deployed.scores, sensitivity).pairs
             state = learn(state, deployed, labels=labels[places].tolist(), report=report)
         self.state_ = state  # only now: a round that was refused leaves everything as it was
         return self
 
     def _rows(self, X: Any, *, first: bool) -> Any:
         """The frame, or an array of numbers, with the names and the number of its columns noted."""
-        if is_named_frame(X):
+        if _is_named_frame(X):
             validate_data(self, X, reset=first, skip_check_array=True)
             if len(X) == 0:
                 raise PeopleError("Found array with 0 sample(s); a minimum of 1 is required.")
@@ -170,55 +170,40 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         check_classification_targets(y)
-        given = column_or_1d(y, warn=True)
-        if len(given) != count:
+        labels = column_or_1d(y, warn=True)
+        if len(labels) != count:
             raise PeopleError(
                 f"Found input variables with inconsistent numbers of samples: {count} and "
-                f"{len(given)}."
+                f"{len(labels)}."
             )
         if first:
-            known = np.unique(given if classes is None else np.asarray(classes))
-            if len(known) != 2:
+            values = np.unique(labels if classes is None else np.asarray(classes))
+            if len(values) != 2:
                 more = (
                     "Only binary classification is supported. The type of the target is "
-                    "multiclass" if len(known) > 2 else "a single class cannot be learnt"
+                    "multiclass" if len(values) > 2 else "a single class cannot be learnt"
                 )  # fmt: skip
                 raise PeopleError(
-                    f"y must have two classes; got {len(known)} class(es): {more}. In partial_fit, "
-                    f"name both: classes=[0, 1]."
+                    f"y must have two classes; got {len(values)} class(es): {more}. In "
+                    f"partial_fit, name both: classes=[0, 1]."
                 )
-            self.classes_ = known
-        if not np.isin(given, self.classes_).all():
+            self.classes_ = values
+        if not np.isin(labels, self.classes_).all():
             raise PeopleError(
                 f"y must be one of the classes {self.classes_.tolist()}; something else is in it."
             )
-        return (given == self.classes_[1]).astype(np.int64)
+        return (labels == self.classes_[1]).astype(np.int64)
 
     def _start(self, rows: Any) -> None:
-        """The schema of the first rows, the class, and a learner that knows nothing."""
-        if is_named_frame(rows):
-            import warnings
-
-            from likewise.frames.proposal import SchemaAdvice
-
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SchemaAdvice)  # the caller chose the columns
-                proposed = FeatureSchema.from_frame(rows)
-            if lacking := [name for name in rows.columns if name not in proposed.names]:
-                raise PeopleError(
-                    f"Column {lacking[0]!r} can be no feature: it holds dates, identities, or more "
-                    f"texts than a category may have. Leave it out."
-                )
-            self.schema_ = FeatureSchema(tuple(unbounded(f) for f in proposed.features))
-        else:
-            names = getattr(self, "feature_names_in_", None)
-            listed = [f"x{i}" for i in range(rows.shape[1])] if names is None else list(names)
-            self.schema_ = FeatureSchema(tuple(Feature(str(name)) for name in listed))
+        """Set the schema of the first rows, the class, and a learner that knows nothing."""
+        self.schema_ = self._schema(rows)
         self._flags = tuple(
-            (f.name, level) for f in self.schema_.features if f.kind == "category"
+            (f.name, level)
+            for f in self.schema_.features
+            if f.kind == "category"
             for level in f.levels
-        )  # fmt: skip
-        self._filled = medians(self.schema_, self.schema_.people(rows))
+        )
+        self._filled = _medians(self.schema_, self.schema_.people(rows))
         added = [Feature(f"{n}={v}", "flag", visible=False) for n, v in self._flags]
         for name, median in self._filled:
             if median is not None:
@@ -226,34 +211,53 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             added.append(Feature(f"{name} is missing", "flag", visible=False))
         self.encoded_schema_ = FeatureSchema((*self.schema_.features, *added))
         people = self._people(rows)
-        made = self._stumps(people) if self.hypotheses is None else self.hypotheses(
-            self.encoded_schema_, people
-        )  # fmt: skip
+        build = self._stumps if self.hypotheses is None else self.hypotheses
         eps = self.alpha if self.eps is None else self.eps
         learner = Learner(
-            made, k=self.k, alpha=self.alpha, eps=eps, seed=self.seed,
-            schedule=SelfTuned(eta=self.eta),
+            build(self.encoded_schema_, people), k=self.k, alpha=self.alpha, eps=eps,
+            seed=self.seed, schedule=SelfTuned(eta=self.eta),
         )  # fmt: skip
         self.state_ = State.start(learner)
 
+    def _schema(self, rows: Any) -> FeatureSchema:
+        """The columns of the first rows; without bounds, since later rows may be beyond them."""
+        if not _is_named_frame(rows):
+            names = getattr(self, "feature_names_in_", None)
+            listed = [f"x{i}" for i in range(rows.shape[1])] if names is None else list(names)
+            return FeatureSchema(tuple(Feature(str(name)) for name in listed))
+        from likewise.frames.proposal import SchemaAdvice
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SchemaAdvice)  # the caller chose the columns
+            proposed = FeatureSchema.from_frame(rows)
+        if lacking := [name for name in rows.columns if name not in proposed.names]:
+            raise PeopleError(
+                f"Column {lacking[0]!r} can be no feature: it holds dates, identities, or more "
+                f"texts than a category may have. Leave it out."
+            )
+        return FeatureSchema(
+            tuple(replace(f, low=-math.inf, high=math.inf) for f in proposed.features)
+        )
+
     def _people(self, rows: Any) -> People:
-        known = self.schema_.people(rows)
+        """The rows as people, with flags for levels and medians for missing values added."""
+        people = self.schema_.people(rows)
         added = [
-            known.column(name) == self.schema_[name].levels.index(level)
+            people.column(name) == self.schema_[name].levels.index(level)
             for name, level in self._flags
         ]
         for name, median in self._filled:
-            column = known.column(name)
+            column = people.column(name)
             if median is not None:
                 added.append(np.where(np.isnan(column), median, column))
             added.append(np.isnan(column))
-        x = np.column_stack([known.x, *added]) if added else known.x
-        return People(known.ids, x, self.encoded_schema_, known.origin)
+        x = np.column_stack([people.x, *added]) if added else people.x
+        return People(people.ids, x, self.encoded_schema_, people.origin)
 
-    def _stumps(self, people: People) -> HypothesisClass:
+    def _stumps(self, schema: FeatureSchema, people: People) -> HypothesisClass:
         """Stumps at quantiles of the first rows, on every level, and on what is missing."""
         cuts: dict[str, list[float]] = {}
-        for feature in self.encoded_schema_.features:
+        for feature in schema.features:
             if feature.kind == "category" or feature.missing is not None:
                 continue
             values = np.sort(people.column(feature.name))
@@ -263,11 +267,11 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             if levels or len(np.unique(values)) > 1:
                 cuts[feature.name] = levels or [float(values[-1])]
         if not cuts:
-            name = next((f.name for f in self.encoded_schema_.features if f.kind == "number"), None)
+            name = next((f.name for f in schema.features if f.kind == "number"), None)
             if name is None:
                 raise PeopleError("Every column has one value only; nothing can be learnt.")
             cuts[name] = [float(people.column(name)[0])]
-        return Stumps(self.encoded_schema_, cuts)
+        return Stumps(schema, cuts)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """1 − π(x) and π(x), the chances of both classes under the policy of the moment."""
@@ -284,6 +288,29 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         points = learner.hypotheses.locate(people)
         decided = learner.primal.decide(learner.hypotheses, upcoming(self.state_), points, 0)
         return np.asarray(self.classes_[np.asarray(decided, dtype=np.int64)])
+
+
+def _is_named_frame(rows: Any) -> bool:
+    """Test for a frame with named columns; one with numbered columns is read as an array."""
+    return is_table(rows) and all(isinstance(name, str) for name in getattr(rows, "columns", (0,)))
+
+
+def _medians(schema: FeatureSchema, people: People) -> tuple[tuple[str, float | None], ...]:
+    """Surrogates of missing values, by feature: the median; None for levels.
+
+    >>> schema = FeatureSchema((Feature("years", missing="not stated"), Feature("age")))
+    >>> _medians(schema, schema.people([[1, 30], [None, 31], [5, 32]]))
+    (('years', 3.0),)
+    """
+    medians: list[tuple[str, float | None]] = []
+    for feature in schema.features:
+        if feature.missing is None:
+            continue
+        column = people.column(feature.name)
+        present = column[~np.isnan(column)]
+        median = float(np.median(present)) if len(present) else 0.0
+        medians.append((feature.name, None if feature.kind == "category" else median))
+    return tuple(medians)
 
 
 def _ids(people: People, pair: Any) -> Iterable[str]:

@@ -10,23 +10,15 @@ import numpy as np
 
 from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray
+from likewise.intervals import Interval
 from likewise.randomness import Purpose, Stream
 from likewise.validation import integer, real, reals
 
-__all__ = ["Growth", "Interval", "growth", "growth_exponent", "mean_interval"]
+__all__ = ["Growth", "growth", "growth_exponent", "mean_interval"]
 
 RESAMPLES = 2000
 # The seed of the bootstrap: the same table whoever makes it.
 SEED = 20_201
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A value with a lower and an upper end."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)

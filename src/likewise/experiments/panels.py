@@ -86,7 +86,7 @@ def _votes(moment: Moment, sensitivity: int) -> list[list[bool]]:
     scores = moment.deployment.scores
     gaps = np.abs(scores[:, None] - scores)
     left, right = np.triu_indices(len(scores), 1)
-    look = gaps[left, right] > sensitivity
+    look = exceeds(gaps[left, right], 0, sensitivity)
     distances = np.array(moment.encounter.panel.distances(moment.encounter.people))
     looked_at = distances[:, left[look], right[look]]
     votes: list[list[bool]] = exceeds(

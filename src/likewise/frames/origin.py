@@ -11,8 +11,6 @@ from likewise.errors import ParameterError, PeopleError
 from likewise.extras import missing
 from likewise.validation import as_list, choice
 
-__all__ = ["BACKENDS", "Origin", "make_frame"]
-
 BACKENDS = ("pandas", "polars", "pyarrow")
 """Libraries of frames, in the order in which they are looked for."""
 
@@ -24,14 +22,14 @@ class Origin:
     backend: str
     index: Any = None
 
-    def check_series(self, series: Any, what: str) -> None:
+    def check_series(self, series: Any, title: str) -> None:
         """Refuse a pandas Series whose index is not the frame's: it may be in another order."""
-        own = getattr(series, "index", None)
-        if self.index is None or own is None or callable(own):
+        index = getattr(series, "index", None)
+        if self.index is None or index is None or callable(index):
             return
-        if not self.index.equals(own):
+        if not self.index.equals(index):
             raise PeopleError(
-                f"{what} is a Series with another index than the people's frame, so it may be in "
+                f"{title} is a Series with another index than the people's frame, so it may be in "
                 f"another order. Give it in the frame's order: series.loc[frame.index], or "
                 f"series.to_numpy() if its order is right."
             )
@@ -44,10 +42,10 @@ def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None =
     (2, 2)
     """
     if backend is None:
-        there = [name for name in BACKENDS if find_spec(name) is not None]
-        if not there:
+        installed = [name for name in BACKENDS if find_spec(name) is not None]
+        if not installed:
             raise missing("A frame", "pandas", "audit")
-        backend = there[0]
+        backend = installed[0]
     choice("backend", backend, BACKENDS, "It is a library of frames.")
     if not isinstance(columns, Mapping):
         raise ParameterError("columns", "must be lists by name", columns, "Write {'a': [1, 2]}.")

@@ -11,21 +11,19 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from likewise.errors import LikewiseWarning, PeopleError, shown, warn
-from likewise.features import Feature
+from likewise.features import Feature, is_date
 from likewise.rows import is_table
 from likewise.validation import items, text
 
 MOST_LEVELS = 50
 """Text with more different values than this is no category."""
 NOT_STATED = "not stated"
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
 
 _IDENTITY = re.compile(
     r"(^|_)(id|ids|uuid|guid|key|ssn|passport|iban|account|e?mail|phone|tel|name|surname|address|"
@@ -65,9 +63,9 @@ def propose(
     frame: Any, ids: str | None, leave_out: Sequence[str], label: str | None
 ) -> list[Feature]:
     """A feature for every column that can be one, but for the ids, the label and those named."""
-    from likewise.frames.reading import as_frame, checked_frame
+    from likewise.frames.reading import as_frame, check_frame
 
-    if not is_table(frame) or (read := as_frame(frame)) is None:
+    if not is_table(frame) or (table := as_frame(frame)) is None:
         raise PeopleError(f"A frame is needed to propose a schema; got {shown(frame)}.")
     for noun, name in (("ids", ids), ("label", label)):
         if name is not None and not isinstance(name, str):
@@ -76,7 +74,7 @@ def propose(
     listed = items("from_frame.leave_out", leave_out, remedy)
     left = [text("from_frame.leave_out", name, remedy) for name in listed]
     left += [name for name in (ids, label) if name is not None]
-    table = checked_frame(read)
+    check_frame(table)
     for name in left:
         if name not in table.columns:
             raise PeopleError(
@@ -150,17 +148,8 @@ def _levels(column: Any) -> tuple[str, ...]:
     return tuple(map(str, native.cat.categories)) if pandas else ()
 
 
-def is_date(value: str) -> bool:
-    """Test for text that reads as a date everywhere (2026-01-31)."""
-    try:
-        datetime.fromisoformat(value)
-    except ValueError:
-        return False
-    return _DATE.fullmatch(value) is not None
-
-
-def _advise(name: str, said: str) -> None:
-    warn(f"Column {name!r} {said}", SchemaAdvice)
+def _advise(name: str, advice: str) -> None:
+    warn(f"Column {name!r} {advice}", SchemaAdvice)
 
 
 def _words(name: str) -> str:

@@ -6,7 +6,6 @@ of every state, so that a state is never continued with features that mean somet
 """
 
 from likewise.features import Feature, Kind, Value
-from likewise.schema.feature_schema import FeatureSchema
-from likewise.schema.people import People
+from likewise.schema.feature_schema import FeatureSchema, People
 
 __all__ = ["Feature", "FeatureSchema", "Kind", "People", "Value"]

@@ -1,42 +1,118 @@
-"""The features of a person, in order; people are read, checked and made here."""
+"""The features of a person, in order; and people, whom a schema has checked."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import ParameterError, PeopleError, shown
 from likewise.features import Feature
-from likewise.fixed_point import FloatArray
+from likewise.fixed_point import FloatArray, IntArray
+from likewise.html import table
 from likewise.rows import (
     checked_ids,
     is_numeric,
     is_table,
     listed_rows,
+    refuse_repeated,
     refuse_table,
     row_values,
 )
-from likewise.schema.limits import Limits
-from likewise.schema.people import People
-from likewise.validation import choice, items
+from likewise.validation import as_array, choice, items
 
-__all__ = ["FeatureSchema"]
+if TYPE_CHECKING:
+    from likewise.frames import Origin
+
+BoolArray = npt.NDArray[np.bool_]
+# Up to this many values, plain numbers are checked faster than arrays.
+_FEW = 128
 
 
-def _listed_ids(ids: Sequence[str] | str | None) -> Sequence[str] | None:
-    if isinstance(ids, str):
-        raise PeopleError(
-            f"Ids must be a list of text, one for each person; got {shown(ids)}. A name of a "
-            f"column is for frames."
-        )
-    return ids
+@dataclass(frozen=True, eq=False)
+class People:
+    """Ids and rows of encoded features, made by :meth:`FeatureSchema.people`.
+
+    NaN in ``x`` stands for a value that is missing, where the schema allows that. ``origin`` is
+    the kind of frame that they came from, if any: results go back as such a frame.
+    """
+
+    ids: tuple[str, ...]
+    x: FloatArray
+    schema: FeatureSchema
+    origin: Origin | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.schema, FeatureSchema) or not is_numeric(self.x):
+            raise PeopleError(
+                f"People are made of ids, an array and a schema; got {type(self.x).__name__} and "
+                f"{type(self.schema).__name__}. FeatureSchema.people makes them."
+            )
+        object.__setattr__(self, "ids", checked_ids(len(self.x), self.ids))
+        refuse_repeated(self.ids)
+        if self.x.shape != (len(self.ids), len(self.schema)):
+            raise PeopleError(
+                f"{len(self.ids)} people with {len(self.schema)} features need an array of that "
+                f"shape; got {self.x.shape}. FeatureSchema.people makes it."
+            )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, places: Sequence[int] | IntArray, *, repeated: bool = False) -> People:
+        """The people at some places; each at most once, unless they may be ``repeated``.
+
+        >>> people = FeatureSchema((Feature("a"),)).people([[1], [2], [3]])
+        >>> people.take([2, 0]).ids
+        ('p3', 'p1')
+        """
+        chosen = as_array(places)
+        integral = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or not chosen.size)
+        if not integral or (chosen.size and not 0 <= chosen.min() <= chosen.max() < len(self)):
+            raise PeopleError(
+                f"People are taken by their places, from 0 to {len(self) - 1}; got {shown(places)}."
+            )
+        chosen = chosen.astype(np.int64)
+        if not repeated and len(np.unique(chosen)) != len(chosen):
+            raise PeopleError(
+                f"Everybody is taken once; got {shown(places)}. Say so if people are repeated."
+            )
+        origin = self.origin
+        if origin is not None and origin.index is not None:
+            origin = type(origin)(origin.backend, origin.index[chosen])
+        ids = tuple([self.ids[place] for place in chosen.tolist()])
+        return self._unchecked(ids, self.x[chosen], origin)
+
+    def with_values(self, x: FloatArray) -> People:
+        """The same people with other values, which need not be ones that the schema admits."""
+        if not is_numeric(x) or x.shape != self.x.shape:
+            raise PeopleError(f"The values must be an array of shape {self.x.shape}.")
+        return self._unchecked(self.ids, x, self.origin)
+
+    def _unchecked(self, ids: tuple[str, ...], x: FloatArray, origin: Origin | None) -> People:
+        """People made of parts of these, without a check of every id."""
+        people = object.__new__(People)
+        for name, value in (("ids", ids), ("x", x), ("schema", self.schema), ("origin", origin)):
+            object.__setattr__(people, name, value)
+        return people
+
+    def column(self, name: str) -> FloatArray:
+        """A feature of everybody."""
+        return self.x[:, self.schema.place(name)]
+
+    def say(self, index: int) -> dict[str, str]:
+        """One person's visible features in words."""
+        return {
+            f.title: f.say(float(v))
+            for f, v in zip(self.schema.features, self.x[index], strict=True)
+            if f.visible
+        }
 
 
 @dataclass(frozen=True)
@@ -115,18 +191,42 @@ class FeatureSchema:
             return self.encoded(rows, ids)
         listed = listed_rows(rows)
         names = checked_ids(len(listed), ids)
-        return People(names, self._read(listed, names, Feature.encode), self)
+        return self.from_columns(self._columns(listed, names), names)
+
+    def from_columns(
+        self,
+        columns: Sequence[Sequence[Any] | FloatArray],
+        names: tuple[str, ...],
+        origin: Origin | None = None,
+        *,
+        encoded: bool = False,
+    ) -> People:
+        """People from a column of values for each feature: what every other way in ends with.
+
+        >>> schema = FeatureSchema((Feature("age", "integer"), Feature("owner", "flag")))
+        >>> schema.from_columns([[30, 40], [True, False]], ("ann", "bo")).x.tolist()
+        [[30.0, 1.0], [40.0, 0.0]]
+        """
+        x = np.empty((len(names), len(self)))
+        for place, (feature, values) in enumerate(zip(self.features, columns, strict=True)):
+            x[:, place] = feature.encode_column(values, names, encoded=encoded)
+        return People(names, x, self, origin)
+
+    def _columns(self, rows: Iterable[Any], names: tuple[str, ...]) -> list[tuple[Any, ...]]:
+        """The values of each feature in rows, by name or in the order of the schema."""
+        values = [row_values(row, self.names, name) for row, name in zip(rows, names, strict=True)]
+        return list(zip(*values, strict=True)) or [()] * len(self)
 
     def _from_frame(self, rows: Any, ids: Any, others: str) -> People | None:
-        """People from a frame; None where it is none after all."""
+        """People from a frame; None where it is a single column or row."""
         from likewise.frames import reading
 
         if (frame := reading.as_frame(rows)) is None:
             return None
-        frame = reading.checked_frame(frame)
+        reading.check_frame(frame)
         names = reading.frame_ids(frame, ids)
-        x = reading.frame_values(frame, self.features, names, others, ids)
-        return People(names, x, self, reading.origin_of(frame))
+        columns = reading.frame_columns(frame, self.features, others, ids)
+        return self.from_columns(columns, names, reading.origin_of(frame))
 
     @classmethod
     def from_frame(
@@ -169,8 +269,6 @@ class FeatureSchema:
         return f"FeatureSchema((\n{lines}))"
 
     def _repr_html_(self) -> str:
-        from likewise.html import table
-
         rows = [(f.name, f.kind, f.range_text, f.missing or "", f.title) for f in self.features]
         return table("Schema", ("name", "kind", "values", "missing", "shown as"), rows)
 
@@ -199,23 +297,10 @@ class FeatureSchema:
         listed = rows if is_numeric(rows) else listed_rows(rows)
         names = checked_ids(len(listed), ids)
         x = self._numbers(listed)
-        if x is None or not self.admits(x):  # look again, so that an error names the person
-            x = self._read(listed, names, Feature.checked)
-        return People(names, x, self)
-
-    def _read(
-        self,
-        rows: Iterable[Any],
-        names: tuple[str, ...],
-        read: Callable[[Feature, Any, str], float],
-    ) -> FloatArray:
-        """Read value after value; errors name the person and the feature."""
-        x = np.empty((len(names), len(self)), dtype=np.float64)
-        for i, (person, row) in enumerate(zip(names, rows, strict=True)):
-            values = row_values(row, self.names, person)
-            for j, (feature, value) in enumerate(zip(self.features, values, strict=True)):
-                x[i, j] = read(feature, value, person)
-        return x
+        if x is not None and self.admits(x):
+            return People(names, x, self)
+        columns = self._columns(listed, names) if x is None else list(x.T)
+        return self.from_columns(columns, names, encoded=True)
 
     def _numbers(self, rows: npt.NDArray[Any] | list[Any]) -> FloatArray | None:
         """Rows of plain numbers as an array; None where they need a closer look."""
@@ -234,12 +319,46 @@ class FeatureSchema:
             return None
 
     def admits(self, x: FloatArray) -> bool:
-        """Test whether everything is within its limits; NaN only where it may be missing."""
-        return self._limits.admit(x)
+        """Test whether everything is within its limits; NaN only where it may be missing.
+
+        >>> schema = FeatureSchema((Feature("age", "integer", 0, 99), Feature("rent", missing="–")))
+        >>> schema.admits(np.array([[30, np.nan]])), schema.admits(np.array([[30.5, 1.0]]))
+        (True, False)
+        """
+        low, high, integral, optional = self._limits
+        if x.size <= _FEW and self._admits_few(x):
+            return True
+        with np.errstate(invalid="ignore"):
+            within = (x >= low) & (x <= high)
+            if integral.any():
+                within &= ~integral | (np.floor(x) == x)
+        if optional.any():
+            within |= optional & np.isnan(x)
+        return bool(within.all())
+
+    def _admits_few(self, x: FloatArray) -> bool:
+        """The same for a few values, none of them missing: number by number that is faster."""
+        for row in x.tolist():
+            for value, (low, high, integral) in zip(row, self._plain_limits, strict=True):
+                if not low <= value <= high or (integral and value % 1):
+                    return False
+        return True
 
     @cached_property
-    def _limits(self) -> Limits:
-        return Limits.of(self.features)
+    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
+        """Least and largest values, which of them are integers, and which may be missing."""
+        finite = np.finfo(np.float64)
+        return (
+            np.maximum([f.limits[0] for f in self.features], finite.min),
+            np.minimum([f.limits[1] for f in self.features], finite.max),
+            np.array([f.kind != "number" for f in self.features]),
+            np.array([f.missing is not None for f in self.features]),
+        )
+
+    @cached_property
+    def _plain_limits(self) -> list[tuple[float, float, bool]]:
+        low, high, integral, _ = self._limits
+        return list(zip(low.tolist(), high.tolist(), integral.tolist(), strict=True))
 
     def spec(self) -> dict[str, Any]:
         """The schema as JSON."""
@@ -260,3 +379,12 @@ class FeatureSchema:
         """SHA-256 of the schema's JSON in a canonical form."""
         text = json.dumps(self.spec(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _listed_ids(ids: Sequence[str] | str | None) -> Sequence[str] | None:
+    if isinstance(ids, str):
+        raise PeopleError(
+            f"Ids must be a list of text, one for each person; got {shown(ids)}. A name of a "
+            f"column is for frames."
+        )
+    return ids

@@ -1,4 +1,4 @@
-"""Tables of people as CSV files: read by name, and refused by line where they are not as needed."""
+"""CSV files: people, labels and other tables, read by name and refused by line."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import numpy as np
 from likewise.errors import LikewiseError
 from likewise.features import Feature
 from likewise.fixed_point import IntArray
+from likewise.rows import checked_ids
 from likewise.schema import FeatureSchema, People
-
-__all__ = ["labels_of", "parse_people", "read_cells", "read_table"]
 
 _SEPARATORS = {";": "semicolons (;)", "\t": "tabs"}
 _FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 
 
-def read_cells(path: str | os.PathLike[str]) -> tuple[list[str], list[dict[str, str]]]:
-    """The names in the first line of a CSV file, and the cells of every other line by name.
+def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list[dict[str, str]]:
+    """The rows of a CSV file by the names in its first line.
 
-    Cells that are empty stay so: whoever reads them says whether they may be.
+    Every column ``needed`` must be there once; without any, no name may be there twice.
+    Empty cells stay empty: the caller decides whether they may be.
     """
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
@@ -40,30 +40,36 @@ def read_cells(path: str | os.PathLike[str]) -> tuple[list[str], list[dict[str, 
         ) from error
     except csv.Error as error:
         raise LikewiseError(f"{path} is not a CSV file in UTF-8: {error}.") from error
-    if len(header) == 1 and (found := [sign for sign in _SEPARATORS if sign in header[0]]):
+    _check_header(path, header, needed)
+    if not rows:
         raise LikewiseError(
-            f"{path} must be separated by commas; its first line is separated by "
-            f"{_SEPARATORS[found[0]]}. Save it with commas, and numbers with a decimal point."
+            f"{path} has no row below its header; it must have a line of names, and a line for "
+            f"every row."
         )
     for line, row in enumerate(rows, start=2):
         if None in row or None in row.values():
             raise LikewiseError(
                 f"{path}, line {line}: it must have {len(header)} cells, as the header has."
             )
-    return header, rows
+    return rows
 
 
-def read_table(path: Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    """The rows of a CSV file that has each of the columns needed once, and a row at least."""
-    header, rows = read_cells(path)
-    for name in needed:
-        if header.count(name) != 1:
+def _check_header(
+    path: str | os.PathLike[str], header: Sequence[str], needed: Sequence[str]
+) -> None:
+    separators = [sign for sign in _SEPARATORS if len(header) == 1 and sign in header[0]]
+    if separators:
+        raise LikewiseError(
+            f"{path} must be separated by commas; its first line is separated by "
+            f"{_SEPARATORS[separators[0]]}. Save it with commas, and numbers with a decimal point."
+        )
+    for name in needed or header:
+        if header.count(name) > 1:
+            raise LikewiseError(f"{path} names the column {name!r} twice. Rename one of them.")
+        if name not in header:
             raise LikewiseError(
                 f"{path} must have one column {name!r}; its columns are {', '.join(header)}."
             )
-    if not rows:
-        raise LikewiseError(f"{path} has no row below its header.")
-    return rows
 
 
 def parse_people(
@@ -80,13 +86,13 @@ def parse_people(
     >>> parse_people(Path("a.csv"), [{"owner": "True", "rooms": "3"}], schema).x.tolist()
     [[1.0, 3.0]]
     """
-    return schema.people(
-        [
-            {f.name: _value(path, line, f, row[f.name]) for f in schema.features}
-            for line, row in enumerate(rows, start=2)
-        ],
-        ids=ids,
-    )
+    if lacking := [name for name in schema.names if name not in rows[0]]:
+        raise LikewiseError(f"{path} has no column {lacking[0]!r}, which the schema names.")
+    columns = [
+        [_value(path, line, feature, row[feature.name]) for line, row in enumerate(rows, start=2)]
+        for feature in schema.features
+    ]
+    return schema.from_columns(columns, checked_ids(len(rows), ids))
 
 
 def _value(path: Path, line: int, feature: Feature, cell: str) -> Any:
@@ -97,25 +103,38 @@ def _value(path: Path, line: int, feature: Feature, cell: str) -> Any:
         return cell if cell in feature.levels else text
     if feature.kind == "flag" and text.lower() in _FLAGS:
         return _FLAGS[text.lower()]
+    rule = "1 or 0, true or false, yes or no" if feature.kind == "flag" else "a number"
+    return _number(path, line, feature.name, cell, rule)
+
+
+def _number(path: Path, line: int, column: str, cell: str, rule: str = "a number") -> float:
     try:
-        return float(text)
+        return float(cell)
     except ValueError:
-        rule = "1 or 0, true or false, yes or no" if feature.kind == "flag" else "a number"
         raise LikewiseError(
-            f"{path}, line {line}: {feature.name} must be {rule}; got {cell!r}."
+            f"{path}, line {line}: {column} must be {rule}; got {cell!r}."
         ) from None
 
 
-def labels_of(path: Path, cells: Sequence[str], column: str) -> IntArray:
-    """Labels from the cells of a column, each 0 or 1.
+def parse_numbers(path: Path, rows: Sequence[Mapping[str, str]], column: str) -> list[float]:
+    """The numbers of a column.
 
-    >>> labels_of(Path("a.csv"), ["1", " 0"], "repaid").tolist()
+    >>> parse_numbers(Path("a.csv"), [{"score": "0.5"}], "score")
+    [0.5]
+    """
+    return [_number(path, line, column, row[column]) for line, row in enumerate(rows, start=2)]
+
+
+def parse_labels(path: Path, rows: Sequence[Mapping[str, str]], column: str) -> IntArray:
+    """The labels of a column, each 0 or 1.
+
+    >>> parse_labels(Path("a.csv"), [{"repaid": "1"}, {"repaid": " 0"}], "repaid").tolist()
     [1, 0]
     """
-    for line, cell in enumerate(cells, start=2):
-        if cell.strip() not in ("0", "1"):
+    for line, row in enumerate(rows, start=2):
+        if row[column].strip() not in ("0", "1"):
             raise LikewiseError(
-                f"{path}, line {line}: {column} must be 0 or 1; got {cell!r}. Write 1 for whom a "
-                f"favourable decision was right, 0 for the others."
+                f"{path}, line {line}: {column} must be 0 or 1; got {row[column]!r}. Write 1 for "
+                f"whom a favourable decision was right, 0 for the others."
             )
-    return np.array([int(cell) for cell in cells], dtype=np.int64)
+    return np.array([int(row[column]) for row in rows], dtype=np.int64)

@@ -9,25 +9,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any
 
 from likewise.auditing.metrics.sides import Sides, joined
+from likewise.auditing.specs import Specified
 from likewise.errors import AuditError, shown
 from likewise.fixed_point import FloatArray
 from likewise.registry import METRICS
 from likewise.schema import People
 
-__all__ = ["BySides", "Distance", "Metric", "metric_from_spec", "metric_to_spec"]
-
 Distance = Callable[[People], FloatArray]
 
 
-class Metric(ABC):
+class Metric(Specified, ABC):
     """A distance between people that can be written down: a symmetric array (k, k) within [0, 1].
 
     A subclass is a frozen dataclass of its parameters, which it checks when it is made, and is
-    registered under a name (:data:`likewise.registry.METRICS`): its :meth:`spec` begins with that
-    name, so that panels can be files. It is a function of the people's features alone; people in
+    registered under its ``name`` (:data:`likewise.registry.METRICS`), with which its :meth:`spec`
+    begins, so that panels can be files. It is a function of the people's features alone; people in
     another order have the same distances. A plain function of people is a distance too, but cannot
     be written down. ``likewise.testing.check_metric`` checks all of that.
 
@@ -36,47 +35,38 @@ class Metric(ABC):
     >>> from likewise.schema import Feature, FeatureSchema
     >>> @dataclass(frozen=True)
     ... class SameOrNot(Metric):
+    ...     name = "same-or-not"
     ...     feature: str
     ...     def __call__(self, people):
     ...         x = people.column(self.feature)
     ...         return (x[:, None] != x[None, :]).astype(float)
-    ...     def spec(self):
-    ...         return {"metric": "same-or-not", "feature": self.feature}
-    ...     @classmethod
-    ...     def from_spec(cls, spec):
-    ...         return cls(spec["feature"])
     >>> people = FeatureSchema((Feature("age", "integer"),)).people([[20], [70], [20]])
     >>> SameOrNot("age")(people).tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    >>> SameOrNot("age").spec()
+    {'metric': 'same-or-not', 'feature': 'age'}
     """
+
+    kind = "metric"
 
     @abstractmethod
     def __call__(self, people: People, /) -> FloatArray:
         """The distances of all pairs; the diagonal plays no part."""
 
     def between(self, sides: Sides) -> FloatArray:
-        """The distances of some people to others: of blocks of pairs, where there are many people.
+        """The distances of the left to the right: a block of pairs, where there are many people.
 
-        The same numbers as those of a call with everybody. By default it is such a call; a metric
-        that is to look at many pairs does better to override it.
+        The same numbers as those of a call with everybody, which is the default. Override it in a
+        metric that is to measure many pairs.
         """
         return joined(self, sides)
 
     def among(self, sides: Sides) -> FloatArray:
-        """The distances of people among each other, both sides being the same: those of a call.
+        """The distances of people among each other, both sides being the same.
 
-        A metric that can use what other auditors have computed of the same sides overrides it.
+        Override it in a metric that can reuse what other auditors have computed of these sides.
         """
         return self(sides.left)
-
-    @abstractmethod
-    def spec(self) -> dict[str, Any]:
-        """The metric as JSON: ``{"metric": its name, …}`` and its parameters."""
-
-    @classmethod
-    @abstractmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the metric from its JSON; exactly what :meth:`spec` wrote."""
 
 
 class BySides(Metric):
@@ -119,5 +109,5 @@ def metric_from_spec(spec: Mapping[str, Any]) -> Metric:
     Ratings(ratings='interview', low=0.0, high=10.0)
     """
     example = '{"metric": "weighted-l1", "weights": {"income": 0.5}}'
-    found: Metric = METRICS.read("metric", spec, example)
-    return found
+    metric: Metric = METRICS.read("metric", spec, example)
+    return metric

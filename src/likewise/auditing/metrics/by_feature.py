@@ -31,8 +31,6 @@ from likewise.fixed_point import FloatArray
 from likewise.schema import People
 from likewise.validation import items, members, reals
 
-__all__ = ["Mahalanobis", "Masked", "WeightedL1"]
-
 _ROUNDING = 1e-9
 
 
@@ -52,7 +50,9 @@ class WeightedL1(BySides):
     [[0.0, 0.5], [0.5, 0.0]]
     """
 
-    weights: tuple[tuple[str, float], ...]
+    name = "weighted-l1"
+
+    weights: tuple[tuple[str, float], ...]  # pairs, as the order of a sum is part of its rounding
     scales: tuple[tuple[str, float], ...]
 
     def __init__(
@@ -60,15 +60,15 @@ class WeightedL1(BySides):
         weights: Mapping[str, float] | Sequence[Sequence[Any]],
         scales: Mapping[str, float] | Sequence[Sequence[Any]] | None = None,
     ) -> None:
-        heavy = by_name("WeightedL1.weights", weights)
-        given = by_name("WeightedL1.scales", {} if scales is None else scales)
-        if not heavy:
+        weight_by_name = by_name("WeightedL1.weights", weights)
+        scale_by_name = by_name("WeightedL1.scales", {} if scales is None else scales)
+        if not weight_by_name:
             raise ParameterError("WeightedL1.weights", "must not be empty", {}, "Weigh a feature.")
-        if idle := [name for name in given if name not in heavy]:
+        if idle := [name for name in scale_by_name if name not in weight_by_name]:
             raise ParameterError(
                 "WeightedL1.scales", "must be of features with a weight", idle[0], "Weigh it too."
             )
-        for field, numbers in (("weights", heavy), ("scales", given)):
+        for field, numbers in (("weights", weight_by_name), ("scales", scale_by_name)):
             checked = tuple(
                 (f, checked_number(number, f"WeightedL1.{field}[{f!r}]", field == "scales"))
                 for f, number in numbers.items()
@@ -90,17 +90,6 @@ class WeightedL1(BySides):
         scales = {name: scale for name, scale in self.scales if name in features}
         return WeightedL1(weights, scales) if weights else None
 
-    def spec(self) -> dict[str, Any]:
-        """Weights and scales as pairs, since the order of a sum is part of its rounding."""
-        weights, scales = ([list(pair) for pair in p] for p in (self.weights, self.scales))
-        return {"metric": "weighted-l1", "weights": weights, "scales": scales}
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the metric from its JSON; pairs, or an object from feature to number."""
-        given = members("weighted-l1", spec, ("metric", "weights"), ("scales",))
-        return cls(given["weights"], given.get("scales"))
-
 
 @dataclass(frozen=True, init=False)
 class Mahalanobis(BySides):
@@ -114,6 +103,8 @@ class Mahalanobis(BySides):
     >>> Mahalanobis(("a", "b"), [[1, 0], [0, 1]], scale=10)(people).tolist()
     [[0.0, 0.5], [0.5, 0.0]]
     """
+
+    name = "mahalanobis"
 
     features: tuple[str, ...]
     matrix: tuple[tuple[float, ...], ...]
@@ -188,20 +179,6 @@ class Mahalanobis(BySides):
             total = full_where_one_is_missing(total, left, right)
         return total
 
-    def spec(self) -> dict[str, Any]:
-        """The features, the matrix in their order, and the scale."""
-        matrix = [list(row) for row in self.matrix]
-        return {
-            "metric": "mahalanobis", "features": list(self.features), "matrix": matrix,
-            "scale": self.scale,
-        }  # fmt: skip
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the metric from its JSON."""
-        given = members("mahalanobis", spec, ("metric", "features", "matrix", "scale"))
-        return cls(given["features"], given["matrix"], given["scale"])
-
 
 @dataclass(frozen=True, init=False)
 class Masked(Metric):
@@ -217,6 +194,8 @@ class Masked(Metric):
     [[0.0, 0.25], [0.25, 0.0]]
     """
 
+    name = "masked"
+
     base: Distance
     features: tuple[str, ...]
 
@@ -230,7 +209,7 @@ class Masked(Metric):
 
     def __call__(self, people: People) -> FloatArray:
         """The distances of all pairs."""
-        return self.base(self._seen(people))
+        return self.base(self._masked(people))
 
     def among(self, sides: Sides) -> FloatArray:
         """Without the features that are hidden, where the metric behind can do without them."""
@@ -244,22 +223,25 @@ class Masked(Metric):
 
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
-        seen = Sides(self._seen(sides.left), self._seen(sides.right), sides.paired)
-        return self.base.between(seen) if isinstance(self.base, Metric) else joined(self.base, seen)
+        masked = Sides(self._masked(sides.left), self._masked(sides.right), sides.paired)
+        return (
+            self.base.between(masked)
+            if isinstance(self.base, Metric)
+            else joined(self.base, masked)
+        )
 
-    def _seen(self, people: People) -> People:
-        seen = [people.schema.place(name) for name in self.features]
+    def _masked(self, people: People) -> People:
+        places = [people.schema.place(name) for name in self.features]
         x = np.full_like(people.x, math.nan)
-        x[:, seen] = people.x[:, seen]
+        x[:, places] = people.x[:, places]
         return people.with_values(x)
 
     def spec(self) -> dict[str, Any]:
         """The metric behind, and the features that it sees."""
-        base = metric_to_spec(self.base)
-        return {"metric": "masked", "base": base, "features": list(self.features)}
+        return {**super().spec(), "base": metric_to_spec(self.base)}
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the metric from its JSON."""
-        given = members("masked", spec, ("metric", "base", "features"))
-        return cls(metric_from_spec(given["base"]), given["features"])
+        fields = members(cls.name, spec, (cls.kind, "base", "features"))
+        return cls(metric_from_spec(fields["base"]), fields["features"])

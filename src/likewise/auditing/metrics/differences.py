@@ -20,16 +20,6 @@ from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray
 from likewise.validation import items, real, text
 
-__all__ = [
-    "by_name",
-    "checked_features",
-    "checked_number",
-    "difference",
-    "full_where_one_is_missing",
-    "one_missing",
-    "signed_difference",
-]
-
 
 def checked_features(features: Iterable[str], where: str) -> tuple[str, ...]:
     """Names of features, at least one and all different."""

@@ -1,11 +1,11 @@
-"""Distances that come from somebody's opinion: ratings of people, or any function of two."""
+"""Distances from opinions: ratings of people, or any function of two."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,9 +19,7 @@ from likewise.auditing.metrics.sides import Sides, joined
 from likewise.errors import AuditError, ParameterError, foreign_code, shown
 from likewise.fixed_point import FloatArray
 from likewise.schema import Feature, People, Value
-from likewise.validation import members, real
-
-__all__ = ["FromColumns", "FromFunction", "Ratings"]
+from likewise.validation import real
 
 _ROUNDING = 1e-9
 _NUMBERS = (int, float, np.integer, np.floating)
@@ -38,6 +36,8 @@ class Ratings(BySides):
     >>> Ratings({"ann": 2, "bo": 5}, low=0, high=10)(people).tolist()
     [[0.0, 0.3], [0.3, 0.0]]
     """
+
+    name = "ratings"
 
     ratings: tuple[tuple[str, float], ...] | str
     low: float
@@ -75,23 +75,11 @@ class Ratings(BySides):
             )
         return float(rating)
 
-    def spec(self) -> dict[str, Any]:
-        """The column, or pairs of a person and their rating; and the bounds."""
-        ratings = self.ratings
-        given = ratings if isinstance(ratings, str) else [list(pair) for pair in ratings]
-        return {"metric": "ratings", "ratings": given, "low": self.low, "high": self.high}
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
-        """Read the metric from its JSON; pairs, or an object from person to rating."""
-        given = members("ratings", spec, ("metric", "ratings"), ("low", "high"))
-        return cls(given["ratings"], given.get("low", 0.0), given.get("high", 1.0))
-
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
         column = self._column(sides.left)
-        others = column if sides.right is sides.left else self._column(sides.right)
-        left, right = sides.spread(column, others)
+        opposite = column if sides.right is sides.left else self._column(sides.right)
+        left, right = sides.spread(column, opposite)
         apart = np.abs(signed_difference(left, right)) / (self.high - self.low)
         return np.minimum(1.0, full_where_one_is_missing(apart, left, right))
 
@@ -102,13 +90,13 @@ class Ratings(BySides):
             for place in np.flatnonzero(outside).tolist():
                 self._checked(float(column[place]), people.ids[place])
             return column
-        known = dict(self.ratings)
-        if unrated := [person for person in people.ids if person not in known]:
+        rating_by_person = dict(self.ratings)
+        if unrated := [person for person in people.ids if person not in rating_by_person]:
             raise AuditError(
                 f"Ratings must cover everybody; {unrated[0]!r} has none. Rate them, or use a "
                 f"column of ratings, which may have missing values."
             )
-        return np.array([known[person] for person in people.ids], dtype=np.float64)
+        return np.array([rating_by_person[person] for person in people.ids], dtype=np.float64)
 
 
 def _value(feature: Feature, number: float) -> Value:
@@ -131,7 +119,7 @@ def _rows(people: People) -> list[dict[str, Value]]:
 
 @dataclass(frozen=True)
 class _OfTwo:
-    """A function of two of something; subclasses say of what, and how it is asked."""
+    """A function of two people or sets of columns; subclasses define how it is called."""
 
     function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
     two: ClassVar[str]
@@ -164,9 +152,9 @@ class FromFunction(_OfTwo):
         """The distances of all pairs."""
         rows = _rows(people)
         d = np.zeros((len(rows), len(rows)))
-        for i, one in enumerate(rows):
-            for j, other in enumerate(rows[:i]):
-                d[i, j] = d[j, i] = self._both(other, one, (people.ids[j], people.ids[i]))
+        for i, first in enumerate(rows):
+            for j, second in enumerate(rows[:i]):
+                d[i, j] = d[j, i] = self._both(second, first, (people.ids[j], people.ids[i]))
         return d
 
     def between(self, sides: Sides) -> FloatArray:
@@ -178,23 +166,23 @@ class FromFunction(_OfTwo):
         return np.array([self._both(*rows, pair) for rows, pair in zip(pairs, names, strict=True)])
 
     def _both(
-        self, one: Mapping[str, Any], other: Mapping[str, Any], pair: tuple[str, str]
+        self, first: Mapping[str, Any], second: Mapping[str, Any], pair: tuple[str, str]
     ) -> float:
-        there, back = self._ask(one, other, pair), self._ask(other, one, pair[::-1])
-        if abs(there - back) > _ROUNDING:
+        forward, backward = self._ask(first, second, pair), self._ask(second, first, pair[::-1])
+        if abs(forward - backward) > _ROUNDING:
             raise AuditError(
-                f"A distance must be symmetric; the function says {there!r} for "
-                f"({pair[0]!r}, {pair[1]!r}) and {back!r} the other way round. Take their "
+                f"A distance must be symmetric; the function says {forward!r} for "
+                f"({pair[0]!r}, {pair[1]!r}) and {backward!r} the other way round. Take their "
                 f"mean, or the larger."
             )
-        return max(there, back)
+        return max(forward, backward)
 
     def _ask(
-        self, one: Mapping[str, Any], other: Mapping[str, Any], pair: tuple[str, ...]
+        self, first: Mapping[str, Any], second: Mapping[str, Any], pair: tuple[str, ...]
     ) -> float:
         try:
-            value: object = self.function(one, other)
-        except Exception as error:  # whatever a function of somebody else's does
+            value: object = self.function(first, second)
+        except Exception as error:  # the user's own code
             raise AuditError(
                 f"The function of two people failed on ({pair[0]!r}, {pair[1]!r}) with "
                 f"{type(error).__name__}: {error}. Repair it; a missing value is None."
@@ -234,26 +222,29 @@ class FromColumns(_OfTwo):
             (name, sides.spread(_texts(sides.left, name), _texts(sides.right, name)))
             for name in sides.left.schema.names
         ]
-        one = {name: left for name, (left, _) in spread}
-        other = {name: right for name, (_, right) in spread}
-        there, back = self._ask(one, other, sides.shape), self._ask(other, one, sides.shape)
-        uneven = np.abs(there - back) > _ROUNDING
+        first = {name: left for name, (left, _) in spread}
+        second = {name: right for name, (_, right) in spread}
+        forward, backward = (
+            self._ask(first, second, sides.shape),
+            self._ask(second, first, sides.shape),
+        )
+        uneven = np.abs(forward - backward) > _ROUNDING
         if uneven.any():
             place = tuple(np.argwhere(uneven)[0])
             raise AuditError(
-                f"A distance must be symmetric; the function says {float(there[place])!r} for a "
-                f"pair and {float(back[place])!r} the other way round. Take their mean, or the "
+                f"A distance must be symmetric; the function says {float(forward[place])!r} for a "
+                f"pair and {float(backward[place])!r} the other way round. Take their mean, or the "
                 f"larger."
             )
-        return np.maximum(there, back)
+        return np.maximum(forward, backward)
 
     def _ask(
-        self, one: Mapping[str, Any], other: Mapping[str, Any], shape: tuple[int, ...]
+        self, first: Mapping[str, Any], second: Mapping[str, Any], shape: tuple[int, ...]
     ) -> FloatArray:
         rule = f"It gets arrays that broadcast to the shape {shape}, and returns such an array."
         with foreign_code(AuditError, f"The function of {self.two} failed", rule):
-            found = np.asarray(self.function(one, other))
-            return np.broadcast_to(found, shape).astype(np.float64)
+            distances = np.asarray(self.function(first, second))
+            return np.broadcast_to(distances, shape).astype(np.float64)
 
 
 def _texts(people: People, name: str) -> Any:

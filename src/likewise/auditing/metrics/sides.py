@@ -1,4 +1,4 @@
-"""Two lists of people whose distances are asked for, without a table of everybody by everybody."""
+"""Two lists of people to measure against each other, without a table of all pairs."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ import numpy.typing as npt
 from likewise.fixed_point import FloatArray
 from likewise.schema import People
 
-__all__ = ["Sides", "finite", "joined"]
-
-# Pairs that are asked for one by one share a table with so many others.
+# Single pairs are measured in tables of this many people a side.
 _PAIRS_AT_ONCE = 64
-# As many fit into the nearest cache with those of some other features.
+# This many differences of a few features fit into the nearest cache.
 _FEW_PAIRS = 1 << 12
 
 
@@ -35,7 +33,7 @@ class Sides:
     left: People
     right: People
     paired: bool = False
-    _known: dict[Any, FloatArray] = field(default_factory=dict, init=False, repr=False)
+    _cache: dict[Any, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, people: People) -> Sides:
@@ -67,15 +65,11 @@ class Sides:
         """
         if math.prod(self.shape) > _FEW_PAIRS:
             return make()
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = make()
-            found.flags.writeable = False
-        return found
-
-    def turned(self) -> Sides:
-        """The other way round."""
-        return Sides(self.right, self.left, self.paired)
+        array = self._cache.get(key)
+        if array is None:
+            array = self._cache[key] = make()
+            array.flags.writeable = False
+        return array
 
 
 def finite(column: FloatArray) -> bool:
@@ -90,13 +84,13 @@ def finite(column: FloatArray) -> bool:
 
 
 def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.NDArray[Any]:
-    """Distances of a function that knows only all pairs of one list of people.
+    """Distances of a function that measures only all pairs of one list of people.
 
-    It is asked for everybody on both sides together, which takes longer than it needs to.
+    It is called with everybody on both sides, which measures more pairs than needed.
     """
     if not sides.paired:
         return _of_all(distance, sides.left, sides.right)
-    found = [
+    blocks = [
         np.diagonal(
             _of_all(
                 distance,
@@ -107,7 +101,7 @@ def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.
         for start in range(0, len(sides.left), _PAIRS_AT_ONCE)
         for places in [np.arange(start, min(start + _PAIRS_AT_ONCE, len(sides.left)))]
     ]
-    return np.concatenate(found) if found else np.empty(0)
+    return np.concatenate(blocks) if blocks else np.empty(0)
 
 
 def _of_all(

@@ -27,8 +27,6 @@ from likewise.fixed_point import ONE, IntArray
 from likewise.html import described
 from likewise.validation import as_array, items
 
-__all__ = ["And", "BoolArray", "Or", "Rule", "Seats"]
-
 BoolArray = npt.NDArray[np.bool_]
 Seats = dict[str, int]
 # Distances below this are compared as keys; |key| then stays below 2^63 for every panel.
@@ -55,13 +53,25 @@ class Rule(ABC):
         [False, True]
         """
         seats = self._seats(members)
-        cast = as_array(votes)
-        if cast.dtype != np.bool_ or cast.ndim == 0 or len(cast) != len(seats):
-            raise AuditError(
-                f"votes must be True or False, one row for each of the {len(seats)} members; "
-                f"got {cast.dtype} of shape {cast.shape}. Objections.votes() makes them."
-            )
-        return np.asarray(self._fires(cast, seats))
+        return np.asarray(self._fires(_checked_votes(votes, seats), seats))
+
+    def decisive(self, votes: npt.ArrayLike, members: Sequence[str]) -> BoolArray:
+        """Members whose withdrawal alone takes a report back, (m, …): f(v) = 1, f(v − e_i) = 0.
+
+        For people, who have no distance, this is what can be known of the pivot.
+
+        >>> from likewise.auditing import at_least
+        >>> at_least(2).decisive([True, True, False], ["a", "b", "c"]).tolist()
+        [True, True, False]
+        """
+        seats = self._seats(members)
+        cast = _checked_votes(votes, seats)
+        decisive = np.empty_like(cast)
+        for place in seats.values():
+            without = cast.copy()
+            without[place] = False
+            decisive[place] = ~self._fires(without, seats)
+        return np.asarray(decisive & self._fires(cast, seats))
 
     def pivot(
         self, distances: npt.NDArray[Scalar], members: Sequence[str]
@@ -99,8 +109,8 @@ class Rule(ABC):
         dummy = rank == m
         place = np.take_along_axis(order, np.where(dummy, 0, rank)[None], axis=0)[0]
         distance = np.take_along_axis(d, place[None], axis=0)[0]
-        one = d.dtype.type(1 if d.dtype.kind == "f" else ONE)
-        return np.where(dummy, one, distance), np.where(dummy, -1, place)
+        largest = d.dtype.type(1 if d.dtype.kind == "f" else ONE)
+        return np.where(dummy, largest, distance), np.where(dummy, -1, place)
 
     def _pivot_by_keys(self, d: Any, seats: Seats) -> tuple[Any, IntArray]:
         """The same without sorting: distance·m + place is a number of its own for each member."""
@@ -182,6 +192,16 @@ Put them on it, or take them out of the rule.
     @abstractmethod
     def _text(self, alone: bool) -> str:
         """The text; ``alone`` where this part suffices for a report, so that no "and" is above."""
+
+
+def _checked_votes(votes: npt.ArrayLike, seats: Seats) -> BoolArray:
+    cast = as_array(votes)
+    if cast.dtype != np.bool_ or cast.ndim == 0 or len(cast) != len(seats):
+        raise AuditError(
+            f"votes must be True or False, one row for each of the {len(seats)} members; "
+            f"got {cast.dtype} of shape {cast.shape}. Objections.votes() makes them."
+        )
+    return cast
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.auditing.names import checked_name, written
+from likewise.auditing.names import checked_name, quoted
 from likewise.auditing.rules.base import BoolArray, Rule, Seats
 from likewise.fixed_point import IntArray
-
-__all__ = ["Never", "Objects", "never", "objects", "veto"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,7 +39,7 @@ class Objects(Rule):
         return ranks[seats[self.member], ...]
 
     def _text(self, alone: bool) -> str:
-        return f"{'veto' if alone else 'objects'}({written(self.member)})"
+        return f"{'veto' if alone else 'objects'}({quoted(self.member)})"
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,8 +21,6 @@ from likewise.auditing.rules.base import And, Or, Rule
 from likewise.auditing.rules.members import never, objects
 from likewise.errors import ParameterError, RuleError
 
-__all__ = ["as_rule", "parse_rule"]
-
 _SPACE = re.compile(r"\s*")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:\s*/\s*[0-9]+(?:\.[0-9]+)?)?")
@@ -48,7 +46,7 @@ def parse_rule(text: str) -> Rule:
 
 
 def as_rule(rule: Rule | str) -> Rule:
-    """A rule as it is, or read from its text.
+    """A rule, or the rule that a text says.
 
     >>> print(as_rule("any"))
     any
@@ -125,20 +123,20 @@ class _Reader:
         quantity = self.match(_QUANTITY)
         if not quantity:
             raise self.error("votes or a share (3, 80% or 2/3)")
-        of = None
+        names = None
         if self.word("of"):
-            of = self.some_names()
-        self.sign(")", "')' or 'of'" if of is None else "',' or ')'")
-        return build(quantity, of)
+            names = self.some_names()
+        self.sign(")", "')' or 'of'" if names is None else "',' or ')'")
+        return build(quantity, names)
 
     def listed(self, names: bool = True) -> list[str]:
         if not self.match(re.compile(r"\(")) or self.match(re.compile(r"\)")):
             return []
         if not names:
             raise self.error("')'")
-        some = self.some_names()
+        named = self.some_names()
         self.sign(")", "',' or ')'")
-        return some
+        return named
 
     def weighted(self) -> Rule:
         self.sign("(")
@@ -190,12 +188,12 @@ class _Reader:
 
     def match(self, pattern: re.Pattern[str]) -> str:
         """The text that matches here, which is then behind us; empty where none does."""
-        found = pattern.match(self.text, self.skip())
-        if not found:
+        token = pattern.match(self.text, self.skip())
+        if not token:
             return ""
-        self.place = found.end()
+        self.place = token.end()
         self.skip()
-        return found[0]
+        return token[0]
 
     def skip(self) -> int:
         space = _SPACE.match(self.text, self.place)
@@ -204,11 +202,11 @@ class _Reader:
 
     def error(self, expected: str) -> RuleError:
         start = self.skip()
-        found = BARE_NAME.match(self.text, start)
-        here = found[0] if found else self.text[start : start + 1]
-        got = repr(here) if here else "the end"
-        return RuleError(f"Rule text: expected {expected}; got {got}.\n{self.pointer()}")
+        word = BARE_NAME.match(self.text, start)
+        rest = word[0] if word else self.text[start : start + 1]
+        actual = repr(rest) if rest else "the end"
+        return RuleError(f"Rule text: expected {expected}; got {actual}.\n{self.pointer()}")
 
     def pointer(self) -> str:
-        shown = re.sub(r"\s", " ", self.text)
-        return f"  {shown}\n  {' ' * self.place}^"
+        line = re.sub(r"\s", " ", self.text)
+        return f"  {line}\n  {' ' * self.place}^"

@@ -11,8 +11,6 @@ from fractions import Fraction
 from likewise.errors import ParameterError
 from likewise.validation import flag, instance, integer
 
-__all__ = ["Number", "Share", "exact", "read_share"]
-
 Number = int | float | str | Decimal | Fraction
 _SHARE = re.compile(r"\s*([0-9.]+(?:\s*/\s*[0-9.]+)?)\s*(%?)\s*")
 

@@ -1,4 +1,4 @@
-"""Rules that count: at least so many votes, at least a share of them, or a weighted sum.
+"""Rules that count: a number of votes, a share of them, or a weighted sum.
 
 Shares and weights are exact fractions. In floating point, 7 % of 100 members would be 8 of them.
 """
@@ -13,18 +13,16 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from likewise.auditing.names import checked_names, written
+from likewise.auditing.names import checked_names, quoted
 from likewise.auditing.rules.base import BoolArray, Rule, Seats
 from likewise.auditing.rules.shares import Number, Share, exact, read_share
 from likewise.errors import ParameterError
 from likewise.fixed_point import IntArray
 
 _FEW = 16
-"""Up to so many members, taking minima in turn is faster than sorting."""
+"""Up to this many members, taking minima in turn is faster than sorting."""
 _SMALL = 1 << 11
-"""Up to so many numbers in all, one call is faster than many that each take their minima."""
-
-__all__ = ["AtLeast", "Weighted", "all_of", "any_of", "at_least", "majority", "more_than"]
+"""Up to this many numbers in all, one partition is faster than minima in turn."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,20 +90,20 @@ class AtLeast(Rule):
         return _nth_smallest([ranks[place] for place in places], needed)
 
     def _text(self, alone: bool) -> str:  # noqa: ARG002 - counts read the same everywhere
-        who = ", ".join(map(written, self.of or ()))
+        names = ", ".join(map(quoted, self.of or ()))
         for word, plain in (("any", any_of()), ("all", all_of()), ("majority", majority())):
             if self.votes == plain.votes:
-                return f"{word}({who})" if who else word
+                return f"{word}({names})" if names else word
         word = "more_than" if isinstance(self.votes, Share) and self.votes.strict else "at_least"
-        return f"{word}({self.votes} of {who})" if who else f"{word}({self.votes})"
+        return f"{word}({self.votes} of {names})" if names else f"{word}({self.votes})"
 
 
 @dataclass(frozen=True, repr=False, init=False)
 class Weighted(Rule):
     """The weights of those who object reach a threshold: Σ w_i·v_i ≥ theta, w ≥ 0, theta > 0.
 
-    Pivot: the smallest distance whose cumulative weight reaches theta. Whoever is not listed has
-    weight 0. Sums are exact.
+    Pivot: the smallest distance whose cumulative weight reaches theta. A member who is not listed
+    has weight 0. Sums are exact.
 
     >>> rule = Weighted({"j1": 2, "j2": 1, "j3": "0.5"}, 2.5)
     >>> print(rule)
@@ -162,18 +160,18 @@ class Weighted(Rule):
 
     def _rank(self, ranks: IntArray, seats: Seats, top: int) -> IntArray:
         weights, threshold = self._integers(ranks.ndim - 1)
-        own = ranks[[seats[name] for name in self.names]]
-        order = np.argsort(own, axis=0)
+        weighted = ranks[[seats[name] for name in self.names]]
+        order = np.argsort(weighted, axis=0)
         running = np.cumsum(
-            np.take_along_axis(np.broadcast_to(weights, own.shape), order, axis=0), axis=0
+            np.take_along_axis(np.broadcast_to(weights, weighted.shape), order, axis=0), axis=0
         )
         reached = np.asarray(running >= threshold, dtype=np.bool_)
         first = np.take_along_axis(order, np.argmax(reached, axis=0)[None], axis=0)
-        rank = np.take_along_axis(own, first, axis=0)[0]
+        rank = np.take_along_axis(weighted, first, axis=0)[0]
         return np.where(reached[-1], rank, ranks.dtype.type(top))
 
     def _text(self, alone: bool) -> str:  # noqa: ARG002 - weights read the same everywhere
-        listed = ", ".join(f"{written(name)}: {weight}" for name, weight in self.weights)
+        listed = ", ".join(f"{quoted(name)}: {weight}" for name, weight in self.weights)
         return f"weighted({listed}; {self.threshold})"
 
 
@@ -186,16 +184,16 @@ def _nth_smallest(ranks: list[IntArray], n: int) -> IntArray:
     if len(ranks) > _FEW:
         return np.partition(np.stack(ranks), n - 1, axis=0)[n - 1, ...]
     fold, end = (np.minimum, n) if n <= len(ranks) / 2 else (np.maximum, len(ranks) - n + 1)
-    other = np.maximum if fold is np.minimum else np.minimum
+    reverse = np.maximum if fold is np.minimum else np.minimum
     for first in range(end):
         for place in range(len(ranks) - 1, first, -1):
-            below, here = ranks[place - 1], ranks[place]
-            ranks[place - 1], ranks[place] = fold(below, here), other(below, here)
+            below, above = ranks[place - 1], ranks[place]
+            ranks[place - 1], ranks[place] = fold(below, above), reverse(below, above)
     return np.asarray(ranks[end - 1])
 
 
 def at_least(votes: int | str | Fraction, of: Iterable[str] | None = None) -> AtLeast:
-    """At least so many votes (``3``), or such a share of them (``"80%"``, ``"4/5"``).
+    """At least a number of votes (``3``), or a share of them (``"80%"``, ``"4/5"``).
 
     >>> print(at_least(3), at_least("80%"), at_least(2, of=["a", "b", "c"]), sep=" | ")
     at_least(3) | at_least(80%) | at_least(2 of a, b, c)

@@ -13,13 +13,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from likewise.auditing.names import checked_names, written
+from likewise.auditing.names import checked_names, quoted
 from likewise.auditing.rules.base import BoolArray, Or, Rule
 from likewise.auditing.rules.members import Never, objects
 from likewise.auditing.rules.thresholds import all_of
 from likewise.errors import ParameterError, RuleError, foreign_code
-
-__all__ = ["from_function", "from_truth_table"]
 
 Profile = tuple[bool, ...]
 Votes = TypeVar("Votes", bound=tuple[int, ...])  # so that any length of tuple is a key
@@ -59,7 +57,7 @@ report back: report (1, 1) too, or do not report (0, 1).
         if profile not in results:
             raise RuleError(
                 f"The truth table must have all {1 << len(names)} profiles; {_bits(profile)} is "
-                f"missing. Say whether the panel reports when {_who(profile, names)}."
+                f"missing. Say whether the panel reports when {_objecting(profile, names)}."
             )
         return results[profile]
 
@@ -69,7 +67,7 @@ report back: report (1, 1) too, or do not report (0, 1).
 def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
     """A rule from a function of the votes, called once for each of the 2^m profiles.
 
-    At most 16 members, as every profile is looked at: 2^16 = 65 536. Larger panels need a rule
+    At most 16 members, as every profile is evaluated: 2^16 = 65 536. Larger panels need a rule
     written as an expression, which is monotone by construction.
 
     >>> print(from_function(lambda v: v[0] or (v[1] and v[2]), ["a", "b", "c"]))
@@ -88,9 +86,9 @@ def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
             f"{_bits((False,) * m)}. No auditor does that; make this profile 0."
         )
     _check_monotone(values, names)
-    winners = [tuple(names[i] for i in np.flatnonzero(z)) for z in np.argwhere(_minimal(values))]
-    winners.sort(key=lambda who: (len(who), [names.index(name) for name in who]))
-    parts = tuple(objects(who[0]) if len(who) == 1 else all_of(*who) for who in winners)
+    coalitions = [tuple(names[i] for i in np.flatnonzero(z)) for z in np.argwhere(_minimal(values))]
+    coalitions.sort(key=lambda c: (len(c), [names.index(name) for name in c]))
+    parts = tuple(objects(c[0]) if len(c) == 1 else all_of(*c) for c in coalitions)
     if not parts:
         return Never()
     return parts[0] if len(parts) == 1 else Or(parts)
@@ -103,7 +101,7 @@ def _panel(members: Sequence[str]) -> tuple[str, ...]:
             "members",
             f"must be at most {_MOST_MEMBERS} for a truth table or a function",
             len(names),
-            "All 2^m profiles are looked at. Write an expression instead: at_least, veto, | and &.",
+            "All 2^m profiles are evaluated. Write an expression instead: at_least, veto, | and &.",
         )
     return names
 
@@ -131,15 +129,16 @@ def _check_monotone(values: BoolArray, names: tuple[str, ...]) -> None:
         taken_back = np.take(values, 0, axis=i) & ~np.take(values, 1, axis=i)
         if not taken_back.any():
             continue
-        others = np.argwhere(taken_back)
-        weak = np.insert(others[int(np.argmin(others.sum(axis=1)))], i, 0).astype(np.bool_)
+        profiles = np.argwhere(taken_back)
+        weak = np.insert(profiles[int(np.argmin(profiles.sum(axis=1)))], i, 0).astype(np.bool_)
         strong = weak.copy()
         strong[i] = True
         v, stronger = tuple(weak.tolist()), tuple(strong.tolist())
         raise RuleError(
-            f"The rule is not monotone: it reports when {_who(v, names)}, profile {_bits(v)}, but "
-            f"not when {_who(stronger, names)}, profile {_bits(stronger)} ≽ {_bits(v)}. One more "
-            f"objection, of {written(name)}, must not take a report back: report "
+            f"The rule is not monotone: it reports when {_objecting(v, names)}, profile "
+            f"{_bits(v)}, but not when {_objecting(stronger, names)}, profile {_bits(stronger)} ≽ "
+            f"{_bits(v)}. One more "
+            f"objection, of {quoted(name)}, must not take a report back: report "
             f"{_bits(stronger)} too, or do not report {_bits(v)}."
         )
 
@@ -148,11 +147,11 @@ def _minimal(values: BoolArray) -> BoolArray:
     """The profiles that fire, and would not with any one objection fewer."""
     minimal = values.copy()
     for i in range(values.ndim):
-        here = [slice(None)] * values.ndim
-        here[i] = slice(1, 2)
-        below = list(here)
+        above = [slice(None)] * values.ndim
+        above[i] = slice(1, 2)
+        below = list(above)
         below[i] = slice(0, 1)
-        minimal[tuple(here)] &= ~values[tuple(below)]
+        minimal[tuple(above)] &= ~values[tuple(below)]
     return minimal
 
 
@@ -160,6 +159,8 @@ def _bits(profile: Profile) -> str:
     return f"({', '.join(str(int(vote)) for vote in profile)}{',' * (len(profile) == 1)})"
 
 
-def _who(profile: Profile, names: tuple[str, ...]) -> str:
-    who = [written(name) for name, vote in zip(names, profile, strict=True) if vote]
-    return f"{', '.join(who)} object{'s' * (len(who) == 1)}" if who else "nobody objects"
+def _objecting(profile: Profile, names: tuple[str, ...]) -> str:
+    objectors = [quoted(name) for name, vote in zip(names, profile, strict=True) if vote]
+    if not objectors:
+        return "nobody objects"
+    return f"{', '.join(objectors)} object{'s' * (len(objectors) == 1)}"

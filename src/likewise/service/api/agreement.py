@@ -6,7 +6,7 @@ import csv
 import io
 from collections import Counter
 
-from likewise.auditing.agreement_counts import MemberAgreement
+from likewise.auditing import MemberAgreement
 from likewise.service.dockets.views.projection import Projection
 
 __all__ = ["agreement_table"]
@@ -26,8 +26,7 @@ def agreement_table(projection: Projection) -> str:
     writer = csv.writer(text)
     writer.writerow(COLUMNS)
     for name, month in sorted(projection.tallies.months.items()):
-        found = month.agreement.agreement
-        alpha = "" if found.alpha is None else f"{found.alpha:.6f}"
+        alpha = "" if month.agreement.alpha is None else f"{month.agreement.alpha:.6f}"
         writer.writerow([name, "", *[""] * 8, alpha, month.reports, month.rounds])
         for member, counts in sorted(month.members.items()):
             compared = month.agreement.members.get(member, MemberAgreement())

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from likewise.auditing import Consistency
+from likewise.auditing import Agreement, Consistency
 from likewise.fixed_point import from_units
 from likewise.service.api.review_responses import (
     AgreementResponse,
@@ -84,7 +84,7 @@ def _counted(docket: Docket) -> MetricsResponse:
         sensitivity=from_units(projection.settings.sensitivity),
         window=WINDOW,
         largest_gaps=_largest(recent),
-        agreement=AgreementResponse(**vars(summed(recent).agreement)),
+        agreement=_agreement(summed(recent)),
         consistency=_pooled(again.values()),
         members=_members(projection, recent, again),
         series=_series(projection.curves),
@@ -100,9 +100,19 @@ def _largest(rounds: Iterable[RoundFigures]) -> list[Gap]:
     return [Gap(one.id, over, under, from_units(gap)) for (over, under, gap), one in worst]
 
 
+def _agreement(agreement: Agreement) -> AgreementResponse:
+    return AgreementResponse(
+        alpha=agreement.alpha,
+        units=agreement.units,
+        pairable=agreement.pairable,
+        judgements=agreement.judgements,
+        objections=agreement.objections,
+    )
+
+
 def _pooled(several: Iterable[Consistency]) -> ConsistencyResponse:
     """Several repeats together: every pair counts the same."""
-    pooled = Consistency.pooled(several)
+    pooled = sum(several, Consistency())
     return ConsistencyResponse(pooled.share, pooled.repeats, pooled.pairs, pooled.same)
 
 

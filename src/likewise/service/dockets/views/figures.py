@@ -10,9 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from likewise.auditing import MemberObjections, Objections, Pair, as_rule, consistency, decisive
-from likewise.auditing.agreement import Consistency
-from likewise.auditing.agreement_counts import AgreementCounts, MemberAgreement
+from likewise.auditing import (
+    Agreement,
+    Consistency,
+    MemberAgreement,
+    MemberObjections,
+    Objections,
+    Pair,
+    as_rule,
+    consistency,
+    decisive,
+)
 from likewise.service.dockets.views.round import Repeat, Round
 
 __all__ = ["RoundFigures", "counts_from_json", "counts_to_json", "figures", "repeat_consistency"]
@@ -31,7 +39,7 @@ class RoundFigures:
     seats: Mapping[str, str] = field(default_factory=dict)
     objections: Mapping[str, int] = field(default_factory=dict)
     decisive: Mapping[str, int] = field(default_factory=dict)
-    agreement: AgreementCounts = field(default_factory=AgreementCounts)
+    agreement: Agreement = field(default_factory=Agreement)
 
     def to_json(self) -> list[Any]:
         """The figures as JSON."""
@@ -62,17 +70,17 @@ def figures(round_: Round) -> RoundFigures:
     )  # fmt: skip
 
 
-def _agreement(round_: Round) -> AgreementCounts:
+def _agreement(round_: Round) -> Agreement:
     """Among the members who had to name all of their pairs: whoever has a veto may stop at one."""
     if round_.outcome not in ("report", "quiet"):
-        return AgreementCounts()
+        return Agreement()
     spoken = round_.spoken()
     veto = _veto(round_.rule, tuple(spoken.members))
     rest = {m: said for m, said in spoken.members.items() if m not in veto}
     if len(rest) < 2:
-        return AgreementCounts()
+        return Agreement()
     shown = [(over, under) for over, under, _ in round_.reportable()]
-    return AgreementCounts.of(Objections(spoken.people, rest), shown)
+    return Agreement.of(Objections(spoken.people, rest), shown)
 
 
 @lru_cache(maxsize=256)
@@ -91,19 +99,19 @@ def repeat_consistency(round_: Round, member: str) -> Consistency:
     return consistency(first, MemberObjections(pairs=repeat.said), shown)
 
 
-def counts_to_json(counts: AgreementCounts) -> list[Any]:
+def counts_to_json(counts: Agreement) -> list[Any]:
     """Agreement as JSON."""
     return [
         counts.units,
-        sorted(counts.judgements.items()),
-        sorted(counts.apart.items()),
+        sorted(counts.judgements_by_size.items()),
+        sorted(counts.disagreements.items()),
         counts.objections,
         {name: [one.compared, one.same] for name, one in counts.members.items()},
     ]
 
 
-def counts_from_json(data: list[Any]) -> AgreementCounts:
+def counts_from_json(data: list[Any]) -> Agreement:
     """Read it back."""
     units, judgements, apart, objections, members = data
     mine = {name: MemberAgreement(*one) for name, one in members.items()}
-    return AgreementCounts(units, dict(judgements), dict(apart), objections, mine)
+    return Agreement(units, dict(judgements), dict(apart), objections, mine)

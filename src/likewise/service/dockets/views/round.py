@@ -6,20 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from likewise.auditing import MemberObjections, Objections, Pair, report
+import numpy as np
+
+from likewise.auditing import MemberObjections, Objections, Pair, exceeds, report
 from likewise.events import Audited, Decision, Outcome
 
-__all__ = ["Repeat", "Round", "reportable"]
-
-
-def reportable(one: Decision, other: Decision, sensitivity: int) -> bool:
-    """Tell if a panel may report two people: |score − score′| > sensitivity, in units of 2^-20.
-
-    >>> ann, bo = Decision("ann", True, 700_000), Decision("bo", False, 400_000)
-    >>> reportable(ann, bo, 299_999), reportable(ann, bo, 300_000)
-    (True, False)
-    """
-    return abs(one.score - other.score) > sensitivity
+__all__ = ["Repeat", "Round"]
 
 
 @dataclass(frozen=True)
@@ -98,19 +90,17 @@ class Round:
         return known
 
     def _ranked(self) -> list[tuple[str, str, int]]:
-        ranked = sorted(self.decisions.values(), key=lambda d: (-d.score, d.person))
-        found = [
-            (over.person, under.person, over.score - under.score)
-            for place, over in enumerate(ranked)
-            for under in ranked[place + 1 :]
-            if reportable(over, under, self.sensitivity)
-        ]
-        return sorted(found, key=lambda pair: (-pair[2], pair[0], pair[1]))
+        ids = list(self.decisions)
+        scores = np.array([decision.score for decision in self.decisions.values()], dtype=np.int64)
+        gaps = scores[:, None] - scores
+        places = np.argwhere(exceeds(gaps, 0, self.sensitivity)).tolist()
+        pairs = [(ids[over], ids[under], int(gaps[over, under])) for over, under in places]
+        return sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1]))
 
     def can_report(self, pair: Pair) -> bool:
         """Tell if a pair of the round is among them."""
-        one, other = (self.decisions[person] for person in pair)
-        return reportable(one, other, self.sensitivity)
+        first, second = (self.decisions[person].score for person in pair)
+        return bool(exceeds(abs(first - second), 0, self.sensitivity))
 
     def favoured_first(self, pair: Pair) -> tuple[str, str]:
         """The person with the higher score, then the other."""

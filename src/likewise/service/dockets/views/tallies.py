@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from likewise.auditing.agreement import Consistency
-from likewise.auditing.agreement_counts import AgreementCounts
+from likewise.auditing import Agreement, Consistency
 from likewise.service.dockets.views.figures import (
     RoundFigures,
     counts_from_json,
@@ -31,7 +30,7 @@ class Month:
 
     rounds: int = 0
     reports: int = 0
-    agreement: AgreementCounts = field(default_factory=AgreementCounts)
+    agreement: Agreement = field(default_factory=Agreement)
     members: dict[str, MemberCounts] = field(default_factory=dict)
 
     def add(self, one: RoundFigures, *, report: bool) -> None:
@@ -129,6 +128,6 @@ class Untallied(Tallies):
         """Pass over an audit, which would be most of the work."""
 
 
-def summed(several: Iterable[RoundFigures]) -> AgreementCounts:
+def summed(several: Iterable[RoundFigures]) -> Agreement:
     """The agreement of some rounds together."""
-    return sum((one.agreement for one in several), AgreementCounts())
+    return sum((one.agreement for one in several), Agreement())
