@@ -1,8 +1,7 @@
-"""Algorithms that can play the game: the protocol between them and it, which our learner meets.
+"""The protocol of the game for somebody who decides, which our learner and others meet.
 
-The game knows a *driver*: it deploys people, tells its scores π̃ and, where it can, the policy π,
-and hears of audits and labels. :class:`~likewise.learning.Learner` is driven by its fold over
-events; an algorithm with other mechanics, such as a predecessor, brings a driver of its own.
+:class:`~likewise.learning.Learner` plays by its fold over events (:class:`FoldedLearner`). An
+algorithm with other mechanics, such as a predecessor, derives from :class:`Algorithm`.
 """
 
 from __future__ import annotations
@@ -10,9 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from itertools import groupby
-from typing import Any, cast
-
-import numpy as np
+from typing import Any, Self, cast
 
 from likewise.auditing import Selection
 from likewise.errors import LikewiseError, ParameterError
@@ -20,34 +17,56 @@ from likewise.events import Audited, Closed, Labelled
 from likewise.fixed_point import IntArray, to_units
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Deployment, Learner, State, apply, deploy, drawn_for_audit
-from likewise.learning.decisions import upcoming
+from likewise.learning.decisions import current_scores, scores_under, upcoming
 from likewise.learning.fold import label
-from likewise.learning.primal import Draws, Frozen
+from likewise.learning.primal import Frozen
 from likewise.randomness import Purpose
-from likewise.schema import FeatureSchema, People
-
-__all__ = ["Algorithm", "Driver", "Feedback", "FoldDriver", "calls_a_round", "start"]
+from likewise.schema import People
 
 Feedback = Audited | Labelled | Closed
 # Draws from which a world sees the policy, where it is not known exactly.
 VIEW_DRAWS = 1000
 
 
-class Driver(ABC):
-    """One algorithm in the middle of one game.
+class Algorithm(ABC):
+    """An algorithm with its settings, and with what it has learnt in the game that it plays.
 
     In every round the game asks for :meth:`chances` (only in worlds that react), then calls
-    :meth:`deploy`, :meth:`policy` and :meth:`audited`, and :meth:`hear` for everything that has
-    become known. ``sensitivity`` is what the panel is asked at, in units of 2^-20; ``one_sided``
-    says that labels become known of the approved alone; ``late`` that feedback may come in any
-    order, any number of rounds later; ``selection`` which pairs it must be told of, if that is not
-    for the game to say.
+    :meth:`deploy`, :meth:`policy` and :meth:`audited`, and :meth:`hear_all` with everything that
+    has become known. It plays a :meth:`fresh` copy, so that one object can play many games.
+
+    ``hypotheses`` is the class that it chooses from, ``k`` the most people in a round, ``alpha``
+    the size of a violation; it competes with policies that are fair at alpha − ``eps``.
+    ``feedback`` is ``one-sided`` where labels become known of the approved alone; ``late`` says
+    that feedback may come in any order, any number of rounds later; ``selection`` which pairs it
+    must hear of, where that is not for the game to choose.
     """
 
-    sensitivity: int
-    one_sided: bool = False
+    hypotheses: HypothesisClass
+    k: int
+    alpha: float
+    eps: float
+    seed: int
+    feedback: str = "full"
     late: bool = False
     selection: Selection | None = None
+
+    @property
+    def sensitivity(self) -> int:
+        """The sensitivity that the panel is asked at, in units of 2^-20: alpha."""
+        return to_units(self.alpha)
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """The settings as JSON, to be compared and shown."""
+
+    @abstractmethod
+    def calls_a_round(self, rounds: int) -> float:
+        """Oracle calls a round in a game of ``rounds`` rounds, from the method's formula."""
+
+    @abstractmethod
+    def fresh(self) -> Self:
+        """The same algorithm before its first round."""
 
     @abstractmethod
     def chances(self, people: People) -> IntArray:
@@ -59,20 +78,20 @@ class Driver(ABC):
 
     @abstractmethod
     def policy(self, people: People, draws: int) -> IntArray:
-        """π^t on the people just deployed to, in units: exactly, or from so many other draws."""
-
-    def audited(self, round_id: str) -> bool:  # noqa: ARG002
-        """Say if the panel looks at the round; here, at every one."""
-        return True
+        """π^t on the people just deployed to, in units: exactly, or from that many new draws."""
 
     @abstractmethod
     def hear(self, event: Feedback) -> None:
-        """An audit, a label, or that nothing more will be heard of a round."""
+        """Learn from an audit or a label, or that nothing more will be heard of a round."""
 
     def hear_all(self, events: Iterable[Feedback]) -> None:
-        """All that has become known, in order."""
+        """Learn from all that has become known, in order."""
         for event in events:
             self.hear(event)
+
+    def audited(self, round_id: str) -> bool:  # noqa: ARG002
+        """Tell if the panel looks at the round: here, at every one."""
+        return True
 
     @property
     def lam(self) -> float:
@@ -85,104 +104,40 @@ class Driver(ABC):
         return 0
 
     @property
-    @abstractmethod
     def calls(self) -> int:
         """How often the oracle was called so far."""
+        return 0
 
 
-class Algorithm(ABC):
-    """An algorithm by its settings, other than our learner; :meth:`start` begins a game.
-
-    ``hypotheses`` is the class that it chooses from, ``k`` the most people in a round, ``alpha``
-    the size of a violation, and it competes with policies that are fair at alpha − ``eps``.
-    """
-
-    hypotheses: HypothesisClass
-    k: int
-    alpha: float
-    eps: float
-    seed: int
-
-    @property
-    def feedback(self) -> str:
-        """The labels that it is defined for: ``full``, or ``one-sided``."""
-        return "full"
-
-    @property
-    def selection(self) -> Selection | None:
-        """The pairs that it must be told of, where that is not for the game to say."""
-        return None
-
-    @abstractmethod
-    def start(self) -> Driver:
-        """A driver before the first round."""
-
-    @abstractmethod
-    def calls_a_round(self, rounds: int) -> float:
-        """Oracle calls a round in a game of so many, from the method's formula."""
-
-    def check_schema(self, schema: FeatureSchema) -> None:  # noqa: B027
-        """Refuse a world of other people than it is defined for; here, none."""
-
-    @abstractmethod
-    def settings(self) -> dict[str, Any]:
-        """The settings as JSON, to be compared and shown."""
-
-    @property
-    def sensitivity(self) -> int:
-        """The sensitivity that the panel is asked at, in units of 2^-20; alpha unless changed."""
-        return to_units(self.alpha)
-
-
-def start(algorithm: Learner | Algorithm) -> Driver:
-    """A driver of a learner, or of any algorithm.
-
-    >>> from likewise.hypotheses import Pool
-    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
-    >>> start(Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1)).calls
-    0
-    """
-    if isinstance(algorithm, Learner):
-        return FoldDriver(algorithm)
-    if not isinstance(algorithm, Algorithm):
-        raise ParameterError(
-            "learner", "must be a Learner or an Algorithm", algorithm, "Make one: Learner(…)."
-        )
-    driver = algorithm.start()
-    if not isinstance(driver, Driver):
-        raise LikewiseError(
-            f"{type(algorithm).__name__}.start must return a Driver; got {driver!r}."
-        )
-    return driver
-
-
-def calls_a_round(algorithm: Learner | Algorithm, rounds: int) -> float:
-    """Oracle calls a round in a game of so many rounds, computed rather than counted.
-
-    >>> from likewise.hypotheses import Pool
-    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
-    >>> calls_a_round(Learner(pool, 2, 0.3, 0.3, 1, player="exponential-weights"), 100)
-    0.0
-    """
-    if isinstance(algorithm, Algorithm):
-        return algorithm.calls_a_round(rounds)
-    player, hypotheses = algorithm.primal, algorithm.hypotheses
-    # The number of draws moves slowly with t: a hundred rounds stand for all.
-    some = np.unique(np.linspace(1, rounds, min(rounds, 100)).astype(np.int64)).tolist()
-    return float(np.mean([player.calls(hypotheses, algorithm.draws(t)) for t in some]))
-
-
-class FoldDriver(Driver):
-    """The driver of our learner: every call is an event of its fold."""
+class FoldedLearner(Algorithm):
+    """Our learner in a game: every call is an event of its fold."""
 
     late = True
 
     def __init__(self, learner: Learner) -> None:
+        self.learner = learner
+        self.hypotheses, self.k, self.seed = learner.hypotheses, learner.k, learner.seed
+        self.alpha, self.eps, self.feedback = learner.alpha, learner.eps, learner.feedback
         self.state = State.start(learner)
-        self.sensitivity = learner.sensitivity
-        self.one_sided = learner.pricing.one_sided
         self._frozen: Frozen | None = None
-        self._deployed: Deployment | None = None
+        self._deployment: Deployment | None = None
+
+    @property
+    def sensitivity(self) -> int:
+        """alpha − kappa."""
+        return self.learner.sensitivity
+
+    def settings(self) -> dict[str, Any]:
+        """Those of the learner."""
+        return self.learner.settings()
+
+    def calls_a_round(self, rounds: int) -> float:
+        """As the learner computes them."""
+        return self.learner.calls_a_round(rounds)
+
+    def fresh(self) -> FoldedLearner:
+        """The learner in its first state."""
+        return FoldedLearner(self.learner)
 
     @property
     def lam(self) -> float:
@@ -192,9 +147,7 @@ class FoldDriver(Driver):
     @property
     def draws(self) -> int:
         """As many as the schedule asked for when the round opened."""
-        if self._deployed is None:
-            return 0
-        return self.state.open[self._deployed.round].draws
+        return self.state.open[self._deployment.round].draws if self._deployment else 0
 
     @property
     def calls(self) -> int:
@@ -203,29 +156,22 @@ class FoldDriver(Driver):
 
     def chances(self, people: People) -> IntArray:
         """π^t exactly where the player knows it, otherwise from draws that nobody else uses."""
-        return self._scores(upcoming(self.state), people, VIEW_DRAWS, Purpose.VIEW)
+        return current_scores(self.state, people, VIEW_DRAWS)
 
     def deploy(self, people: People, panel: str) -> Deployment:
         """Arrived, Decided, Sealed."""
-        if not self.state.learner.primal.exact:
+        if not self.learner.primal.exact:
             self._frozen = upcoming(self.state)
-        self.state, self._deployed = deploy(self.state, people, panel=panel)
-        return self._deployed
+        self.state, self._deployment = deploy(self.state, people, panel=panel)
+        return self._deployment
 
     def policy(self, people: People, draws: int) -> IntArray:
         """Published scores where they are exact, otherwise from draws of their own purpose."""
-        if self._deployed is None:
+        if self._deployment is None:
             raise LikewiseError("There is no policy before somebody has been deployed to.")
         if self._frozen is None:
-            return self._deployed.scores
-        return self._scores(self._frozen, people, draws, Purpose.EVALUATE)
-
-    def _scores(self, frozen: Frozen, people: People, draws: int, purpose: Purpose) -> IntArray:
-        learner = self.state.learner
-        points = learner.hypotheses.locate(people)
-        asked = Draws(draws, purpose=purpose)
-        found = learner.primal.estimates(learner.hypotheses, frozen, points, asked)
-        return np.array(found.scores, dtype=np.int64)
+            return self._deployment.scores
+        return scores_under(self.learner, self._frozen, people, draws, Purpose.EVALUATE)
 
     def audited(self, round_id: str) -> bool:
         """As the learner's lottery drew."""
@@ -237,9 +183,26 @@ class FoldDriver(Driver):
 
     def hear_all(self, events: Iterable[Feedback]) -> None:
         """Fold the events; labels of a round that follow each other are charged in one sum."""
-        for (kind, round_id), some in groupby(events, lambda event: (type(event), event.round)):
+        for (kind, round_id), group in groupby(events, lambda event: (type(event), event.round)):
             if kind is Labelled:
-                labels = {event.person: event.label for event in cast(Iterable[Labelled], some)}
+                labels = {event.person: event.label for event in cast(Iterable[Labelled], group)}
                 self.state = label(self.state, round_id, labels)
             else:
-                super().hear_all(some)
+                super().hear_all(group)
+
+
+def start(learner: Learner | Algorithm) -> Algorithm:
+    """A learner or an algorithm before the first round of a game.
+
+    >>> from likewise.hypotheses import Pool
+    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    >>> start(Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1)).calls
+    0
+    """
+    if isinstance(learner, Learner):
+        return FoldedLearner(learner)
+    if not isinstance(learner, Algorithm):
+        raise ParameterError(
+            "learner", "must be a Learner or an Algorithm", learner, "Make one: Learner(…)."
+        )
+    return learner.fresh()

@@ -16,33 +16,18 @@ from typing import Any, Literal, cast
 
 from likewise.errors import EventRefused, shown
 
-__all__ = [
-    "Arrived",
-    "Audited",
-    "Closed",
-    "Decided",
-    "Decision",
-    "Event",
-    "Labelled",
-    "Outcome",
-    "Overridden",
-    "Person",
-    "Sealed",
-    "event_from_json",
-    "event_to_json",
-]
-
 Outcome = Literal["report", "quiet", "unaudited"]
+PAIRS = "pairs (over, under) of ids; for one pair, write [(over, under)]"
 
 
-def _listed(value: object, where: str, what: str, kind: type = object) -> tuple[Any, ...]:
+def listed(value: object, name: str, items: str, kind: type = object) -> tuple[Any, ...]:
     """A list of some kind as a tuple; a generator can be read once only, and is refused."""
     if type(value) is tuple and (kind is object or all(type(item) is kind for item in value)):
         return value
-    listed = not isinstance(value, str | bytes) and isinstance(value, Sequence)
-    fits = listed and (kind is object or all(isinstance(i, kind) for i in cast(Any, value)))
+    sequence = not isinstance(value, str | bytes) and isinstance(value, Sequence)
+    fits = sequence and (kind is object or all(isinstance(i, kind) for i in cast(Any, value)))
     if not fits:
-        raise EventRefused(f"{where} must be a list of {what}; got {shown(value)}.")
+        raise EventRefused(f"{name} must be a list of {items}; got {shown(value)}.")
     return tuple(cast(Sequence[Any], value))
 
 
@@ -61,15 +46,15 @@ class Person:
 
     def __post_init__(self) -> None:
         if type(self.features) is not tuple:
-            features = _listed(self.features, "Person.features", "numbers, in the schema's order")
+            features = listed(self.features, "Person.features", "numbers, in the schema's order")
             object.__setattr__(self, "features", features)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Person):
             return NotImplemented
-        mine, theirs = self.features, other.features
-        return (self.id, len(mine)) == (other.id, len(theirs)) and all(
-            a == b or str(a) == str(b) == "nan" for a, b in zip(mine, theirs, strict=True)
+        return (self.id, len(self.features)) == (other.id, len(other.features)) and all(
+            a == b or str(a) == str(b) == "nan"
+            for a, b in zip(self.features, other.features, strict=True)
         )
 
     def __hash__(self) -> int:
@@ -83,7 +68,7 @@ class Decision:
     ``inverse_chance`` is J, one over the chance of approval, in the same units: exact, or estimated
     from draws. It is fixed with the decision, for everybody who was approved by a learner with
     one-sided labels; the policy will have moved on when the label comes. So are ``experts``, the
-    scores of each expert of a player that is a mixture of some.
+    scores of each expert of a player that is a mixture.
     """
 
     person: str
@@ -117,7 +102,7 @@ class Arrived(_OfRound):
     people: tuple[Person, ...]
 
     def __post_init__(self) -> None:
-        people = _listed(self.people, "Arrived.people", "people: (Person(id, features), …)", Person)
+        people = listed(self.people, "Arrived.people", "people: (Person(id, features), …)", Person)
         object.__setattr__(self, "people", people)
 
 
@@ -128,8 +113,8 @@ class Decided(_OfRound):
     decisions: tuple[Decision, ...]
 
     def __post_init__(self) -> None:
-        what = "decisions: (Decision(person, approved, score), …)"
-        decisions = _listed(self.decisions, "Decided.decisions", what, Decision)
+        items = "decisions: (Decision(person, approved, score), …)"
+        decisions = listed(self.decisions, "Decided.decisions", items, Decision)
         object.__setattr__(self, "decisions", decisions)
 
 
@@ -155,11 +140,12 @@ class Audited(_OfRound):
     pairs: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        what = "pairs (over, under) of ids"
-        listed = _listed(self.pairs, "Audited.pairs", what)
-        pairs = tuple(_listed(pair, "Audited.pairs", what) for pair in listed)
+        pairs = tuple(
+            listed(pair, "Audited.pairs", PAIRS)
+            for pair in listed(self.pairs, "Audited.pairs", PAIRS)
+        )
         if any(len(pair) != 2 for pair in pairs):
-            raise EventRefused(f"Audited.pairs must be {what}; got {shown(self.pairs)}.")
+            raise EventRefused(f"Audited.pairs must be {PAIRS}; got {shown(self.pairs)}.")
         object.__setattr__(self, "pairs", pairs)
         outcomes = ("report", "quiet", "unaudited")
         if not isinstance(self.outcome, str) or self.outcome not in outcomes:

@@ -7,14 +7,14 @@ two BLAS kernels or two computers take the same decisions. One unit is about one
 from __future__ import annotations
 
 import math
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import ParameterError
 from likewise.validation import integer, real
-
-__all__ = ["BITS", "ONE", "FloatArray", "IntArray", "from_units", "read_only", "to_units"]
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
@@ -55,3 +55,19 @@ def read_only(array: IntArray) -> IntArray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+class HoldsArrays:
+    """A dataclass with fields that are arrays: equal where their contents are, and not hashable."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [f.name for f in fields(self)]  # type: ignore[arg-type] # a dataclass
+        return all(_equal(getattr(self, name), getattr(other, name)) for name in names)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _equal(left: Any, right: Any) -> bool:
+    return np.array_equal(left, right) if isinstance(left, np.ndarray) else bool(left == right)

@@ -14,8 +14,6 @@ import numpy as np
 
 from likewise.fixed_point import FloatArray
 
-__all__ = ["LN2", "exp_negative", "exp_of_negative", "log", "log_array"]
-
 LN2 = 0.6931471805599453
 _SQRT_HALF = 0.7071067811865476
 _ODD = (15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0)

@@ -24,8 +24,6 @@ from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.portable_math import LN2, log_array
 from likewise.validation import instance, integer, real
 
-__all__ = ["Noise", "Purpose", "Stream", "Words", "laplace", "philox", "philox_once"]
-
 Words = npt.NDArray[np.uint32]
 
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -34,7 +32,7 @@ PHILOX_ROUNDS = 10
 _MULTIPLIERS = np.array(MULTIPLIERS, dtype=np.uint64)
 _LOW = np.uint64(0xFFFFFFFF)
 _SHIFT = np.uint64(32)
-# Up to so many words plain integers are faster than arrays.
+# Up to this many words plain integers are faster than arrays.
 FEW_WORDS = 32
 
 
@@ -88,7 +86,7 @@ def philox(counter: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]
 
 
 def philox_once(counter: tuple[int, int, int, int], seed: int) -> tuple[int, int, int, int]:
-    """The same for one counter, in plain integers.
+    """Philox 4x32-10 on one counter, in plain integers.
 
     >>> [f"{word:08x}" for word in philox_once((0, 0, 0, 0), 0)]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
@@ -145,14 +143,14 @@ class Stream:
             places = positions.tolist()
             rows = [self.words_of(first_draw + i, places) for i in range(draws)]
             return np.array(rows, dtype=np.uint32).reshape(draws, len(places))
-        blocks, place = np.unique(positions // 4, return_inverse=True)
+        blocks, block_of = np.unique(positions // 4, return_inverse=True)
         counter = np.empty((4, draws, len(blocks)), dtype=np.uint64)
         counter[0] = blocks.astype(np.uint64)
         counter[1] = np.arange(first_draw, first_draw + draws, dtype=np.uint64)[:, None]
         counter[2] = np.uint64(self.round)
         counter[3] = np.uint64(int(self.purpose))
         words = philox(counter, self.seed)
-        return words[positions % 4, :, place].T.astype(np.uint32)
+        return words[positions % 4, :, block_of].T.astype(np.uint32)
 
     def uniforms_of_rounds(self, rounds: int, draws: int, positions: int) -> FloatArray:
         """Uniform numbers of this round and the next ones, (rounds, draws, positions).
@@ -160,10 +158,10 @@ class Stream:
         Those of :meth:`uniforms` in every round: to make many at a time is faster.
 
         >>> stream, after = (Stream(7, Purpose.WORLD, t) for t in (1, 2))
-        >>> found = stream.uniforms_of_rounds(2, draws=3, positions=5)
-        >>> found[0].tolist() == stream.uniforms(0, 3, 5).tolist()
+        >>> uniforms = stream.uniforms_of_rounds(2, draws=3, positions=5)
+        >>> uniforms[0].tolist() == stream.uniforms(0, 3, 5).tolist()
         True
-        >>> found[1].tolist() == after.uniforms(0, 3, 5).tolist()
+        >>> uniforms[1].tolist() == after.uniforms(0, 3, 5).tolist()
         True
         """
         counter = np.empty((4, rounds, draws, -(-positions // 4)), dtype=np.uint64)
@@ -181,10 +179,12 @@ class Stream:
         >>> stream.words_of(3, [5, 0]) == stream.words(3, 1, 6)[0, [5, 0]].tolist()
         True
         """
-        made: dict[int, tuple[int, int, int, int]] = {}
+        blocks: dict[int, tuple[int, int, int, int]] = {}
         for block in {position // 4 for position in positions}:
-            made[block] = philox_once((block, int(draw), self.round, int(self.purpose)), self.seed)
-        return [made[position // 4][position % 4] for position in positions]
+            blocks[block] = philox_once(
+                (block, int(draw), self.round, int(self.purpose)), self.seed
+            )
+        return [blocks[position // 4][position % 4] for position in positions]
 
     def below(self, n: int, draw: int = 0) -> int:
         """One integer uniformly below n ≤ 2^64.

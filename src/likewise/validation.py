@@ -6,6 +6,7 @@ Every function takes the parameter's name, its value and a remedy, and raises
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -27,6 +28,7 @@ __all__ = [
     "items",
     "members",
     "optional_real",
+    "positive",
     "real",
     "reals",
     "text",
@@ -70,6 +72,18 @@ def real(name: str, value: Any, remedy: str) -> float:
         return float(value)
     except (OverflowError, ValueError):  # 10**400; Decimal("sNaN")
         raise ParameterError(name, "must be a number that a float holds", value, remedy) from None
+
+
+def positive(name: str, value: Any, remedy: str) -> float:
+    """A finite number above 0, as a plain float.
+
+    >>> positive("eta", 2, "")
+    2.0
+    """
+    number = real(name, value, remedy)
+    if not (math.isfinite(number) and number > 0):
+        raise ParameterError(name, "must be a positive number", value, remedy)
+    return number
 
 
 def optional_real(name: str, value: Any, remedy: str) -> float | None:

@@ -7,12 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
-from likewise.algorithms import calls_a_round
 from likewise.baselines import bechavod_jung_wu, bechavod_roth, exp2, fixed_trade_off, gillen
 from likewise.baselines.ellipsoid import Ellipsoid
 from likewise.baselines.encoding import Copies, power_of
 from likewise.baselines.gillen import fair_choice, squared_features
-from likewise.baselines.perturbed import PerturbedAlgorithm
+from likewise.baselines.perturbed import PerturbedPredecessor
 from likewise.errors import LikewiseError, ParameterError
 from likewise.experiments.games import Game
 from likewise.fixed_point import ONE
@@ -90,8 +89,8 @@ def test_the_redraws_estimate_one_over_the_chance() -> None:
     """E[J·1[ŷ = 1]] = 1 − (1 − q)^M: of 3,000 rounds of noise alone, within five deviations."""
     world = Loans(1)
     made = bechavod_roth(world.hypotheses(), 8, 0.3, 0.3, 5, rounds=30)
-    assert isinstance(made, PerturbedAlgorithm)
-    driver = made.start()
+    assert isinstance(made, PerturbedPredecessor)
+    driver = made.fresh()
     people = world.encounter(1).people
     total, count = 0.0, 0
     for _ in range(300):
@@ -119,7 +118,7 @@ def test_each_plays_the_same_game_twice_and_counts_its_calls(name: str, feedback
     made = game.make_learner(world.hypotheses(), 8)
     one, two = (play(world, made, 40) for _ in range(2))
     assert one.error.tolist() == two.error.tolist()
-    assert one.calls[-1] == pytest.approx(40 * calls_a_round(made, 40))
+    assert one.calls[-1] == pytest.approx(40 * made.calls_a_round(40))
     assert one.lam[0] == (1.0 if name == "fixed-trade-off" else 0.0)
     with pytest.raises(LikewiseError, match="is no fold over events"):
         _ = one.state

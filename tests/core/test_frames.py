@@ -152,12 +152,12 @@ def test_integers_are_the_levels_that_read_so() -> None:
 
 
 def test_other_columns_are_left_out_when_asked_and_one_person_is_read() -> None:
-    one = changed(shoe=[1, 2, 3]).iloc[:1]
-    assert SCHEMA.people(one, ids="person", others="ignore").ids == ("ann",)
+    first = changed(shoe=[1, 2, 3]).iloc[:1]
+    assert SCHEMA.people(first, ids="person", others="ignore").ids == ("ann",)
     with pytest.raises(LikewiseError, match="others"):
-        SCHEMA.people(one, others="keep")
+        SCHEMA.people(first, others="keep")
     with pytest.raises(PeopleError, match="no column 'nobody'"):
-        SCHEMA.people(one, ids="nobody", others="ignore")
+        SCHEMA.people(first, ids="nobody", others="ignore")
     assert SCHEMA.people(changed().drop(columns="person")).ids == ("p1", "p2", "p3")
 
 
@@ -180,10 +180,10 @@ def test_a_proposal_reads_the_frame_it_was_made_from_and_is_code() -> None:
     )
     with pytest.warns(SchemaAdvice) as advice:
         schema = FeatureSchema.from_frame(frame)
-    said = " ".join(str(warning.message) for warning in advice)
-    assert "'applicantId' looks like an identity" in said
-    assert "'Age' looks like a protected trait" in said
-    assert "'since' holds dates" in said
+    message = " ".join(str(warning.message) for warning in advice)
+    assert "'applicantId' looks like an identity" in message
+    assert "'Age' looks like a protected trait" in message
+    assert "'since' holds dates" in message
     kinds = {feature.name: feature.kind for feature in schema.features}
     assert kinds == {
         "Age": "integer", "score": "number", "purpose": "category", "owner": "flag",
@@ -209,8 +209,8 @@ def test_a_proposal_names_what_is_wrong() -> None:
 
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 def test_results_are_frames_of_the_kind_that_came_in(backend: str) -> None:
-    made = make_frame({"person": ("ann", "bo"), "score": np.array([0.5, 1.0])}, backend)
-    assert type(made).__module__.startswith(backend)
+    frame_ = make_frame({"person": ("ann", "bo"), "score": np.array([0.5, 1.0])}, backend)
+    assert type(frame_).__module__.startswith(backend)
     with pytest.raises(LikewiseError, match="backend"):
         make_frame({}, "excel")
 
@@ -228,8 +228,8 @@ def test_what_a_notebook_shows_is_a_table() -> None:
     played = play(world, learner, 3)
     panel = Panel([MetricAuditor("<j1>", Ratings("r"))], "any")
     state, round_ = deploy(State.start(learner), world.encounter(1).people)
-    for thing in (world.schema, panel, panel.rule, learner, state, round_, played):
-        page = thing._repr_html_()
+    for value in (world.schema, panel, panel.rule, learner, state, round_, played):
+        page = value._repr_html_()
         assert page.startswith("<table")
         assert "<j1>" not in page
     assert list(played.to_frame("pandas")["round"]) == [1, 2, 3]
@@ -262,9 +262,9 @@ def test_an_outcome_is_left_out_by_name_and_named_where_it_is_not(values: list[A
         frame = make({"income": [1.0, 2.0, 3.0], "wasHired": values})
         schema, advice = advice_for(frame)
         assert schema.names == ("income", "wasHired")
-        assert ["leave it out with label='wasHired'" in str(one.message) for one in advice] == [
-            True
-        ]
+        assert [
+            "leave it out with label='wasHired'" in str(warning.message) for warning in advice
+        ] == [True]
         schema, advice = advice_for(frame, label="wasHired")
         assert (schema.names, advice) == (("income",), [])
 
@@ -337,8 +337,8 @@ def test_advice_points_at_the_line_of_the_caller() -> None:
 
     frame = pd.DataFrame({"age": [20.0, 30.0, 40.0]})
     _, advice = advice_for(frame)
-    assert [one.filename for one in advice] == [__file__]
+    assert [warning.filename for warning in advice] == [__file__]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         Pool.from_models({"m": lambda f: f["age"] / 100}, frame, cuts=[0.31, 0.32])
-    assert [one.filename for one in caught] == [__file__] * 2
+    assert [warning.filename for warning in caught] == [__file__] * 2

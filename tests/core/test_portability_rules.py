@@ -86,7 +86,7 @@ class Finding:
     kind: str
     line: int
     function: str
-    what: str
+    name: str
 
 
 @dataclass
@@ -97,9 +97,9 @@ class Reader(ast.NodeVisitor):
     names: dict[str, str] = field(default_factory=dict)
     inside: list[str] = field(default_factory=list)
 
-    def note(self, kind: str, node: ast.AST, what: str) -> None:
+    def note(self, kind: str, node: ast.AST, detail: str) -> None:
         line = getattr(node, "lineno", 0)
-        self.findings.append(Finding(kind, line, ".".join(self.inside), what))
+        self.findings.append(Finding(kind, line, ".".join(self.inside), detail))
 
     # Where one is
 
@@ -161,14 +161,14 @@ class Reader(ast.NodeVisitor):
             self.note("product", node, "@")
         if isinstance(node.op, ast.Pow):
             sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target,)
-            if not all(_whole(side) for side in sides):
+            if not all(_is_integer(side) for side in sides):
                 self.note("power", node, "**")
         self.generic_visit(node)
 
     visit_BinOp = visit_AugAssign = _operator  # noqa: N815
 
 
-def _whole(node: ast.expr) -> bool:
+def _is_integer(node: ast.expr) -> bool:
     """An integer as a literal, such as 2 or 2.0."""
     value = node.value if isinstance(node, ast.Constant) else None
     return isinstance(value, int | float) and not isinstance(value, bool) and value == int(value)
@@ -187,7 +187,7 @@ def everywhere() -> Iterator[tuple[str, Finding]]:
 
 
 def places(kind: str) -> set[tuple[str, str]]:
-    return {(module, found.function) for module, found in everywhere() if found.kind == kind}
+    return {(module, actual.function) for module, actual in everywhere() if actual.kind == kind}
 
 
 def test_the_modules_that_decide_are_all_read() -> None:
@@ -199,12 +199,12 @@ def test_the_modules_that_decide_are_all_read() -> None:
 
 
 def test_no_function_is_used_that_machines_round_differently() -> None:
-    found = [
-        f"{module}:{f.line} {f.function}: {f.what}"
+    actual = [
+        f"{module}:{f.line} {f.function}: {f.name}"
         for module, f in everywhere()
         if f.kind == "function"
     ]
-    assert found == []
+    assert actual == []
 
 
 def test_powers_are_of_whole_numbers_only() -> None:
@@ -250,4 +250,4 @@ def test_matrix_products_are_exact() -> None:
     ],
 )
 def test_the_reader_knows_what_it_looks_for(text: str, kinds: list[str]) -> None:
-    assert [found.kind for found in findings(text)] == kinds
+    assert [actual.kind for actual in findings(text)] == kinds

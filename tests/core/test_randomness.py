@@ -41,11 +41,11 @@ def test_a_few_words_in_plain_integers_are_those_of_the_arrays(seed: int) -> Non
     """Also for draws beyond 2^32, where the arrays wrap around."""
     stream = Stream(seed, Purpose.LOTTERY, (1 << 32) - 1)
     for draw in (0, 1, 12345, (1 << 32) - 1, 1 << 32, 1 << 40):
-        many = stream.words(draw, 1, 100)[0]
+        large = stream.words(draw, 1, 100)[0]
         for places in ([0], [99], [3, 4, 3], list(range(30))):
-            assert stream.words_of(draw, places) == many[places].tolist()
+            assert stream.words_of(draw, places) == large[places].tolist()
             few = stream.words_at(draw, 1, np.array(places))[0]
-            assert few.tolist() == many[places].tolist()
+            assert few.tolist() == large[places].tolist()
 
 
 @pytest.mark.parametrize("count", [1, 2, 16, 17, 60])
@@ -60,9 +60,9 @@ def test_integers_below_their_limits_are_one_by_one_what_they_are_together(count
 
 def test_any_block_of_draws_and_positions_can_be_made_alone() -> None:
     stream = Stream(123, Purpose.ELICIT, 9)
-    whole = stream.words(0, 20, 30)
+    full = stream.words(0, 20, 30)
     positions = np.array([29, 3, 4, 17])
-    assert (stream.words_at(5, 7, positions) == whole[5:12][:, positions]).all()
+    assert (stream.words_at(5, 7, positions) == full[5:12][:, positions]).all()
 
 
 def pairs_of_words(stream: Stream) -> set[int]:
@@ -79,10 +79,10 @@ def test_other_seeds_purposes_and_rounds_share_no_number() -> None:
         for purpose in (Purpose.ELICIT, Purpose.DECIDE, Purpose.EVALUATE)
         for number in (0, 1, 2, (1 << 32) - 1)
     ]
-    found: set[int] = set()
+    actual: set[int] = set()
     for stream in streams:
-        found |= pairs_of_words(stream)
-    assert len(found) == 1000 * len(streams)
+        actual |= pairs_of_words(stream)
+    assert len(actual) == 1000 * len(streams)
 
 
 def test_laplace_variables_have_the_laplace_distribution() -> None:

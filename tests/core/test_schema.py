@@ -68,8 +68,8 @@ def test_two_people_cannot_have_one_id() -> None:
 
 
 def test_the_hash_changes_with_the_meaning() -> None:
-    other = FeatureSchema((*SCHEMA.features[:-1], Feature("rent", low=0, missing="none")))
-    assert FeatureSchema.from_spec(SCHEMA.spec()).digest == SCHEMA.digest != other.digest
+    second = FeatureSchema((*SCHEMA.features[:-1], Feature("rent", low=0, missing="none")))
+    assert FeatureSchema.from_spec(SCHEMA.spec()).digest == SCHEMA.digest != second.digest
 
 
 @pytest.mark.parametrize(
@@ -105,5 +105,5 @@ def test_a_schema_that_makes_no_sense_is_refused(make: Any) -> None:
 def test_a_few_values_are_admitted_as_many_are(kind: Feature, missing: str | None) -> None:
     schema = FeatureSchema((replace(kind, missing=missing),))
     for value in (0.0, -0.0, 1.0, 0.5, 2.0, 2.5, -1.0, 1e308, math.inf, -math.inf, math.nan):
-        few, many = np.full((2, 1), value), np.full((2000, 1), value)
-        assert schema.admits(few) == schema.admits(many), value
+        few, large = np.full((2, 1), value), np.full((2000, 1), value)
+        assert schema.admits(few) == schema.admits(large), value

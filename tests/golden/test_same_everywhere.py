@@ -46,11 +46,11 @@ def python(settings: dict[str, str], *arguments: str, cache: Path) -> Any:
     """What a new process with these settings prints, from JSON."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), **settings}
     command = [sys.executable, "-W", "ignore", *arguments]
-    done = subprocess.run(
+    process = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=280, check=False
     )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
 
 
 def machine(settings: dict[str, str], cache: Path) -> dict[str, Any]:
@@ -59,8 +59,8 @@ def machine(settings: dict[str, str], cache: Path) -> dict[str, Any]:
         f"import sys; sys.path.insert(0, {str(HERE)!r}); import json, trace as t;"
         "print(json.dumps(t.machine()))"
     )
-    found: dict[str, Any] = python(settings, "-c", program, cache=cache)
-    return found
+    facts: dict[str, Any] = python(settings, "-c", program, cache=cache)
+    return facts
 
 
 @pytest.fixture(scope="module")
@@ -84,12 +84,14 @@ def test_the_blas_kernel_is_the_one_that_was_asked_for(
     settings: dict[str, str], cache: Path
 ) -> None:
     skip_unless_it_can_run(settings)
-    there = machine(settings, cache)
-    if there["blas"] != ["openblas"]:
-        pytest.skip(f"numpy is built on {there['blas']}, whose kernels cannot be chosen")
-    assert there["kernels"] == [settings["OPENBLAS_CORETYPE"]]
-    asked, most = int(settings["OPENBLAS_NUM_THREADS"]), max(machine({}, cache)["threads"])
-    assert there["threads"] == [min(asked, most)]
+    subprocess_machine = machine(settings, cache)
+    if subprocess_machine["blas"] != ["openblas"]:
+        pytest.skip(
+            f"numpy is built on {subprocess_machine['blas']}, whose kernels cannot be chosen"
+        )
+    assert subprocess_machine["kernels"] == [settings["OPENBLAS_CORETYPE"]]
+    threads, most = int(settings["OPENBLAS_NUM_THREADS"]), max(machine({}, cache)["threads"])
+    assert subprocess_machine["threads"] == [min(threads, most)]
 
 
 def test_no_vector_extension_is_left_to_numpy(cache: Path) -> None:

@@ -17,20 +17,20 @@ from likewise.learning import Learner, Paper, Schedule, SelfTuned
 from likewise.oracles.oracle import compile_at_once
 from likewise.worlds import Admissions, Loans, World
 
-# Defaults of the autumn of 2026. Games that are pinned to them play on as they always have.
-OF_THEN = SelfTuned(eta=0.25, kappa=0.15, counts_outstanding=False)
-OF_NOVEMBER = SelfTuned(eta=1 / 32, kappa=0.3 * 0.3)
+# Settings are written out, so that other defaults do not change these games.
+EARLY = SelfTuned(eta=0.25, kappa=0.15, counts_outstanding=False)
+LATER = SelfTuned(eta=1 / 32, kappa=0.3 * 0.3)
 
 GAMES: dict[str, tuple[World, str, Schedule, str | None]] = {
-    "context-ftpl on segments": (Loans(3), "context-ftpl", OF_THEN, "flat"),
-    "context-ftpl on a pool": (Admissions(3), "context-ftpl", OF_THEN, "flat"),
-    "exponential weights on segments": (Loans(3), "exponential-weights", OF_THEN, "flat"),
-    "exponential weights on a pool": (Admissions(3), "exponential-weights", OF_THEN, "flat"),
+    "context-ftpl on segments": (Loans(3), "context-ftpl", EARLY, "flat"),
+    "context-ftpl on a pool": (Admissions(3), "context-ftpl", EARLY, "flat"),
+    "exponential weights on segments": (Loans(3), "exponential-weights", EARLY, "flat"),
+    "exponential weights on a pool": (Admissions(3), "exponential-weights", EARLY, "flat"),
     "the paper's schedule": (Loans(3), "context-ftpl", Paper(40, b=0.1, noise_divisor=1e4), "flat"),
-    "segments, coarse to fine": (Loans(3), "exponential-weights", OF_NOVEMBER, None),
-    "a pool, coarse to fine": (Admissions(3), "exponential-weights", OF_NOVEMBER, None),
-    "staircases, coarse to fine": (Loans(3), "exponential-weights", OF_NOVEMBER, "staircases"),
-    "nested-ftpl on segments": (Loans(3), "nested-ftpl", OF_NOVEMBER, None),
+    "segments, coarse to fine": (Loans(3), "exponential-weights", LATER, None),
+    "a pool, coarse to fine": (Admissions(3), "exponential-weights", LATER, None),
+    "staircases, coarse to fine": (Loans(3), "exponential-weights", LATER, "staircases"),
+    "nested-ftpl on segments": (Loans(3), "nested-ftpl", LATER, None),
 }
 
 
@@ -56,8 +56,9 @@ def trace(name: str) -> dict[str, object]:
     digest = hashlib.sha256()
 
     def note(moment: Moment) -> None:
-        said = moment.deployment
-        line = [said.scores.tolist(), said.approved.tolist(), moment.policy.tolist(), moment.report]
+        deployment = moment.deployment
+        decided = [deployment.scores.tolist(), deployment.approved.tolist()]
+        line = [*decided, moment.policy.tolist(), moment.report]
         digest.update(json.dumps(line).encode())
 
     played = play(world, learner, 40, evaluation_draws=500, progress=note)

@@ -47,9 +47,9 @@ NOISE_E, WEIGHTS_E, WIDE_E = 3 * sqrt(3), 5 * sqrt(3), sqrt(1.5 * 3)
 
 
 def learner(player: str, **settings: Any) -> Learner:
-    given = {"schedule": SCHEDULE, "player": player, **settings}
+    options = {"schedule": SCHEDULE, "player": player, **settings}
     exact_parts = player == "exponential-weights" and "scales" in settings
-    return Learner(FLAT if exact_parts else LENDER, 3, 0.4, 0.4, 1, **given)
+    return Learner(FLAT if exact_parts else LENDER, 3, 0.4, 0.4, 1, **options)
 
 
 def noise(slow: float = 1.0, wide: float = 1.0) -> tuple[float, float]:
@@ -71,7 +71,9 @@ def mixture(slow: float = 1.0, slow_weights: float = 1.0, wide: float = 1.0) -> 
     return c + slow_weights * 0.25 / 0.25 + wide * 0.25 * log(4) + mixed, b
 
 
-def known(slow: float = 1.0, wide: float = 1.0, stability: float = 0.25) -> tuple[float, float]:
+def exact_constants(
+    slow: float = 1.0, wide: float = 1.0, stability: float = 0.25
+) -> tuple[float, float]:
     """Exponential weights with a temperature for every part: ln 3 each; 2 + 2 weights of 2^-40."""
     c = 2 * (slow * stability / 0.5 + wide * log(3) * 0.5) + 4 * 2**-40 * ROOT
     return c, 4 * log(3) * 0.5 * wide
@@ -105,15 +107,15 @@ def theorem_c(c: float, b: float) -> float:
 
 def theorem_c_surely(c: float, b: float) -> float:
     """L with high probability; l = ln(9/delta), and log|H| = 4·ln 3 more for all h at once."""
-    one, all_ = log(9 / 0.05), log(9 / 0.05) + 4 * log(3)
-    squares = (e - 1) * (T + 2.4 * SUM) + 201**2 * (1 + one)
+    first, all_ = log(9 / 0.05), log(9 / 0.05) + 4 * log(3)
+    squares = (e - 1) * (T + 2.4 * SUM) + 201**2 * (1 + first)
     spread = 2 * sqrt(2 * (T + 0.6 * SUM) * all_) + 4 / 3 * 102 * all_
     return ETA * (c * sqrt(squares) + 2 / e * INVERSES + b * 201 + spread)
 
 
-def check(found: tuple[Bound, ...], *wanted: tuple[float, float]) -> None:
-    assert len(found) == len(wanted)
-    for bound, (regret, reports) in zip(found, wanted, strict=True):
+def check(actual: tuple[Bound, ...], *expected: tuple[float, float]) -> None:
+    assert len(actual) == len(expected)
+    for bound, (regret, reports) in zip(actual, expected, strict=True):
         assert bound.regret == pytest.approx(regret, rel=1e-12)
         assert bound.violations == pytest.approx(reports, rel=1e-12)
 

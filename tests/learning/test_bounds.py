@@ -22,8 +22,8 @@ T = 10_000
 
 def learner(player: str, **settings: Any) -> Learner:
     schedule = SelfTuned(eta=0.5, x=0.5, kappa=0.2, r=0.16)
-    given = {"schedule": schedule, "player": player, **settings}
-    return Learner(POOL, 3, 0.4, 0.4, 1, **given)
+    options = {"schedule": schedule, "player": player, **settings}
+    return Learner(POOL, 3, 0.4, 0.4, 1, **options)
 
 
 # On the grid eta is 3·174763·2^-20 = 0.50000095. The panel is asked at 209715 units, so a report
@@ -37,7 +37,7 @@ COUNTED = replace(UNCOUNTED, counts_outstanding=True)
 
 
 @pytest.mark.parametrize(
-    ("player", "settings", "delay", "wanted"),
+    ("player", "settings", "delay", "expected"),
     [
         (
             "context-ftpl", {"feedback": "one-sided"}, 0,
@@ -63,11 +63,11 @@ COUNTED = replace(UNCOUNTED, counts_outstanding=True)
          "outstanding counts less", "a quarter audited"],
 )  # fmt: skip
 def test_the_theorems_by_hand(
-    player: str, settings: dict[str, Any], delay: int, wanted: list[tuple[float, float]]
+    player: str, settings: dict[str, Any], delay: int, expected: list[tuple[float, float]]
 ) -> None:
-    found = bounds(learner(player, **settings), T, delay=delay)
-    assert len(found) == len(wanted)
-    for bound, (regret, violations) in zip(found, wanted, strict=True):
+    actual = bounds(learner(player, **settings), T, delay=delay)
+    assert len(actual) == len(expected)
+    for bound, (regret, violations) in zip(actual, expected, strict=True):
         assert bound.regret == pytest.approx(regret, rel=1e-8)
         assert bound.violations == pytest.approx(violations, rel=1e-8)
 
@@ -75,8 +75,8 @@ def test_the_theorems_by_hand(
 def test_a_share_and_a_bad_estimate_are_paid_for_together() -> None:
     """W by hand for Context-FTPL with a quarter audited: what differs from C alone is this much."""
     quarter = learner("context-ftpl", feedback="one-sided", audit_share=0.25)
-    whole_ = learner("context-ftpl", feedback="one-sided")
-    (some,), all_ = bounds(quarter, T), bounds(whole_, T)[0]
+    full = learner("context-ftpl", feedback="one-sided")
+    (subset,), all_ = bounds(quarter, T), bounds(full, T)[0]
     c, big_c, beta, delta = (
         (209715 / 2**20 - 0.16) / 0.2,
         4.5 + 2 / (174763 * 0.5) + 2**-30 * 100,
@@ -86,9 +86,9 @@ def test_a_share_and_a_bad_estimate_are_paid_for_together() -> None:
     steady = 4 * big_c**2 / c + c * beta**2
     more = steady * (2501**0.5 * 16 - 100) + 4 * beta * delta * (4 - 1)
     eta = 3 * 174763 / 2**20
-    assert some.regret - all_.regret == pytest.approx(3 / eta * more, rel=1e-9)
-    assert "B" not in some.source
-    assert "and D" in some.source
+    assert subset.regret - all_.regret == pytest.approx(3 / eta * more, rel=1e-9)
+    assert "B" not in subset.source
+    assert "and D" in subset.source
 
 
 def test_a_share_and_a_bad_estimate_are_paid_for_with_full_information_too() -> None:
@@ -96,19 +96,19 @@ def test_a_share_and_a_bad_estimate_are_paid_for_with_full_information_too() -> 
 
     4·beta·delta/share = 0.16 in W, and delta more reports.
     """
-    (some,), (all_,) = (
+    (subset,), (all_,) = (
         bounds(learner("context-ftpl", audit_share=share), T) for share in (0.25, 1.0)
     )
     beta, m, big_c = 0.2, 209715 / 2**20 - 0.16, 4.5 + 2 / (174763 * 0.5) + 2**-30 * 100
     steady = 4 * big_c**2 / (m / beta) + m / beta * beta**2
     more = steady * (2501**0.5 * 16 - 100) + 4 * beta * 0.05 / 0.25
     eta = 3 * 174763 / 2**20
-    assert some.regret - all_.regret == pytest.approx(3 / eta * more, rel=1e-9)
-    for bound, audits, failing in ((some, 2501, 0.05), (all_, T, 0.0)):
+    assert subset.regret - all_.regret == pytest.approx(3 / eta * more, rel=1e-9)
+    for bound, audits, failing in ((subset, 2501, 0.05), (all_, T, 0.0)):
         w = bound.regret * eta / 3
         reports = 2 * (audits**0.5 * (eta * T + w) / (beta * m)) ** 0.5
         assert bound.violations - failing == pytest.approx(reports, rel=1e-12)
-    assert some.holds.startswith("in expectation")
+    assert subset.holds.startswith("in expectation")
     assert all_.holds == "with probability 0.95"
 
 
@@ -120,16 +120,16 @@ def test_a_delay_or_number_of_pieces_that_makes_no_sense_is_refused(wrong: dict[
 
 def test_the_papers_inequalities_say_nothing_of_the_direct_estimate() -> None:
     paper = PaperOneSided(T)
-    made = Learner(
+    instance = Learner(
         POOL, 3, 0.4, 0.4, 1, paper, "context-ftpl", feedback="one-sided", estimate="direct"
     )
-    assert bounds(made, T) == ()
+    assert bounds(instance, T) == ()
 
 
 def test_feedback_in_one_piece_is_better_than_in_several() -> None:
     late = learner("context-ftpl")
-    one, all_ = (bounds(late, T, delay=5, pieces=n)[0] for n in (1, None))
-    assert one.regret < all_.regret
+    first, all_ = (bounds(late, T, delay=5, pieces=n)[0] for n in (1, None))
+    assert first.regret < all_.regret
 
 
 @pytest.mark.parametrize(
@@ -155,11 +155,11 @@ def test_late_one_sided_labels_are_covered_for_context_ftpl() -> None:
 @pytest.mark.parametrize("constant", [512, 1024, 2048])
 def test_the_papers_one_sided_bound_says_nothing_at_any_horizon_one_can_run(constant: int) -> None:
     paper = PaperOneSided(T, omega_constant=constant)
-    made = Learner(POOL, 3, 0.4, 0.4, 1, paper, "context-ftpl", feedback="one-sided")
-    (bound,) = bounds(made, T)
+    instance = Learner(POOL, 3, 0.4, 0.4, 1, paper, "context-ftpl", feedback="one-sided")
+    (bound,) = bounds(instance, T)
     assert bound.source.endswith("no theorem about this program")
     assert bound.informative == {"regret": False, "violations": False}
-    assert bounds(made, T + 1) == ()
+    assert bounds(instance, T + 1) == ()
 
 
 def test_with_512_the_multipliers_do_not_cancel_and_with_2048_they_nearly_do() -> None:
@@ -169,8 +169,8 @@ def test_with_512_the_multipliers_do_not_cancel_and_with_2048_they_nearly_do() -
         regrets = []
         for horizon in (10**24, 10**27):
             paper = PaperOneSided(horizon, omega_constant=constant)
-            made = Learner(POOL, 3, 0.4, 0.4, 1, paper, "context-ftpl", feedback="one-sided")
-            regrets.append(bounds(made, horizon)[0].regret)
+            instance = Learner(POOL, 3, 0.4, 0.4, 1, paper, "context-ftpl", feedback="one-sided")
+            regrets.append(bounds(instance, horizon)[0].regret)
         return regrets[1] / regrets[0]
 
     assert grows(512) > 1000 ** (1.25)

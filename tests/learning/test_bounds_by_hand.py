@@ -26,8 +26,8 @@ from tests.learning.formulas import (
     T,
     check,
     draws,
+    exact_constants,
     full,
-    known,
     learner,
     mixture,
     noise,
@@ -48,7 +48,7 @@ def test_a_scale_for_every_part_with_full_information() -> None:
         bounds(learner("context-ftpl", scales="per-part"), T),
         theorem_b(full(c, b), c, b, M_DRAWN),
     )
-    c, b = known()
+    c, b = exact_constants()
     check(
         bounds(learner("exponential-weights", scales="per-part"), T),
         theorem_b(full(c, b), c, b, M_KNOWN),
@@ -78,8 +78,8 @@ def test_a_mixture_on_a_class_without_cells() -> None:
     c += (2 * 2**-31 + 2**-20 + 2 * 2**-40) * ROOT
     off = ETA * sqrt(2 * T * log(5 / 0.05) / draws(2))
     pool = Pool.from_table([[0, 0], [0, 1], [1, 0], [1, 1]])
-    found = bounds(replace(learner("nested-ftpl"), hypotheses=pool), T)
-    check(found, theorem_b(full(c, 0) + off, c, 0, M_DRAWN))
+    actual = bounds(replace(learner("nested-ftpl"), hypotheses=pool), T)
+    check(actual, theorem_b(full(c, 0) + off, c, 0, M_DRAWN))
 
 
 def test_a_mixture_with_one_sided_labels() -> None:
@@ -101,7 +101,7 @@ def test_a_scale_for_every_part_with_one_sided_labels() -> None:
         theorem_b(theorem_c_surely(c, b), c, b, M_DRAWN),
     )
     # C′: stability 1/2; J is cut off and rounded, (2·eta + k) units a round
-    c, b = known(stability=0.5)
+    c, b = exact_constants(stability=0.5)
     labels = ETA * (c * sqrt(20 * T) + 5 * b) + (2 * ETA + 3) * UNIT * T
     check(
         bounds(learner("exponential-weights", scales="per-part", feedback="one-sided"), T),
@@ -125,13 +125,13 @@ def test_late_feedback_makes_bursts_wider_too(feedback: str) -> None:
 
 def test_late_feedback_with_known_policies_in_one_piece_and_uncounted() -> None:
     """In one piece sqrt(3) less of the stability; uncounted, the gain is sqrt(3) times as large."""
-    c, b = known(WEIGHTS_2 / sqrt(3), WIDE_2)
-    made = learner("exponential-weights", scales="per-part")
-    check(bounds(made, T, delay=2, pieces=1), theorem_b(full(c, b), c, b, M_KNOWN, d=2))
-    assert bounds(made, T, delay=2, pieces=10) == bounds(made, T, delay=2)
-    c, b = known(WEIGHTS_2, sqrt(3))
-    made = replace(made, schedule=replace(SCHEDULE, counts_outstanding=False))
-    check(bounds(made, T, delay=2), theorem_b(full(c, b), c, b, M_KNOWN, d=2))
+    c, b = exact_constants(WEIGHTS_2 / sqrt(3), WIDE_2)
+    instance = learner("exponential-weights", scales="per-part")
+    check(bounds(instance, T, delay=2, pieces=1), theorem_b(full(c, b), c, b, M_KNOWN, d=2))
+    assert bounds(instance, T, delay=2, pieces=10) == bounds(instance, T, delay=2)
+    c, b = exact_constants(WEIGHTS_2, sqrt(3))
+    instance = replace(instance, schedule=replace(SCHEDULE, counts_outstanding=False))
+    check(bounds(instance, T, delay=2), theorem_b(full(c, b), c, b, M_KNOWN, d=2))
 
 
 def test_a_quarter_audited() -> None:
@@ -160,11 +160,11 @@ def test_bursts_of_several_terms_add_up(monkeypatch: pytest.MonkeyPatch) -> None
 def test_bounds_say_which_theorem_they_are_and_in_which_sense_they_hold() -> None:
     one_sided = bounds(learner("nested-ftpl", feedback="one-sided"), T)
     share = bounds(learner("nested-ftpl", audit_share=0.25), T)
-    said = [
-        (found.source.split(", ")[0], found.holds.split(", ")[0])
-        for found in (*bounds(learner("nested-ftpl"), T), *one_sided, *share)
+    message = [
+        (actual.source.split(", ")[0], actual.holds.split(", ")[0])
+        for actual in (*bounds(learner("nested-ftpl"), T), *one_sided, *share)
     ]
-    assert said == [
+    assert message == [
         ("Theorem B", "with probability 0.95"),
         ("Theorem C", "in expectation"),
         ("Theorem C", "with probability 0.95"),
@@ -173,6 +173,6 @@ def test_bounds_say_which_theorem_they_are_and_in_which_sense_they_hold() -> Non
 
 
 def test_a_share_costs_a_known_policy_no_bad_estimate() -> None:
-    c, b = known()
-    made = learner("exponential-weights", scales="per-part", audit_share=0.25)
-    check(bounds(made, T), theorem_b(full(c, b), c, b, M_KNOWN, p=0.25))
+    c, b = exact_constants()
+    instance = learner("exponential-weights", scales="per-part", audit_share=0.25)
+    check(bounds(instance, T), theorem_b(full(c, b), c, b, M_KNOWN, p=0.25))

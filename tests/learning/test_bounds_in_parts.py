@@ -48,54 +48,54 @@ def most(side: Side, h: float) -> float:
     m = proven_margin(side.learner)
     line = 2 * side.burst + m * (2 * side.delay + 1) / 2
     y = np.linspace(1, 400, 200_001)
-    found = 2 / math.sqrt(3) * side.constant * y**1.5 + line * (y - 1) - h * (y - 1) ** 2
-    return float(found.max())
+    actual = 2 / math.sqrt(3) * side.constant * y**1.5 + line * (y - 1) - h * (y - 1) ** 2
+    return float(actual.max())
 
 
 @pytest.mark.parametrize("share", [1.0, 0.25])
 @pytest.mark.parametrize("delay", [0, 3])
 def test_the_additive_rule_written_out(share: float, delay: int) -> None:
-    one = side(Additive(0.2), share, delay)
-    m, gamma = proven_margin(one.learner), 0.2 / share
-    spread = charged_eta(one.learner) * 1000 + 7 + gamma * most(one, m / 4)
+    primal = side(Additive(0.2), share, delay)
+    m, gamma = proven_margin(primal.learner), 0.2 / share
+    spread = charged_eta(primal.learner) * 1000 + 7 + gamma * most(primal, m / 4)
     reports = math.sqrt(4 * spread / (gamma * m)) / share
-    assert concluded(one) == pytest.approx((7 + gamma * most(one, m / 2), reports), rel=1e-6)
+    assert concluded(primal) == pytest.approx((7 + gamma * most(primal, m / 2), reports), rel=1e-6)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.25])
 @pytest.mark.parametrize("delay", [0, 3])
 def test_the_geometric_rule_written_out(share: float, delay: int) -> None:
-    one = side(Geometric(0.2, 0.01), share, delay)
-    m, gamma, q = proven_margin(one.learner) * 1.01**-delay, 0.2 / share, 1.01
+    primal = side(Geometric(0.2, 0.01), share, delay)
+    m, gamma, q = proven_margin(primal.learner) * 1.01**-delay, 0.2 / share, 1.01
     spent = 2 * 0.6 * q / math.sqrt(0.01 * 2.01) + 2 * 0.35
-    spread = charged_eta(one.learner) * 1000 + 7 + gamma * m / 0.01
+    spread = charged_eta(primal.learner) * 1000 + 7 + gamma * m / 0.01
     reports = math.log(spread / (gamma * (m / 0.01 - spent))) / math.log(q) / share
-    assert concluded(one) == pytest.approx((7 + gamma * spent, reports), rel=1e-9)
+    assert concluded(primal) == pytest.approx((7 + gamma * spent, reports), rel=1e-9)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.25])
 def test_a_multiplier_that_may_stop_growing_is_not_covered(share: float) -> None:
     """Around the largest one, so that half or twice of it would be told apart."""
-    told = []
+    outcomes = []
     for gamma in np.geomspace(2.0**12, 2.0**20, 60).tolist():
-        one = side(Additive(gamma), share)
-        m = proven_margin(one.learner)
-        spread = charged_eta(one.learner) * 1000 + 7 + gamma / share * most(one, m / 4)
+        primal = side(Additive(gamma), share)
+        m = proven_margin(primal.learner)
+        spread = charged_eta(primal.learner) * 1000 + 7 + gamma / share * most(primal, m / 4)
         last = gamma * (math.sqrt(4 * spread / (gamma / share * m)) + 1)
-        assert (concluded(one) is None) == (last > 2.0**20)
-        told.append(last / 2.0**20)
-    assert any(0.5 < last < 1 for last in told)
-    assert any(1 < last < 2 for last in told)
-    told = []
+        assert (concluded(primal) is None) == (last > 2.0**20)
+        outcomes.append(last / 2.0**20)
+    assert any(0.5 < last < 1 for last in outcomes)
+    assert any(1 < last < 2 for last in outcomes)
+    outcomes = []
     for rounds in np.geomspace(10**6, 10**11, 60).astype(int).tolist():
-        one = side(Geometric(0.2, 0.01), share, rounds=rounds)
-        m, gamma = proven_margin(one.learner), 0.2 / share
+        primal = side(Geometric(0.2, 0.01), share, rounds=rounds)
+        m, gamma = proven_margin(primal.learner), 0.2 / share
         a = m / 0.01 - 2 * 0.6 * 1.01 / math.sqrt(0.01 * 2.01) - 2 * 0.35
-        last = (charged_eta(one.learner) * rounds + 7 + gamma * m / 0.01) / a * share
-        assert (concluded(one) is None) == (last > 2.0**20)
-        told.append(last / 2.0**20)
-    assert any(0.5 < last < 1 for last in told)
-    assert any(1 < last < 2 for last in told)
+        last = (charged_eta(primal.learner) * rounds + 7 + gamma * m / 0.01) / a * share
+        assert (concluded(primal) is None) == (last > 2.0**20)
+        outcomes.append(last / 2.0**20)
+    assert any(0.5 < last < 1 for last in outcomes)
+    assert any(1 < last < 2 for last in outcomes)
 
 
 def test_the_inequalities_of_the_paper_with_one_sided_labels_written_out() -> None:
@@ -119,16 +119,16 @@ def test_the_inequalities_of_the_paper_with_one_sided_labels_written_out() -> No
 
 
 def test_a_bound_says_something_below_k_times_t_errors_and_t_violations() -> None:
-    said = [
+    computed = [
         Bound("a theorem", "surely", rounds=10, k=3, regret=regret, violations=violations)
         for regret, violations in ((29.0, 9.0), (30.0, 10.0), (11.0, 12.0))
     ]
-    assert [tuple(one.informative.values()) for one in said] == [
+    assert [tuple(bound.informative.values()) for bound in computed] == [
         (True, True), (False, False), (True, False),
     ]  # fmt: skip
-    written = said[2].to_json()
-    assert (written["trivial_regret"], written["trivial_violations"]) == (30, 10)
-    assert written["informative"] == {"regret": True, "violations": False}
+    encoded = computed[2].to_json()
+    assert (encoded["trivial_regret"], encoded["trivial_violations"]) == (30, 10)
+    assert encoded["informative"] == {"regret": True, "violations": False}
 
 
 def test_draws_prove_as_much_as_the_smaller_of_r_and_kappa_leaves() -> None:

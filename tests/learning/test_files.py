@@ -54,16 +54,14 @@ def test_a_changed_byte_is_noticed(content: bytes, place: float, flip: int) -> N
 
 
 def test_another_version_is_refused_by_name(content: bytes) -> None:
-    with pytest.raises(
-        StateFileError, match=r"likewise-state/3.*reads likewise-state/1 and likewise-state/2"
-    ):
+    with pytest.raises(StateFileError, match=r"likewise-state/3.*reads likewise-state/1"):
         parse_state(content.replace(VERSION.encode(), b"likewise-state/3", 1))
 
 
 def test_a_rehashed_file_that_makes_no_sense_is_refused() -> None:
     body = b'{"learner": {}}'
     header = f"{VERSION} {len(body)} {hashlib.sha256(body).hexdigest()}\n".encode()
-    with pytest.raises(StateFileError, match="not a likewise-state/2 state"):
+    with pytest.raises(StateFileError, match="not a likewise-state/1 state"):
         parse_state(header + body)
 
 

@@ -50,9 +50,9 @@ PLAYERS = pytest.mark.parametrize("player", ["exponential-weights", "context-ftp
 
 def start(player: str = "auto", **settings: Any) -> State:
     """kappa = beta = 0.15."""
-    given = {"k": 2, "alpha": 0.3, "eps": 0.3, "seed": 5, "player": player,
+    options = {"k": 2, "alpha": 0.3, "eps": 0.3, "seed": 5, "player": player,
              "schedule": SelfTuned(kappa=0.15), **settings}  # fmt: skip
-    return State.start(Learner(LENDER, **given))
+    return State.start(Learner(LENDER, **options))
 
 
 def fold(state: State, *events: Event) -> State:
@@ -139,9 +139,9 @@ def test_people_who_arrive_one_by_one_are_scored_under_the_same_policy(player: s
 
 def test_the_policy_of_a_round_is_frozen_when_it_opens() -> None:
     state = decided(start(), people=(ANN,))
-    other = fold(sealed(state, "r2"), Labelled("r2", "ann", 0), Labelled("r2", "bo", 0))
+    second = fold(sealed(state, "r2"), Labelled("r2", "ann", 0), Labelled("r2", "bo", 0))
     alone = apply(state, Arrived("r1", (CY,)))
-    later = apply(other, Arrived("r1", (CY,)))
+    later = apply(second, Arrived("r1", (CY,)))
     assert decide(alone, "r1") == decide(later, "r1")
 
 
@@ -197,15 +197,15 @@ def after(labels: Any, frame: Any = None, **settings: Any) -> bytes:
 
 
 def test_labels_may_be_a_series_where_its_order_is_certain() -> None:
-    wanted = after([1, 0])
+    expected = after([1, 0])
     for series in (
         pd.Series([1, 0]), pl.Series([1, 0]), pa.array([1, 0]),
         pd.Series([1, 0], index=["ann", "bo"]), pd.Series([0, 1], index=["bo", "ann"]),
         pd.Series([True, False], dtype="boolean"),
     ):  # fmt: skip
-        assert after(series) == wanted
+        assert after(series) == expected
     frame = pd.DataFrame({"score": [80.0, 10.0], "purpose": ["car", "home"]}, index=[7, 3])
-    assert after(pd.Series([1, 0], index=[7, 3]), frame) == wanted
+    assert after(pd.Series([1, 0], index=[7, 3]), frame) == expected
     assert after(pd.Series([1], index=["ann"])) == after({"ann": 1})
 
 

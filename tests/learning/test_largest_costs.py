@@ -18,7 +18,7 @@ from likewise.hypotheses import HypothesisClass, Pool, Segments, Staircases
 from likewise.learning import Learner, SelfTuned, State, apply, decide
 from likewise.learning.dual import LARGEST_LAM, Geometric
 from likewise.learning.schedules.self_tuned import LARGEST_ETA
-from likewise.learning.states.state import changed
+from likewise.learning.states.open_rounds import changed
 from likewise.schema import Feature, FeatureSchema
 
 SCHEMA = FeatureSchema((Feature("score"), Feature("home", "flag")))
@@ -29,8 +29,8 @@ LISTED = Pool.from_table([[0, 0], [0, 1], [1, 1]])
 CLASSES: list[HypothesisClass] = [CELLS, CELLS.with_prior("flat"), GRID, LISTED]
 
 
-def start(hypotheses: HypothesisClass, costs: IntArray | None = None, **given: Any) -> State:
-    settings: dict[str, Any] = {"schedule": SelfTuned(eta=LARGEST_ETA, kappa=0.9), **given}
+def start(hypotheses: HypothesisClass, costs: IntArray | None = None, **options: Any) -> State:
+    settings: dict[str, Any] = {"schedule": SelfTuned(eta=LARGEST_ETA, kappa=0.9), **options}
     state = State.start(Learner(hypotheses, k=2, alpha=1.0, eps=1.0, seed=1, **settings))
     return state if costs is None else changed(state, costs=costs)
 
@@ -49,8 +49,8 @@ def test_costs_just_below_the_limit_are_weighed_as_they_are(
 ) -> None:
     """All that was charged says the same: everybody is approved, or nobody."""
     n = len(hypotheses.no_costs())
-    each = (1 << 60) // (1 if isinstance(hypotheses, Pool) else n) - (1 << 24)
-    costs = np.full(n, sign * each, dtype=np.int64)
+    amount = (1 << 60) // (1 if isinstance(hypotheses, Pool) else n) - (1 << 24)
+    costs = np.full(n, sign * amount, dtype=np.int64)
     if isinstance(hypotheses, Pool):
         costs = costs * np.array([0, 0, 1])  # of approving everybody
     state = apply(start(hypotheses, costs, player=player), Arrived("r", somebody(hypotheses)))
@@ -71,8 +71,8 @@ def test_costs_beyond_the_limit_are_refused_and_never_wrap(
     hypotheses: HypothesisClass, sign: int
 ) -> None:
     n = len(hypotheses.no_costs())
-    each = (1 << 60) // (1 if isinstance(hypotheses, Pool) else n) + (1 << 24)
-    costs = np.full(n, sign * each, dtype=np.int64)
+    amount = (1 << 60) // (1 if isinstance(hypotheses, Pool) else n) + (1 << 24)
+    costs = np.full(n, sign * amount, dtype=np.int64)
     with pytest.raises(EventRefused, match="Round 'r' cannot open: costs add up to 2\\^60 units"):
         apply(start(hypotheses, costs), Arrived("r", somebody(hypotheses)))
 
@@ -93,8 +93,8 @@ def test_the_dearest_report_and_labels_are_charged_exactly_and_refused_in_time()
     for t in range(4):
         state = apply(state, Arrived(f"r{t}", people))
         # The lottery draws few; as if it had drawn the first.
-        drawn = changed(state.open[f"r{t}"], drawn=True)
-        state = changed(state, open=state.open.having(drawn))
+        round_ = changed(state.open[f"r{t}"], drawn=True)
+        state = changed(state, open=state.open.having(round_))
         decisions = (Decision("ann", True, ONE), Decision("bo", False, 0))
         state = apply(apply(state, Decided(f"r{t}", decisions)), Sealed(f"r{t}", "panel"))
         state = apply(state, Audited(f"r{t}", "report", (("ann", "bo"),)))

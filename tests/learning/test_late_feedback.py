@@ -64,15 +64,15 @@ def units(value: float) -> int:
     return round(value * 2**20)
 
 
-def start(player: str = "auto", **given: Any) -> State:
+def start(player: str = "auto", **settings: Any) -> State:
     """eta/k = 1/8, beta = 0.3, the panel is asked at 0.3, and draws are few."""
     schedule = SelfTuned(eta=0.25, kappa=0.3, r=0.29, delta=0.9)
-    if "k" in given:
-        schedule = SelfTuned(eta=given["k"] / 8, kappa=0.3, r=0.29, delta=0.9)
-    hypotheses = given.pop("hypotheses", LENDER)
+    if "k" in settings:
+        schedule = SelfTuned(eta=settings["k"] / 8, kappa=0.3, r=0.29, delta=0.9)
+    hypotheses = settings.pop("hypotheses", LENDER)
     return State.start(
         Learner(hypotheses, **{"k": 2, "alpha": 0.6, "eps": 0.6, "seed": 5, "schedule": schedule,
-                           "player": player, **given})
+                           "player": player, **settings})
     )  # fmt: skip
 
 
@@ -121,11 +121,11 @@ class Chaos:
         past = [event for name in self.state.open for event in self.past[name]]
         return past[int(self.rng.integers(len(past)))] if past else None
 
-    def _people(self, name: str, taken: int) -> tuple[Person, ...]:
-        some = int(self.rng.integers(1, self.state.learner.k - taken + 1))
-        cells = self.rng.integers(0, 6, some).tolist()
+    def _people(self, name: str, occupied: int) -> tuple[Person, ...]:
+        subset = int(self.rng.integers(1, self.state.learner.k - occupied + 1))
+        cells = self.rng.integers(0, 6, subset).tolist()
         return tuple(
-            Person(f"{name}p{taken + i}", (float(c % 3), float(c // 3)))
+            Person(f"{name}p{occupied + i}", (float(c % 3), float(c // 3)))
             for i, c in enumerate(cells)
         )
 
@@ -138,10 +138,10 @@ class Chaos:
         if round_.undecided:
             return [decide(state, name), *self._overrides(name)]
         if round_.panel is None:
-            found: list[Event] = [Sealed(name, "panel"), *self._overrides(name)]
+            actual: list[Event] = [Sealed(name, "panel"), *self._overrides(name)]
             if len(round_.people) < state.learner.k:
-                found.append(Arrived(name, self._people(name, len(round_.people))))
-            return found
+                actual.append(Arrived(name, self._people(name, len(round_.people))))
+            return actual
         events = self._overrides(name) + self._labels(name)
         return events + ([Closed(name)] if round_.outcome else self._audits(name))
 
@@ -193,28 +193,28 @@ EVERYBODY: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("who", EVERYBODY)
+@pytest.mark.parametrize("player", EVERYBODY)
 @FEEDBACK
 @ESTIMATES
 @pytest.mark.parametrize("share", [1.0, 0.5])
 @pytest.mark.parametrize("counts", [True, False], ids=["counts outstanding", "counts what came"])
 def test_events_may_come_in_any_order_with_a_file_between_any_two(
-    who: str, feedback: str, estimate: str, share: float, counts: bool
+    player: str, feedback: str, estimate: str, share: float, counts: bool
 ) -> None:
     """Saved and loaded after every event, and every event written as JSON and read back."""
     schedule = SelfTuned(eta=0.5, kappa=0.3, r=0.29, delta=0.9, counts_outstanding=counts)
     begin = start(
-        **EVERYBODY[who], k=4, feedback=feedback, estimate=estimate, audit_share=share,
+        **EVERYBODY[player], k=4, feedback=feedback, estimate=estimate, audit_share=share,
         schedule=schedule,
     )  # fmt: skip
-    seed = len(who) + 7 * counts
+    seed = len(player) + 7 * counts
     chaos, detour = Chaos(begin, seed), begin
     kinds: set[type[Event]] = set()
     for _ in range(250):
         event = chaos.event()
         kinds.add(type(event))
-        written = json.dumps(event_to_json(event))
-        detour = apply(parse_state(dump_state(detour)), event_from_json(json.loads(written)))
+        encoded = json.dumps(event_to_json(event))
+        detour = apply(parse_state(dump_state(detour)), event_from_json(json.loads(encoded)))
         chaos.happen(event)
         again = chaos.repeated()
         if again is not None:
@@ -223,7 +223,7 @@ def test_events_may_come_in_any_order_with_a_file_between_any_two(
     assert detour == chaos.state
     assert kinds == {Arrived, Decided, Overridden, Sealed, Audited, Labelled, Closed}
     assert chaos.state.opened > 10
-    assert chaos.state.reports > 0 or who in ("coarse to fine", "nested", "nested and geometric")
+    assert chaos.state.reports > 0 or player in ("coarse to fine", "nested", "nested and geometric")
 
 
 @PLAYERS
@@ -263,10 +263,10 @@ def test_the_order_of_reports_does_not_matter_for_the_costs(
         state = apply(state, Audited(f"r{t}", "report", (("ann", "bo"),)))
     waiting = sealed(sealed(state, "a"), "b")
     quiet, report = Audited("a", "quiet"), Audited("b", "report", (("ann", "bo"),))
-    one, two = fold(waiting, quiet, report), fold(waiting, report, quiet)
-    assert one.costs.tolist() == two.costs.tolist()
-    assert one.tuning == two.tuning
-    assert one.lam != two.lam
+    first, second = fold(waiting, quiet, report), fold(waiting, report, quiet)
+    assert first.costs.tolist() == second.costs.tolist()
+    assert first.tuning == second.tuning
+    assert first.lam != second.lam
 
 
 # ── Overrides ───────────────────────────────────────────────────────────────────────────────────
@@ -317,8 +317,8 @@ def test_a_label_of_somebody_whom_another_rejected_is_refused(player: str, estim
 def test_with_full_information_labels_cost_as_ever(player: str, label: int, approved: bool) -> None:
     state = sealed(start(player), approved=approved)
     overridden = apply(state, Overridden("r1", "ann", not approved))
-    plain, other = (apply(s, Labelled("r1", "ann", label)) for s in (state, overridden))
-    assert other.costs.tolist() == plain.costs.tolist()
+    plain, second = (apply(s, Labelled("r1", "ann", label)) for s in (state, overridden))
+    assert second.costs.tolist() == plain.costs.tolist()
     assert plain.costs[2] == units(1 / 8) * (1 - 2 * label)
 
 
@@ -408,20 +408,20 @@ def test_the_panel_audits_the_learners_scores_whoever_was_overridden() -> None:
 # ── Audits of a share ───────────────────────────────────────────────────────────────────────────
 
 
-def lottery(rounds: int, **given: Any) -> list[bool]:
-    state, drawn = start(**given), []
+def lottery(rounds: int, **settings: Any) -> list[bool]:
+    state, draw = start(**settings), []
     for t in range(1, rounds + 1):
         state = sealed(state, f"r{t}")
-        drawn.append(drawn_for_audit(state, f"r{t}"))
+        draw.append(drawn_for_audit(state, f"r{t}"))
         state = fold(state, Audited(f"r{t}", "unaudited"), Closed(f"r{t}"))
-    return drawn
+    return draw
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
 def test_rounds_are_drawn_as_often_as_the_share_says(share: float) -> None:
     """Among 1,500 rounds, by the exact binomial test; a false alarm in 10^-6."""
-    drawn = sum(lottery(1500, audit_share=share))
-    assert stats.binomtest(drawn, 1500, share).pvalue > FALSE_ALARM
+    draw = sum(lottery(1500, audit_share=share))
+    assert stats.binomtest(draw, 1500, share).pvalue > FALSE_ALARM
 
 
 def test_the_lottery_can_be_held_again_and_has_a_seed() -> None:
@@ -431,23 +431,23 @@ def test_the_lottery_can_be_held_again_and_has_a_seed() -> None:
 
 
 def test_the_lottery_knows_neither_the_player_nor_the_people() -> None:
-    one = lottery(60, audit_share=0.5, player="exponential-weights")
-    assert one == lottery(60, audit_share=0.5, player="context-ftpl", feedback="one-sided")
+    first = lottery(60, audit_share=0.5, player="exponential-weights")
+    assert first == lottery(60, audit_share=0.5, player="context-ftpl", feedback="one-sided")
 
 
 def test_a_larger_share_draws_all_that_a_smaller_one_does() -> None:
-    few, many = lottery(200, audit_share=0.2), lottery(200, audit_share=0.6)
-    assert all(more for fewer, more in zip(few, many, strict=True) if fewer)
+    few, large = lottery(200, audit_share=0.2), lottery(200, audit_share=0.6)
+    assert all(more for fewer, more in zip(few, large, strict=True) if fewer)
 
 
 def test_with_a_share_of_1_every_round_is_drawn() -> None:
     assert all(lottery(300, audit_share=1))
 
 
-def until(drawn: bool, **given: Any) -> State:
+def until(draw: bool, **settings: Any) -> State:
     """A sealed round r1 that the lottery drew, or did not."""
-    states = (sealed(start(seed=seed, **given)) for seed in range(100))
-    return next(s for s in states if drawn_for_audit(s, "r1") == drawn)
+    states = (sealed(start(seed=seed, **settings)) for seed in range(100))
+    return next(s for s in states if drawn_for_audit(s, "r1") == draw)
 
 
 @pytest.mark.parametrize(
@@ -573,9 +573,9 @@ def world() -> Recorded:
     return Recorded(Loans(11), ROUNDS)
 
 
-def learner_in(world: Recorded, player: str = "exponential-weights", **given: Any) -> Learner:
+def learner_in(world: Recorded, player: str = "exponential-weights", **settings: Any) -> Learner:
     schedule = SelfTuned(r=0.14, delta=0.9)
-    return Learner(world.hypotheses(), world.k, 0.3, 0.3, 1, schedule, player, **given)
+    return Learner(world.hypotheses(), world.k, 0.3, 0.3, 1, schedule, player, **settings)
 
 
 def game(world: Recorded, learner: Learner, delay: Delay, rounds: int = ROUNDS) -> Transcript:
@@ -598,8 +598,8 @@ def test_no_delay_is_the_game_in_which_everything_is_learned_in_one_go(
         state, deployment = deploy(
             state, moment.encounter.people, panel=moment.encounter.panel.name
         )
-        known = zip(deployment.ids, moment.encounter.labels, deployment.approved, strict=True)
-        labels = {p: int(y) for p, y, seen in known if seen or feedback == "full"}
+        revealed = zip(deployment.ids, moment.encounter.labels, deployment.approved, strict=True)
+        labels = {p: int(y) for p, y, observed in revealed if observed or feedback == "full"}
         report = moment.report if moment.audited else None
         state = learn(state, deployment, labels=labels, report=report)
     assert dump_state(state) == dump_state(played.state)

@@ -60,14 +60,14 @@ def by_hand() -> tuple[FloatArray, FloatArray]:
     alike = np.full(4, perturbed_coins(c.sum(), 1.0))
     by_a = perturbed_coins(np.array([c[0] + c[1], c[2] + c[3]]), SCALES[2:4]).repeat(2)
     by_b = np.tile(perturbed_coins(np.array([c[0] + c[2], c[1] + c[3]]), SCALES[4:6]), 2)
-    both = perturbed_coins(c, SCALES[6:])
-    policies = np.stack([np.zeros(4), np.ones(4), alike, by_a, by_b, both])
+    pair = perturbed_coins(c, SCALES[6:])
+    policies = np.stack([np.zeros(4), np.ones(4), alike, by_a, by_b, pair])
     return weights / weights.sum(), policies
 
 
 def test_the_classes_are_those_by_fewer_features_and_costs_add_up() -> None:
-    found = [one.costs(np.array([1, 2, 3, 4])).tolist() for one in FOUR.nested()]
-    assert found == [[10], [3, 7], [4, 6], [1, 2, 3, 4]]
+    actual = [first.costs(np.array([1, 2, 3, 4])).tolist() for first in FOUR.nested()]
+    assert actual == [[10], [3, 7], [4, 6], [1, 2, 3, 4]]
     places = NestedFTPL().places(FOUR, POINTS)
     assert places.tolist() == [[0, 1, 2, 4, 6], [0, 1, 2, 5, 7], [0, 1, 3, 4, 8], [0, 1, 3, 5, 9]]
     assert NestedFTPL().scales(FOUR) == 10
@@ -85,27 +85,27 @@ def test_weights_are_the_prior_times_the_exponential_of_what_was_paid() -> None:
 def test_the_published_score_is_the_mixture_of_those_that_are_kept(batch: int) -> None:
     """And each of those is a mean of draws that J, the first that approves, has not seen."""
     player, draws, cap = NestedFTPL("reference"), 20, 4
-    found = player.estimates(FOUR, frozen(), POINTS, Draws(draws, batch, cap=cap))
+    actual = player.estimates(FOUR, frozen(), POINTS, Draws(draws, batch, cap=cap))
     weights = player._weights(FOUR, frozen()).tolist()
-    drawn = []
-    for place, (one, law) in enumerate(player._laws(FOUR, frozen())):
+    draw = []
+    for place, (item, law) in enumerate(player._laws(FOUR, frozen())):
         stream, first = Stream(7, Purpose.ELICIT, 1), (batch * 4 + place) * draws
-        bits = law.approvals(one.points(POINTS), stream, first_draw=first, draws=draws)
-        drawn.append(bits.astype(int))
+        bits = law.approvals(item.points(POINTS), stream, first_draw=first, draws=draws)
+        draw.append(bits.astype(int))
     mix = Stream(7, Purpose.MIX, 1)
     numbers = [mix.below(sum(weights), 1 + batch * cap + row) for row in range(cap)]
     picks = [pick(np.array(weights), number) for number in numbers]
-    assert found.experts is not None
+    assert actual.experts is not None
     for point in range(4):
-        own = [ONE, *(round(bits[cap:, point].sum() / (draws - cap) * ONE) for bits in drawn)]
-        assert list(found.experts[point]) == own
-        mixed = sum(w * s for w, s in zip(weights[1:], own, strict=True)) / sum(weights)
-        assert abs(found.scores[point] - mixed) <= 0.5 + 1e-6
-        said = [
-            expert if expert < 2 else int(drawn[expert - 2][row, point])
+        values = [ONE, *(round(bits[cap:, point].sum() / (draws - cap) * ONE) for bits in draw)]
+        assert list(actual.experts[point]) == values
+        mixed = sum(w * s for w, s in zip(weights[1:], values, strict=True)) / sum(weights)
+        assert abs(actual.scores[point] - mixed) <= 0.5 + 1e-6
+        message = [
+            expert if expert < 2 else int(draw[expert - 2][row, point])
             for row, expert in enumerate(picks)
         ]
-        assert found.inverses[point] == ONE * (said.index(1) + 1 if 1 in said[:-1] else cap)
+        assert actual.inverses[point] == ONE * (message.index(1) + 1 if 1 in message[:-1] else cap)
 
 
 def test_scores_and_j_of_the_mixture_are_unbiased() -> None:
@@ -121,25 +121,25 @@ def test_scores_and_j_of_the_mixture_are_unbiased() -> None:
     for n in range(batches):
         # Different rounds have different noise; the policy is the same.
         now = frozen(1 + n)
-        found = player.estimates(FOUR, now, POINTS, Draws(draws, cap=cap))
-        scores[n] = np.array(found.scores) / ONE
-        inverses[n] = np.array(found.inverses) / ONE
+        actual = player.estimates(FOUR, now, POINTS, Draws(draws, cap=cap))
+        scores[n] = np.array(actual.scores) / ONE
+        inverses[n] = np.array(actual.inverses) / ONE
         products[n] = inverses[n] * player.decide(FOUR, now, POINTS, 0)
     expected_j = sum((1 - mixture) ** j for j in range(cap))
-    for made, expected in (
+    for instance, expected in (
         (scores, mixture), (inverses, expected_j), (products, 1 - (1 - mixture) ** cap)
     ):  # fmt: skip
-        spread = np.maximum(made.std(axis=0), 0.05) / math.sqrt(batches)
-        assert (np.abs(made.mean(axis=0) - expected) <= 5.5 * spread + 1e-6).all()
+        spread = np.maximum(instance.std(axis=0), 0.05) / math.sqrt(batches)
+        assert (np.abs(instance.mean(axis=0) - expected) <= 5.5 * spread + 1e-6).all()
 
 
 # ── In the fold ─────────────────────────────────────────────────────────────────────────────────
 
 
-def start(**given: Any) -> State:
+def start(**options: Any) -> State:
     """eta/k = 1/4; reports of gaps above 0.3."""
     schedule = SelfTuned(eta=0.5, kappa=0.3, r=0.29, delta=0.9)
-    settings: dict[str, Any] = {"k": 2, "alpha": 0.6, "eps": 0.6, "seed": 5, **given}
+    settings: dict[str, Any] = {"k": 2, "alpha": 0.6, "eps": 0.6, "seed": 5, **options}
     return State.start(Learner(FOUR, player="nested-ftpl", schedule=schedule, **settings))
 
 
@@ -148,7 +148,7 @@ def person(name: str, group: int) -> Person:
 
 
 def test_what_experts_have_cost_by_hand() -> None:
-    """Each at its own scores of then, labels and reports alike."""
+    """Each at the scores that were kept with the decision, labels and reports alike."""
     half, full = ONE // 2, ONE
     ann = Decision("ann", True, half, None, (full, half, full, 0, half))
     bo = Decision("bo", False, 0, None, (full, half, 0, 0, full))
@@ -180,27 +180,27 @@ def test_what_experts_have_cost_by_hand() -> None:
 def test_engines_play_the_same_game(feedback: str) -> None:
     """Decisions, scores of the mixture and of its experts, costs, and what they have cost."""
     rng = np.random.default_rng(3)
-    one, two = (start(feedback=feedback, engine=e) for e in ("reference", "compiled"))
+    item, two = (start(feedback=feedback, engine=e) for e in ("reference", "compiled"))
     for t in range(25):
         name = f"r{t}"
         people = tuple(person(f"p{i}", int(rng.integers(4))) for i in range(2))
-        one, two = (apply(s, Arrived(name, people)) for s in (one, two))
-        said = decide(one, name)
-        assert said == decide(two, name)
-        first, second = said.decisions
+        item, two = (apply(s, Arrived(name, people)) for s in (item, two))
+        message = decide(item, name)
+        assert message == decide(two, name)
+        first, second = message.decisions
         gap = first.score - second.score
-        pairs = ((first.person, second.person),) if gap > one.learner.sensitivity else ()
-        events: list[Event] = [said, Sealed(name, "panel")]
+        pairs = ((first.person, second.person),) if gap > item.learner.sensitivity else ()
+        events: list[Event] = [message, Sealed(name, "panel")]
         events += [
             Labelled(name, d.person, int(rng.integers(2)))
-            for d in said.decisions
+            for d in message.decisions
             if d.approved or feedback == "full"
         ]
         events.append(Audited(name, "report" if pairs else "quiet", pairs))
         for event in events:
-            one, two = apply(one, event), apply(two, event)
-    assert any(one.incurred)
-    assert one.incurred == two.incurred
-    assert one.costs.tolist() == two.costs.tolist()
-    assert one.tuning == two.tuning
-    assert (one.lam, one.calls, one.account) == (two.lam, two.calls, two.account)
+            item, two = apply(item, event), apply(two, event)
+    assert any(item.incurred)
+    assert item.incurred == two.incurred
+    assert item.costs.tolist() == two.costs.tolist()
+    assert item.tuning == two.tuning
+    assert (item.lam, item.calls, item.account) == (two.lam, two.calls, two.account)

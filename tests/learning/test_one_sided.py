@@ -81,8 +81,8 @@ def start(
     player: str = "auto", hypotheses: HypothesisClass = LENDER, k: int = 4, **settings: Any
 ) -> State:
     few_draws = SelfTuned(eta=0.25, x=1.0, kappa=0.5, r=0.49, delta=0.9)
-    given = {"schedule": few_draws, "feedback": "one-sided", "seed": 5, **settings}
-    return State.start(Learner(hypotheses, k, 1.0, 1.0, player=player, **given))
+    options = {"schedule": few_draws, "feedback": "one-sided", "seed": 5, **settings}
+    return State.start(Learner(hypotheses, k, 1.0, 1.0, player=player, **options))
 
 
 def waited(state: State, rounds: int) -> State:
@@ -115,11 +115,11 @@ def below(value: float, mean: float, scale: float) -> float:
 
 def chance_below_both(a: float, b: float, scale: float) -> float:
     """P(A < 0 and A < B) of independent Laplace variables A around a and B around b."""
-    found, _ = integrate.quad(
+    actual, _ = integrate.quad(
         lambda v: density(v, a, scale) * (1 - below(v, b, scale)),
         min(a, 0.0) - 40 * scale, 0.0, points=[min(a, 0.0), min(b, 0.0)], limit=200,
     )  # fmt: skip
-    return found
+    return actual
 
 
 def perturbed_chances(frozen: Frozen, hypotheses: HypothesisClass) -> list[float]:
@@ -202,12 +202,12 @@ def moments_of_resampling(q: float, m: int) -> tuple[float, float]:
     return mean, q * sum(j * j * p for j, p in enumerate(chances, 1)) - mean**2
 
 
-def check_means(found: Trial, mean: list[float], deviation: list[float], lifted: bool) -> None:
+def check_means(actual: Trial, mean: list[float], deviation: list[float], lifted: bool) -> None:
     """``mean`` and ``deviation`` are those of J·1[approved]."""
-    unit = units(0.25 / len(found.people))
-    given, opposite = found.charged(SEEDS)
-    for i, label in enumerate(found.labels):
-        for y, charged in ((label, given[i]), (1 - label, opposite[i])):
+    unit = units(0.25 / len(actual.people))
+    settings, opposite = actual.charged(SEEDS)
+    for i, label in enumerate(actual.labels):
+        for y, charged in ((label, settings[i]), (1 - label, opposite[i])):
             if lifted:
                 expected, spread = 2 * (1 - y) * mean[i] - 1, 2 * (1 - y) * deviation[i]
             else:
@@ -224,15 +224,15 @@ def test_context_ftpl_charges_the_label_times_the_chance_of_an_approval_in_m_dra
     hypotheses: HypothesisClass, rounds: int, m: int, estimate: str
 ) -> None:
     """E J·1[approved] = 1 − (1 − q)^M, within 5.5 standard errors (see above)."""
-    found = trial("context-ftpl", estimate, hypotheses, rounds)
-    assert found.state.learner.resamples(rounds + 1) == m
-    chances = perturbed_chances(found.frozen, hypotheses)
+    actual = trial("context-ftpl", estimate, hypotheses, rounds)
+    assert actual.state.learner.resamples(rounds + 1) == m
+    chances = perturbed_chances(actual.frozen, hypotheses)
     assert min(chances) < 0.4 < max(chances)
     moments = [moments_of_resampling(q, m) for q in chances]
     promised = [1 - (1 - q) ** m for q in chances]
     assert [mean for mean, _ in moments] == pytest.approx(promised)
     deviations = [math.sqrt(variance) for _, variance in moments]
-    check_means(found, promised, deviations, estimate == "lifted")
+    check_means(actual, promised, deviations, estimate == "lifted")
 
 
 @pytest.mark.parametrize("hypotheses", [LENDER, POOL], ids=["segments", "pool"])
@@ -241,11 +241,11 @@ def test_exponential_weights_charge_the_lifted_label_itself(
     hypotheses: HypothesisClass, rounds: int
 ) -> None:
     """J = 1/q, so that E J·1[approved] = 1, within 5.5 standard errors (see above)."""
-    found = trial("exponential-weights", "lifted", hypotheses, rounds)
-    chances = weighted_chances(found.frozen, hypotheses)
+    actual = trial("exponential-weights", "lifted", hypotheses, rounds)
+    chances = weighted_chances(actual.frozen, hypotheses)
     assert min(chances) < 0.4
     deviations = [math.sqrt(1 / q - 1) for q in chances]
-    check_means(found, [1.0] * len(chances), deviations, lifted=True)
+    check_means(actual, [1.0] * len(chances), deviations, lifted=True)
 
 
 @pytest.mark.parametrize("hypotheses", [LENDER, POOL], ids=["segments", "pool"])
@@ -254,26 +254,26 @@ def test_exponential_weights_cap_the_direct_estimate_at_m(
     hypotheses: HypothesisClass, rounds: int, m: int
 ) -> None:
     """J = min(1/q, M), so that E J·1[approved] = min(1, q·M), within 5.5 standard errors."""
-    found = trial("exponential-weights", "direct", hypotheses, rounds)
-    chances = weighted_chances(found.frozen, hypotheses)
+    actual = trial("exponential-weights", "direct", hypotheses, rounds)
+    chances = weighted_chances(actual.frozen, hypotheses)
     means = [min(1.0, q * m) for q in chances]
     deviations = [mean * math.sqrt((1 - q) / q) for mean, q in zip(means, chances, strict=True)]
-    check_means(found, means, deviations, lifted=False)
+    check_means(actual, means, deviations, lifted=False)
 
 
 @pytest.mark.parametrize("hypotheses", [LENDER, POOL], ids=["segments", "pool"])
 def test_exponential_weights_publish_j_as_one_over_the_chance(hypotheses: HypothesisClass) -> None:
-    found = trial("exponential-weights", "lifted", hypotheses, 0)
-    chances = weighted_chances(found.frozen, hypotheses)
-    seen = set()
+    actual = trial("exponential-weights", "lifted", hypotheses, 0)
+    chances = weighted_chances(actual.frozen, hypotheses)
+    observed = set()
     for seed in range(40):
-        round_ = replace(found.state.open["now"], frozen=replace(found.frozen, seed=seed))
-        state = replace(found.state, open=OpenRounds({"now": round_}))
+        round_ = replace(actual.state.open["now"], frozen=replace(actual.frozen, seed=seed))
+        state = replace(actual.state, open=OpenRounds({"now": round_}))
         for i, decision in enumerate(decide(state, "now").decisions):
             if decision.approved:
                 assert decision.inverse_chance == pytest.approx(ONE / chances[i], rel=1e-5)
-                seen.add(i)
-    assert len(seen) == len(chances)
+                observed.add(i)
+    assert len(observed) == len(chances)
 
 
 # ── J ───────────────────────────────────────────────────────────────────────────────────────────
@@ -284,14 +284,14 @@ def approvals(round_frozen: Frozen, purpose: Purpose, first: int, draws: int) ->
     noise = Noise(Stream(round_frozen.seed, purpose, round_frozen.number), round_frozen.scale)
     points = LENDER.locate(SCHEMA.encoded([p.features for p in CELLS]))
     oracle = Oracle(LENDER, "reference")
-    found = oracle.approvals(round_frozen.costs, noise, points, draws=draws, first_draw=first)
-    return [[int(bit) for bit in row] for row in found]
+    actual = oracle.approvals(round_frozen.costs, noise, points, draws=draws, first_draw=first)
+    return [[int(bit) for bit in row] for row in actual]
 
 
 @ESTIMATES
 def test_j_is_the_first_elicitation_draw_that_approves_and_at_most_m(estimate: str) -> None:
     """In round 28, where M = 4, for two batches, which have draws of their own."""
-    seen = set()
+    observed = set()
     for seed in range(30):
         state = waited(start("context-ftpl", seed=seed, estimate=estimate), 27)
         costs = np.array([units(c) for c in (0.6, 0.3, 0.9, -1.0)], dtype=np.int64)
@@ -306,9 +306,9 @@ def test_j_is_the_first_elicitation_draw_that_approves_and_at_most_m(estimate: s
                 expected = min(first, 4) * ONE if bits[cell] else None
                 assert decision.inverse_chance == expected
                 assert decision.approved == bool(bits[cell])
-                seen.add(expected)
+                observed.add(expected)
             state = apply(state, decided)
-    assert seen == {None, ONE, 2 * ONE, 3 * ONE, 4 * ONE}
+    assert observed == {None, ONE, 2 * ONE, 3 * ONE, 4 * ONE}
 
 
 @PLAYERS
@@ -395,7 +395,7 @@ APPROVED, REJECTED = Decision("p0", True, ONE, ONE), Decision("p1", False, 0)
 UNIT = units(0.0625)
 
 
-def both(player: str, estimate: str) -> State:
+def rejected_and_approved(player: str, estimate: str) -> State:
     """p0 was approved with J = 1, p1 was rejected."""
     return forced(start(player, estimate=estimate), "now", APPROVED, REJECTED)
 
@@ -409,7 +409,7 @@ def test_lifted_charges_the_rejected_when_the_round_is_sealed(player: str) -> No
 
 @PLAYERS
 def test_direct_charges_nothing_when_the_round_is_sealed(player: str) -> None:
-    assert not both(player, "direct").costs.any()
+    assert not rejected_and_approved(player, "direct").costs.any()
 
 
 @PLAYERS
@@ -426,7 +426,7 @@ def test_full_information_charges_nothing_when_the_round_is_sealed(player: str) 
 def test_the_approved_are_charged_when_the_label_comes(
     player: str, estimate: str, label: int, cost: int
 ) -> None:
-    state = both(player, estimate)
+    state = rejected_and_approved(player, estimate)
     after = apply(state, Labelled("now", "p0", label))
     assert (after.costs - state.costs).tolist() == [cost, 0, 0, 0]
 
@@ -434,7 +434,7 @@ def test_the_approved_are_charged_when_the_label_comes(
 @PLAYERS
 @ESTIMATES
 def test_a_round_closed_without_its_labels_charges_nothing_more(player: str, estimate: str) -> None:
-    state = both(player, estimate)
+    state = rejected_and_approved(player, estimate)
     after = fold(state, Audited("now", "quiet"), Closed("now"))
     assert after.costs.tolist() == state.costs.tolist()
 
@@ -442,7 +442,7 @@ def test_a_round_closed_without_its_labels_charges_nothing_more(player: str, est
 @PLAYERS
 @ESTIMATES
 def test_a_missing_label_is_that_of_somebody_who_was_approved(player: str, estimate: str) -> None:
-    state = apply(both(player, estimate), Audited("now", "quiet"))
+    state = apply(rejected_and_approved(player, estimate), Audited("now", "quiet"))
     assert apply(state, Closed("now")).missing == 1
     assert fold(state, Labelled("now", "p0", 0), Closed("now")).missing == 0
 
@@ -452,7 +452,7 @@ def test_a_missing_label_is_that_of_somebody_who_was_approved(player: str, estim
 def test_a_label_of_somebody_who_was_rejected_is_refused_and_says_what_to_do(
     player: str, estimate: str
 ) -> None:
-    state = both(player, estimate)
+    state = rejected_and_approved(player, estimate)
     with pytest.raises(
         EventRefused, match=r"'p1' was rejected.*record that first: Overridden\('now', 'p1', True\)"
     ):
@@ -462,14 +462,14 @@ def test_a_label_of_somebody_who_was_rejected_is_refused_and_says_what_to_do(
 @PLAYERS
 @ESTIMATES
 def test_a_label_that_comes_twice_changes_nothing(player: str, estimate: str) -> None:
-    state = apply(both(player, estimate), Labelled("now", "p0", 1))
+    state = apply(rejected_and_approved(player, estimate), Labelled("now", "p0", 1))
     assert apply(state, Labelled("now", "p0", 1)) is state
 
 
 @PLAYERS
 @ESTIMATES
 def test_a_label_that_contradicts_the_record_is_refused(player: str, estimate: str) -> None:
-    state = apply(both(player, estimate), Labelled("now", "p0", 1))
+    state = apply(rejected_and_approved(player, estimate), Labelled("now", "p0", 1))
     with pytest.raises(EventRefused, match="recorded as 1 and cannot become 0"):
         apply(state, Labelled("now", "p0", 0))
 
@@ -496,11 +496,11 @@ def test_a_batch_takes_m_draws_where_r_is_less() -> None:
 
 
 def test_every_draw_for_j_is_a_counted_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[tuple[Stream, int]] = []
+    instance: list[tuple[Stream, int]] = []
     true = Oracle.approvals
 
     def noted(self: Oracle, *args: Any, draws: int, first_draw: int = 0) -> Any:
-        made.extend((args[1].stream, first_draw + i) for i in range(draws))
+        instance.extend((args[1].stream, first_draw + i) for i in range(draws))
         return true(self, *args, draws=draws, first_draw=first_draw)
 
     monkeypatch.setattr(Oracle, "approvals", noted)
@@ -508,7 +508,7 @@ def test_every_draw_for_j_is_a_counted_call(monkeypatch: pytest.MonkeyPatch) -> 
     for name, person in product(("r1", "r2"), CELLS[:3]):
         state = apply(state, Arrived(name, (person,)))
         state = apply(state, decide(state, name))
-    assert state.calls == len(made) == len(set(made)) == 6 * (471 + 1)
+    assert state.calls == len(instance) == len(set(instance)) == 6 * (471 + 1)
 
 
 def test_exponential_weights_need_no_call_for_j() -> None:
@@ -737,15 +737,15 @@ def random_game(learner: Learner, rounds: int, sizing: str) -> Iterator[Opening]
             exactly = int(state.costs[cell] - before)
             assert abs(exactly - unit * cost) <= 1
             charges.append((cell, exactly))
-        found = [
+        actual = [
             (i, j)
             for (i, d), (j, e) in product(enumerate(decisions), enumerate(decisions))
             if d.score > e.score
         ][: int(rng.integers(1, 4))]
         outcome: Outcome = "unaudited"
         if drawn_for_audit(state, name) and rng.random() < 0.9:
-            outcome = "report" if found and rng.random() < 0.6 else "quiet"
-        reported = found if outcome == "report" else []
+            outcome = "report" if actual and rng.random() < 0.6 else "quiet"
+        reported = actual if outcome == "report" else []
         pairs = tuple((f"p{i}", f"p{j}") for i, j in reported)
         state = fold(state, Audited(name, outcome, pairs), Closed(name))
         places = [(cells[i], cells[j]) for i, j in reported]

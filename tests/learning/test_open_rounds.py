@@ -33,7 +33,7 @@ def same(rounds: OpenRounds, model: dict[str, OpenRound]) -> None:
     assert list(rounds) == list(model)
     assert dict(rounds) == model
     assert rounds == OpenRounds(model)
-    assert all(rounds[name] is kept for name, kept in model.items())
+    assert all(rounds[name] is version for name, version in model.items())
 
 
 @given(changes=CHANGES)
@@ -55,8 +55,8 @@ def test_open_rounds_are_a_dict_of_which_every_version_stays(
             rounds = rounds.having(new)
             model[name] = new
         versions.append((rounds, dict(model)))
-    for kept, then in versions:
-        same(kept, then)
+    for version, later in versions:
+        same(version, later)
     assert copy(rounds) == rounds
 
 
@@ -67,9 +67,9 @@ def test_rounds_are_listed_in_the_order_in_which_they_opened_however_they_were_p
 
 
 def test_other_rounds_and_other_things_are_not_equal() -> None:
-    one = OpenRounds({"a": round_("a", 1)})
-    assert one != OpenRounds()
-    assert one != one.having(round_("a", 1, lam=0.5))
-    assert one == one.having(round_("b", 2)).without("b")
-    assert one != {"a": round_("a", 1)}
-    assert not one.__contains__(1)
+    first = OpenRounds({"a": round_("a", 1)})
+    assert first != OpenRounds()
+    assert first != first.having(round_("a", 1, lam=0.5))
+    assert first == first.having(round_("b", 2)).without("b")
+    assert first != {"a": round_("a", 1)}
+    assert not first.__contains__(1)

@@ -56,9 +56,9 @@ def uneven(state: State, name: str) -> State:
 
 
 def start(player: str = "auto", **settings: Any) -> State:
-    given = {"k": 2, "alpha": 0.3, "eps": 0.3, "seed": 5, "player": player,
+    options = {"k": 2, "alpha": 0.3, "eps": 0.3, "seed": 5, "player": player,
              "schedule": SelfTuned(kappa=0.15), **settings}  # fmt: skip
-    return State.start(Learner(LENDER, **given))
+    return State.start(Learner(LENDER, **options))
 
 
 def units(value: float) -> int:
@@ -192,9 +192,9 @@ def random_game(learner: Learner, rounds: int, all_pairs: bool) -> Iterator[Open
         state = opened(state, name, people, scores)
         ups = [i for i, s in enumerate(scores) if s]
         downs = [i for i, s in enumerate(scores) if not s]
-        found = list(product(ups, downs))
+        actual = list(product(ups, downs))
         mood = rng.choice(["report", "quiet", "unaudited"], p=[0.4, 0.4, 0.2])
-        reported = (found if all_pairs else found[:1]) if mood == "report" else []
+        reported = (actual if all_pairs else actual[:1]) if mood == "report" else []
         outcome = "report" if reported else "unaudited" if mood == "unaudited" else "quiet"
         pairs = tuple((f"p{i}", f"p{j}") for i, j in reported)
         state = apply(state, Audited(name, outcome, pairs))  # type: ignore[arg-type]
@@ -405,16 +405,16 @@ def test_batches_rounds_and_seeds_have_deciding_draws_of_their_own(player: str) 
         batches.append(decision.approved)
 
     def rounds_of(seed: int) -> list[bool]:
-        state, found = cheap(seed, player=player), []
+        state, actual = cheap(seed, player=player), []
         for t in range(64):
             state, decision = alone(state, f"r{t}")
-            found.append(decision.approved)
-        return found
+            actual.append(decision.approved)
+        return actual
 
-    one, two = rounds_of(1), rounds_of(2)
-    assert len(set(batches)) == len(set(one)) == 2
-    assert one != two
-    assert batches != one
+    first, second = rounds_of(1), rounds_of(2)
+    assert len(set(batches)) == len(set(first)) == 2
+    assert first != second
+    assert batches != first
 
 
 def test_the_decision_is_no_draw_that_the_score_has_seen() -> None:

@@ -38,9 +38,9 @@ def test_the_frontier_parameter_lowers_the_weight_of_the_error() -> None:
 
 
 def test_the_default_needs_fewer_draws_than_the_tight_preset() -> None:
-    ours = Paper(8000, draws_rule="r").draws(Margins(0.3, 0.3, 0.15, 0.12), 4, 1)
+    default = Paper(8000, draws_rule="r").draws(Margins(0.3, 0.3, 0.15, 0.12), 4, 1)
     tight = Paper(8000, draws_rule="tight").draws(Margins(0.3, 0.3, 0.15, 0.075), 4, 1)
-    assert tight / ours > 2.3
+    assert tight / default > 2.3
 
 
 def test_an_exact_player_has_no_sampling_error() -> None:

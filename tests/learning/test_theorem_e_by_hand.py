@@ -21,9 +21,9 @@ from tests.learning.formulas import (
     T,
     check,
     draws,
+    exact_constants,
     full,
     grid,
-    known,
     learner,
     mixture,
     most,
@@ -36,22 +36,24 @@ from likewise.learning.dual import Additive, Geometric
 @pytest.mark.parametrize("d", [0, 2])
 def test_the_additive_rule_at_once_and_late(d: int) -> None:
     """gamma = 0.05; 2·b + m·(2d + 1)/2 is the slope in the number of reports."""
-    c, b = known(WEIGHTS_E, WIDE_E) if d else known()
+    c, b = exact_constants(WEIGHTS_E, WIDE_E) if d else exact_constants()
     line, m, labels = 2 * b + M_KNOWN * (2 * d + 1) / 2, M_KNOWN, full(c, b) + grid(c)
     regret = 3 / ETA * (labels + 0.05 * most(c, line, m / 2))
     reports = sqrt(4 * (ETA * T + labels + 0.05 * most(c, line, m / 4)) / (0.05 * m))
-    made = learner("exponential-weights", scales="per-part", dual=Additive(0.05))
-    check(bounds(made, T, delay=d), (regret, reports))
+    instance = learner("exponential-weights", scales="per-part", dual=Additive(0.05))
+    check(bounds(instance, T, delay=d), (regret, reports))
 
 
 def test_the_additive_rule_with_a_quarter_audited() -> None:
     """gamma over the share, and reports too."""
-    (c, b), m, gamma = known(), M_KNOWN, 0.05 / 0.25
+    (c, b), m, gamma = exact_constants(), M_KNOWN, 0.05 / 0.25
     line, labels = 2 * b + m / 2, full(c, b) + grid(c)
     regret = 3 / ETA * (labels + gamma * most(c, line, m / 2))
     audited = sqrt(4 * (ETA * T + labels + gamma * most(c, line, m / 4)) / (gamma * m))
-    made = learner("exponential-weights", scales="per-part", dual=Additive(0.05), audit_share=0.25)
-    check(bounds(made, T), (regret, 4 * audited))
+    instance = learner(
+        "exponential-weights", scales="per-part", dual=Additive(0.05), audit_share=0.25
+    )
+    check(bounds(instance, T), (regret, 4 * audited))
 
 
 @pytest.mark.parametrize("d", [0, 2])
@@ -65,39 +67,42 @@ def test_the_geometric_rule_at_once_and_late(d: int) -> None:
     off = ETA * sqrt(2 * T * log(5 / 0.05) / draws(3))
     labels = full(c, b) + off + grid(c)
     reports = log((ETA * T + labels + 0.05 * first) / (0.05 * a)) / log(q)
-    made = learner("nested-ftpl", dual=Geometric(0.05, theta))
-    found = bounds(made, T, delay=d)
+    instance = learner("nested-ftpl", dual=Geometric(0.05, theta))
+    actual = bounds(instance, T, delay=d)
     # q is rounded to 2^-53 of 1, which is 1e-9 of its logarithm.
-    assert [one.regret for one in found] == pytest.approx(
+    assert [item.regret for item in actual] == pytest.approx(
         [3 / ETA * (labels + 0.05 * (first - a))], rel=1e-12
     )
-    assert [one.violations for one in found] == pytest.approx([reports], rel=1e-9)
+    assert [item.violations for item in actual] == pytest.approx([reports], rel=1e-9)
 
 
 @pytest.mark.parametrize("d", [0, 2])
 def test_the_geometric_rule_as_proved(d: int) -> None:
     """theta = m²/(8·C²), gamma = eta·m/C, with the C of feedback that is so late."""
-    c, _ = known(WEIGHTS_E, WIDE_E) if d else known()
-    made = theorem_e_geometric(learner("exponential-weights", scales="per-part"), T, delay=d)
-    assert made.theta == pytest.approx(M_KNOWN**2 / (8 * c * c), rel=1e-12)
-    assert made.gamma == pytest.approx(ETA * M_KNOWN / c, rel=1e-12)
+    c, _ = exact_constants(WEIGHTS_E, WIDE_E) if d else exact_constants()
+    instance = theorem_e_geometric(learner("exponential-weights", scales="per-part"), T, delay=d)
+    assert instance.theta == pytest.approx(M_KNOWN**2 / (8 * c * c), rel=1e-12)
+    assert instance.gamma == pytest.approx(ETA * M_KNOWN / c, rel=1e-12)
 
 
 def test_one_sided_labels_with_multipliers_that_never_decrease() -> None:
     """With L of Theorem C′, and only where lam cannot reach 2^20 if every round is reported."""
-    (c, b), given = known(stability=0.5), {"scales": "per-part", "feedback": "one-sided"}
+    (c, b), settings = (
+        exact_constants(stability=0.5),
+        {"scales": "per-part", "feedback": "one-sided"},
+    )
     labels = ETA * (c * sqrt(20 * T) + 5 * b) + (2 * ETA + 3) * UNIT * T + grid(c)
     regret = 3 / ETA * (labels + 0.05 * most(c, 2 * b + M_KNOWN / 2, M_KNOWN / 2))
     spread = ETA * T + labels + 0.05 * most(c, 2 * b + M_KNOWN / 2, M_KNOWN / 4)
-    made = learner("exponential-weights", **given, dual=Additive(0.05))
-    check(bounds(made, T), (regret, sqrt(4 * spread / (0.05 * M_KNOWN))))
+    instance = learner("exponential-weights", **settings, dual=Additive(0.05))
+    check(bounds(instance, T), (regret, sqrt(4 * spread / (0.05 * M_KNOWN))))
 
     # 2^20 = 1.0486·10^6, and ln 2^20 = 13.863
     duals = [Additive(1.048), Additive(1.049), Geometric(1.0, 1.38e-5), Geometric(1.0, 1.39e-5)]
     covered = [
-        bool(bounds(learner("exponential-weights", **given, dual=dual), T)) for dual in duals
+        bool(bounds(learner("exponential-weights", **settings, dual=dual), T)) for dual in duals
     ]
     assert covered == [True, False, True, False]
     # one a report: after 2^20 − 1 of them, and the one that a round opens with, it is there
-    whole = learner("exponential-weights", **given, dual=Additive(1.0))
-    assert [bool(bounds(whole, n)) for n in (2**20 - 1, 2**20)] == [True, False]
+    everything = learner("exponential-weights", **settings, dual=Additive(1.0))
+    assert [bool(bounds(everything, n)) for n in (2**20 - 1, 2**20)] == [True, False]

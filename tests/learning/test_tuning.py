@@ -43,26 +43,26 @@ def test_s_is_its_formula_written_out(happens: list[tuple[str, Any]], counts: bo
     between, past = [0] * SCALES, [0.0] * SCALES  # of units since the last opening; Σ B²
     outstanding = waiting = 0
     every: list[list[float]] = [[0.0] for _ in range(SCALES)]
-    for kind, what in happens:
+    for kind, detail in happens:
         if kind == "charge":
-            for places, amount in what:
+            for places, amount in detail:
                 tuning = tuning.charged(np.array([places]), np.array([amount]))
                 for place in places:
                     between[place] += abs(amount)
         elif kind == "square":
-            tuning = tuning.estimated(np.array([what[0]]), what[1])
-            for place in what[0]:
-                past[place] += what[1]
+            tuning = tuning.estimated(np.array([detail[0]]), detail[1])
+            for place in detail[0]:
+                past[place] += detail[1]
         elif kind == "await":
-            tuning = tuning.awaiting(*what)
-            outstanding, waiting = outstanding + what[0], waiting + what[1]
+            tuning = tuning.awaiting(*detail)
+            outstanding, waiting = outstanding + detail[0], waiting + detail[1]
         else:
-            tuning = tuning.opened(what, what * what, counts_outstanding=counts)
+            tuning = tuning.opened(detail, detail * detail, counts_outstanding=counts)
             for place in range(SCALES):
                 past[place] += (between[place] / 2**20) ** 2
-                s = what**2 + past[place]
+                s = detail**2 + past[place]
                 if counts:
-                    s = (what**2 + past[place] + what * outstanding / 2**20) * (1 + waiting / 4)
+                    s = (detail**2 + past[place] + detail * outstanding / 2**20) * (1 + waiting / 4)
                 every[place].append(s)
             between = [0] * SCALES
     assert tuning.peak.tolist() == pytest.approx([max(s) for s in every], rel=1e-12)
@@ -73,9 +73,9 @@ def test_s_is_its_formula_written_out(happens: list[tuple[str, Any]], counts: bo
 def test_costs_that_come_together_are_one_b_and_their_signs_do_not_matter() -> None:
     """(2 + 1)² on the first scale, 1² on the second; then 2² of the opening's own."""
     tuning = Tuning.start(2).charged(np.array([[0], [0], [1]]), np.array([-2, 1, 1]) * ONE)
-    found = tuning.opened(2.0, 4.0, counts_outstanding=True)
-    assert found.peak.tolist() == [13.0, 5.0]
-    assert found.opened(1.0, 1.0, counts_outstanding=True).peak.tolist() == [13.0, 5.0]
+    actual = tuning.opened(2.0, 4.0, counts_outstanding=True)
+    assert actual.peak.tolist() == [13.0, 5.0]
+    assert actual.opened(1.0, 1.0, counts_outstanding=True).peak.tolist() == [13.0, 5.0]
 
 
 def test_each_round_that_waits_adds_a_quarter() -> None:
@@ -88,8 +88,8 @@ def test_each_round_that_waits_adds_a_quarter() -> None:
 def test_late_costs_have_the_weights_of_the_schedule() -> None:
     """(2² + ½·2·3)·(1 + 2·2) = 35."""
     waits = Tuning.start(1).awaiting(3 * ONE, 2)
-    found = waits.opened(2.0, 4.0, counts_outstanding=True, outstanding=0.5, waiting=2.0)
-    assert found.peak.tolist() == [35.0]
+    actual = waits.opened(2.0, 4.0, counts_outstanding=True, outstanding=0.5, waiting=2.0)
+    assert actual.peak.tolist() == [35.0]
 
 
 @pytest.mark.parametrize(("outstanding", "waiting"), [(1.0, 0.25), (0.0, 0.25), (1.0, 0.0), (2, 1)])
@@ -118,27 +118,27 @@ def bound(state: State) -> tuple[int, int]:
                 for person, decision in round_.decisions.items()
             )
         cap = next(m for m in range(1, 1000) if m**3 >= round_.number)
-        each = unit
+        amount = unit
         if one_sided and learner.primal.exact and learner.estimate == "lifted":
-            each = round(20**0.5 * unit)  # the root of a square of 20·(eta/k)²
+            amount = round(20**0.5 * unit)  # the root of a square of 20·(eta/k)²
         elif one_sided:
-            each = (2 * cap - 1) * unit if learner.estimate == "lifted" else cap * unit
-        units += labels * each
+            amount = (2 * cap - 1) * unit if learner.estimate == "lifted" else cap * unit
+        units += labels * amount
         if round_.drawn and round_.outcome is None:
             waiting += 1
             units += 2 * round(round_.lam / learner.audit_share * 2**20)
     return units, waiting
 
 
-@pytest.mark.parametrize("who", ["exponential weights", "nested", "geometric"])
+@pytest.mark.parametrize("player", ["exponential weights", "nested", "geometric"])
 @pytest.mark.parametrize("feedback", ["full", "one-sided"])
 @pytest.mark.parametrize("estimate", ["lifted", "direct"])
 @pytest.mark.parametrize("share", [1.0, 0.5])
 def test_what_is_outstanding_is_what_open_rounds_may_cost_and_in_the_end_nothing(
-    who: str, feedback: str, estimate: str, share: float
+    player: str, feedback: str, estimate: str, share: float
 ) -> None:
     schedule = SelfTuned(eta=0.5, kappa=0.3, r=0.29, delta=0.9)
-    state = start(**EVERYBODY[who], k=4, feedback=feedback, estimate=estimate, audit_share=share,
+    state = start(**EVERYBODY[player], k=4, feedback=feedback, estimate=estimate, audit_share=share,
                   schedule=schedule)  # fmt: skip
     chaos = Chaos(state, 11)
     for _ in range(120):
@@ -161,14 +161,14 @@ def test_a_learner_that_ignores_its_panel_waits_for_no_audit() -> None:
 # ── Labels, all at once or one by one ───────────────────────────────────────────────────────────
 
 
-@pytest.mark.parametrize("who", EVERYBODY)
+@pytest.mark.parametrize("player", EVERYBODY)
 @pytest.mark.parametrize("feedback", ["full", "one-sided"])
 @pytest.mark.parametrize("estimate", ["lifted", "direct"])
-def test_labels_in_batches_are_labels_one_by_one(who: str, feedback: str, estimate: str) -> None:
+def test_labels_in_batches_are_labels_one_by_one(player: str, feedback: str, estimate: str) -> None:
     """To the last bit of the state: costs, scales, the account and what experts have cost."""
     schedule = SelfTuned(eta=0.5, kappa=0.3, r=0.29, delta=0.9)
-    given: dict[str, Any] = {"k": 4, "feedback": feedback, "estimate": estimate}
-    chaos = Chaos(start(**EVERYBODY[who], **given, schedule=schedule), 21)
+    settings: dict[str, Any] = {"k": 4, "feedback": feedback, "estimate": estimate}
+    chaos = Chaos(start(**EVERYBODY[player], **settings, schedule=schedule), 21)
     for _ in range(40):
         chaos.happen(chaos.event())
     for n in range(6):
@@ -181,8 +181,8 @@ def test_labels_in_batches_are_labels_one_by_one(who: str, feedback: str, estima
         if round_.panel is None:
             continue
         events = [e for e in chaos._labels(name) if isinstance(e, Labelled)]
-        some = {e.person: e.label for e in events}
-        together = label(chaos.state, name, some)
+        subset = {e.person: e.label for e in events}
+        together = label(chaos.state, name, subset)
         for order in (events, events[::-1]):
             single = chaos.state
             for event in order:
@@ -197,10 +197,10 @@ def _sorted(state: State, name: str) -> bytes:
     """The state as a file; with the labels of a round in the order of the people."""
     round_ = state.open[name]
     labels = {p.id: round_.labels[p.id] for p in round_.people if p.id in round_.labels}
-    made = object.__new__(type(round_))
-    made.__dict__.update({**round_.__dict__, "labels": labels})
+    instance = object.__new__(type(round_))
+    instance.__dict__.update({**round_.__dict__, "labels": labels})
     changed = object.__new__(State)
-    changed.__dict__.update({**state.__dict__, "open": state.open.having(made)})
+    changed.__dict__.update({**state.__dict__, "open": state.open.having(instance)})
     return dump_state(changed)
 
 

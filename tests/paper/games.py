@@ -156,8 +156,8 @@ def hostile_game(learner: Learner, setting: Setting, against: str, rounds: int =
         excess = excess - distances - learner.sensitivity
         over, under = (int(i) for i in np.unravel_index(excess.argmax(), excess.shape))
         pair = (over, under) if excess[over, under] > 0 else None
-        found = [(people.ids[over], people.ids[under])] if pair else []
-        state = learn(state, deployment, labels=labels.tolist(), report=found)
+        actual = [(people.ids[over], people.ids[under])] if pair else []
+        state = learn(state, deployment, labels=labels.tolist(), report=actual)
         played.faced.append(Faced(points, labels, distances))
         played.policies.append(policy)
         played.scores.append(deployment.scores)

@@ -60,11 +60,11 @@ ADVERSARIES = pytest.mark.parametrize(
 SCALES = pytest.mark.parametrize("x", [0.05, 0.3, 1.0, 3.0])
 
 
-def coins(points: int, **given: int) -> Segments:
+def coins(points: int, **settings: int) -> Segments:
     """All functions on some points: a threshold on one bin, for each level of a category."""
     levels = tuple(f"l{i}" for i in range(points))
     schema = FeatureSchema((Feature("score"), Feature("kind", "category", levels=levels)))
-    return Segments(schema, score="score", cuts=[], by=["kind"], **given)
+    return Segments(schema, score="score", cuts=[], by=["kind"], **settings)
 
 
 def two_bins() -> Segments:
@@ -91,8 +91,8 @@ def noise_gain(table: FloatArray) -> float:
     # With z on the first point, E max(0, z' + d) = max(0, d) + exp(−|d|)/2 for the second.
     z = quantiles(1000) if table.shape[1] == 2 else np.zeros(1)
     first = table[:, :1] * z if table.shape[1] == 2 else np.zeros((len(table), 1))
-    zero, one = (np.where(table[:, -1:] == side, first, -1e6).max(axis=0) for side in (0.0, 1.0))
-    d = one - zero
+    zero, item = (np.where(table[:, -1:] == side, first, -1e6).max(axis=0) for side in (0.0, 1.0))
+    d = item - zero
     gain = float((zero + np.maximum(0.0, d) + 0.5 * np.exp(-np.abs(d))).mean())
     assert gain <= table.shape[1] / 2 + OFF
     return gain + OFF

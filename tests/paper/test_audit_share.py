@@ -94,25 +94,25 @@ class Shared:
             people = HYPOTHESES.schema.people(TABLE.T[kinds].astype(float))
             frozen, lam = upcoming(state), to_units(state.lam / share) / ONE
             state, deployment = deploy(state, people)
-            drawn = drawn_for_audit(state, deployment.round)
+            draw = drawn_for_audit(state, deployment.round)
             scores, predicted = deployment.scores / ONE, TABLE[:, kinds]
             labels = (scores < 0.5 if self.against == "the policy" else kinds == 2).astype(np.int64)
             over = int(scores[0] < scores[1])
             gap = abs(int(deployment.scores[0] - deployment.scores[1]))
-            found = gap > learner.sensitivity
+            actual = gap > learner.sensitivity
             self.violations += gap > to_units(learner.alpha)
             costs = unit * (1 - 2 * labels)
             self.errors += (scores - predicted) @ (1 - 2 * labels)
-            if drawn:
+            if draw:
                 self.audits += 1
-                self.reports += found
+                self.reports += actual
                 self.squares += state.lam**2
-                costs = costs + lam * np.array([1, -1]) * (1 - 2 * over) * found
-            size = 2 * unit + 2 * lam * (drawn and found)
+                costs = costs + lam * np.array([1, -1]) * (1 - 2 * over) * actual
+            size = 2 * unit + 2 * lam * (draw and actual)
             self.bound += size**2 / (8 * frozen.scale)
             self.regret += (scores - predicted) @ costs
-            pairs = [(people.ids[over], people.ids[1 - over])] if found else []
-            state = learn(state, deployment, labels=labels, report=pairs if drawn else None)
+            pairs = [(people.ids[over], people.ids[1 - over])] if actual else []
+            state = learn(state, deployment, labels=labels, report=pairs if draw else None)
             self.largest, last = frozen.scale / X, frozen.scale
         self.bound += last * log_inverse(learner)
         self.squares += state.lam**2
@@ -175,14 +175,14 @@ def test_reports_over_the_share_are_what_a_full_audit_would_have_found_on_averag
     share: float,
 ) -> None:
     """All lotteries of eight rounds, in a game that depends on them through the multiplier."""
-    found = paid = roots = total = 0.0
+    actual = paid = roots = total = 0.0
     for lottery in product((False, True), repeat=8):
-        chance = math.prod(share if drawn else 1 - share for drawn in lottery)
+        chance = math.prod(share if draw else 1 - share for draw in lottery)
         lam, audits = 0.0, 0
-        for drawn in lottery:
+        for draw in lottery:
             report = lam < 0.3  # the policy is the fairer the larger lam is
-            found += chance * report
-            if drawn:
+            actual += chance * report
+            if draw:
                 audits += 1
                 paid += chance * report / share
                 mu = 1 / math.sqrt(audits)
@@ -190,5 +190,5 @@ def test_reports_over_the_share_are_what_a_full_audit_would_have_found_on_averag
         roots += chance * math.sqrt(audits + 1)
         total += chance
     assert total == pytest.approx(1)
-    assert found == pytest.approx(paid, rel=1e-12)
+    assert actual == pytest.approx(paid, rel=1e-12)
     assert roots <= math.sqrt(share * 8 + 1)

@@ -21,7 +21,7 @@ from likewise.learning import Learner, SelfTuned, State, apply, deploy
 from likewise.learning.bounds.theorems import IN_EXPECTATION
 from likewise.learning.certificate import Certificate, certificate
 from likewise.learning.dual import Additive
-from likewise.learning.states.state import changed
+from likewise.learning.states.open_rounds import changed
 from likewise.schema import Feature, FeatureSchema
 
 # Four groups with two bins: 4 parts, s = 8, A = 4, |H| = 3^4.
@@ -39,8 +39,8 @@ GAMMA = 2**-4
 
 def learner(player: str, **settings: Any) -> Learner:
     parts = player == "exponential-weights" and settings.get("scales") == "per-part"
-    given = {"schedule": SCHEDULE, "player": player, "dual": Additive(GAMMA), **settings}
-    return Learner(FLAT if parts else LENDER, 2, 0.3, 0.3, 1, **given)
+    options = {"schedule": SCHEDULE, "player": player, "dual": Additive(GAMMA), **settings}
+    return Learner(FLAT if parts else LENDER, 2, 0.3, 0.3, 1, **options)
 
 
 @dataclass
@@ -79,10 +79,10 @@ def label_cost(decision: Decision, label: int, *, one_sided: bool) -> int:
     return 2 * LABEL * decision.inverse_chance // 2**20 - LABEL
 
 
-def play(made: Learner, rounds: int, delay: int = 0) -> Run:
+def play(instance: Learner, rounds: int, delay: int = 0) -> Run:
     """Two people a round, of whom c and d repay; gaps above 0.15 are reported, all of it late."""
-    run, waiting = Run(State.start(made)), list[list[Event]]()
-    one_sided = made.feedback == "one-sided"
+    run, waiting = Run(State.start(instance)), list[list[Event]]()
+    one_sided = instance.feedback == "one-sided"
     for t in range(rounds):
         people = [(KINDS[t % 4], t % 2), (KINDS[(t + 2) % 4], 1)]
         rows = [[place + 0.5, kind] for kind, place in people]
@@ -105,13 +105,13 @@ def play(made: Learner, rounds: int, delay: int = 0) -> Run:
             events.append(Audited(name, "quiet"))
         waiting.append([*events, Closed(name)])
         if len(waiting) > delay:
-            come(run, waiting.pop(0))
+            deliver(run, waiting.pop(0))
     for events in waiting:
-        come(run, events)
+        deliver(run, events)
     return run
 
 
-def come(run: Run, events: list[Event]) -> None:
+def deliver(run: Run, events: list[Event]) -> None:
     for event in events:
         run.state = apply(run.state, event)
         run.reports += isinstance(event, Audited) and event.outcome == "report"
@@ -146,10 +146,10 @@ COARSE, PART = UNIT + 25 * 2**-40, UNIT + 4 * 2**-40
 )
 def test_full_information(player: str, settings: dict[str, Any], more: float, delay: int) -> None:
     run = play(learner(player, **settings), 60, delay)
-    found = certificate(run.state)
-    assert found.reports == len(run.lams) > 5
-    assert found.regret == pytest.approx(2 / ETA * run.bracket() + 2 * more, rel=1e-12)
-    assert found.holds == ("surely" if "weights" in player else "with probability 0.95")
+    actual = certificate(run.state)
+    assert actual.reports == len(run.lams) > 5
+    assert actual.regret == pytest.approx(2 / ETA * run.bracket() + 2 * more, rel=1e-12)
+    assert actual.holds == ("surely" if "weights" in player else "with probability 0.95")
 
 
 @pytest.mark.parametrize("delay", [0, 2])
@@ -170,10 +170,10 @@ def test_full_information(player: str, settings: dict[str, Any], more: float, de
 )  # fmt: skip
 def test_one_sided_labels(player: str, settings: dict[str, Any], more: float, delay: int) -> None:
     run = play(learner(player, feedback="one-sided", **settings), 60, delay)
-    found = certificate(run.state, delay=delay)
-    assert (found.holds, found.from_largest_lam) == (IN_EXPECTATION, None)
-    assert found.reports == len(run.lams) > 5
-    assert found.regret == pytest.approx(2 / ETA * run.bracket() + 2 * more, rel=1e-12)
+    actual = certificate(run.state, delay=delay)
+    assert (actual.holds, actual.from_largest_lam) == (IN_EXPECTATION, None)
+    assert actual.reports == len(run.lams) > 5
+    assert actual.regret == pytest.approx(2 / ETA * run.bracket() + 2 * more, rel=1e-12)
 
 
 def other_form(rounds: int, c: float, b: float, m: float, lam: float, off: float = 0.0) -> float:
@@ -197,8 +197,10 @@ def test_the_other_form_with_a_temperature_for_every_part(delay: int) -> None:
     slow, _, wide = LATE[delay]
     run = play(learner("exponential-weights", scales="per-part"), 60, delay)
     c = 2 * (slow * 0.5 + wide * 0.5 * log(3)) + 4 * 2**-40 * sqrt(60)
-    wanted = other_form(60, c, 2 * log(3) * wide, (ASKED - 1) * UNIT, GAMMA * len(run.lams))
-    assert certificate(run.state, delay=delay).from_largest_lam == pytest.approx(wanted, rel=1e-12)
+    expected = other_form(60, c, 2 * log(3) * wide, (ASKED - 1) * UNIT, GAMMA * len(run.lams))
+    assert certificate(run.state, delay=delay).from_largest_lam == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("delay", [0, 2])
@@ -210,8 +212,10 @@ def test_the_other_form_of_a_mixture(delay: int) -> None:
     c += (8 * 2**-31 + 2**-20 + 3 * 2**-40) * sqrt(60)
     off = ETA * sqrt(2 * 60 * log(5 / 0.05) / draws(3))
     lam = GAMMA * len(run.lams)
-    wanted = other_form(60, c, 2 * wide, ASKED * UNIT - 0.12, lam, off)
-    assert certificate(run.state, delay=delay).from_largest_lam == pytest.approx(wanted, rel=1e-12)
+    expected = other_form(60, c, 2 * wide, ASKED * UNIT - 0.12, lam, off)
+    assert certificate(run.state, delay=delay).from_largest_lam == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("delay", [0, 2])
@@ -223,20 +227,19 @@ def test_the_other_form_where_the_grid_counts(delay: int) -> None:
     weights, _, wide = LATE[delay]
     share = 1.0 if delay else 0.5
     state = State.start(learner("exponential-weights", audit_share=share))
-    assert state.account is not None
     state = changed(state, opened=10**12, account=changed(state.account, largest_lam=8.0))
     c = weights * 0.5 + wide * 0.5 * log(324) + 25 * 2**-40 * 10**6
-    wanted = other_form(10**12, c, 0.0, (ASKED - 1) * UNIT, 8 / share)
-    found = certificate(state, delay=delay)
-    assert found.from_largest_lam == pytest.approx(wanted, rel=1e-12)
-    assert found.regret == pytest.approx(2 * COARSE * 10**12, rel=1e-12)
+    expected = other_form(10**12, c, 0.0, (ASKED - 1) * UNIT, 8 / share)
+    actual = certificate(state, delay=delay)
+    assert actual.from_largest_lam == pytest.approx(expected, rel=1e-12)
+    assert actual.regret == pytest.approx(2 * COARSE * 10**12, rel=1e-12)
 
 
 def test_what_is_an_estimate_only_is_the_bracket_alone() -> None:
-    made = learner("context-ftpl", feedback="one-sided", estimate="direct")
-    found = certificate(changed(State.start(made), opened=1000))
-    assert found.regret == 0.0
-    assert found.holds.startswith("as an estimate only")
+    instance = learner("context-ftpl", feedback="one-sided", estimate="direct")
+    actual = certificate(changed(State.start(instance), opened=1000))
+    assert actual.regret == 0.0
+    assert actual.holds.startswith("as an estimate only")
 
 
 def test_a_certificate_says_something_below_k_times_t() -> None:

@@ -45,8 +45,8 @@ def test_exponential_weights_hardly_move_for_costs_that_are_late(
     weights: list[float], seed: int, late: float
 ) -> None:
     law = np.array(weights) / sum(weights)
-    other = law * np.exp(np.random.default_rng(seed).uniform(0, late, len(law)))
-    distance = float(np.maximum(0, other / other.sum() - law).sum())
+    second = law * np.exp(np.random.default_rng(seed).uniform(0, late, len(law)))
+    distance = float(np.maximum(0, second / second.sum() - law).sum())
     assert distance <= math.tanh(late / 4) + 1e-12
     assert math.tanh(late / 4) <= late / 4
 
@@ -152,8 +152,8 @@ class LateRun:
         d, squares = self.d, np.cumsum(np.square(self.ranges))
         for t, late in enumerate(self.late):
             assert late <= sum(self.ranges[max(0, t - d) : t]) + 1e-9
-            known = squares[t - d - 1] if t > d else 0.0
-            needed = self.largest[t] ** 2 + known / self.most_pieces
+            revealed = squares[t - d - 1] if t > d else 0.0
+            needed = self.largest[t] ** 2 + revealed / self.most_pieces
             assert (self.scales[t] / self.x) ** 2 >= needed - 1e-9
         how = replace(COUNTED[self.counted], delay=d, pieces=self.most_pieces)
         if how.counted and how.steady:  # then S has all rounds in it, those outstanding at bounds
@@ -219,9 +219,9 @@ def test_theorem_a_prime_holds_with_delay_for_exponential_weights(
 def test_delay_costs_something_in_these_runs() -> None:
     """Else they would test nothing: the bounds of Theorems A and A′ as they are would be broken."""
     table = np.array(TABLES["one point"], float)
-    drawn = LateRun(table, perturbed_leader, 0.5, 4, "constant").against(against_the_policy)
+    draw = LateRun(table, perturbed_leader, 0.5, 4, "constant").against(against_the_policy)
     exact = LateRun(table, gibbs, 0.5, 4, "constant").against(against_the_policy)
-    assert drawn.regret > drawn.bound(1 / 2, 0.0, 1 / 2)
+    assert draw.regret > draw.bound(1 / 2, 0.0, 1 / 2)
     assert exact.regret > exact.bound(1 / 8, 0.0, math.log(2))
 
 
@@ -263,17 +263,17 @@ class Late:
             scores, predicted = deployment.scores / ONE, self.table[:, kinds]
             labels = (scores < 0.5).astype(int)
             over = int(scores[0] < scores[1])
-            found = abs(int(deployment.scores[0] - deployment.scores[1])) > learner.sensitivity
-            pairs = ((people.ids[over], people.ids[1 - over]),) if found else ()
-            audit = Audited(deployment.round, "report" if found else "quiet", pairs)
-            events: list[tuple[float, Audited | Labelled]] = [(2 * lam * found, audit)]
+            actual = abs(int(deployment.scores[0] - deployment.scores[1])) > learner.sensitivity
+            pairs = ((people.ids[over], people.ids[1 - over]),) if actual else ()
+            audit = Audited(deployment.round, "report" if actual else "quiet", pairs)
+            events: list[tuple[float, Audited | Labelled]] = [(2 * lam * actual, audit)]
             events += [
                 (unit, Labelled(deployment.round, person, int(label)))
                 for person, label in zip(people.ids, labels, strict=True)
             ]
             costs = unit * (1 - 2 * labels)
             self.errors += (scores - predicted) @ (1 - 2 * labels)
-            if found:
+            if actual:
                 costs = costs + lam * np.array([1, -1]) * (1 - 2 * over)
                 self.reports += 1
             self.regret += (scores - predicted) @ costs

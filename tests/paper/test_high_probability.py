@@ -126,14 +126,14 @@ def test_theorem_c_holds_on_every_path_but_for_two_unlikely_events(
     # On every path: what an estimate is off by is its bias, and what the X_t add up to.
     assert (regrets <= surely[:, None] + terms.bias - estimates + off).all()
     for level in LEVELS:
-        many = squares > terms.squares(level)
-        assert chances[many].sum() <= math.exp(-level)
+        large = squares > terms.squares(level)
+        assert chances[large].sum() <= math.exp(-level)
         root = math.sqrt(terms.squares(level) + terms.largest**2)
         w = constant * (root + 2 * lams) + terms.bias + terms.estimates(level)
         for h in range(len(game.table)):
             far = -estimates[:, h] > terms.estimates(level)
             assert chances[far].sum() <= math.exp(-level)
-            good = ~(many | far)
+            good = ~(large | far)
             assert (regrets[good, h] <= w[good] + off).all()
 
 

@@ -22,7 +22,7 @@ from likewise.learning.lagrangian import (
     regularised_lagrangian,
     unfairness_proxy,
 )
-from likewise.learning.states.state import changed
+from likewise.learning.states.open_rounds import changed
 
 TABLE = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]
 
@@ -40,12 +40,12 @@ def test_charged_costs_are_the_lagrangian_up_to_a_constant(
     state, deployment = deploy(state, people)
     pairs = [] if report is None else [(people.ids[report[0]], people.ids[report[1]])]
     state = learn(state, deployment, labels=labels, report=pairs)
-    shown = deployment.probabilities.tolist()
+    published = deployment.probabilities.tolist()
     totals = learner.hypotheses.totals(state.costs, learner.hypotheses.codes()) / ONE
     losses = [
         lagrangian(
             misclassification(row, labels),
-            unfairness_proxy(row, shown, report, learner.margins.beta),
+            unfairness_proxy(row, published, report, learner.margins.beta),
             lam, k=3, eta=0.75,
         )
         for row in TABLE
@@ -61,8 +61,8 @@ def test_the_dual_step_goes_up_the_regularised_lagrangian(
     lam: float, mu: float, beta: float, reported: bool, error: float
 ) -> None:
     """Along its slope U − mu·lam at the published policy, whose proxy is beta; labels drop out."""
-    shown = [0.9, 0.2]
-    proxy = unfairness_proxy(shown, shown, (0, 1) if reported else None, beta)
+    published = [0.9, 0.2]
+    proxy = unfairness_proxy(published, published, (0, 1) if reported else None, beta)
     assert proxy == pytest.approx(beta * reported)
     above, below = (
         regularised_lagrangian(error, proxy, lam + side, mu=mu, k=2) for side in (1.0, -min(1, lam))

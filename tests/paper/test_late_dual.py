@@ -35,15 +35,15 @@ class Dual:
 
     def sharp(self, lam: float) -> float:
         """What Σ_a u_a·l_a is at least, before sums are replaced by roots of T."""
-        found = lam * sum(self.u) - lam**2 / 2 * sum(self.mu)
+        actual = lam * sum(self.u) - lam**2 / 2 * sum(self.mu)
         for mu, value, u in zip(self.mu, self.stepped, self.u, strict=True):
-            found += (mu - mu**3) * value**2 / 2 - mu * u**2 / 2
-        return found
+            actual += (mu - mu**3) * value**2 / 2 - mu * u**2 / 2
+        return actual
 
     def drifted(self, beta: float) -> float:
         """What the drift is at most: beta²·mu_b for every round that waits at audit b."""
         rounds = zip(self.mu, self.waiting, strict=True)
-        return beta**2 * sum(mu * others for mu, others in rounds)
+        return beta**2 * sum(mu * rest for mu, rest in rounds)
 
 
 def late_duals(
@@ -56,10 +56,10 @@ def late_duals(
         waiting.append((t, t + delays[t]))
         due = [w for w in waiting if w[1] <= t or t + 1 == len(reported)]
         waiting = [w for w in waiting if w not in due]
-        for done, i in enumerate(rng.permutation(len(due)), start=1):
+        for process, i in enumerate(rng.permutation(len(due)), start=1):
             origin = due[i][0]
             dual.stepped.append(lam)
-            dual.waiting.append(len(waiting) + len(due) - done)
+            dual.waiting.append(len(waiting) + len(due) - process)
             dual.u.append(beta * reported[origin])
             dual.earned += dual.u[-1] * dual.opened[origin]
             dual.drift += dual.u[-1] * (lam - dual.opened[origin])

@@ -49,7 +49,7 @@ def test_a_dual_player_is_read_back_from_its_json(dual: Dual) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "message"),
     [
         ({"dual": "cubic"}, "dual must be one of gradient, additive, geometric"),
         ({}, "dual must be one of"),
@@ -62,13 +62,13 @@ def test_a_dual_player_is_read_back_from_its_json(dual: Dual) -> None:
         ({"dual": "geometric", "theta": "fast"}, "theta must be a number"),
     ],
 )
-def test_a_dual_player_that_makes_no_sense_is_refused(spec: object, said: str) -> None:
-    with pytest.raises(ParameterError, match=said):
+def test_a_dual_player_that_makes_no_sense_is_refused(spec: object, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         dual_from_spec(spec)  # type: ignore[arg-type]
 
 
 def test_a_multiplier_beyond_what_a_report_may_cost_is_refused() -> None:
     """Its first step would take it down to what sums can hold: it would decrease."""
-    for made in (Additive, Geometric):
+    for instance in (Additive, Geometric):
         with pytest.raises(ParameterError, match="gamma must be at most"):
-            made(gamma=2.0**21)
+            instance(gamma=2.0**21)

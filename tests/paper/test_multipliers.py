@@ -38,12 +38,12 @@ def learner_of(setting: Setting, player: str, dual: Dual | str, eta: float, eps:
 @pytest.mark.parametrize("against", ["the policy", "fairness"])
 @pytest.mark.parametrize("dual", [Additive(0.02), Geometric(0.1, 0.05)], ids=lambda d: d.name)
 @pytest.mark.parametrize(("eta", "eps"), [(1.0, 0.3), (0.25, 0.1)])
-@pytest.mark.parametrize("who", ["pool", "segments", "three on two", "coins"])
+@pytest.mark.parametrize("player", ["pool", "segments", "three on two", "coins"])
 def test_theorem_e_holds_in_hostile_games(
-    who: str, eta: float, eps: float, dual: Dual, against: str
+    player: str, eta: float, eps: float, dual: Dual, against: str
 ) -> None:
-    exact = who in EXACT
-    setting = EXACT[who] if exact else INTEGRABLE[who]
+    exact = player in EXACT
+    setting = EXACT[player] if exact else INTEGRABLE[player]
     learner = learner_of(
         setting, "exponential-weights" if exact else "context-ftpl", dual, eta, eps
     )
@@ -55,7 +55,7 @@ def test_theorem_e_holds_in_hostile_games(
     best, lams = played.best(), played.lams
     assert lams == sorted(lams)
     gained = played.label_weight * (played.errors - best.error) + m * played.reported
-    off = OFF * sum(played.ranges) if who == "three on two" else 2.0**-18 * sum(played.ranges)
+    off = OFF * sum(played.ranges) if player == "three on two" else 2.0**-18 * sum(played.ranges)
     assert gained <= played.bound(stability, gain) + off
     # and the right side is what the theorem makes of it
     charged = [lam for lam, pair in zip(lams, played.reports, strict=True) if pair is not None]
@@ -107,15 +107,15 @@ def test_reports_of_the_geometric_rule_grow_like_a_logarithm() -> None:
     pool = Pool.from_table([[0], [1]])
     plain = Learner(pool, 1, 0.5, 0.5, 1, SelfTuned(eta=1.0, x=0.6, kappa=0.1))
     learner = replace(plain, dual=theorem_e_geometric(plain, 10**6))
-    found = [bounds(learner, 10**n)[0] for n in (4, 5, 6)]
-    assert all(bound.source.startswith("Theorem E") for bound in found)
+    actual = [bounds(learner, 10**n)[0] for n in (4, 5, 6)]
+    assert all(bound.source.startswith("Theorem E") for bound in actual)
     constant = 0.25 / 0.6 + 0.6 * math.log(2)
     step = math.log(10) / math.log1p(0.4**2 / (8 * constant**2))
-    assert found[1].violations - found[0].violations == pytest.approx(step, rel=0.02)
-    assert found[2].violations - found[1].violations == pytest.approx(step, rel=0.02)
-    assert found[2].regret / found[0].regret < 10.1
-    assert found[2].informative == {"regret": True, "violations": True}
-    assert found[2].violations < bounds(plain, 10**6)[0].violations / 50
+    assert actual[1].violations - actual[0].violations == pytest.approx(step, rel=0.02)
+    assert actual[2].violations - actual[1].violations == pytest.approx(step, rel=0.02)
+    assert actual[2].regret / actual[0].regret < 10.1
+    assert actual[2].informative == {"regret": True, "violations": True}
+    assert actual[2].violations < bounds(plain, 10**6)[0].violations / 50
 
 
 def test_the_bounds_of_the_geometric_rule_by_hand() -> None:
@@ -215,9 +215,9 @@ def test_what_is_proved_of_rules_that_never_decrease(
     pool = Pool.from_table([[0], [1]])
     schedule = SelfTuned(eta=1.0, x=0.6, kappa=0.1, r=0.1)
     learner = Learner(pool, 1, 0.5, 0.5, 1, schedule, player, dual=dual, **settings)
-    found = [bound.source for bound in bounds(learner, 1000)]
-    assert len(found) == len(sources)
-    assert all(one.startswith(other) for one, other in zip(found, sources, strict=True))
+    actual = [bound.source for bound in bounds(learner, 1000)]
+    assert len(actual) == len(sources)
+    assert all(first.startswith(second) for first, second in zip(actual, sources, strict=True))
 
 
 def test_late_reports_are_covered_at_a_price() -> None:
@@ -262,14 +262,14 @@ def test_a_late_report_is_charged_at_least_what_d_reports_fewer_make(
     reported: list[bool], d: int, delays: list[int]
 ) -> None:
     """The j-th report, by its round, is charged phi of at least j − 1 − d and at most j − 1."""
-    heard: list[int] = []  # rounds after which each report is heard
-    seen = 0
+    heard_at: list[int] = []  # rounds after which each report is heard
+    observed = 0
     for t, report in enumerate(reported):
-        known = sum(when < t for when in heard)
+        revealed = sum(when < t for when in heard_at)
         if report:
-            assert seen - d <= known <= seen
-            seen += 1
-            heard.append(t + min(d, delays[t]))
+            assert observed - d <= revealed <= observed
+            observed += 1
+            heard_at.append(t + min(d, delays[t]))
 
 
 def test_a_multiplier_that_may_stop_growing_is_not_covered() -> None:

@@ -13,7 +13,7 @@ from likewise.hypotheses import Pool
 from likewise.learning import Learner, SelfTuned, State, apply, deploy
 from likewise.learning.bounds.theorems import IN_EXPECTATION
 from likewise.learning.certificate import Certificate, certificate
-from likewise.learning.states.state import changed
+from likewise.learning.states.open_rounds import changed
 
 CONSTANTS = Pool.from_table([[0], [1]])
 
@@ -29,14 +29,14 @@ def ended(
     learner = Learner(CONSTANTS, 1, 1.0, 0.5, seed, SelfTuned(eta=0.5, x=0.3), feedback="one-sided")
     state, errors = State.start(learner), 0.0
     for t in range(rounds):
-        state, made = deploy(state, CONSTANTS.schema.people([[0, 1]]))
-        errors += float(made.probabilities[0])
-        state = apply(state, Audited(made.round, "quiet"))
-        if overrides and not made.approved[0] and not state.overridden:
-            state = apply(state, Overridden(made.round, made.ids[0], approved=True))
-        elif made.approved[0] and not (late and t == rounds - 1) and not (never and t >= 40):
-            state = apply(state, Labelled(made.round, made.ids[0], 0))
-        state = state if late and t == rounds - 1 else apply(state, Closed(made.round))
+        state, instance = deploy(state, CONSTANTS.schema.people([[0, 1]]))
+        errors += float(instance.probabilities[0])
+        state = apply(state, Audited(instance.round, "quiet"))
+        if overrides and not instance.approved[0] and not state.overridden:
+            state = apply(state, Overridden(instance.round, instance.ids[0], approved=True))
+        elif instance.approved[0] and not (late and t == rounds - 1) and not (never and t >= 40):
+            state = apply(state, Labelled(instance.round, instance.ids[0], 0))
+        state = state if late and t == rounds - 1 else apply(state, Closed(instance.round))
     return errors, certificate(state)
 
 
@@ -50,15 +50,15 @@ def test_where_labels_never_come_it_is_no_bound_and_says_so() -> None:
     Nobody repays, so to reject everybody has no error, and errors are regret.
     """
     runs = [ended(440, seed=seed, never=True) for seed in range(8)]
-    assert np.mean([found.regret for _, found in runs]) < np.mean([regret for regret, _ in runs])
+    assert np.mean([actual.regret for _, actual in runs]) < np.mean([regret for regret, _ in runs])
     says = "as an estimate only: some labels of approved people never came"
-    assert {found.holds for _, found in runs} == {says}
+    assert {actual.holds for _, actual in runs} == {says}
 
 
 def test_labels_that_are_still_to_come_and_overrides_make_it_an_estimate() -> None:
     waiting = [ended(30, seed=seed, late=True)[1].holds for seed in range(20)]
-    some = "as an estimate only: some labels of approved people are still to come"
-    assert set(waiting) == {some, IN_EXPECTATION}, "according to who was approved last"
+    subset = "as an estimate only: some labels of approved people are still to come"
+    assert set(waiting) == {subset, IN_EXPECTATION}, "according to who was approved last"
     assert "overridden" in ended(30, overrides=True)[1].holds
 
 
@@ -73,11 +73,11 @@ def test_a_long_run_is_never_certified_to_be_better_than_the_best(player: str) -
     pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
     learner = Learner(pool, 2, 1.0, 1.0, 1, schedule, player, feedback="one-sided")
     for rounds in (10**3, 10**5, 10**6):
-        found = certificate(changed(State.start(learner), opened=rounds))
+        actual = certificate(changed(State.start(learner), opened=rounds))
         inverses = sum(1.0 / math.ceil(round(t ** (1 / 3), 9)) for t in range(1, rounds + 1))
         bias = rounds / ONE + 2.0 / math.e * inverses
         experts = learner.primal.experts(pool)
         count = schedule.draws(learner.margins, 2 * max(1, experts), 1)
         bias += 0.0 if experts else 2.0 * rounds / count
-        assert found.holds == IN_EXPECTATION
-        assert found.regret == pytest.approx(2 * bias, rel=1e-6)
+        assert actual.holds == IN_EXPECTATION
+        assert actual.regret == pytest.approx(2 * bias, rel=1e-6)

@@ -82,8 +82,8 @@ def test_the_pivot_distance_is_the_pivots_distance_and_1_for_the_dummy(m: int) -
     d = all_distances(m)
     for _, rule in rules(m):
         distance, place = rule.pivot(d, names(m))
-        own = d[np.maximum(place, 0), np.arange(d.shape[1])]
-        assert (distance == np.where(place < 0, ONE, own)).all(), rule
+        values = d[np.maximum(place, 0), np.arange(d.shape[1])]
+        assert (distance == np.where(place < 0, ONE, values)).all(), rule
 
 
 @pytest.mark.parametrize("m", SIZES)
@@ -108,13 +108,13 @@ def test_random_float_distances_agree_with_the_lemma_too(m: int) -> None:
     for table, rule in rules(m):
         distance, place = rule.pivot(d, names(m))
         for pair in range(d.shape[1]):
-            own = d[:, pair].tolist()
+            values = d[:, pair].tolist()
             index = -1 if not any(table) else int(place[pair])
-            assert float(distance[pair]) == (1.0 if index < 0 else own[index])
+            assert float(distance[pair]) == (1.0 if index < 0 else values[index])
             for i in range(m):
-                just_above = tuple(own[i] >= x for x in own)
+                just_above = tuple(values[i] >= x for x in values)
                 fires = dict(zip(product((False, True), repeat=m), table, strict=True))[just_above]
-                assert fires == (index >= 0 and own[i] >= own[index])
+                assert fires == (index >= 0 and values[i] >= values[index])
 
 
 @pytest.mark.parametrize("m", SIZES)

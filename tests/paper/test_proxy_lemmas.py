@@ -116,9 +116,10 @@ def test_the_estimated_policy_is_close_with_the_stated_probability() -> None:
         frozen = upcoming(State.start(learner))
         draws = learner.schedule.draws(Margins(0.3, 0.3, 0.15, 0.12), 4, 1)
         cells = class_.separating_points()
-        asked = (Draws(draws), Draws(60_000, purpose=Purpose.EVALUATE))
+        requests = (Draws(draws), Draws(60_000, purpose=Purpose.EVALUATE))
         estimate, truth = (
-            np.array(learner.primal.estimates(class_, frozen, cells, some).scores) for some in asked
+            np.array(learner.primal.estimates(class_, frozen, cells, subset).scores)
+            for subset in requests
         )
         off = np.abs(estimate - truth).max() / ONE
         bad += off > 0.12 / 2 + 0.009  # 60,000 draws are themselves within 0.009

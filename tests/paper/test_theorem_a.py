@@ -77,8 +77,8 @@ def parity_chance(s: int, sigma: float, total: FloatArray | float) -> FloatArray
 def test_that_chance_is_the_integral(total: float) -> None:
     table = table_of(SMALL["all on two points"])
     odd = table.sum(axis=1) % 2
-    found = float(perturbed_leader(table, total * odd / 1.5) @ odd)
-    assert found == pytest.approx(float(parity_chance(2, 1.5, total)), abs=OFF)
+    actual = float(perturbed_leader(table, total * odd / 1.5) @ odd)
+    assert actual == pytest.approx(float(parity_chance(2, 1.5, total)), abs=OFF)
 
 
 def test_outside_of_q_the_bound_for_cells_would_be_broken() -> None:
@@ -129,8 +129,8 @@ def test_with_the_same_noise_the_leader_of_cells_moves_seldom(
     table, z = table_of(SMALL[name]), quantiles()
     noise = np.stack(np.meshgrid(z, z, indexing="ij")).reshape(2, -1)
     first = (table @ (np.array(before)[:, None] + noise)).argmin(axis=0)
-    then = (table @ (np.array(before)[:, None] + np.array(costs)[:, None] + noise)).argmin(axis=0)
-    assert float((first != then).mean()) <= np.abs(costs).sum() / 2 + 2 / len(z)
+    later = (table @ (np.array(before)[:, None] + np.array(costs)[:, None] + noise)).argmin(axis=0)
+    assert float((first != later).mean()) <= np.abs(costs).sum() / 2 + 2 / len(z)
 
 
 def test_that_bound_is_nearly_reached_by_a_coin() -> None:

@@ -96,29 +96,29 @@ def test_the_program_weighs_as_in_that_test() -> None:
     """A hypothesis of prior 0.001, which costs 40 less at the temperature 20."""
     pool = Pool.from_table([[0], [1]]).with_prior([0.999, 0.001])
     costs = np.array([0, -40 * ONE], dtype=np.int64)
-    found = float(exact_policy(pool)(costs, np.zeros(2), 20.0)[0])
-    assert found == pytest.approx(weighted(0.001, 20.0)(-40.0), abs=2.0**-20)
+    actual = float(exact_policy(pool)(costs, np.zeros(2), 20.0)[0])
+    assert actual == pytest.approx(weighted(0.001, 20.0)(-40.0), abs=2.0**-20)
 
 
 def test_a_likely_hypothesis_is_learnt_cheaply() -> None:
     """ln(1/prior) is what is paid, not log|H|: 7 for what was unlikely, 0.002 for what was not."""
 
-    def wanted(rng: np.random.Generator, policy: FloatArray, t: int) -> FloatArray:
+    def adversary(rng: np.random.Generator, policy: FloatArray, t: int) -> FloatArray:
         return np.array([-1.0, 1.0])
 
     regrets = []
     for prior in ([0.0009, 0.9982, 0.0009], [0.9982, 0.0009, 0.0009]):
         pool = Pool.from_table([[1, 0], [0, 0], [1, 1]]).with_prior(prior)
-        regrets.append(float(Run(pool, 2.0, exact_policy(pool)).against(wanted).regrets[0]))
+        regrets.append(float(Run(pool, 2.0, exact_policy(pool)).against(adversary).regrets[0]))
     assert 0 <= regrets[1] < 0.01 * regrets[0]
 
 
 def test_the_constants_of_the_players_by_hand() -> None:
     """Stability and gain: (s, A), (1, A) for cells, (1/4, max ln(1/prior)) for weights."""
     four, lender = Pool.from_table([[0, 0], [1, 0], [0, 1], [1, 1]]), coins(6)
-    drawn, exact = ContextFTPL(), ExponentialWeights()
-    assert (drawn.stability(four), drawn.gain(four)) == (2.0, 1.0)
-    assert (drawn.stability(lender), drawn.gain(lender)) == (1.0, 3.0)
+    draw, exact = ContextFTPL(), ExponentialWeights()
+    assert (draw.stability(four), draw.gain(four)) == (2.0, 1.0)
+    assert (draw.stability(lender), draw.gain(lender)) == (1.0, 3.0)
     assert exact.stability(four) == 0.25
     assert exact.stability(four, estimated=True) == 0.5
     # half of the prior on two constants, half on two others

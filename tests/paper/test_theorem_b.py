@@ -128,11 +128,11 @@ PRIORS = pytest.mark.parametrize("prior", ["flat", "coarse-to-fine"])
 
 
 def learner_of(
-    setting: Setting, player: str, eta: float, eps: float, x: float | None, **given: Any
+    setting: Setting, player: str, eta: float, eps: float, x: float | None, **settings: Any
 ) -> Learner:
     """Estimates from draws are all within r, but for one game in a million."""
     schedule = SelfTuned(eta=eta, x=x, delta=1e-6)
-    return Learner(setting.hypotheses, 3, 0.3, eps, 1, schedule, player, **given)
+    return Learner(setting.hypotheses, 3, 0.3, eps, 1, schedule, player, **settings)
 
 
 def with_prior(setting: Setting, prior: str) -> Setting:

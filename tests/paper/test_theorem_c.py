@@ -35,7 +35,7 @@ from likewise.learning.primal import ContextFTPL, Draws, Frozen
 @pytest.mark.parametrize(("h", "y"), [(0, 0), (0, 1), (1, 0), (1, 1)])
 def test_the_lift_is_an_identity_and_its_estimate_is_never_negative(h: int, y: int) -> None:
     assert (h != y) == 2 * (1 - y) * h + (1 - h) - 1 + y
-    assert all(2 * j * (1 - y) * seen * h + (1 - h) >= 0 for j in (1, 7) for seen in (0, 1))
+    assert all(2 * j * (1 - y) * observed * h + (1 - h) >= 0 for j in (1, 7) for observed in (0, 1))
 
 
 CHANCES = st.floats(0, 1)
@@ -94,8 +94,8 @@ def test_the_potential_pays_for_costs_that_are_large_but_not_negative(
 def test_exact_propensities_bound_the_square_of_an_estimate_without_a_cap(q: float, y: int) -> None:
     """E over ŷ of π(alpha²), alpha = 2·(1−y)·1[ŷ=1]·h/q + (1−h), is 4(1−y) + 1 − q."""
     expected = sum(
-        chance * weight * (2 * (1 - y) * seen * h / q + (1 - h)) ** 2
-        for seen, chance in ((0, 1 - q), (1, q))
+        chance * weight * (2 * (1 - y) * observed * h / q + (1 - h)) ** 2
+        for observed, chance in ((0, 1 - q), (1, q))
         for h, weight in ((0, 1 - q), (1, q))
     )
     assert expected == pytest.approx(4 * (1 - y) + 1 - q, rel=1e-9)
@@ -114,11 +114,11 @@ def test_deciding_and_resampling_are_independent_as_the_learner_draws_them() -> 
         * float(player.decide(hypotheses, frozen, points, batch)[0])
         for batch in range(batches)
     ]
-    wanted = 1 - (1 - q) ** cap
+    expected = 1 - (1 - q) ** cap
     square = q * sum(j * j * p for j, p in enumerate(resampled(q, cap), start=1))
-    error = math.sqrt((square - wanted**2) / batches)
+    error = math.sqrt((square - expected**2) / batches)
     assert error < 0.03
-    assert abs(float(np.mean(weighted)) - wanted) <= 5 * error
+    assert abs(float(np.mean(weighted)) - expected) <= 5 * error
 
 
 # ── Games, unfolded ─────────────────────────────────────────────────────────────────────────────

@@ -28,10 +28,10 @@ NAMED = re.compile(r"`(?P<path>tests/[\w/]+\.py)(?:::(?P<test>\w+))?`")
 
 def statements() -> dict[str, str]:
     """The text from each statement up to the next one, or to the end of its section."""
-    found = sorted([*QUOTED.finditer(PAGE), *BOLD.finditer(PAGE)], key=lambda match: match.start())
-    ends = [match.start() for match in found[1:]] + [len(PAGE)]
+    actual = sorted([*QUOTED.finditer(PAGE), *BOLD.finditer(PAGE)], key=lambda match: match.start())
+    ends = [match.start() for match in actual[1:]] + [len(PAGE)]
     texts = {}
-    for match, end in zip(found, ends, strict=True):
+    for match, end in zip(actual, ends, strict=True):
         text = re.split(r"^## ", PAGE[match.start() : end], maxsplit=1, flags=re.MULTILINE)[0]
         texts[f"{match['name']}, line {PAGE[: match.start()].count(chr(10)) + 1}"] = text
     return texts
@@ -46,9 +46,9 @@ def test_every_statement_is_found() -> None:
 
 @pytest.mark.parametrize("name", statements())
 def test_every_statement_names_the_test_that_holds_it(name: str) -> None:
-    said = re.findall(r"^Tests?: (.+?)(?:\n\n|\Z)", statements()[name], flags=re.M | re.S)
-    assert said, "Test: `tests/…` is missing at its end"
-    assert any(NAMED.search(text) for text in said)
+    message = re.findall(r"^Tests?: (.+?)(?:\n\n|\Z)", statements()[name], flags=re.M | re.S)
+    assert message, "Test: `tests/…` is missing at its end"
+    assert any(NAMED.search(text) for text in message)
 
 
 @pytest.mark.parametrize("named", sorted(set(NAMED.findall(PAGE))), ids="::".join)
@@ -65,33 +65,33 @@ def test_every_test_that_the_page_names_exists(named: tuple[str, str]) -> None:
 @cache
 def stored() -> dict[str, Any]:
     """The numbers that ``benchmarks/multipliers.py`` wrote."""
-    found: dict[str, Any] = json.loads((ROOT / "docs/results/multipliers.json").read_text())
-    return found
+    actual: dict[str, Any] = json.loads((ROOT / "docs/results/multipliers.json").read_text())
+    return actual
 
 
 def test_the_pages_table_is_made_of_the_stored_numbers() -> None:
-    found = stored()
-    assert list(found["duals"]) == list(toy.DUALS)
-    for row in found["duals"].values():
-        grown = toy.growth(found["rounds"], row["reports"])
+    actual = stored()
+    assert list(actual["duals"]) == list(toy.DUALS)
+    for row in actual["duals"].values():
+        grown = toy.growth(actual["rounds"], row["reports"])
         assert grown == pytest.approx({name: row[name] for name in grown})
-    assert f"```text\n{toy.as_table(found)}\n```" in PAGE
+    assert f"```text\n{toy.as_table(actual)}\n```" in PAGE
 
 
 def test_the_example_of_the_benchmark_is_what_it_plays() -> None:
-    found = doctest.testmod(toy)
-    assert found.attempted
-    assert not found.failed
+    actual = doctest.testmod(toy)
+    assert actual.attempted
+    assert not actual.failed
 
 
 def assert_played_alike(name: str, horizons: list[int]) -> None:
-    found = stored()
-    learner = toy.learner_with(toy.DUALS[name], max(found["rounds"]))
-    row = found["duals"][name]
+    actual = stored()
+    learner = toy.learner_with(toy.DUALS[name], max(actual["rounds"]))
+    row = actual["duals"][name]
     spec = learner.multiplier.spec()
     assert spec.keys() == row["dual"].keys()
     assert all(row["dual"][key] == pytest.approx(value) for key, value in spec.items())
-    places = [found["rounds"].index(horizon) for horizon in horizons]
+    places = [actual["rounds"].index(horizon) for horizon in horizons]
     assert toy.reports_at(learner, horizons) == [row["reports"][place] for place in places]
 
 

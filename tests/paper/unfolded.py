@@ -152,16 +152,16 @@ class Game:
 
     def branches(self, cap: int, frozen: Frozen, law: FloatArray) -> dict[Branch, float]:
         """All (ŷ, J) with their probabilities, J of those who were not approved left at 1."""
-        members, found = range(len(law)), dict[Branch, float]()
+        members, actual = range(len(law)), dict[Branch, float]()
         ways = product(members, repeat=1 if self.exact else cap)
         for decider, *tried in ways:
             decisions = tuple(int(v) for v in self.table[decider])
             inverses = self.exact_inverses(frozen) if self.exact else self.first(tried, cap)
-            seen = tuple(j if bit else ONE for j, bit in zip(inverses, decisions, strict=True))
+            observed = tuple(j if bit else ONE for j, bit in zip(inverses, decisions, strict=True))
             chance = float(law[decider] * math.prod(law[h] for h in tried))
-            found[decisions, seen] = found.get((decisions, seen), 0.0) + chance
-        assert sum(found.values()) == pytest.approx(1, abs=1e-9)
-        return {branch: chance for branch, chance in found.items() if chance > 0}
+            actual[decisions, observed] = actual.get((decisions, observed), 0.0) + chance
+        assert sum(actual.values()) == pytest.approx(1, abs=1e-9)
+        return {branch: chance for branch, chance in actual.items() if chance > 0}
 
     def exact_inverses(self, frozen: Frozen) -> list[int]:
         points = self.table.T.astype(np.uint8)
@@ -174,9 +174,11 @@ class Game:
         assert all(len(a) == cap for a in approvals)
         return [(a.index(1.0) + 1) * ONE for a in approvals]
 
-    def node(self, cap: int, found: dict[Branch, float], policy: FloatArray, y: FloatArray) -> Node:
-        ways = np.array(list(found.values()))
-        j = np.array([np.array(i) / ONE * np.array(d) for d, i in found])
+    def node(
+        self, cap: int, actual: dict[Branch, float], policy: FloatArray, y: FloatArray
+    ) -> Node:
+        ways = np.array(list(actual.values()))
+        j = np.array([np.array(i) / ONE * np.array(d) for d, i in actual])
         costs = self.unit * (2 * j * (1 - y) - 1)
         estimates = costs @ (policy - self.table).T
         return Node(cap, ways, np.abs(costs).sum(axis=1), estimates - ways @ estimates)
@@ -197,12 +199,12 @@ class Game:
         pairs = (NAMES if gap > 0 else NAMES[::-1],) * (abs(gap) > self.learner.sensitivity)
         reported = lam * math.copysign(1, gap) * np.array([1, -1]) * len(pairs)
         costs = self.unit * (1 - 2 * y) + reported
-        found = self.branches(cap, frozen, law)
-        node = self.node(cap, found, policy, y)
+        actual = self.branches(cap, frozen, law)
+        node = self.node(cap, actual, policy, y)
         self.nodes.append(node)
         self.bias += 0.0 if self.exact else path.chance * 4 * self.unit / (math.e * cap)
         charged = []
-        for place, (branch, way) in enumerate(found.items()):
+        for place, (branch, way) in enumerate(actual.items()):
             size, wrong = float(node.sizes[place]), np.abs(np.array(branch[0]) - y)
             along = path.then(
                 way, size**2, lam**2, self.paid(size, lam, len(pairs), frozen.scale),
@@ -246,15 +248,16 @@ class Game:
         """Through the learner's fold."""
         name, (decisions, inverses) = f"r{t}", branch
         people = tuple(
-            Person(who, tuple(float(v) for v in self.table[:, i])) for i, who in enumerate(NAMES)
+            Person(player, tuple(float(v) for v in self.table[:, i]))
+            for i, player in enumerate(NAMES)
         )
-        made = tuple(
-            Decision(who, bool(bit), score, j if bit else None)
-            for who, bit, score, j in zip(NAMES, decisions, scores, inverses, strict=True)
+        instance = tuple(
+            Decision(player, bool(bit), score, j if bit else None)
+            for player, bit, score, j in zip(NAMES, decisions, scores, inverses, strict=True)
         )
-        state = apply(apply(state, Arrived(name, people)), Decided(name, made))
+        state = apply(apply(state, Arrived(name, people)), Decided(name, instance))
         state = apply(state, Sealed(name, "panel"))
         state = apply(state, Audited(name, "report" if pairs else "quiet", pairs))
-        for who, bit, label in zip(NAMES, decisions, self.labels[t], strict=True):
-            state = apply(state, Labelled(name, who, label)) if bit else state
+        for player, bit, label in zip(NAMES, decisions, self.labels[t], strict=True):
+            state = apply(state, Labelled(name, player, label)) if bit else state
         return apply(state, Closed(name))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.algorithms import Driver, FoldDriver
+from likewise.algorithms import Algorithm, FoldedLearner
 from likewise.errors import ParameterError
 from likewise.evaluation.counts import summarise, summary_json
 from likewise.fixed_point import to_units
@@ -105,7 +105,7 @@ def test_labels_heard_together_are_labels_heard_one_by_one(
     monkeypatch: pytest.MonkeyPatch, feedback: str, delay: str
 ) -> None:
     together = game(40, parse_delay(delay), feedback=feedback)
-    monkeypatch.setattr(FoldDriver, "hear_all", Driver.hear_all)
+    monkeypatch.setattr(FoldedLearner, "hear_all", Algorithm.hear_all)
     apart = game(40, parse_delay(delay), feedback=feedback)
     assert together.state == apart.state
     assert together.error.tolist() == apart.error.tolist()

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from likewise.baselines.base import Rates, baseline
-from likewise.baselines.encoding import Copies, EncodedDriver, Round, power_of
+from likewise.baselines.encoding import EncodedPredecessor, Round, power_of
 from likewise.baselines.perturbed import perturbed
 from likewise.baselines.predecessor import (
-    Predecessor,
     check_divisor,
     exact_weights,
     horizon_of,
@@ -55,26 +54,20 @@ def exp2(
     return Exp2("exp2", hypotheses, k, alpha, eps, seed, horizon, copies, noise_divisor)
 
 
-@dataclass(frozen=True)
-class Exp2(Predecessor):
+@dataclass(eq=False)
+class Exp2(EncodedPredecessor):
     """Exponential weights with a flat prior, at a temperature that the horizon fixes."""
 
     rounds: int
     copies: int
     noise_divisor: float
-
-    @property
-    def feedback(self) -> str:
-        """One-sided labels."""
-        return "one-sided"
+    feedback = "one-sided"
 
     def __post_init__(self) -> None:
         check_divisor("noise_divisor", self.noise_divisor, 1e12)
-        exact_weights(self.hypotheses, self.name, "bechavod-roth needs an oracle alone.")
-
-    def start(self) -> _Exp2Driver:
-        """A driver before the first round."""
-        return _Exp2Driver(self)
+        remedy = "bechavod-roth needs an oracle alone."
+        self._flat = exact_weights(self.hypotheses, self.name, remedy).with_prior("flat")
+        self.begin(self.copies)
 
     @property
     def temperature(self) -> float:
@@ -88,19 +81,12 @@ class Exp2(Predecessor):
         """C and 1/w."""
         return {"copies": self.copies, "temperature": self.temperature}
 
-
-class _Exp2Driver(EncodedDriver):
-    def __init__(self, made: Exp2) -> None:
-        self._flat = exact_weights(made.hypotheses, made.name).with_prior("flat")
-        super().__init__(made.hypotheses, made.alpha, Copies(made.copies, one_sided=True))
-        self.made = made
-
     def play(self, points: Points) -> Round:
         """The weights themselves, one draw of them, and one over the chance of what was chosen."""
-        policy = self._flat.weigh(self.costs, self.made.temperature * ONE)
+        policy = self._flat.weigh(self.costs, self.temperature * ONE)
         weights = policy.approval(points)
         scores = np.array([score(w, total) for w, total in weights], dtype=np.int64)
-        stream = Stream(self.made.seed, Purpose.DECIDE, self.number)
+        stream = Stream(self.seed, Purpose.DECIDE, self.number)
         approved = policy.draw(points, stream, 0).astype(bool)
         inverse = [
             (total * ONE) // (weight if yes else total - weight)
@@ -111,5 +97,5 @@ class _Exp2Driver(EncodedDriver):
     def chances(self, people: People) -> IntArray:
         """Exactly."""
         points = self.hypotheses.locate(people)
-        weights = self._flat.weigh(self.costs, self.made.temperature * ONE).approval(points)
+        weights = self._flat.weigh(self.costs, self.temperature * ONE).approval(points)
         return np.array([score(w, total) for w, total in weights], dtype=np.int64)

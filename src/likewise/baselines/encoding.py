@@ -18,15 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from likewise.algorithms import Driver, Feedback
+from likewise.algorithms import Feedback
+from likewise.baselines.predecessor import Predecessor
 from likewise.errors import LikewiseError
 from likewise.events import Audited, Labelled
-from likewise.fixed_point import ONE, IntArray, to_units
-from likewise.hypotheses import HypothesisClass, Points
+from likewise.fixed_point import ONE, IntArray
+from likewise.hypotheses import Points
 from likewise.learning import Deployment
 from likewise.schema import People
-
-__all__ = ["Copies", "EncodedDriver", "Round", "power_of"]
 
 
 def power_of(rounds: int, numerator: int, denominator: int) -> int:
@@ -86,17 +85,14 @@ class Round:
     weights: list[int]
 
 
-class EncodedDriver(Driver):
-    """A predecessor in the middle of a game: costs so far, and the policy that they make."""
+@dataclass(eq=False)
+class EncodedPredecessor(Predecessor):
+    """A predecessor that charges copies: its costs so far, and the policy that they make."""
 
-    def __init__(
-        self, hypotheses: HypothesisClass, alpha: float, copies: Copies, unit: int = ONE
-    ) -> None:
-        self.hypotheses = hypotheses
-        self.sensitivity = to_units(alpha)
-        self.one_sided = copies.one_sided
-        self.copies, self.unit = copies, unit
-        self.costs = hypotheses.no_costs()
+    def begin(self, copies: int) -> None:
+        """Nothing has been charged yet; a report stands for ``copies`` copies of each side."""
+        self.charges = Copies(copies, one_sided=self.feedback == "one-sided")
+        self.costs = self.hypotheses.no_costs()
         self.number = 0
         self._calls = 0
         self._points: Points | None = None
@@ -117,11 +113,11 @@ class EncodedDriver(Driver):
         self.number += 1
         self._points = self.hypotheses.locate(people)
         self._places = {name: place for place, name in enumerate(people.ids)}
-        self._round = made = self.play(self._points)
-        if self.one_sided:
-            for place in np.flatnonzero(~made.approved).tolist():
-                self._charge(place, self.copies.rejected(made.weights[place]))
-        return Deployment(f"r{self.number}", people.ids, made.scores, made.approved)
+        self._round = round_ = self.play(self._points)
+        if self.charges.one_sided:
+            for place in np.flatnonzero(~round_.approved).tolist():
+                self._charge(place, self.charges.rejected(round_.weights[place]))
+        return Deployment(f"r{self.number}", people.ids, round_.scores, round_.approved)
 
     def policy(self, people: People, draws: int) -> IntArray:  # noqa: ARG002
         """The scores themselves: what is deployed is the policy that was estimated."""
@@ -129,21 +125,21 @@ class EncodedDriver(Driver):
 
     def hear(self, event: Feedback) -> None:
         """Charge a report as its copies, and a label."""
-        _, made = self._now()
+        _, round_ = self._now()
         if isinstance(event, Audited):
             for over, under in event.pairs:
-                one, other = self._places[over], self._places[under]
-                cost = self.copies.over(bool(made.approved[one]), made.weights[one])
-                self._charge(one, cost // len(event.pairs))
-                cost = self.copies.under(bool(made.approved[other]), made.weights[other])
-                self._charge(other, cost // len(event.pairs))
+                high, low = self._places[over], self._places[under]
+                cost = self.charges.over(bool(round_.approved[high]), round_.weights[high])
+                self._charge(high, cost // len(event.pairs))
+                cost = self.charges.under(bool(round_.approved[low]), round_.weights[low])
+                self._charge(low, cost // len(event.pairs))
         elif isinstance(event, Labelled):
             place = self._places[event.person]
-            self._charge(place, self.copies.label(event.label, made.weights[place]))
+            self._charge(place, self.charges.label(event.label, round_.weights[place]))
 
     def _charge(self, place: int, cost: int) -> None:
         points = self._now()[0]
-        amount = np.array([cost * self.unit // ONE], dtype=np.int64)
+        amount = np.array([cost], dtype=np.int64)
         self.costs = self.hypotheses.charge(self.costs, points[place : place + 1], amount)
 
     def _now(self) -> tuple[Points, Round]:

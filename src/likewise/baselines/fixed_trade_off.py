@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from likewise.baselines.base import baseline
-from likewise.baselines.encoding import Copies, EncodedDriver, Round
-from likewise.baselines.predecessor import Predecessor, exact_weights
+from likewise.baselines.encoding import EncodedPredecessor, Round
+from likewise.baselines.predecessor import exact_weights
 from likewise.errors import ParameterError
 from likewise.events import Audited, Labelled
 from likewise.fixed_point import ONE, IntArray, to_units
@@ -38,50 +38,41 @@ def fixed_trade_off(
     return FixedTradeOff("fixed-trade-off", hypotheses, k, alpha, eps, seed, lam)
 
 
-@dataclass(frozen=True)
-class FixedTradeOff(Predecessor):
-    """Exponential weights on Σ error/k + lam·Σ reports."""
+@dataclass(eq=False)
+class FixedTradeOff(EncodedPredecessor):
+    """Exponential weights on Σ error/k + lam·Σ reports, where lam is the fixed ``price``."""
 
-    lam: float
+    price: float
 
     def __post_init__(self) -> None:
-        lam = real("lam", self.lam, "It is the price of a report.")
-        if not 0 <= lam <= 1000:
-            raise ParameterError("lam", "must be in [0, 1000]", lam, "It is the price of a report.")
-        exact_weights(self.hypotheses, self.name)
+        price = real("lam", self.price, "It is the price of a report.")
+        if not 0 <= price <= 1000:
+            rule = "must be in [0, 1000]"
+            raise ParameterError("lam", rule, price, "It is the price of a report.")
+        self._exact = exact_weights(self.hypotheses, self.name)
+        self._x = ExponentialWeights().default_x(self.hypotheses)
+        self._squares = 0.0
+        self.begin(copies=1)
 
     @property
     def constants(self) -> dict[str, Any]:
         """The price."""
-        return {"lam": self.lam}
-
-    def start(self) -> _FixedDriver:
-        """A driver before the first round."""
-        return _FixedDriver(self)
-
-
-class _FixedDriver(EncodedDriver):
-    def __init__(self, made: FixedTradeOff) -> None:
-        super().__init__(made.hypotheses, made.alpha, Copies(1, one_sided=False))
-        self._exact = exact_weights(made.hypotheses, made.name)
-        self.made = made
-        self._x = ExponentialWeights().default_x(made.hypotheses)
-        self._squares = 0.0
+        return {"lam": self.price}
 
     @property
     def lam(self) -> float:
         """The price, always the same."""
-        return self.made.lam
+        return self.price
 
     def _scale(self) -> float:
-        largest = 1.0 + 2.0 * self.made.lam
+        largest = 1.0 + 2.0 * self.price
         return self._x * math.sqrt(largest * largest + self._squares) * ONE
 
     def play(self, points: Points) -> Round:
         """The weights themselves, and one draw of them."""
         policy = self._exact.weigh(self.costs, self._scale())
         scores = np.array([score(w, total) for w, total in policy.approval(points)], dtype=np.int64)
-        stream = Stream(self.made.seed, Purpose.DECIDE, self.number)
+        stream = Stream(self.seed, Purpose.DECIDE, self.number)
         return Round(scores, policy.draw(points, stream, 0).astype(bool), [ONE] * len(scores))
 
     def chances(self, people: People) -> IntArray:
@@ -93,11 +84,11 @@ class _FixedDriver(EncodedDriver):
     def hear(self, event: Audited | Labelled | Any) -> None:
         """Charge lam for a report, and 1/k for an error."""
         if isinstance(event, Labelled):
-            self._charge(self._places[event.person], (1 - 2 * event.label) * ONE // self.made.k)
-            self._squares += 1.0 / self.made.k
+            self._charge(self._places[event.person], (1 - 2 * event.label) * ONE // self.k)
+            self._squares += 1.0 / self.k
         elif isinstance(event, Audited) and event.pairs:
-            lam = to_units(self.made.lam) // len(event.pairs)
+            lam = to_units(self.price) // len(event.pairs)
             for over, under in event.pairs:
                 self._charge(self._places[over], lam)
                 self._charge(self._places[under], -lam)
-            self._squares += (2.0 * self.made.lam) * (2.0 * self.made.lam + 2.0)
+            self._squares += (2.0 * self.price) * (2.0 * self.price + 2.0)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.algorithms import Driver, Feedback
+from likewise.algorithms import Feedback
 from likewise.auditing import AllPairs
 from likewise.baselines.base import Rates, baseline
 from likewise.baselines.ellipsoid import Ellipsoid
@@ -32,7 +32,7 @@ from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass
 from likewise.learning import Deployment
 from likewise.randomness import Purpose, Stream
-from likewise.schema import FeatureSchema, People
+from likewise.schema import People
 
 __all__ = ["Gillen", "fair_choice", "gillen", "squared_features"]
 
@@ -53,29 +53,34 @@ def gillen(
 ) -> Gillen:  # fmt: skip
     """The algorithm with the widths of its own, or narrower by ``width_divisor``."""
     horizon = horizon_of(rounds, "gillen")
-    made = Gillen("gillen", hypotheses, k, alpha, eps, seed, horizon, width_divisor)
-    made.check_schema(hypotheses.schema)
-    return made
+    return Gillen("gillen", hypotheses, k, alpha, eps, seed, horizon, width_divisor)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Gillen(Predecessor):
-    """The algorithm by its settings."""
+    """The algorithm: estimates of the rewards and of the distances, and a program a round."""
 
     rounds: int
     width_divisor: float
+    feedback = "one-sided"
+    selection = AllPairs()
 
     def __post_init__(self) -> None:
         check_divisor("width_divisor", self.width_divisor, 1e6)
-
-    def start(self) -> _Driver:
-        """A driver before the first round."""
-        return _Driver(self)
-
-    @property
-    def feedback(self) -> str:
-        """Rewards of the chosen alone."""
-        return "one-sided"
+        if self.hypotheses.schema.names != WORLD:
+            raise LikewiseError(
+                f"gillen is defined in the world linear alone, whose features are "
+                f"{', '.join(WORLD)}; here they are {', '.join(self.hypotheses.schema.names)}."
+            )
+        n, places = len(WORLD), itertools.combinations(range(self.k), 2)
+        # ‖A·apart‖ is at most 1 for apart of norm 2 or less, cut off there: ‖AᵀA‖_F ≤ sqrt(d).
+        self.distances = {pair: Ellipsoid.ball(n * (n + 1) // 2, math.sqrt(n)) for pair in places}
+        self.gram, self.moments = np.eye(n), np.zeros(n)
+        self.number = 0
+        self._x: FloatArray = np.zeros((0, n))
+        self._ids: tuple[str, ...] = ()
+        self._scores = np.zeros(0, dtype=np.int64)
+        self._guesses: FloatArray = np.zeros((0, 0))
 
     @property
     def sensitivity(self) -> int:
@@ -83,22 +88,66 @@ class Gillen(Predecessor):
         return 0
 
     @property
-    def selection(self) -> AllPairs:
-        """Every pair."""
-        return AllPairs()
-
-    def check_schema(self, schema: FeatureSchema) -> None:
-        """Refuse every world but its own."""
-        if schema.names != WORLD:
-            raise LikewiseError(
-                f"gillen is defined in the world linear alone, whose features are "
-                f"{', '.join(WORLD)}; here they are {', '.join(schema.names)}."
-            )
-
-    @property
     def constants(self) -> dict[str, Any]:
         """The horizon and the divisor; it solves one linear program of k variables a round."""
         return {"rounds": self.rounds, "width_divisor": self.width_divisor}
+
+    def _solved(self, people: People) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Normed people, their p, and the distances that it was made with."""
+        x = (people.x - 1.0) / math.sqrt(len(WORLD))
+        inverse = np.linalg.inv(self.gram)
+        theta = inverse @ self.moments
+        n, t = len(WORLD), self.rounds
+        wide = math.sqrt(n * math.log((1.0 + t) / DELTA)) + 1.0
+        widths = np.sqrt(np.einsum("ij,jk,ik->i", x, inverse, x)) * wide / self.width_divisor
+        k = len(x)
+        guesses = np.zeros((k, k))
+        for i, j in itertools.combinations(range(k), 2):
+            squared = self.distances[i, j].guess(squared_features(x[i] - x[j]))
+            guesses[i, j] = guesses[j, i] = min(1.0, math.sqrt(max(0.0, squared)))
+        return x, fair_choice(x @ theta + widths, guesses), guesses
+
+    def chances(self, people: People) -> IntArray:
+        """The p that would be played."""
+        return np.rint(self._solved(people)[1] * ONE).astype(np.int64)
+
+    def deploy(self, people: People, panel: str) -> Deployment:  # noqa: ARG002
+        """Solve the program, and choose everybody with their own p."""
+        self.number += 1
+        self._x, p, self._guesses = self._solved(people)
+        self._ids = people.ids
+        self._scores = np.rint(p * ONE).astype(np.int64)
+        coins = Stream(self.seed, Purpose.DECIDE, self.number).uniforms(0, 1, len(p))[0]
+        return Deployment(f"r{self.number}", people.ids, self._scores, coins < p)
+
+    def policy(self, people: People, draws: int) -> IntArray:  # noqa: ARG002
+        """p itself."""
+        return self._scores
+
+    def hear(self, event: Feedback) -> None:
+        """A reward of the chosen, or the pairs that the auditor names."""
+        if isinstance(event, Labelled):
+            x = self._x[self._ids.index(event.person)]
+            self.gram = self.gram + x[:, None] * x
+            self.moments = self.moments + x * (2.0 * event.label - 1.0)
+        elif isinstance(event, Audited):
+            place = {name: n for n, name in enumerate(self._ids)}
+            named = {frozenset((place[over], place[under])) for over, under in event.pairs}
+            for pair in itertools.combinations(range(len(self._ids)), 2):
+                self._learn(pair, named=frozenset(pair) in named)
+
+    def _learn(self, pair: tuple[int, int], *, named: bool) -> None:
+        i, j = pair
+        gap = abs(int(self._scores[i]) - int(self._scores[j])) / ONE
+        guess = float(self._guesses[i, j])
+        tight = gap >= guess - max(TIGHT, 2.0 / ONE) and guess < 1.0
+        if not named and not tight:
+            return
+        features = squared_features(self._x[i] - self._x[j])
+        k, t = self.k, self.rounds
+        # Narrower than eps = 1/(k³T), a cut would tell nothing.
+        if self.distances[pair].width(features) > 1.0 / (k * k * k * t):
+            self.distances[pair] = self.distances[pair].cut(features, smaller=named)
 
 
 def squared_features(apart: FloatArray) -> FloatArray:
@@ -133,82 +182,3 @@ def fair_choice(rewards: FloatArray, distances: FloatArray) -> FloatArray:
     if not found.success:
         raise LikewiseError(f"The linear program of gillen was not solved: {found.message}")
     return np.clip(np.asarray(found.x, dtype=np.float64), 0.0, 1.0)
-
-
-class _Driver(Driver):
-    one_sided = True
-
-    def __init__(self, made: Gillen) -> None:
-        self.made, self.sensitivity = made, 0
-        self.selection = made.selection
-        n, places = len(WORLD), itertools.combinations(range(made.k), 2)
-        # ‖A·apart‖ is at most 1 for apart of norm 2 or less, cut off there: ‖AᵀA‖_F ≤ sqrt(d).
-        self.distances = {pair: Ellipsoid.ball(n * (n + 1) // 2, math.sqrt(n)) for pair in places}
-        self.gram, self.moments = np.eye(n), np.zeros(n)
-        self.number = 0
-        self._x: FloatArray = np.zeros((0, n))
-        self._ids: tuple[str, ...] = ()
-        self._chosen = self._scores = np.zeros(0, dtype=np.int64)
-        self._guesses: FloatArray = np.zeros((0, 0))
-
-    @property
-    def calls(self) -> int:
-        """No oracle."""
-        return 0
-
-    def _solved(self, people: People) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Normed people, their p, and the distances that it was made with."""
-        x = (people.x - 1.0) / math.sqrt(len(WORLD))
-        inverse = np.linalg.inv(self.gram)
-        theta = inverse @ self.moments
-        n, t = len(WORLD), self.made.rounds
-        wide = math.sqrt(n * math.log((1.0 + t) / DELTA)) + 1.0
-        widths = np.sqrt(np.einsum("ij,jk,ik->i", x, inverse, x)) * wide / self.made.width_divisor
-        k = len(x)
-        guesses = np.zeros((k, k))
-        for i, j in itertools.combinations(range(k), 2):
-            squared = self.distances[i, j].guess(squared_features(x[i] - x[j]))
-            guesses[i, j] = guesses[j, i] = min(1.0, math.sqrt(max(0.0, squared)))
-        return x, fair_choice(x @ theta + widths, guesses), guesses
-
-    def chances(self, people: People) -> IntArray:
-        """The p that would be played."""
-        return np.rint(self._solved(people)[1] * ONE).astype(np.int64)
-
-    def deploy(self, people: People, panel: str) -> Deployment:  # noqa: ARG002
-        """Solve the program, and choose everybody with their own p."""
-        self.number += 1
-        self._x, p, self._guesses = self._solved(people)
-        self._ids = people.ids
-        self._scores = np.rint(p * ONE).astype(np.int64)
-        coins = Stream(self.made.seed, Purpose.DECIDE, self.number).uniforms(0, 1, len(p))[0]
-        return Deployment(f"r{self.number}", people.ids, self._scores, coins < p)
-
-    def policy(self, people: People, draws: int) -> IntArray:  # noqa: ARG002
-        """p itself."""
-        return self._scores
-
-    def hear(self, event: Feedback) -> None:
-        """A reward of the chosen, or the pairs that the auditor names."""
-        if isinstance(event, Labelled):
-            x = self._x[self._ids.index(event.person)]
-            self.gram = self.gram + x[:, None] * x
-            self.moments = self.moments + x * (2.0 * event.label - 1.0)
-        elif isinstance(event, Audited):
-            place = {name: n for n, name in enumerate(self._ids)}
-            named = {frozenset((place[over], place[under])) for over, under in event.pairs}
-            for pair in itertools.combinations(range(len(self._ids)), 2):
-                self._learn(pair, named=frozenset(pair) in named)
-
-    def _learn(self, pair: tuple[int, int], *, named: bool) -> None:
-        i, j = pair
-        gap = abs(int(self._scores[i]) - int(self._scores[j])) / ONE
-        guess = float(self._guesses[i, j])
-        tight = gap >= guess - max(TIGHT, 2.0 / ONE) and guess < 1.0
-        if not named and not tight:
-            return
-        features = squared_features(self._x[i] - self._x[j])
-        k, t = self.made.k, self.made.rounds
-        # Narrower than eps = 1/(k³T), a cut would tell nothing.
-        if self.distances[pair].width(features) > 1.0 / (k * k * k * t):
-            self.distances[pair] = self.distances[pair].cut(features, smaller=named)

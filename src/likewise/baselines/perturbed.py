@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from likewise.algorithms import VIEW_DRAWS
-from likewise.baselines.encoding import Copies, EncodedDriver, Round, power_of
-from likewise.baselines.predecessor import Predecessor, check_divisor, horizon_of
+from likewise.baselines.encoding import EncodedPredecessor, Round, power_of
+from likewise.baselines.predecessor import check_divisor, horizon_of
 from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import HypothesisClass, Points
 from likewise.hypotheses.weights import score
@@ -28,12 +28,13 @@ from likewise.randomness import Purpose, Stream
 from likewise.schema import People
 from likewise.validation import choice
 
-__all__ = ["PerturbedAlgorithm", "perturbed"]
 
+@dataclass(eq=False)
+class PerturbedPredecessor(EncodedPredecessor):
+    """Draws of Context-FTPL with the repeated embedding: K Laplace variables a point.
 
-@dataclass(frozen=True)
-class PerturbedAlgorithm(Predecessor):
-    """A predecessor by its constants: copies C, draws R, redraws M (0 with full information)."""
+    Its constants are C copies, R draws (``elicited``) and M redraws (0 with full information).
+    """
 
     rounds: int
     copies: int
@@ -45,11 +46,9 @@ class PerturbedAlgorithm(Predecessor):
     def __post_init__(self) -> None:
         check_divisor("noise_divisor", self.noise_divisor, 1e12)
         choice("engine", self.engine, ENGINES, "They all agree.")
-
-    @property
-    def feedback(self) -> str:
-        """One-sided labels for those that resample."""
-        return "one-sided" if self.redraws else "full"
+        # Labels are one-sided for those that resample.
+        self.feedback = "one-sided" if self.redraws else "full"
+        self.begin(self.copies)
 
     @property
     def dimension(self) -> int:
@@ -67,10 +66,6 @@ class PerturbedAlgorithm(Predecessor):
             loss = 4.0 * k * s * self.rounds
         return math.sqrt(loss / gain) / self.noise_divisor
 
-    def start(self) -> PerturbedDriver:
-        """A driver before the first round."""
-        return PerturbedDriver(self)
-
     def calls_a_round(self, rounds: int) -> float:  # noqa: ARG002
         """R + M, whatever the round; the draw that decides is one of the R."""
         return float(self.elicited + self.redraws)
@@ -83,63 +78,29 @@ class PerturbedAlgorithm(Predecessor):
             "scale": self.scale,
         }  # fmt: skip
 
-
-Power = tuple[int, int]
-
-
-def perturbed(
-    name: str, copies: Power, elicited: Power, redraws: Power | None = None
-) -> Callable[..., PerturbedAlgorithm]:
-    """Make a predecessor of the one signature from powers of T: (2, 9) is T^(2/9)."""
-
-    def make(
-        hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
-        rounds: int | None = None, noise_divisor: float = 1.0, engine: str = "compiled",
-    ) -> PerturbedAlgorithm:  # fmt: skip
-        """Context-FTPL on the encoded stream."""
-        horizon = horizon_of(rounds, name)
-        return PerturbedAlgorithm(
-            name, hypotheses, k, alpha, eps, seed, horizon,
-            copies=power_of(horizon, *copies), elicited=power_of(horizon, *elicited),
-            redraws=power_of(horizon, *redraws) if redraws else 0,
-            noise_divisor=noise_divisor, engine=engine,
-        )  # fmt: skip
-
-    return make
-
-
-class PerturbedDriver(EncodedDriver):
-    """Draws of Context-FTPL with the repeated embedding: K Laplace variables a point."""
-
-    def __init__(self, made: PerturbedAlgorithm) -> None:
-        copies = Copies(made.copies, one_sided=bool(made.redraws))
-        super().__init__(made.hypotheses, made.alpha, copies)
-        self.made = made
-
     @property
     def draws(self) -> int:
         """R."""
-        return self.made.elicited
+        return self.elicited
 
     def _law(self) -> Perturbed:
-        scales = np.array([self.made.scale])
-        made = self.made
-        return Perturbed(made.hypotheses, self.costs, scales, made.dimension, made.engine)
+        scales = np.array([self.scale])
+        return Perturbed(self.hypotheses, self.costs, scales, self.dimension, self.engine)
 
     def play(self, points: Points) -> Round:
         """The share of R draws that approve, one of these draws, and redraws until it repeats."""
-        made, law = self.made, self._law()
-        stream = Stream(made.seed, Purpose.ELICIT, self.number)
-        drawn = law.approvals(points, stream, first_draw=0, draws=made.elicited)
-        counts = drawn.sum(axis=0, dtype=np.int64).tolist()
-        scores = np.array([score(n, made.elicited) for n in counts], dtype=np.int64)
-        chosen = Stream(made.seed, Purpose.DECIDE, self.number).below(made.elicited)
-        approved = drawn[chosen].astype(bool)
-        self._calls += made.elicited + made.redraws
+        law = self._law()
+        stream = Stream(self.seed, Purpose.ELICIT, self.number)
+        approvals = law.approvals(points, stream, first_draw=0, draws=self.elicited)
+        counts = approvals.sum(axis=0, dtype=np.int64).tolist()
+        scores = np.array([score(n, self.elicited) for n in counts], dtype=np.int64)
+        chosen = Stream(self.seed, Purpose.DECIDE, self.number).below(self.elicited)
+        approved = approvals[chosen].astype(bool)
+        self._calls += self.elicited + self.redraws
         weights = [ONE] * len(scores)
-        if made.redraws:
-            stream = Stream(made.seed, Purpose.MIX, self.number)
-            again = law.approvals(points, stream, first_draw=0, draws=made.redraws).astype(bool)
+        if self.redraws:
+            stream = Stream(self.seed, Purpose.MIX, self.number)
+            again = law.approvals(points, stream, first_draw=0, draws=self.redraws).astype(bool)
             repeated = again == approved
             repeated[-1] = True
             weights = [int(n) * ONE for n in (repeated.argmax(axis=0) + 1).tolist()]
@@ -147,8 +108,32 @@ class PerturbedDriver(EncodedDriver):
 
     def chances(self, people: People) -> IntArray:
         """From draws that nobody else uses."""
-        stream = Stream(self.made.seed, Purpose.VIEW, self.number + 1)
+        stream = Stream(self.seed, Purpose.VIEW, self.number + 1)
         points = self.hypotheses.locate(people)
-        drawn = self._law().approvals(points, stream, first_draw=0, draws=VIEW_DRAWS)
-        counts = drawn.sum(axis=0, dtype=np.int64).tolist()
+        approvals = self._law().approvals(points, stream, first_draw=0, draws=VIEW_DRAWS)
+        counts = approvals.sum(axis=0, dtype=np.int64).tolist()
         return np.array([score(n, VIEW_DRAWS) for n in counts], dtype=np.int64)
+
+
+Power = tuple[int, int]
+
+
+def perturbed(
+    name: str, copies: Power, elicited: Power, redraws: Power | None = None
+) -> Callable[..., PerturbedPredecessor]:
+    """Make a predecessor of the one signature from powers of T: (2, 9) is T^(2/9)."""
+
+    def make(
+        hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+        rounds: int | None = None, noise_divisor: float = 1.0, engine: str = "compiled",
+    ) -> PerturbedPredecessor:  # fmt: skip
+        """Context-FTPL on the encoded stream."""
+        horizon = horizon_of(rounds, name)
+        return PerturbedPredecessor(
+            name, hypotheses, k, alpha, eps, seed, horizon,
+            copies=power_of(horizon, *copies), elicited=power_of(horizon, *elicited),
+            redraws=power_of(horizon, *redraws) if redraws else 0,
+            noise_divisor=noise_divisor, engine=engine,
+        )  # fmt: skip
+
+    return make

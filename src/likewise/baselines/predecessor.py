@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from likewise.algorithms import Algorithm
 from likewise.errors import HypothesisError, ParameterError
@@ -43,9 +43,12 @@ def exact_weights(hypotheses: HypothesisClass, name: str, instead: str = "") -> 
     return hypotheses
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Predecessor(Algorithm):
-    """An algorithm by its name and its settings; it calls no oracle unless it says so."""
+    """An algorithm by its name and its settings; it calls no oracle unless it says so.
+
+    What it learns in a game it keeps in attributes that ``__post_init__`` sets.
+    """
 
     name: str
     hypotheses: HypothesisClass
@@ -53,6 +56,10 @@ class Predecessor(Algorithm):
     alpha: float
     eps: float
     seed: int
+
+    def fresh(self) -> Self:
+        """The same settings, before the first round."""
+        return replace(self)
 
     def calls_a_round(self, rounds: int) -> float:  # noqa: ARG002
         """None, whatever the horizon."""

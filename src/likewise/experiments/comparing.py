@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from likewise.algorithms import Algorithm
 from likewise.errors import LikewiseError
 from likewise.evaluation.hindsight import PRICES
 from likewise.experiments.games import Game
@@ -67,9 +66,7 @@ def taking_part(game: Game) -> tuple[list[str], dict[str, str]]:
     # ``auto`` is another name of one that is there.
     for name in (name for name in learner_names() if name != "auto"):
         try:
-            learner = replace(game, learner=name).make_learner(hypotheses, world.k)
-            if isinstance(learner, Algorithm):
-                learner.check_schema(world.schema)
+            replace(game, learner=name).make_learner(hypotheses, world.k)
         except LikewiseError as error:
             left_out[name] = str(error)
         else:

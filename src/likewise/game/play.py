@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from likewise.algorithms import Algorithm, Driver, FoldDriver, start
+from likewise.algorithms import Algorithm, FoldedLearner, start
 from likewise.auditing import LargestGap, Selection
 from likewise.auditing.reporting import choose_report
 from likewise.errors import ParameterError
@@ -37,11 +37,11 @@ MOST_DRAWS = 10**9
 class PolicyView:
     """The policy about to be deployed, as far as the world may see it (see worlds.base.View)."""
 
-    _driver: Driver
+    _algorithm: Algorithm
 
     def chances(self, people: People) -> IntArray:
         """Everybody's chance of approval, in units of 2^-20."""
-        return self._driver.chances(people)
+        return self._algorithm.chances(people)
 
 
 def play(
@@ -71,9 +71,9 @@ def play(
     )
     if isinstance(delay, Delay):
         delay = Delays(delay, delay)
-    driver = _check_game(world, learner, rounds, selection, delay, (keep, progress))
-    chosen = driver.selection or selection or LargestGap()
-    table = _Table(world.course(), driver, chosen, Inbox(learner.seed, delay), draws)
+    algorithm = _check_game(world, learner, rounds, selection, delay, (keep, progress))
+    chosen = algorithm.selection or selection or LargestGap()
+    table = _Table(world.course(), algorithm, chosen, Inbox(learner.seed, delay), draws)
     alpha = to_units(learner.alpha)
     rows: list[tuple[float | int | bool, ...]] = []
     kept: list[Moment] = []
@@ -88,9 +88,10 @@ def play(
         progress(moment)
     columns = (np.array(column) for column in zip(*rows, strict=True))
     counted = dict(zip(Transcript.COLUMNS, columns, strict=True))
+    last_state = algorithm.state if isinstance(algorithm, FoldedLearner) else None
     return Transcript(
-        world, learner, last_state=driver.state if isinstance(driver, FoldDriver) else None,
-        delay=delay, moments=tuple(kept), encounters=tuple(encounters), **counted,
+        world, learner, last_state=last_state, delay=delay, moments=tuple(kept),
+        encounters=tuple(encounters), **counted,
     )  # fmt: skip
 
 
@@ -101,23 +102,23 @@ def _check_game(
     selection: Selection | None,
     delay: Delays,
     called: tuple[object, ...],
-) -> Driver:
+) -> Algorithm:
     """Refuse what cannot be played, before anything is."""
     if not isinstance(world, World):
         raise ParameterError("world", "must be a world", world, "Make one: Loans(seed=1).")
-    driver = start(learner)
+    algorithm = start(learner)
     if selection is not None and not isinstance(selection, Selection):
         raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
-    if selection is not None and driver.selection not in (None, selection):
+    if selection is not None and algorithm.selection not in (None, selection):
         raise ParameterError(
-            "selection", f"must be {driver.selection} for {type(learner).__name__}", selection,
+            "selection", f"must be {algorithm.selection} for {type(learner).__name__}", selection,
             "Leave it out: this algorithm says which pairs it needs to be told of.",
         )  # fmt: skip
     instance("delay", delay, Delays, "Write Delay(3), or parse_delay('3').")
     for name, function in zip(("keep", "progress"), called, strict=True):
         if not callable(function):
             raise ParameterError(name, "must be a function", function, "Leave it out for none.")
-    if not driver.late and delay != Delays():
+    if not algorithm.late and delay != Delays():
         raise ParameterError(
             "delay", f"must be 0 for {type(learner).__name__}", delay.text,
             "It is defined for feedback that comes at once only.",
@@ -128,7 +129,7 @@ def _check_game(
             "delay", f"must be below the learner's open_limit of {learner.open_limit}", longest,
             "Rounds stay open until their feedback comes; allow for more of them.",
         )  # fmt: skip
-    return driver
+    return algorithm
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,30 +137,30 @@ class _Table:
     """Where they meet: who arrives, which pair is reported, and when the learner hears of it."""
 
     course: Course
-    driver: Driver
+    algorithm: Algorithm
     selection: Selection
     inbox: Inbox
     evaluation_draws: int
 
     def round(self, t: int) -> Moment:
         """Everything that happens in round t."""
-        driver = self.driver
-        lam = driver.lam
-        encounter = self.course.meet(t, PolicyView(driver))
+        algorithm = self.algorithm
+        lam = algorithm.lam
+        encounter = self.course.meet(t, PolicyView(algorithm))
         people, pivots = encounter.people, encounter.pivots
-        deployment = driver.deploy(people, encounter.panel.name)
-        draws, exact = driver.draws, driver.policy(people, self.evaluation_draws)
-        audited = driver.audited(deployment.round)
-        found = pivots.exceeded(deployment.scores, driver.sensitivity)
+        deployment = algorithm.deploy(people, encounter.panel.name)
+        draws, exact = algorithm.draws, algorithm.policy(people, self.evaluation_draws)
+        audited = algorithm.audited(deployment.round)
+        found = pivots.exceeded(deployment.scores, algorithm.sensitivity)
         report = choose_report(found & audited, deployment.scores, people.ids, self.selection, t)
         self.course.hear(encounter, deployment.approved)
         outcome: Outcome = "report" if report.pairs else "quiet"
         audit = Audited(deployment.round, outcome if audited else "unaudited", report.pairs)
         self.inbox.add(t, deployment.round, audit, self._labels(deployment, encounter))
-        driver.hear_all(self.inbox.due(t))
+        algorithm.hear_all(self.inbox.due(t))
         return Moment(
             t, encounter, deployment, exact, pivots.distance, pivots.auditor, audited,
-            report.pairs, lam, draws, driver.calls,
+            report.pairs, lam, draws, algorithm.calls,
         )  # fmt: skip
 
     def _labels(self, deployment: Deployment, encounter: Encounter) -> list[Labelled]:
@@ -170,5 +171,5 @@ class _Table:
         return [
             Labelled(deployment.round, person, label)
             for person, label, approved in everybody
-            if approved or not self.driver.one_sided
+            if approved or self.algorithm.feedback == "full"
         ]

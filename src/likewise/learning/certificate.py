@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from likewise.errors import LikewiseError, ParameterError
+from likewise.errors import ParameterError
 from likewise.fixed_point import BITS, ONE
 from likewise.hypotheses import ExactWeights
 from likewise.learning.bounds.base import LONGEST, UNIT, asked_beta, charged_eta, proven_margin
@@ -30,10 +30,8 @@ from likewise.learning.bounds.theorems import IN_EXPECTATION, Theorems, label_te
 from likewise.learning.costs import Lifted
 from likewise.learning.learner import Learner
 from likewise.learning.schedules import SelfTuned
-from likewise.learning.states.state import Account, State
+from likewise.learning.states.state import State
 from likewise.validation import instance, integer, real
-
-__all__ = ["Certificate", "certificate"]
 
 
 @dataclass(frozen=True)
@@ -53,9 +51,9 @@ class Certificate:
 
     def to_json(self) -> dict[str, Any]:
         """The certificate with the trivial bound beside it."""
-        own = ("regret", "holds", "from_largest_lam", "reports")
+        names = ("regret", "holds", "from_largest_lam", "reports")
         trivial = {"trivial_regret": self.k * self.rounds, "informative": self.informative}
-        return {name: getattr(self, name) for name in own} | trivial
+        return {name: getattr(self, name) for name in names} | trivial
 
     @property
     def informative(self) -> bool:
@@ -77,8 +75,8 @@ def certificate(state: State, *, delay: int | None = None, confidence: float = 0
     >>> for _ in range(200):
     ...     state, deployment = deploy(state, pool.schema.people([[0, 0, 1], [0, 1, 1]]))
     ...     state = learn(state, deployment, labels=[0, 1])
-    >>> found = certificate(state, delay=0)
-    >>> found.holds, found.regret < found.from_largest_lam < 2 * 200
+    >>> bound = certificate(state, delay=0)
+    >>> bound.holds, bound.regret < bound.from_largest_lam < 2 * 200
     ('surely', True)
     """
     instance("state", state, State, "State.start(learner) makes one.")
@@ -87,26 +85,21 @@ def certificate(state: State, *, delay: int | None = None, confidence: float = 0
         raise ParameterError("confidence", "must be in (0, 1)", confidence, "Try 0.95.")
     if delay is not None:
         delay = integer("delay", delay, 0, LONGEST, "It counts rounds.")
-    if state.account is None:
-        raise LikewiseError(
-            "This state was begun before accounts were kept, so nothing certifies its run. "
-            "Certificates are for runs that begin with this version."
-        )
     learner = state.learner
-    found = learner.k / charged_eta(learner) * _left(state, state.account)
-    more, holds = _estimated(state, 1.0 - confidence)
-    other = None if delay is None else _from_largest_lam(state, state.account, delay)
-    return Certificate(state.opened, learner.k, found + more, holds, other, state.reports)
+    regret = learner.k / charged_eta(learner) * _left(state)
+    slack, holds = _estimated(state, 1.0 - confidence)
+    from_lam = None if delay is None else _from_largest_lam(state, delay)
+    return Certificate(state.opened, learner.k, regret + slack, holds, from_lam, state.reports)
 
 
-def _left(state: State, account: Account) -> float:
+def _left(state: State) -> float:
     """Σ f_t(π̃^t) − min_h F_T(h) − beta·Σ lam_t; the first two exactly, in units of 2^-40."""
     hypotheses = state.learner.hypotheses
     silence = np.zeros((1, hypotheses.separators), dtype=np.int64)
     best = hypotheses.minimise(state.costs, silence)
     least = int(hypotheses.totals(state.costs, best)[0])
-    paid = (account.paid - (least << BITS)) / float(ONE * ONE)
-    return paid - asked_beta(state.learner) * (account.reported / ONE)
+    paid = (state.account.paid - (least << BITS)) / float(ONE * ONE)
+    return paid - asked_beta(state.learner) * (state.account.reported / ONE)
 
 
 def _estimated(state: State, failing: float) -> tuple[float, str]:
@@ -117,8 +110,8 @@ def _estimated(state: State, failing: float) -> tuple[float, str]:
     # Scores are on the grid, and the smallest weights are cut off.
     rounded = k * (UNIT + cut) * rounds
     if learner.pricing.one_sided:
-        why = _not_unbiased(state)
-        return (0.0, f"as an estimate only: {why}") if why else (
+        reason = _not_unbiased(state)
+        return (0.0, f"as an estimate only: {reason}") if reason else (
             rounded + _bias(learner, rounds), IN_EXPECTATION
         )  # fmt: skip
     if learner.primal.exact:
@@ -166,7 +159,7 @@ def _draws(learner: Learner) -> int:
     return learner.draws(1) - drawn_apart
 
 
-def _from_largest_lam(state: State, account: Account, delay: int) -> float | None:
+def _from_largest_lam(state: State, delay: int) -> float | None:
     """The other form, with full information; late feedback needs a lam that never decreases."""
     learner, schedule = state.learner, state.learner.schedule
     steady = learner.multiplier.never_decreases
@@ -180,6 +173,6 @@ def _from_largest_lam(state: State, account: Account, delay: int) -> float | Non
     late = Lateness(delay, delay + 1, counted=schedule.counts_outstanding, steady=steady)
     theorem = Theorems(learner, schedule, state.opened, late)
     c, burst = theorem.price.constant, theorem.price.burst
-    lam = account.largest_lam / learner.audit_share
+    lam = state.account.largest_lam / learner.audit_share
     w = theorem.labels() + theorem.price.prices + lam * (2.0 * c + c * c / m + 2.0 * burst)
     return learner.k / charged_eta(learner) * w

@@ -13,20 +13,10 @@ from likewise.hypotheses import Listed
 from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
 from likewise.learning.states.located import points_of
-from likewise.learning.states.state import Account, OpenRound, State, changed
+from likewise.learning.states.open_rounds import changed
+from likewise.learning.states.state import Account, OpenRound, State
 from likewise.learning.states.tuning import Tuning
 from likewise.oracles.oracle import engine_for
-
-__all__ = [
-    "charge_labels",
-    "charge_report",
-    "check_sums",
-    "outstanding",
-    "waits_for_audit",
-    "with_round",
-    "without_round",
-]
-
 
 # Costs that add up to more units than that leave no room for noise, and for rounds that are open.
 MOST_BITS = 60
@@ -52,32 +42,20 @@ def check_sums(state: State, round_id: str) -> None:
         )
 
 
-def outstanding(round_: OpenRound, learner: Learner) -> int:
-    """A bound on what a round may still cost, in units of 2^-20.
+def awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
+    """A bound on what a round may still cost, in units, and how many audits it awaits: 1 or 0.
 
-    Until it is sealed a round is counted at its full bound, k labels and a report: those who may
-    still arrive too.
+    Until it is sealed a round is counted at its full bound, k labels and a report, whoever may
+    still arrive. An audit counts where a panel looks at the round and the learner listens to it.
     """
-    return _bound(round_, learner, *_awaited(round_, learner))
-
-
-def _awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
-    """How many labels may still come and count, and whether an audit may: 1 or 0."""
     labels = learner.k
     if round_.panel is not None:
         labels = round_.awaiting_labels(one_sided=learner.pricing.one_sided)
-    return labels, int(waits_for_audit(round_, learner))
-
-
-def _bound(round_: OpenRound, learner: Learner, labels: int, audits: int) -> int:
-    """The most that so many labels and audits of a round cost."""
-    bound = labels * learner.label_bound(round_.number) if labels else 0
-    return bound + (2 * audits * report_cost(round_.lam / learner.audit_share, 1) if audits else 0)
-
-
-def waits_for_audit(round_: OpenRound, learner: Learner) -> bool:
-    """Test whether a panel will say something about the round that the learner listens to."""
-    return round_.drawn and round_.outcome is None and not learner.ignores_reports
+    audits = int(round_.drawn and round_.outcome is None and not learner.ignores_reports)
+    cost = labels * learner.label_bound(round_.number) if labels else 0
+    if audits:
+        cost += 2 * report_cost(round_.lam / learner.audit_share, 1)
+    return cost, audits
 
 
 def with_round(
@@ -87,22 +65,19 @@ def with_round(
 
     ``tuning`` replaces the state's own.
     """
-    learner, before = state.learner, state.open.found(round_.id)
-    labels, audits = _awaited(round_, learner)
+    before = state.open.find(round_.id)
+    cost, audits = awaited(round_, state.learner)
     if before is not None:
-        # Of the same round, hence at the same bounds.
-        fewer, none = _awaited(before, learner)
-        labels, audits = labels - fewer, audits - none
-    tuning = state.tuning if tuning is None else tuning
-    tuning = tuning.awaiting(_bound(round_, learner, labels, audits), audits)
+        cost_before, audits_before = awaited(before, state.learner)
+        cost, audits = cost - cost_before, audits - audits_before
+    tuning = (state.tuning if tuning is None else tuning).awaiting(cost, audits)
     return changed(state, open=state.open.having(round_), tuning=tuning, **changes)
 
 
 def without_round(state: State, round_: OpenRound, **changes: object) -> State:
     """The state without a round; nothing of it is outstanding any more."""
-    learner = state.learner
-    labels, audits = _awaited(round_, learner)
-    tuning = state.tuning.awaiting(-_bound(round_, learner, labels, audits), -audits)
+    cost, audits = awaited(round_, state.learner)
+    tuning = state.tuning.awaiting(-cost, -audits)
     return changed(state, open=state.open.without(round_.id), tuning=tuning, **changes)
 
 
@@ -124,8 +99,6 @@ def charge_report(state: State, round_: OpenRound) -> State:
     amount = report_cost(round_.lam / state.learner.audit_share, len(round_.pairs))
     people = [person for pair in round_.pairs for person in pair]
     state = _charge(state, round_, people, [amount, -amount] * len(round_.pairs), report=True)
-    if state.account is None:
-        return state
     reported = state.account.reported + amount * len(round_.pairs)
     return changed(state, account=changed(state.account, reported=reported))
 
@@ -152,24 +125,20 @@ def _charge(
     )  # fmt: skip
 
 
-def _paid(
-    account: Account | None, decisions: Sequence[Decision], amounts: Sequence[int]
-) -> Account | None:
-    """Σ c·π̃(x), which is what the deployed policy has cost by these."""
-    if account is None:
-        return None
-    more = sum(a * d.score for a, d in zip(amounts, decisions, strict=True))
-    return changed(account, paid=account.paid + more)
+def _paid(account: Account, decisions: Sequence[Decision], amounts: Sequence[int]) -> Account:
+    """Add Σ c·π̃(x), which is what the deployed policy has cost by these."""
+    cost = sum(a * d.score for a, d in zip(amounts, decisions, strict=True))
+    return changed(account, paid=account.paid + cost)
 
 
 def _incurred(
     incurred: tuple[int, ...], decisions: Sequence[Decision], amounts: Sequence[int]
 ) -> tuple[int, ...]:
-    """The same for every expert, by its own scores."""
+    """Add what every expert has cost by these, according to its scores."""
     if not incurred:
         return ()
     sums = list(incurred)
     for amount, decision in zip(amounts, decisions, strict=True):
-        for place, score in enumerate(decision.experts or ()):
-            sums[place] += amount * score
+        for expert, score in enumerate(decision.experts or ()):
+            sums[expert] += amount * score
     return tuple(sums)

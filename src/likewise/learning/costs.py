@@ -31,17 +31,6 @@ from likewise.events import Decision
 from likewise.fixed_point import ONE, to_units
 from likewise.validation import choice
 
-__all__ = [
-    "ESTIMATES",
-    "FEEDBACK",
-    "Direct",
-    "FullInformation",
-    "Lifted",
-    "Pricing",
-    "pricing_named",
-    "report_cost",
-]
-
 
 @lru_cache(maxsize=1024)  # a round asks for its own some ten times
 def report_cost(lam: float, pairs: int) -> int:
@@ -62,11 +51,6 @@ class Pricing(ABC):
 
     unit: int
     one_sided: ClassVar[bool] = True
-
-    @classmethod
-    def of(cls, eta: float, k: int) -> Pricing:
-        """The pricing for a weight of the error and the largest number of people in a round."""
-        return cls(to_units(eta / k))
 
     def sealed(self, decision: Decision) -> int:  # noqa: ARG002
         """The charge that does not wait for a label."""
@@ -152,4 +136,5 @@ def pricing_named(feedback: str, estimate: str, eta: float, k: int) -> Pricing:
     remedy = "one-sided means that labels are known of those who were approved."
     choice("feedback", feedback, FEEDBACK, remedy)
     choice("estimate", estimate, ESTIMATES, "lifted is the default.")
-    return (FullInformation if feedback == "full" else ESTIMATES[estimate]).of(eta, k)
+    kind = FullInformation if feedback == "full" else ESTIMATES[estimate]
+    return kind(to_units(eta / k))

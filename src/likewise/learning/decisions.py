@@ -16,44 +16,32 @@ from likewise.learning.learner import Learner
 from likewise.learning.primal import Draws, Frozen
 from likewise.learning.states.located import located
 from likewise.learning.states.state import State
-from likewise.learning.states.tuning import Tuning
 from likewise.randomness import Purpose, Stream
 from likewise.schema import People
-
-__all__ = [
-    "current_scores",
-    "decide",
-    "drawn_for_audit",
-    "frozen_policy",
-    "located",
-    "lottery",
-    "upcoming",
-]
 
 
 def upcoming(state: State) -> Frozen:
     """The policy that a round would have if it opened now."""
-    return frozen_policy(state, state.opening())
+    return state.frozen(state.opening())
 
 
 def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
     """π(x) that people would have if a round opened now, in units; nothing is decided.
 
-    Exactly where the player knows its policy, otherwise from so many draws that nobody else uses.
+    Exactly where the player knows its policy, otherwise from ``draws`` that nobody else uses.
     """
-    learner = state.learner
+    return scores_under(state.learner, upcoming(state), people, draws, Purpose.VIEW)
+
+
+def scores_under(
+    learner: Learner, frozen: Frozen, people: People, draws: int, purpose: Purpose
+) -> IntArray:
+    """π^t(x) of people under a frozen policy, in units: exactly, or from draws of a purpose."""
     points = learner.hypotheses.locate(people)
-    asked = Draws(draws, purpose=Purpose.VIEW)
-    found = learner.primal.estimates(learner.hypotheses, upcoming(state), points, asked)
-    return np.array(found.scores, dtype=np.int64)
-
-
-def frozen_policy(state: State, tuning: Tuning) -> Frozen:
-    """π^t of a round that opens with a tuning: all costs so far, and the noise for them."""
-    learner, scales = state.learner, state.scales(tuning)
-    return Frozen(
-        state.opened + 1, learner.seed, state.costs, scales, learner.copies, state.incurred
+    estimates = learner.primal.estimates(
+        learner.hypotheses, frozen, points, Draws(draws, purpose=purpose)
     )
+    return np.array(estimates.scores, dtype=np.int64)
 
 
 def decide(state: State, round_id: str) -> Decided:
@@ -78,8 +66,8 @@ def decide(state: State, round_id: str) -> Decided:
         # Its estimate has no bound where J has none, so J is capped even where it is exact.
         estimates = replace(estimates, inverses=[min(j, cap * ONE) for j in estimates.inverses])
     experts: Sequence[tuple[int, ...] | None] = estimates.experts or [None] * len(people)
-    said = np.asarray(bits).tolist()
-    rows = zip(people, said, estimates.scores, estimates.inverses, experts, strict=True)
+    approvals = np.asarray(bits).tolist()
+    rows = zip(people, approvals, estimates.scores, estimates.inverses, experts, strict=True)
     decisions = [
         Decision(person.id, bool(bit), score, inverse if one_sided and bit else None, by)
         for person, bit, score, inverse, by in rows

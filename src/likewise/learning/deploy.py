@@ -1,4 +1,4 @@
-"""Two calls for those who have everything at once: ``deploy`` people, then ``learn``."""
+"""The fold in two calls, where a round's feedback comes at once: ``deploy``, then ``learn``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import EventRefused, PeopleError, shown
-from likewise.events import Arrived, Audited, Closed, Person, Sealed
+from likewise.events import PAIRS, Arrived, Audited, Closed, Person, Sealed, listed
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.frames import Origin, make_frame
 from likewise.html import table
@@ -21,8 +21,6 @@ from likewise.learning.states.state import State
 from likewise.rows import is_table
 from likewise.schema import People
 from likewise.validation import instance
-
-__all__ = ["Deployment", "deploy", "learn"]
 
 
 class Reported(Protocol):
@@ -70,17 +68,17 @@ def deploy(
     """
     instance("state", state, State, "State.start(learner) makes one.")
     instance("people", people, People, "Make them with the schema: schema.people(rows).")
-    wanted = state.learner.hypotheses.schema
-    if people.schema is not wanted and people.schema.digest != wanted.digest:
+    schema = state.learner.hypotheses.schema
+    if people.schema is not schema and people.schema.digest != schema.digest:
         raise PeopleError(
             f"These people have the features {', '.join(people.schema.names)}, as another schema "
-            f"defines them; the learner knows {', '.join(wanted.names)}. Make them with its own "
+            f"defines them; the learner knows {', '.join(schema.names)}. Make them with its own "
             f"schema: learner.hypotheses.schema.people(…)."
         )
     name = f"r{state.opened + 1}" if round_id is None else round_id
     rows = map(tuple, people.x.tolist())
     arrivals = tuple([Person(p, row) for p, row in zip(people.ids, rows, strict=True)])
-    if people.x.dtype == np.float64 and wanted.admits(people.x):
+    if people.x.dtype == np.float64 and schema.admits(people.x):
         # Checked all at once; the fold knows those who have been looked up, and goes on.
         located_as(state.learner, arrivals, people)
     state = apply(state, Arrived(name, arrivals))
@@ -109,10 +107,9 @@ def learn(
     instance("deployment", deployment, Deployment, "It is what deploy(…) returned.")
     name = deployment.round
     state = apply(state, _audited(name, report))
-    given = _from_series(deployment, labels) if is_table(labels) else labels
-    if not isinstance(given, Mapping):
-        given = _in_order(state, deployment, given)
-    return apply(label(state, name, given), Closed(name))
+    values = _from_series(deployment, labels) if is_table(labels) else labels
+    by_id = values if isinstance(values, Mapping) else _in_order(state, deployment, values)
+    return apply(label(state, name, by_id), Closed(name))
 
 
 def _in_order(state: State, deployment: Deployment, labels: Any) -> dict[str, Any]:
@@ -149,13 +146,13 @@ def _from_series(deployment: Deployment, series: Any) -> dict[str, Any] | list[A
     index = getattr(series, "index", None)
     if index is None or callable(index):  # polars and Arrow have none
         return values
-    own, origin = list(index), deployment.origin
-    if own and set(own) <= set(ids) and len(set(own)) == len(own):
-        return dict(zip(own, values, strict=True))
+    keys, origin = list(index), deployment.origin
+    if keys and set(keys) <= set(ids) and len(set(keys)) == len(keys):
+        return dict(zip(keys, values, strict=True))
     if origin is not None and origin.index is not None:
         certain = bool(origin.index.equals(index))
     else:
-        certain = index.name is None and own == list(range(len(own)))
+        certain = index.name is None and keys == list(range(len(keys)))
     if not certain:
         raise EventRefused(
             f"Round {name!r}: labels are a Series whose index holds neither the round's ids nor "
@@ -168,14 +165,6 @@ def _from_series(deployment: Deployment, series: Any) -> dict[str, Any] | list[A
 def _audited(name: str, report: Sequence[tuple[str, str]] | Reported | None) -> Audited:
     if report is None:
         return Audited(name, "unaudited")
-    listed = getattr(report, "pairs", report)
-    pairs = listed if isinstance(listed, Sequence) and not isinstance(listed, str | bytes) else None
-    if pairs is None or not all(
-        isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs
-    ):
-        # A generator that has been read already would look like a quiet panel.
-        raise EventRefused(
-            f"Round {name!r}: a report is a list of pairs (over, under) of ids; got "
-            f"{shown(report)}. For one pair write [(over, under)]."
-        )
-    return Audited(name, "report" if pairs else "quiet", tuple((a, b) for a, b in pairs))
+    # A generator that has been read already would look like a quiet panel.
+    pairs = listed(getattr(report, "pairs", report), "A report", PAIRS)
+    return Audited(name, "report" if pairs else "quiet", pairs)

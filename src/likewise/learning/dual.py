@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 from likewise.errors import ParameterError
-from likewise.validation import choice, members, real
-
-__all__ = ["DUALS", "Additive", "Dual", "Geometric", "GradientAscent", "dual_from_spec"]
+from likewise.validation import choice, members, positive
 
 # lam·2^20 must stay an integer that sums of costs can hold.
 LARGEST_LAM = 2.0**20
@@ -116,9 +113,7 @@ class Geometric(Dual):
 
 def _positive(dual: Dual, name: str) -> None:
     remedy = "Leave it out for the default."
-    value = real(f"dual {name}", getattr(dual, name), remedy)
-    if not (math.isfinite(value) and value > 0):
-        raise ParameterError(f"dual {name}", "must be a positive number", value, remedy)
+    value = positive(f"dual {name}", getattr(dual, name), remedy)
     if value > LARGEST_LAM:
         rule = f"must be at most {LARGEST_LAM:g}, which is the most that a report may cost"
         raise ParameterError(f"dual {name}", rule, value, remedy)
@@ -143,5 +138,5 @@ def dual_from_spec(spec: Mapping[str, Any]) -> Dual:
         raise ParameterError("dual", "must be an object that names a rule", spec, '{"dual": …}.')
     kind = DUALS[choice("dual", spec.get("dual"), DUALS, "gradient is the paper's.")]
     names = [f.name for f in fields(kind)]
-    given = members(f"dual {kind.name!r}", spec, ("dual",), names)
-    return kind(**{name: value for name, value in given.items() if name != "dual"})
+    values = members(f"dual {kind.name!r}", spec, ("dual",), names)
+    return kind(**{name: value for name, value in values.items() if name != "dual"})

@@ -15,56 +15,42 @@ from likewise.learning.states.located import is_located
 from likewise.learning.states.state import OpenRound, State
 from likewise.validation import instance
 
-__all__ = [
-    "check_decisions",
-    "check_id",
-    "check_override",
-    "check_pairs",
-    "check_seen",
-    "checked_label",
-    "checked_people",
-    "found_round",
-    "open_round",
-    "same_person",
-]
-
-
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 
 
-def check_id(name: object, what: str) -> None:
+def check_id(name: object, noun: str) -> None:
     """Ids are text that can be written to a file; anything else would come back as another id."""
     if type(name) is str and name and name.isascii():
         return
     if not isinstance(name, str) or not name:
-        raise EventRefused(f"{what} must be text that is not empty; got {shown(name)}. Use str(…).")
+        raise EventRefused(f"{noun} must be text that is not empty; got {shown(name)}. Use str(…).")
     try:
         name.encode()
     except UnicodeEncodeError:
-        raise EventRefused(f"{what} must be text that can be written; got {name!r}.") from None
+        raise EventRefused(f"{noun} must be text that can be written; got {name!r}.") from None
 
 
 def open_round(state: State, round_id: str) -> OpenRound:
     """The open round of that id."""
     instance("state", state, State, "State.start(learner) makes one.")
     check_id(round_id, "A round's id")
-    return found_round(state, round_id)
+    return find_round(state, round_id)
 
 
-def found_round(state: State, round_id: str) -> OpenRound:
+def find_round(state: State, round_id: str) -> OpenRound:
     """The open round of an id that has been checked."""
-    found = state.open.found(round_id)
-    if found is not None:
-        return found
+    round_ = state.open.find(round_id)
+    if round_ is not None:
+        return round_
     if round_id in state.closed:
         raise EventRefused(
             f"Round {round_id!r} is closed, and a closed round takes no more events. Corrections "
             f"belong in a new round."
         )
-    known = ", ".join(map(repr, list(state.open)[:5])) or "none"
+    open_rounds = ", ".join(map(repr, list(state.open)[:5])) or "none"
     raise EventRefused(
-        f"Round {round_id!r} is not open; open rounds are: {known}. It was never opened by an "
-        f"Arrived event, or was closed long ago."
+        f"Round {round_id!r} is not open; open rounds are: {open_rounds}. It was never opened by "
+        f"an Arrived event, or was closed long ago."
     )
 
 
@@ -91,11 +77,11 @@ def checked_people(event: Arrived, round_: OpenRound, state: State) -> tuple[Per
                 f"Person {person.id!r} has {len(person.features)} features; the schema has "
                 f"{len(schema)}: {', '.join(schema.names)}."
             )
-    found = schema.encoded([p.features for p in people], tuple(p.id for p in people))
+    encoded = schema.encoded([p.features for p in people], tuple(p.id for p in people))
     if all(type(p.id) is str and set(map(type, p.features)) <= {float} for p in people):
         # Plain already; being the same tuple, it is looked up once.
         return people
-    rows = zip(found.ids, found.x.tolist(), strict=True)
+    rows = zip(encoded.ids, encoded.x.tolist(), strict=True)
     return tuple(Person(name, tuple(row)) for name, row in rows)
 
 
@@ -113,32 +99,32 @@ def check_pairs(event: Audited, round_: OpenRound, sensitivity: int) -> None:
         if high <= low:
             raise EventRefused(
                 f"Round {round_.id!r}: the report ({over!r}, {under!r}) says that the first was "
-                f"favoured, but the scores are {_said(high)} and {_said(low)}. Name the favoured "
-                f"person first."
+                f"favoured, but the scores are {_decimal(high)} and {_decimal(low)}. Name the "
+                f"favoured person first."
             )
         if high - low <= sensitivity:
             raise EventRefused(
-                f"Round {round_.id!r}: the gap of ({over!r}, {under!r}) is {_said(high - low)}, "
-                f"and the panel was asked for gaps above {_said(sensitivity)} (alpha − kappa). No "
-                f"distance is below 0, so such a pair cannot be a violation; leave it out."
+                f"Round {round_.id!r}: the gap of ({over!r}, {under!r}) is {_decimal(high - low)}, "
+                f"and the panel was asked for gaps above {_decimal(sensitivity)} (alpha − kappa). "
+                f"No distance is below 0, so such a pair cannot be a violation; leave it out."
             )
     if len({frozenset(pair) for pair in event.pairs}) != len(event.pairs):
         raise EventRefused(f"Round {round_.id!r}: a pair was reported twice.")
 
 
-def _said(units: int) -> str:
+def _decimal(units: int) -> str:
     """A score or a gap as people write it: 0.375 for 393216 units."""
     return f"{units / ONE:.6g}"
 
 
-def same_person(one: Person, other: Person) -> bool:
+def same_person(left: Person, right: Person) -> bool:
     """Compare id and features; a value that is missing agrees with one that is missing."""
     try:
         # None is a missing value too.
-        mine, theirs = (np.array(p.features, dtype=np.float64) for p in (one, other))
+        a, b = (np.array(p.features, dtype=np.float64) for p in (left, right))
     except (OverflowError, TypeError, ValueError):
         return False
-    return one.id == other.id and np.array_equal(mine, theirs, equal_nan=True)
+    return left.id == right.id and np.array_equal(a, b, equal_nan=True)
 
 
 def check_decisions(decisions: Sequence[Decision], round_: OpenRound, learner: Learner) -> None:
@@ -184,15 +170,15 @@ def _check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> 
 
 def _check_experts(decision: Decision, learner: Learner) -> None:
     """The scores of the player's experts, of as many as it has."""
-    count, given = learner.primal.experts(learner.hypotheses), decision.experts
-    plain = given is None if count == 0 else isinstance(given, tuple) and len(given) == count
+    count, scores = learner.primal.experts(learner.hypotheses), decision.experts
+    plain = scores is None if count == 0 else isinstance(scores, tuple) and len(scores) == count
     if not plain or not all(
-        isinstance(s, int) and not isinstance(s, bool) and 0 <= s <= ONE for s in given or ()
+        isinstance(s, int) and not isinstance(s, bool) and 0 <= s <= ONE for s in scores or ()
     ):
         rule = f"{count} integers in [0, 2^20]" if count else "none"
         raise EventRefused(
             f"Person {decision.person!r}: the scores of the player's experts must be {rule}; got "
-            f"{shown(given)}. decide(…) has them."
+            f"{shown(scores)}. decide(…) has them."
         )
 
 
@@ -208,16 +194,16 @@ def check_override(event: Overridden, round_: OpenRound, *, one_sided: bool) -> 
             f"Round {round_.id!r}, person {event.person!r}: approved must be True or False; got "
             f"{event.approved!r}."
         )
-    said = {True: "approved", False: "rejected"}
+    words = {True: "approved", False: "rejected"}
     if event.person in round_.overrides:
         raise EventRefused(
             f"Round {round_.id!r}, person {event.person!r}: the override is recorded as "
-            f"{said[round_.overrides[event.person]]} and cannot become {said[event.approved]}."
+            f"{words[round_.overrides[event.person]]} and cannot become {words[event.approved]}."
         )
     if event.approved == round_.decisions[event.person].approved:
         raise EventRefused(
             f"Round {round_.id!r}, person {event.person!r}: the learner's decision was "
-            f"{said[event.approved]} too, so nothing was overridden. Leave the event out."
+            f"{words[event.approved]} too, so nothing was overridden. Leave the event out."
         )
     if one_sided and event.person in round_.labels:
         raise EventRefused(

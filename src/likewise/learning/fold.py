@@ -8,7 +8,8 @@ holds is then unchanged. An event that says again what is already known changes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import singledispatch
 from types import MappingProxyType
 from typing import Any
 
@@ -30,7 +31,7 @@ from likewise.learning.charging import (
     with_round,
     without_round,
 )
-from likewise.learning.decisions import frozen_policy, lottery
+from likewise.learning.decisions import lottery
 from likewise.learning.event_checks import (
     check_decisions,
     check_id,
@@ -39,14 +40,13 @@ from likewise.learning.event_checks import (
     check_seen,
     checked_label,
     checked_people,
-    found_round,
+    find_round,
     open_round,
     same_person,
 )
-from likewise.learning.states.state import REMEMBERED, OpenRound, State, changed
+from likewise.learning.states.open_rounds import changed
+from likewise.learning.states.state import REMEMBERED, OpenRound, State
 from likewise.validation import instance
-
-__all__ = ["apply", "label"]
 
 
 def apply(state: State, event: Event) -> State:
@@ -61,17 +61,25 @@ def apply(state: State, event: Event) -> State:
     1
     """
     instance("state", state, State, "State.start(learner) makes one.")
-    handler = _HANDLERS.get(type(event)) or _handler_of_base(event)
+    if not isinstance(event, Event):
+        raise EventRefused(f"{shown(event)} is not an event.")
     check_id(event.round, "A round's id")
-    return handler(event, state)
+    return _fold.dispatch(type(event))(event, state)
 
 
+@singledispatch
+def _fold(event: Any, state: State) -> State:
+    """The state after an event of one kind; a kind of event is registered with its function."""
+    raise NotImplementedError
+
+
+@_fold.register
 def _arrived(event: Arrived, state: State) -> State:
     if not event.people:
         raise EventRefused(
             f"Round {event.round!r}: nobody arrived (k = 0). Leave such rounds out altogether."
         )
-    round_ = state.open.found(event.round)
+    round_ = state.open.find(event.round)
     if round_ is None:
         if event.round in state.closed:
             raise EventRefused(
@@ -80,8 +88,8 @@ def _arrived(event: Arrived, state: State) -> State:
         state, round_ = _opened(state, event.round)
     for person in event.people:
         check_id(person.id, "A person's id")
-    known = {p.id: p for p in round_.people}
-    if known and all(p.id in known and same_person(p, known[p.id]) for p in event.people):
+    present = {p.id: p for p in round_.people}
+    if present and all(p.id in present and same_person(p, present[p.id]) for p in event.people):
         return state
     if round_.panel is not None:
         raise EventRefused(
@@ -109,7 +117,7 @@ def _opened(state: State, round_id: str) -> tuple[State, OpenRound]:
         )
     check_sums(state, round_id)
     tuning = state.opening()
-    frozen = frozen_policy(state, tuning)
+    frozen = state.frozen(tuning)
     learner, number = state.learner, frozen.number
     round_ = OpenRound(
         round_id, number, frozen, state.lam, learner.draws(number), drawn=lottery(learner, number)
@@ -117,8 +125,9 @@ def _opened(state: State, round_id: str) -> tuple[State, OpenRound]:
     return with_round(state, round_, tuning=tuning, opened=number), round_
 
 
+@_fold.register
 def _decided(event: Decided, state: State) -> State:
-    round_ = found_round(state, event.round)
+    round_ = find_round(state, event.round)
     decided = [d.person for d in event.decisions]
     if not decided:
         raise EventRefused(f"Round {round_.id!r}: a Decided event must decide on somebody.")
@@ -140,8 +149,9 @@ def _decided(event: Decided, state: State) -> State:
     return changed(state, open=state.open.having(round_), calls=calls)
 
 
+@_fold.register
 def _sealed(event: Sealed, state: State) -> State:
-    round_ = found_round(state, event.round)
+    round_ = find_round(state, event.round)
     check_id(event.panel, "A panel's name")
     if round_.panel == event.panel:
         return state
@@ -163,10 +173,11 @@ def _sealed(event: Sealed, state: State) -> State:
     return charge_labels(state, round_, [d.person for d in counted], amounts)
 
 
+@_fold.register
 def _overridden(event: Overridden, state: State) -> State:
     """The decision of somebody else: its propensity is not ours, so it carries no label cost."""
     check_id(event.person, "A person's id")
-    round_ = found_round(state, event.round)
+    round_ = find_round(state, event.round)
     if event.person in round_.overrides and round_.overrides[event.person] is event.approved:
         return state
     check_override(event, round_, one_sided=state.learner.pricing.one_sided)
@@ -179,8 +190,9 @@ def _overridden(event: Overridden, state: State) -> State:
     return with_round(state, changed(round_, overrides=overrides), overridden=state.overridden + 1)
 
 
+@_fold.register
 def _audited(event: Audited, state: State) -> State:
-    round_ = found_round(state, event.round)
+    round_ = find_round(state, event.round)
     if round_.panel is None:
         raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
     same = len(event.pairs) == len(round_.pairs) and all(p in round_.pairs for p in event.pairs)
@@ -188,8 +200,9 @@ def _audited(event: Audited, state: State) -> State:
         return state
     if round_.outcome is not None:
         raise EventRefused(
-            f"Round {round_.id!r} has an audit on record, {_said(round_.outcome, round_.pairs)}, "
-            f"which cannot become {_said(event.outcome, event.pairs)}."
+            f"Round {round_.id!r} has an audit on record, "
+            f"{_outcome_text(round_.outcome, round_.pairs)}, which cannot become "
+            f"{_outcome_text(event.outcome, event.pairs)}."
         )
     if event.outcome != "unaudited" and not round_.drawn:
         raise EventRefused(
@@ -204,7 +217,7 @@ def _audited(event: Audited, state: State) -> State:
     return _dual_step(with_round(state, round_), round_)
 
 
-def _said(outcome: str, pairs: Sequence[tuple[str, str]]) -> str:
+def _outcome_text(outcome: str, pairs: Sequence[tuple[str, str]]) -> str:
     return f"{outcome!r} of {', '.join(map(str, pairs))}" if pairs else repr(outcome)
 
 
@@ -221,11 +234,12 @@ def _dual_step(state: State, round_: OpenRound) -> State:
     beta, mu = learner.margins.beta / learner.audit_share, learner.schedule.mu(audits)
     lam = learner.multiplier.step(state.lam, reported=reported, beta=beta, mu=mu)
     account = state.account
-    if account is not None and lam > account.largest_lam:
+    if lam > account.largest_lam:
         account = changed(account, largest_lam=lam)
     return changed(state, lam=lam, audits=audits, reports=reports, account=account)
 
 
+@_fold.register
 def _labelled(event: Labelled, state: State) -> State:
     check_id(event.person, "A person's id")
     return label(state, event.round, {event.person: event.label})
@@ -235,32 +249,33 @@ def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
     """Labels of some people of a round, as if their events came one after the other."""
     round_, learner = open_round(state, round_id), state.learner
     one_sided = learner.pricing.one_sided
-    known, news = dict(round_.labels), []
+    recorded, charged = dict(round_.labels), []
     for person, value in labels.items():
-        said = checked_label(person, value, round_)
-        if person in known:
-            if known[person] == said:
+        y = checked_label(person, value, round_)
+        if person in recorded:
+            if recorded[person] == y:
                 continue
             raise EventRefused(
                 f"Round {round_.id!r}, person {person!r}: the label is recorded as "
-                f"{known[person]} and cannot become {said}."
+                f"{recorded[person]} and cannot become {y}."
             )
         if one_sided:
             check_seen(person, round_)
-        known[person] = said
+        recorded[person] = y
         if not (one_sided and person in round_.overrides):
-            news.append(person)
-    if len(known) == len(round_.labels):
+            charged.append(person)
+    if len(recorded) == len(round_.labels):
         return state
-    state = with_round(state, changed(round_, labels=MappingProxyType(known)))
-    amounts = [learner.pricing.labelled(round_.decisions[p], known[p]) for p in news]
-    return charge_labels(state, round_, news, amounts)
+    state = with_round(state, changed(round_, labels=MappingProxyType(recorded)))
+    amounts = [learner.pricing.labelled(round_.decisions[p], recorded[p]) for p in charged]
+    return charge_labels(state, round_, charged, amounts)
 
 
+@_fold.register
 def _closed(event: Closed, state: State) -> State:
     if event.round not in state.open and event.round in state.closed:
         return state
-    round_ = found_round(state, event.round)
+    round_ = find_round(state, event.round)
     if round_.outcome is None:
         raise EventRefused(
             f"Round {round_.id!r} has no audit yet. If nobody audits it, say so: "
@@ -269,22 +284,3 @@ def _closed(event: Closed, state: State) -> State:
     missing = round_.awaiting_labels(one_sided=state.learner.pricing.one_sided)
     closed = (*state.closed, round_.id)[-REMEMBERED:]
     return without_round(state, round_, closed=closed, missing=state.missing + missing)
-
-
-def _handler_of_base(event: object) -> Callable[[Any, State], State]:
-    """The handler of a class that an event's own is derived from."""
-    for kind, handler in _HANDLERS.items():
-        if isinstance(event, kind):
-            return handler
-    raise EventRefused(f"{shown(event)} is not an event.")
-
-
-_HANDLERS: Mapping[type, Callable[[Any, State], State]] = {
-    Arrived: _arrived,
-    Decided: _decided,
-    Sealed: _sealed,
-    Overridden: _overridden,
-    Audited: _audited,
-    Labelled: _labelled,
-    Closed: _closed,
-}

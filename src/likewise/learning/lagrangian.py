@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from likewise.errors import ParameterError
 from likewise.validation import integer, items, real, reals
 
-__all__ = ["lagrangian", "misclassification", "regularised_lagrangian", "unfairness_proxy"]
-
 
 def misclassification(policy: Sequence[float], labels: Sequence[int]) -> float:
     """Error(π) = Σ_i |π(x_i) − y_i|, the expected number of wrong decisions.
@@ -47,16 +45,16 @@ def unfairness_proxy(
     >>> unfairness_proxy([0.75, 0.5], [1.0, 0.5], None, beta=0.5)
     0.0
     """
-    mine, shown = reals("policy", policy, _CHANCES), reals("estimate", estimate, _CHANCES)
+    pi, pi_tilde = reals("policy", policy, _CHANCES), reals("estimate", estimate, _CHANCES)
     beta = real("beta", beta, "It is eps − kappa.")
     if report is None:
         return 0.0
-    most = min(len(mine), len(shown))
+    most = min(len(pi), len(pi_tilde))
     places = items("report", report, "Two places, or None.")
     if len(places) != 2:
         raise ParameterError("report", "must be two places", report, "Or None.")
     left, right = (integer("report", place, 0, most, "Two places.") for place in places)
-    return (mine[left] - mine[right]) - (shown[left] - shown[right]) + beta
+    return (pi[left] - pi[right]) - (pi_tilde[left] - pi_tilde[right]) + beta
 
 
 def lagrangian(error: float, proxy: float, lam: float, *, k: int, eta: float = 1.0) -> float:
@@ -66,7 +64,7 @@ def lagrangian(error: float, proxy: float, lam: float, *, k: int, eta: float = 1
     0.75
     """
     k, lam = integer("k", k, 1, 1 << 62, "It is the most people in a round."), _at_least_0(lam)
-    error, proxy = real("error", error, "Its own."), real("proxy", proxy, "Its own.")
+    error, proxy = real("error", error, _LOSS), real("proxy", proxy, _LOSS)
     return real("eta", eta, "1 is the paper's.") / k * error + lam * proxy
 
 
@@ -85,6 +83,7 @@ def regularised_lagrangian(
     return plain - real("mu", mu, "The step.") * lam * lam / 2.0
 
 
+_LOSS = "Compute it for the round."
 _CHANCES = "A chance of approval for everybody, in order."
 
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
-from likewise.errors import ParameterError
+import numpy as np
+
+from likewise.errors import ParameterError, shown
 from likewise.fixed_point import ONE, FloatArray, from_units, to_units
 from likewise.html import described
-from likewise.hypotheses import ExactWeights, HypothesisClass, class_to_spec
+from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec, class_to_spec
+from likewise.hypotheses.priors import FLAT
 from likewise.learning import primal
 from likewise.learning.costs import Lifted, Pricing, pricing_named
 from likewise.learning.dual import Dual, dual_from_spec
@@ -19,16 +22,20 @@ from likewise.learning.schedules import (
     Paper,
     Schedule,
     SelfTuned,
+    schedule_from_spec,
     schedule_to_spec,
 )
 from likewise.learning.schedules.margins import Margins, checked_share
-from likewise.learning.states.stored_learner import ALGORITHM, settings_of, stored_settings
 from likewise.oracles import ENGINES
 from likewise.registry import PLAYERS
-from likewise.validation import choice, flag, integer, real
+from likewise.validation import choice, flag, instance, integer, members, real
 
-__all__ = ["ALGORITHM", "Learner", "player_named"]
-
+ALGORITHM = "likewise-algorithm/1"
+# Settings that are written as they are.
+PLAIN = (
+    "k", "alpha", "eps", "seed", "player", "engine", "ignores_reports", "feedback", "estimate",
+    "audit_share", "open_limit", "scales",
+)  # fmt: skip
 # Below this many units rounding would change the weight of a label by more than 3 %.
 SMALLEST_LABEL_COST = 16
 # More people than that in a round would weigh next to nothing each.
@@ -42,7 +49,7 @@ def player_named(
     if isinstance(name, str) and name == "auto":
         name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "nested-ftpl"
     kind = PLAYERS[name]
-    player = kind.make(engine, per_part=per_part)
+    player = kind(engine, per_part)
     PLAYERS.check_name(player.name, kind)
     return player
 
@@ -90,37 +97,29 @@ class Learner:
     dual: Dual | str = "gradient"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.hypotheses, HypothesisClass):
-            raise ParameterError(
-                "hypotheses", "must be a hypothesis class", self.hypotheses,
-                "Make one: Pool(…), Segments(…), ….",
-            )  # fmt: skip
-        if not isinstance(self.schedule, Schedule):
-            raise ParameterError(
-                "schedule",
-                "must be a schedule",
-                self.schedule,
-                "Make one: SelfTuned() or Paper(T).",
-            )
-        choice("engine", self.engine, ENGINES, "They all agree.")
-        choice("scales", self.scales, ("shared", "per-part"), "shared is the default.")
+        kinds: tuple[tuple[str, type[Any], str], ...] = (
+            ("hypotheses", HypothesisClass, "Make one: Pool(…), Segments(…), …."),
+            ("schedule", Schedule, "Make one: SelfTuned() or Paper(T)."),
+            ("dual", Dual, "gradient, additive, geometric, or Geometric(…)."),
+        )
         if isinstance(self.dual, str):
             object.__setattr__(self, "dual", dual_from_spec({"dual": self.dual}))
-        if not isinstance(self.dual, Dual):
-            remedy = "gradient, additive, geometric, or Geometric(…)."
-            raise ParameterError("dual", "must be a dual player", self.dual, remedy)
-        why = "It is the most people in a round."
+        for name, kind, remedy in kinds:
+            instance(name, getattr(self, name), kind, remedy)
+        choice("engine", self.engine, ENGINES, "They all agree.")
+        choice("scales", self.scales, ("shared", "per-part"), "shared is the default.")
+        remedy = "It is the most people in a round."
         plain = {
-            "k": integer("k", self.k, 1, None, why),
+            "k": integer("k", self.k, 1, None, remedy),
             "alpha": real("alpha", self.alpha, "Give a number such as 0.3."),
             "eps": real("eps", self.eps, "Give a number such as 0.3."),
             "seed": integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
             "open_limit": integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
             "audit_share": checked_share(self.audit_share),
-            "ignores_reports": flag("ignores_reports", self.ignores_reports, "Say which."),
+            "ignores_reports": flag("ignores_reports", self.ignores_reports, "Set it."),
         }
         if plain["k"] > MOST_PEOPLE:
-            raise ParameterError("k", f"must be at most {MOST_PEOPLE}", self.k, why)
+            raise ParameterError("k", f"must be at most {MOST_PEOPLE}", self.k, remedy)
         for name, value in plain.items():
             object.__setattr__(self, name, value)
         self._check_schedule()
@@ -128,7 +127,6 @@ class Learner:
 
     def _check_schedule(self) -> None:
         """The schedule must fit the player and the feedback."""
-        pricing = self.pricing
         if self.feedback not in self.schedule.feedback:
             raise ParameterError(
                 "schedule", f"must be one for {self.feedback} feedback",
@@ -141,7 +139,7 @@ class Learner:
                 "player", "must be context-ftpl for the paper's schedule", self.player,
                 "Its noise has no counterpart in exponential weights.",
             )  # fmt: skip
-        if pricing.unit < SMALLEST_LABEL_COST:
+        if self.pricing.unit < SMALLEST_LABEL_COST:
             raise ParameterError(
                 "eta",
                 f"must be at least {SMALLEST_LABEL_COST * self.k / ONE:g} for k = {self.k}",
@@ -207,6 +205,12 @@ class Learner:
         # Those of a mixture must not know J, which has draws of its own.
         return enough + most if experts else max(enough, most)
 
+    def calls_a_round(self, rounds: int) -> float:
+        """Oracle calls a round in a game of ``rounds`` rounds, computed rather than counted."""
+        # The number of draws moves slowly with t: a hundred rounds stand for all.
+        sample = np.unique(np.linspace(1, rounds, min(rounds, 100)).astype(np.int64)).tolist()
+        return float(np.mean([self.primal.calls(self.hypotheses, self.draws(t)) for t in sample]))
+
     def label_bound(self, number: int) -> int:
         """The most that one label of round ``number`` may cost, in units of 2^-20.
 
@@ -241,8 +245,8 @@ class Learner:
     @property
     def x(self) -> float:
         """The noise (temperature) in units of sqrt(S): the schedule's, or the default."""
-        given = self.schedule.x if isinstance(self.schedule, SelfTuned) else None
-        return self.default_x if given is None else given
+        x = self.schedule.x if isinstance(self.schedule, SelfTuned) else None
+        return self.default_x if x is None else x
 
     @property
     def resolved_schedule(self) -> Schedule:
@@ -250,15 +254,14 @@ class Learner:
         schedule = self.schedule
         if not isinstance(schedule, SelfTuned):
             return schedule
-        asked = schedule.margins(self.alpha, self.eps, exact=self.primal.exact)
-        r = asked.r if schedule.r is None else schedule.r
-        return replace(schedule, x=self.x, kappa=asked.kappa, r=r)
+        r = self.margins.r if schedule.r is None else schedule.r
+        return replace(schedule, x=self.x, kappa=self.margins.kappa, r=r)
 
     def _repr_html_(self) -> str:
         size = self.hypotheses.size
-        many = f"{size:,}" if size < 10**9 else f"about 10^{len(str(size)) - 1}"
+        count = f"{size:,}" if size < 10**9 else f"about 10^{len(str(size)) - 1}"
         facts = [
-            ("hypotheses", f"{type(self.hypotheses).__name__}, {many}"),
+            ("hypotheses", f"{type(self.hypotheses).__name__}, {count}"),
             ("player", self.primal.name),
             ("schedule", self.schedule),
             *((name, getattr(self, name)) for name in ("k", "alpha", "eps", "seed", "feedback")),
@@ -276,9 +279,42 @@ class Learner:
 
     def settings(self) -> dict[str, Any]:
         """The settings as JSON, also of parts that are not registered: to be compared, not kept."""
-        return settings_of(self)
+        hypotheses = self.hypotheses
+        # A class without exact weights has no use for a prior.
+        prior = hypotheses.prior if isinstance(hypotheses, ExactWeights) else FLAT
+        return {
+            "algorithm": ALGORITHM,
+            "hypotheses": hypotheses.spec(),
+            "schema": hypotheses.schema.digest,
+            "prior": prior if isinstance(prior, str) else list(prior),
+            "schedule": self.resolved_schedule.spec(),
+            "dual": self.multiplier.spec(),
+            **{name: getattr(self, name) for name in PLAIN},
+            "player": self.primal.name,
+        }
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Learner:
-        """Read the settings from their JSON; what is left out means what it meant then."""
-        return cls(**stored_settings(spec))
+        """Read the settings from their JSON, which names all of them."""
+        algorithm = spec.get("algorithm") if isinstance(spec, Mapping) else spec
+        if algorithm != ALGORITHM:
+            raise ParameterError(
+                "algorithm", f"must be {ALGORITHM!r}", algorithm,
+                "Another version of Likewise wrote this; use that one.",
+            )  # fmt: skip
+        parts = ("algorithm", "hypotheses", "schema", "prior", "schedule", "dual")
+        values = members("learner", spec, (*parts, *PLAIN))
+        hypotheses = class_from_spec(values["hypotheses"])
+        if isinstance(hypotheses, ExactWeights):
+            hypotheses = hypotheses.with_prior(values["prior"])
+        if hypotheses.schema.digest != values["schema"]:
+            raise ParameterError(
+                "schema", "must have the hash that was recorded", hypotheses.schema.digest,
+                f"Recorded was {shown(values['schema'])}; the features have been changed.",
+            )  # fmt: skip
+        return cls(
+            hypotheses=hypotheses,
+            schedule=schedule_from_spec(values["schedule"]),
+            dual=dual_from_spec(values["dual"]),
+            **{name: values[name] for name in PLAIN},
+        )

@@ -37,8 +37,8 @@ def check_player(
     require(isinstance(player, Player), player, "it is no Player.")
     called(player, "its name", PLAYERS.check_name, player.name, type(player))
     for engine in ENGINES:
-        made = called(player, "make(engine)", type(player).make, engine)
-        require(made.name == player.name, player, "make(engine) must make one of its own name.")
+        player_of = called(player, "the constructor", type(player), engine)
+        require(player_of.name == player.name, player, "its name must not depend on the engine.")
     with trial(player):
         on_trial = _Trial(player, _pool() if hypotheses is None else hypotheses, seed)
         on_trial.constants()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +19,6 @@ from likewise.service.ledger.canonical_json import canonical, sha256
 from likewise.service.ledger.records import Head, LedgerBroken, Record
 from likewise.service.verification.replay import replay
 
-THEN = Path(__file__).parents[2] / "compatibility" / "d29bfb5" / "ledger.sql"
 AT = "2026-03-01T12:00:00.000000Z"
 
 
@@ -104,18 +101,6 @@ def test_the_scores_of_experts_are_kept_where_a_player_has_some() -> None:
     decision = {**STORED["decided"]["decisions"][0], "experts": [1048576, 7]}
     body = {"round": "r1", "decisions": [decision]}
     assert write_body(read_body(record("decided", body))) == ("decided", body)
-
-
-def test_every_body_of_then_is_read_and_written_again() -> None:
-    rows = re.findall(
-        r"""^INSERT INTO "events" VALUES\('[^']*',\d+,'[^']*','([^']*)','(.*?)','[0-9a-f]{32}',""",
-        THEN.read_text(encoding="utf-8"),
-        re.MULTILINE,
-    )
-    assert len(rows) > 700
-    for kind, text in rows:
-        body = json.loads(text.replace("''", "'"))
-        assert write_body(read_body(record(kind, body))) == (kind, body)
 
 
 @pytest.mark.parametrize("kind", STORED)

@@ -65,5 +65,5 @@ def bounds(
         counted=schedule.counts_outstanding,
         steady=learner.multiplier.never_decreases,
     )  # fmt: skip
-    found = Theorems(learner, schedule, rounds, late)
-    return found.one_sided() if one_sided else found.full()
+    theorems = Theorems(learner, schedule, rounds, late)
+    return theorems.one_sided() if one_sided else theorems.full()

@@ -8,8 +8,6 @@ from typing import Any
 from likewise.fixed_point import ONE
 from likewise.learning.learner import Learner
 
-__all__ = ["LONGEST", "UNIT", "Bound", "asked_beta", "charged_eta", "proven_margin"]
-
 # Beyond that nobody waits, and sums over rounds take seconds.
 LONGEST = 1 << 62
 # One unit of the grid.

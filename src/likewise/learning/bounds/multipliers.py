@@ -16,8 +16,6 @@ from likewise.learning.learner import Learner
 from likewise.learning.schedules import SelfTuned
 from likewise.validation import instance, integer
 
-__all__ = ["Side", "concluded", "theorem_e_geometric"]
-
 
 @dataclass(frozen=True)
 class Side:

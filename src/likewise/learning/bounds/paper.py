@@ -8,8 +8,6 @@ from likewise.learning.bounds.base import Bound, charged_eta
 from likewise.learning.learner import Learner
 from likewise.learning.schedules import Paper, PaperOneSided
 
-__all__ = ["paper_bound"]
-
 
 def paper_bound(learner: Learner, schedule: Paper, rounds: int) -> Bound:
     """The inequalities in the proofs of the paper's theorems, for the plug-in dual that we run.

@@ -10,12 +10,10 @@ from likewise.hypotheses import ExactWeights
 from likewise.learning.bounds.base import UNIT
 from likewise.learning.learner import Learner
 
-__all__ = ["Lateness", "Price"]
-
 
 @dataclass(frozen=True)
 class Lateness:
-    """How late feedback is: at most ``delay`` rounds, a round's in so many ``pieces``.
+    """How late feedback is: at most ``delay`` rounds, that of a round in ``pieces``.
 
     ``counted`` says that S counts what is outstanding, ``steady`` that the multiplier never
     decreases, so that no round has a larger bound than a later one.

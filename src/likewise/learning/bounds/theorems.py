@@ -13,8 +13,6 @@ from likewise.learning.dual import GradientAscent
 from likewise.learning.learner import Learner
 from likewise.learning.schedules import SelfTuned
 
-__all__ = ["Theorems", "label_terms"]
-
 IN_EXPECTATION = "in expectation, against an oblivious adversary"
 UNSEEN = "against any adversary whose labels do not depend on the round's own draws"
 
@@ -58,10 +56,10 @@ class Theorems:
     def labels(self) -> float:
         """L = C·eta·sqrt(T) + burst·eta, and how far the estimates of a mixture may be off."""
         price = self.price
-        found = (price.constant * math.sqrt(self.rounds) + price.burst) * self.eta
+        labels = (price.constant * math.sqrt(self.rounds) + price.burst) * self.eta
         if self.learner.primal.experts(self.learner.hypotheses):
-            found += self.eta * math.sqrt(2.0 * self.rounds * self._log(5) / self._draws)
-        return found
+            labels += self.eta * math.sqrt(2.0 * self.rounds * self._log(5) / self._draws)
+        return labels
 
     def one_sided(self) -> tuple[Bound, ...]:
         """One-sided labels: in expectation, and for draws with high probability too."""
@@ -76,9 +74,9 @@ class Theorems:
         squares = rounds + 2.4 * total + (2.0 * last - 1.0) ** 2
         burst = price.burst * eta * (2.0 * last - 1.0)
         average = price.constant * eta * math.sqrt(squares) + bias + burst
-        found = self._bound(IN_EXPECTATION, average, self.schedule.delta)
+        expected = self._bound(IN_EXPECTATION, average, self.schedule.delta)
         if self.learner.audit_share < 1 or self.late.delay:
-            return found
+            return expected
         # Two events may fail, four for a mixture, each with delta/9; estimates with about delta/2.
         log = self._log(9)
         every = log + self.learner.hypotheses.log_size
@@ -89,7 +87,7 @@ class Theorems:
             spread += eta * (2.0 * last - 1.0) * math.sqrt(2.0 * rounds * log / self._draws)
         surely = price.constant * eta * math.sqrt(squares) + bias + burst + spread
         holds = f"with probability {1 - self.schedule.delta:g}, {UNSEEN}"
-        return found + self._bound(holds, surely, 0.0, name=f"{self._name}, high probability")
+        return expected + self._bound(holds, surely, 0.0, name=f"{self._name}, high probability")
 
     def _log(self, parts: float) -> float:
         return math.log(parts / self.schedule.delta)
@@ -111,10 +109,10 @@ class Theorems:
         side = Side(
             learner, self.rounds, delay, labels + price.prices, price.constant, price.burst, failing
         )
-        found = concluded(side)
-        if found is None:
+        conclusion = concluded(side)
+        if conclusion is None:
             return ()
-        w, reports = found
+        w, reports = conclusion
         source = f"Theorem {name or self._name}, {learner.primal.name}, C = {price.constant:.3g}"
         if delay:
             source += f", at most {delay} rounds late"
@@ -138,9 +136,9 @@ def label_terms(rounds: int) -> tuple[float, float, int]:
     >>> label_terms(9)
     (18.0, 4.833333333333333, 3)
     """
-    total, inverse, m, done = 0.0, 0.0, 0, 0
-    while done < rounds:
+    total, inverse, m, counted = 0.0, 0.0, 0, 0
+    while counted < rounds:
         m += 1
-        count = min(m**3, rounds) - done
-        total, inverse, done = total + count * m, inverse + count / m, done + count
+        count = min(m**3, rounds) - counted
+        total, inverse, counted = total + count * m, inverse + count / m, counted + count
     return total, inverse, m

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from likewise.errors import ParameterError
-from likewise.fixed_point import FloatArray, IntArray, read_only
+from likewise.fixed_point import FloatArray, HoldsArrays, IntArray, read_only
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.oracles import ENGINES
 from likewise.randomness import Purpose
 from likewise.validation import choice
 
-__all__ = ["Draws", "Estimates", "Frozen", "Player", "Term"]
-
 
 @dataclass(frozen=True, eq=False)
-class Frozen:
+class Frozen(HoldsArrays):
     """All that a round's policy π^t is a function of, frozen when the round opens.
 
     ``scales`` are the player's noise scales (temperatures), most often one. ``incurred`` is what
-    each of its experts has cost so far, in units of 2^-40, for a player that has some.
+    each of its experts has cost so far, in units of 2^-40, for a player that is a mixture.
     """
 
     number: int
@@ -41,16 +40,6 @@ class Frozen:
     def scale(self) -> float:
         """The scale of a player with one; the first of several."""
         return float(self.scales[0])
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Frozen):
-            return NotImplemented
-        mine = (self.number, self.seed, self.copies, self.incurred)
-        theirs = (other.number, other.seed, other.copies, other.incurred)
-        arrays = ((self.costs, other.costs), (self.scales, other.scales))
-        return mine == theirs and all(np.array_equal(a, b) for a, b in arrays)
-
-    __hash__ = None  # type: ignore[assignment] # it holds arrays
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +63,7 @@ class Estimates:
     ``scores`` are π̃^t(x); ``inverses`` are J(x), one over the chance of approval. With draws, J is
     the number of the first one that approves, at most M (geometric resampling), so that
     E[J·1[approved]] = 1 − (1 − π^t(x))^M; a player that knows π^t knows J = 1/π^t(x). ``experts``
-    are the scores of each of its experts, for a player that has some.
+    are the scores of each of its experts, for a player that is a mixture.
     """
 
     scores: list[int]
@@ -106,14 +95,15 @@ class Term:
 
     def constant(self, slow: float = 1.0, wide: float = 1.0) -> float:
         """C."""
-        one = slow * self.stability / self.x + wide * self.gain * self.x
-        return math.sqrt(self.parts) * one
+        constant = slow * self.stability / self.x + wide * self.gain * self.x
+        return math.sqrt(self.parts) * constant
 
     def burst(self, wide: float = 1.0) -> float:
         """The price of a round's full bound, which every part has in its S when a round opens."""
         return self.parts * self.gain * self.x * wide if self.parts > 1 else 0.0
 
 
+@dataclass(frozen=True)
 class Player(ABC):
     """A no-regret player on the Lagrangian; the learner is a reduction to any of them.
 
@@ -127,36 +117,27 @@ class Player(ABC):
     ``exact`` says that :meth:`estimates` is the policy itself, without draws.
     ``likewise.testing.check_player`` checks all of that, the regret included.
 
-    ``engine`` names who makes its draws and weights; with ``per_part`` each part of a product class
-    has a scale of its own. A player with other scales says how many in :meth:`scales`, and in
-    :meth:`places` which of them a cost on a point counts for: each has an S of its own.
+    ``engine`` names who makes its draws and weights. With ``per_part`` each part of a product class
+    has a scale of its own, which is for players that ``can_be_per_part``. A player with other
+    scales says how many in :meth:`scales`, and in :meth:`places` which of them a cost on a point
+    counts for: each has an S of its own.
     A player that is a mixture of experts says how many in :meth:`experts`; their scores are kept
     with every decision, and what they have cost by them is ``frozen.incurred``.
     """
 
-    name: str
-    exact: bool
     engine: str = "compiled"
     per_part: bool = False
+    name: ClassVar[str]
+    exact: ClassVar[bool]
+    can_be_per_part: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         choice("engine", self.engine, ENGINES, "They all agree.")
-
-    @classmethod
-    def make(cls, engine: str, *, per_part: bool = False) -> Player:
-        """A player by its name alone.
-
-        ``engine`` is for those who have such a field; ``per_part`` asks for a scale for each part
-        of a product class, and is refused by players without that field.
-        """
-        own: set[str] = {field.name for field in fields(cls)} if is_dataclass(cls) else set()
-        if per_part and "per_part" not in own:
+        if self.per_part and not self.can_be_per_part:
             raise ParameterError(
-                "scales", f"must be shared for the player {cls.name}", "per-part",
+                "scales", f"must be shared for the player {self.name}", "per-part",
                 "context-ftpl and exponential-weights can have one for every part.",
             )  # fmt: skip
-        given = {"engine": engine, "per_part": per_part}
-        return cls(**{name: value for name, value in given.items() if name in own})
 
     @abstractmethod
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
@@ -169,9 +150,11 @@ class Player(ABC):
     def terms(
         self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
     ) -> tuple[Term, ...]:
-        """The parts of its regret bound, which add up."""
+        """The parts of its regret bound, which add up: one scale, or one for every part."""
+        parts = hypotheses.parts if self.per_part else 1
         stability = self.stability(hypotheses, estimated=estimated)
-        return (Term(stability, self.gain(hypotheses), x, late=2 if self.exact else 1),)
+        gain, late = self.gain(hypotheses) / parts, 2 if self.exact else 1
+        return (Term(stability, gain, x, parts, late),)
 
     @abstractmethod
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
@@ -204,7 +187,7 @@ class Player(ABC):
         return np.zeros((len(points), 1), dtype=np.int64)
 
     def experts(self, hypotheses: HypothesisClass) -> int:  # noqa: ARG002
-        """How many experts it has whose costs are kept; 0 for a player that is none of others."""
+        """How many experts it has whose costs are kept; 0 for a player that is no mixture."""
         return 0
 
     def scale_factors(self, hypotheses: HypothesisClass, x: float) -> FloatArray:

@@ -7,24 +7,20 @@ separating set. The policy π^t is never written down; it is known through its d
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.hypotheses.weights import score
-from likewise.learning.primal.base import Draws, Estimates, Frozen, Player, Term
+from likewise.learning.primal.base import Draws, Estimates, Frozen, Player
 from likewise.learning.primal.draws import Perturbed, first_approvals
 from likewise.randomness import Purpose, Stream
-
-__all__ = ["ContextFTPL"]
 
 # Less noise than the bound's best learns faster; see docs/defaults.md. Every part of a class of
 # cells has noise of its own in units of its own sqrt(S), and then one number serves all sizes.
 SHARE, X_PER_PART = 0.1, 0.3
 
 
-@dataclass(frozen=True)
 class ContextFTPL(Player):
     """h = argmin_h Σ_tau f_tau(h) + Σ_q noise_q·h(q), for classes that only an oracle can search.
 
@@ -33,10 +29,9 @@ class ContextFTPL(Player):
     part of a product class has a noise scale of its own (Theorem A for products).
     """
 
-    engine: str = "compiled"
-    per_part: bool = False
     name = "context-ftpl"
     exact = False
+    can_be_per_part = True
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """s, the size of the separating set; 1 where every point is one of it."""
@@ -45,14 +40,6 @@ class ContextFTPL(Player):
     def gain(self, hypotheses: HypothesisClass) -> float:
         """A = E max_h Σ_q z_q·h(q)."""
         return hypotheses.noise_gain
-
-    def terms(
-        self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
-    ) -> tuple[Term, ...]:
-        """One scale, or one for every part, of which each has its share of the noise."""
-        parts = self.scales(hypotheses)
-        stability = self.stability(hypotheses, estimated=estimated)
-        return (Term(stability, self.gain(hypotheses) / parts, x, parts),)
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """A share of sqrt(s/A), the best x where nothing is known of the class but its Q."""

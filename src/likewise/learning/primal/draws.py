@@ -12,8 +12,6 @@ from likewise.hypotheses import Bits, HypothesisClass, Points
 from likewise.oracles import Oracle
 from likewise.randomness import Noise, Stream
 
-__all__ = ["Perturbed", "first_approvals"]
-
 # Only the paper's own constants ask for more noise than that.
 LARGEST_SCALE_BITS = 33
 
@@ -34,27 +32,29 @@ class Perturbed:
 
     def approvals(self, points: Points, stream: Stream, *, first_draw: int, draws: int) -> Bits:
         """The predictions of some draws of h on each point, shape (draws, points)."""
-        if len(self.scales) == 1:
-            return self._approvals(float(self.scales[0]), points, stream, first_draw, draws)
-        parts = self.hypotheses.part_of(points)
-        found = np.empty((draws, len(points)), dtype=np.uint8)
-        for part in np.unique(parts).tolist():
-            here = np.flatnonzero(parts == part)
-            found[:, here] = self._approvals(
-                float(self.scales[part]), points[here], stream, first_draw, draws
-            )
-        return found
-
-    def _approvals(
-        self, scale: float, points: Points, stream: Stream, first_draw: int, draws: int
-    ) -> Bits:
-        # Beside noise this large the last bits of a cost do not matter, and integers have to
-        # stay below 2^63: so both are put on a coarser grid.
-        shift = max(0, math.frexp(scale * self.copies)[1] - LARGEST_SCALE_BITS)
-        noise = Noise(stream, math.ldexp(scale, -shift), self.copies)
         oracle = Oracle(self.hypotheses, self.engine)
-        costs = self.costs >> shift
-        return oracle.approvals(costs, noise, points, draws=draws, first_draw=first_draw)
+        if len(self.scales) == 1:
+            costs, noise = self._perturbation(0, stream)
+            return oracle.approvals(costs, noise, points, draws=draws, first_draw=first_draw)
+        parts = self.hypotheses.part_of(points)
+        predictions = np.empty((draws, len(points)), dtype=np.uint8)
+        for part in np.unique(parts).tolist():
+            rows = np.flatnonzero(parts == part)
+            costs, noise = self._perturbation(part, stream)
+            predictions[:, rows] = oracle.approvals(
+                costs, noise, points[rows], draws=draws, first_draw=first_draw
+            )
+        return predictions
+
+    def _perturbation(self, part: int, stream: Stream) -> tuple[IntArray, Noise]:
+        """The costs and the noise of a part.
+
+        Beside very large noise the last bits of a cost do not matter, and integers have to stay
+        below 2^63: both are then on a coarser grid.
+        """
+        scale = float(self.scales[part])
+        shift = max(0, math.frexp(scale * self.copies)[1] - LARGEST_SCALE_BITS)
+        return self.costs >> shift, Noise(stream, math.ldexp(scale, -shift), self.copies)
 
 
 def first_approvals(tried: Bits) -> list[int]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from likewise.errors import HypothesisError, ParameterError
 from likewise.fixed_point import ONE
 from likewise.hypotheses import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.hypotheses.priors import FLAT
 from likewise.hypotheses.weights import score
-from likewise.learning.primal.base import Draws, Estimates, Frozen, Player, Term
+from likewise.learning.primal.base import Draws, Estimates, Frozen, Player
 from likewise.oracles.oracle import engine_for
 from likewise.randomness import Purpose, Stream
-
-__all__ = ["ExponentialWeights"]
 
 # Keeps costs within integers of 64 bits; chances below 2^-20 are approved once in a million
 # rounds, and J is cut off there.
@@ -27,7 +24,6 @@ X, X_ESTIMATED = 0.25, 0.125
 SHARE, SHARE_ESTIMATED = 2.0, 0.7
 
 
-@dataclass(frozen=True)
 class ExponentialWeights(Player):
     """For classes that can be listed, or whose weights factorise (a rule for each segment).
 
@@ -38,10 +34,9 @@ class ExponentialWeights(Player):
     be flat, since any other one couples the parts.
     """
 
-    per_part: bool = False
-    engine: str = "compiled"
     name = "exponential-weights"
     exact = True
+    can_be_per_part = True
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
         """1/4, since Σ B_t²/sqrt(S_t) ≤ 2·sqrt(S_T); 1/2 for estimated costs (Theorem C')."""
@@ -50,14 +45,6 @@ class ExponentialWeights(Player):
     def gain(self, hypotheses: HypothesisClass) -> float:
         """max_h ln(1/prior(h))."""
         return self._class(hypotheses).log_inverse_prior
-
-    def terms(
-        self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
-    ) -> tuple[Term, ...]:
-        """One temperature, or one for every part, of which each has its share of log|H|."""
-        parts = self.scales(hypotheses)
-        stability = self.stability(hypotheses, estimated=estimated)
-        return (Term(stability, self.gain(hypotheses) / parts, x, parts, late=2),)
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """One number from coarse to fine; with a flat prior, a share of the bound's best."""
@@ -101,15 +88,15 @@ class ExponentialWeights(Player):
 
     def _policy(self, hypotheses: HypothesisClass, frozen: Frozen) -> GibbsPolicy:
         """The weights of a round, which are the same for its scores and its decisions."""
-        known = frozen.__dict__.get("_policy")
-        if known is None or known[0] is not hypotheses:
+        cached = frozen.__dict__.get("_policy")
+        if cached is None or cached[0] is not hypotheses:
             exact = self._class(hypotheses)
             temperature = frozen.scales * ONE if self.per_part else frozen.scale * ONE
             engine = engine_for(self.engine, hypotheses)
-            known = (hypotheses, engine.weigh(exact, frozen.costs, temperature))
+            cached = (hypotheses, engine.weigh(exact, frozen.costs, temperature))
             # A note on the frozen value, not a part of it: neither compared nor saved.
-            frozen.__dict__["_policy"] = known
-        policy: GibbsPolicy = known[1]
+            frozen.__dict__["_policy"] = cached
+        policy: GibbsPolicy = cached[1]
         return policy
 
     @staticmethod

@@ -15,7 +15,6 @@ and the score that it is multiplied with must not know J (the theorem on mixture
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -29,8 +28,6 @@ from likewise.learning.primal.draws import Perturbed, first_approvals
 from likewise.portable_math import LN2, log
 from likewise.randomness import Purpose, Stream
 
-__all__ = ["NestedFTPL"]
-
 # Chosen on the choosing worlds, see docs/defaults.md: the temperature of the weights, in units of
 # their sqrt(S).
 X_HEDGE = 0.25
@@ -41,7 +38,6 @@ def _nested(hypotheses: HypothesisClass) -> tuple[Nested, ...]:
     return hypotheses.nested()
 
 
-@dataclass(frozen=True)
 class NestedFTPL(Player):
     """A mixture of Context-FTPL on nested classes and of the constants.
 
@@ -50,14 +46,9 @@ class NestedFTPL(Player):
     other constant never costs anything.
     """
 
-    engine: str = "compiled"
     name = "nested-ftpl"
     exact = False
-
-    @classmethod
-    def make(cls, engine: str, *, per_part: bool = True) -> NestedFTPL:  # noqa: ARG003
-        """With the engine that makes its draws; it always has a scale for every part."""
-        return cls(engine)
+    can_be_per_part = True  # it always is
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """That of Context-FTPL on the class itself."""
@@ -82,22 +73,22 @@ class NestedFTPL(Player):
 
     def scales(self, hypotheses: HypothesisClass) -> int:
         """The temperature, and the noise of every part of every class."""
-        return 1 + sum(one.hypotheses.parts for one in _nested(hypotheses))
+        return 1 + sum(nested.hypotheses.parts for nested in _nested(hypotheses))
 
     def places(self, hypotheses: HypothesisClass, points: Points) -> IntArray:
         """The temperature, and each point's part in every class."""
         columns, first = [np.zeros(len(points), dtype=np.int64)], 1
-        for one in _nested(hypotheses):
-            columns.append(first + one.hypotheses.part_of(one.points(points)))
-            first += one.hypotheses.parts
+        for nested in _nested(hypotheses):
+            columns.append(first + nested.hypotheses.part_of(nested.points(points)))
+            first += nested.hypotheses.parts
         return np.stack(columns, axis=1)
 
     def scale_factors(self, hypotheses: HypothesisClass, x: float) -> FloatArray:
         """x for cells; elsewhere as much more as the bound's best noise is."""
-        noises = [
-            (one.hypotheses.parts, self._noise(one.hypotheses, x)) for one in _nested(hypotheses)
-        ]
-        return np.array([X_HEDGE, *(noise for parts, noise in noises for _ in range(parts))])
+        factors = [X_HEDGE]
+        for nested in _nested(hypotheses):
+            factors += [self._noise(nested.hypotheses, x)] * nested.hypotheses.parts
+        return np.array(factors)
 
     @staticmethod
     def _noise(hypotheses: HypothesisClass, x: float) -> float:
@@ -119,14 +110,14 @@ class NestedFTPL(Player):
         """
         laws = self._laws(hypotheses, frozen)
         stream = Stream(frozen.seed, draws.purpose, frozen.number)
-        made, batch = draws.count, draws.batch
-        approved = [
-            law.approvals(one.points(points), stream, first_draw=first * made, draws=made)
-            for first, (one, law) in enumerate(laws, start=batch * len(laws))
-        ]
-        own = min(draws.cap, made - 1)
-        counts = [bits[own:].sum(axis=0, dtype=np.int64) for bits in approved]
-        units = [((count << (BITS + 1)) // (made - own) + 1) >> 1 for count in counts]
+        count, batch = draws.count, draws.batch
+        approved = []
+        for block, (nested, law) in enumerate(laws, start=batch * len(laws)):
+            located, first = nested.points(points), block * count
+            approved.append(law.approvals(located, stream, first_draw=first, draws=count))
+        resampled = min(draws.cap, count - 1)
+        counts = [bits[resampled:].sum(axis=0, dtype=np.int64) for bits in approved]
+        units = [((yes << (BITS + 1)) // (count - resampled) + 1) >> 1 for yes in counts]
         experts = np.stack([np.full(len(points), 1 << BITS), *units])
         weights = self._weights(hypotheses, frozen)
         total = int(weights.sum())
@@ -159,9 +150,10 @@ class NestedFTPL(Player):
         expert = pick(weights, mix.below(int(weights.sum()), batch))
         if expert < 2:
             return np.full(len(points), expert, dtype=np.uint8)
-        one, law = self._laws(hypotheses, frozen)[expert - 2]
+        nested, law = self._laws(hypotheses, frozen)[expert - 2]
         stream = Stream(frozen.seed, Purpose.DECIDE, frozen.number)
-        return np.asarray(law.approvals(one.points(points), stream, first_draw=batch, draws=1)[0])
+        bits = law.approvals(nested.points(points), stream, first_draw=batch, draws=1)
+        return np.asarray(bits[0])
 
     def calls(self, hypotheses: HypothesisClass, draws: int) -> int:
         """The draws of every class for the scores, and the one that decides."""
@@ -175,21 +167,20 @@ class NestedFTPL(Player):
         least = min(costs)
         priors = [2.0 * LN2, 2.0 * LN2, *[log(2 * count)] * count]
         # Costs are subtracted as integers, and divided after that.
-        far = [
+        exponents = [
             float(cost - least) / temperature + prior
             for cost, prior in zip(costs, priors, strict=True)
         ]
-        nearest = min(far)
-        return np.array([weight_of(one - nearest) for one in far], dtype=np.int64)
+        smallest = min(exponents)
+        return np.array([weight_of(e - smallest) for e in exponents], dtype=np.int64)
 
     def _laws(self, hypotheses: HypothesisClass, frozen: Frozen) -> list[tuple[Nested, Perturbed]]:
         """Context-FTPL on every class."""
-        found, first = [], 1
-        for one in _nested(hypotheses):
-            scales = frozen.scales[first : first + one.hypotheses.parts]
-            law = Perturbed(
-                one.hypotheses, one.costs(frozen.costs), scales, frozen.copies, self.engine
-            )
-            found.append((one, law))
-            first += one.hypotheses.parts
-        return found
+        laws, first = [], 1
+        for nested in _nested(hypotheses):
+            scales = frozen.scales[first : first + nested.hypotheses.parts]
+            costs = nested.costs(frozen.costs)
+            law = Perturbed(nested.hypotheses, costs, scales, frozen.copies, self.engine)
+            laws.append((nested, law))
+            first += nested.hypotheses.parts
+        return laws

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from likewise.errors import ParameterError
 from likewise.learning.schedules.base import Schedule
 from likewise.learning.schedules.paper import Paper, PaperOneSided
 from likewise.learning.schedules.self_tuned import SelfTuned
 from likewise.registry import SCHEDULES
+from likewise.validation import instance
 
 __all__ = [
     "SCHEDULES",
@@ -32,8 +32,7 @@ def schedule_to_spec(schedule: Schedule) -> dict[str, Any]:
     >>> schedule_to_spec(SelfTuned(x=1))["x"]
     1.0
     """
-    if not isinstance(schedule, Schedule):
-        raise ParameterError("schedule", "must be a schedule", schedule, "Such as SelfTuned().")
+    instance("schedule", schedule, Schedule, "Such as SelfTuned().")  # type: ignore[type-abstract]
     spec = schedule.spec()
     SCHEDULES.check_name(spec.get("schedule"), type(schedule))
     return spec
@@ -46,5 +45,5 @@ def schedule_from_spec(spec: Mapping[str, Any]) -> Schedule:
     1.0
     """
     example = '{"schedule": "self-tuned", "eta": 0.25}'
-    found: Schedule = SCHEDULES.read("schedule", spec, example)
-    return found
+    schedule: Schedule = SCHEDULES.read("schedule", spec, example)
+    return schedule

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, asdict, fields
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -15,14 +15,12 @@ from likewise.fixed_point import FloatArray
 from likewise.learning.schedules.margins import Margins
 from likewise.validation import members, real
 
-__all__ = ["Schedule", "chernoff_draws", "positive", "probability"]
-
 # A round of this many draws takes minutes; more is surely a mistake.
 MOST_DRAWS = 10**9
 
 
 def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
-    """ceil(constant·log_term/accuracy²), refused where nobody could wait for so many."""
+    """ceil(constant·log_term/accuracy²), refused where nobody could wait for them."""
     square = accuracy * accuracy
     if constant * log_term > square * MOST_DRAWS:
         raise ParameterError(
@@ -32,14 +30,6 @@ def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
             "Take a larger eps (or r), or a player that needs no draws.",
         )
     return math.ceil(constant * log_term / square)
-
-
-def positive(name: str, value: float, why: str) -> float:
-    """A positive number, as a plain float; anything else is refused."""
-    number = real(name, value, why)
-    if not (math.isfinite(number) and number > 0):
-        raise ParameterError(name, "must be a positive number", value, why)
-    return number
 
 
 def probability(name: str, value: float) -> float:
@@ -56,13 +46,14 @@ class Schedule(ABC):
     """The constants of both players in round t, all of them known when the round opens.
 
     A subclass is a frozen dataclass of its parameters, which it checks and turns into plain numbers
-    when it is made, and is registered under a name (:data:`likewise.registry.SCHEDULES`): its
-    :meth:`spec` begins with that name. ``feedback`` names the settings that it was made for, of
+    when it is made, and is registered under its ``name`` (:data:`likewise.registry.SCHEDULES`).
+    ``feedback`` names the settings that it was made for, of
     ``full`` and ``one-sided``. Every method is a function of its parameters and of its arguments
     alone, computed by + − · / and square roots (:mod:`likewise.portable_math` has the logarithm),
     so that all machines agree. ``likewise.testing.check_schedule`` checks all of that.
     """
 
+    name: ClassVar[str]
     feedback: ClassVar[tuple[str, ...]]
 
     @property
@@ -99,15 +90,15 @@ class Schedule(ABC):
         pairs = zip(peaks.tolist(), xs.tolist(), strict=True)
         return np.array([self.scale(peak, k, separators, x) for peak, x in pairs])
 
-    @abstractmethod
     def spec(self) -> dict[str, Any]:
         """The schedule as JSON: ``{"schedule": its name, …}`` and the parameters by name."""
+        return {"schedule": self.name, **asdict(self)}  # type: ignore[call-overload] # a dataclass
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Self:
         """Read the schedule from its JSON; what is left out has its default."""
-        known = {f.name: f for f in fields(cls) if f.init}  # type: ignore[arg-type] # a dataclass
-        given = {key: value for key, value in spec.items() if key != "schedule"}
-        needed = [name for name, f in known.items() if f.default is MISSING is f.default_factory]
-        optional = [name for name in known if name not in needed]
-        return cls(**members(f"schedule {spec['schedule']!r}", given, needed, optional))
+        parameters = [f for f in fields(cls) if f.init]  # type: ignore[arg-type] # a dataclass
+        required = [f.name for f in parameters if f.default is MISSING is f.default_factory]
+        optional = [f.name for f in parameters if f.name not in required]
+        values = {key: value for key, value in spec.items() if key != "schedule"}
+        return cls(**members(f"schedule {spec['schedule']!r}", values, required, optional))

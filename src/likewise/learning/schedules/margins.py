@@ -8,8 +8,6 @@ from likewise.errors import ParameterError
 from likewise.fixed_point import from_units, to_units
 from likewise.validation import real
 
-__all__ = ["Margins", "checked_share"]
-
 # A report weighs one over the share; a panel seen less often than that teaches nothing.
 SMALLEST_SHARE = 0.001
 

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from likewise.errors import ParameterError
-from likewise.learning.schedules.base import (
-    Schedule,
-    chernoff_draws,
-    positive,
-    probability,
-)
+from likewise.learning.schedules.base import Schedule, chernoff_draws, probability
 from likewise.learning.schedules.margins import Margins
 from likewise.portable_math import exp_negative, log
-from likewise.validation import choice, integer, real
-
-__all__ = ["Paper", "PaperOneSided"]
+from likewise.validation import choice, integer, positive, real
 
 # Below that products of horizons stay within the floats.
 LONGEST = 1 << 300
@@ -49,13 +42,14 @@ class Paper(Schedule):
     delta: float = 0.05
     noise_divisor: float = 1.0
     noise: Literal["per-point", "repeated"] = "repeated"
+    name = "paper"
     feedback = ("full",)
     most_b = 0.25
 
     def __post_init__(self) -> None:
-        why = "The proof needs a step mu below 1/sqrt(2)."
+        remedy = "The proof needs a step mu below 1/sqrt(2)."
         plain = {
-            "horizon": integer("horizon", self.horizon, 2, None, why),
+            "horizon": integer("horizon", self.horizon, 2, None, remedy),
             "b": real("b", self.b, "0 is the default."),
             "noise_divisor": positive("noise_divisor", self.noise_divisor, "1 is the paper's."),
             "delta": probability("delta", self.delta),
@@ -108,10 +102,6 @@ class Paper(Schedule):
         """1/omega = 32·k·s/mu."""
         return 32.0 * k * separators / self.mu(1) / self.noise_divisor
 
-    def spec(self) -> dict[str, Any]:
-        """The parameters, by name."""
-        return {"schedule": "paper", **asdict(self)}
-
 
 @dataclass(frozen=True)
 class PaperOneSided(Paper):
@@ -128,13 +118,14 @@ class PaperOneSided(Paper):
     """
 
     omega_constant: int = 512
+    name = "paper-one-sided"
     feedback = ("one-sided",)
     most_b = 1 / 6
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        why = "512 is the paper's."
-        constant = integer("omega_constant", self.omega_constant, 1, 1 << 62, why)
+        remedy = "512 is the paper's."
+        constant = integer("omega_constant", self.omega_constant, 1, 1 << 62, remedy)
         object.__setattr__(self, "omega_constant", constant)
 
     def mu(self, audits: int) -> float:  # noqa: ARG002
@@ -150,7 +141,3 @@ class PaperOneSided(Paper):
         mu = self.mu(1)
         constants = float(self.omega_constant * separators * k * k * k * k)
         return constants / (mu * mu * math.e) / self.noise_divisor
-
-    def spec(self) -> dict[str, Any]:
-        """The parameters, by name."""
-        return {"schedule": "paper-one-sided", **asdict(self)}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Literal
 
@@ -12,17 +11,10 @@ import numpy as np
 
 from likewise.errors import ParameterError
 from likewise.fixed_point import FloatArray
-from likewise.learning.schedules.base import (
-    Schedule,
-    chernoff_draws,
-    positive,
-    probability,
-)
+from likewise.learning.schedules.base import Schedule, chernoff_draws, probability
 from likewise.learning.schedules.margins import Margins
 from likewise.portable_math import log
-from likewise.validation import flag, integer, optional_real, real
-
-__all__ = ["SelfTuned"]
+from likewise.validation import flag, optional_real, positive, real
 
 # Sums of estimated costs must stay integers of 64 bits for any horizon that one can run.
 LARGEST_ETA = 64
@@ -33,8 +25,6 @@ SMALLEST_X = 1e-100
 KAPPA_SHARE = 0.325
 # The weights of what is outstanding and of a round that waits for its audit; see docs/defaults.md.
 OUTSTANDING, WAITING = 1.0, 0.25
-# A file that does not name them means these, whatever the defaults will be.
-_UNWRITTEN = {"outstanding": 1.0, "waiting": 0.25}
 
 
 @dataclass(frozen=True)
@@ -70,19 +60,20 @@ class SelfTuned(Schedule):
     counts_outstanding: bool = True
     outstanding: float = OUTSTANDING
     waiting: float = WAITING
+    name = "self-tuned"
     feedback = ("full", "one-sided")
 
     def __post_init__(self) -> None:
-        why = "It is the weight of the error; 1 is the paper's."
+        remedy = "It is the weight of the error; 1 is the paper's."
         plain: dict[str, Any] = {
-            "eta": positive("eta", self.eta, why),
+            "eta": positive("eta", self.eta, remedy),
             "delta": probability("delta", self.delta),
-            "counts_outstanding": flag("counts_outstanding", self.counts_outstanding, "Say which."),
+            "counts_outstanding": flag("counts_outstanding", self.counts_outstanding, "Set it."),
             "kappa": optional_real("kappa", self.kappa, "Leave it out for 0.325·eps."),
             "r": optional_real("r", self.r, "Leave it out for 0.4·eps."),
         }
         if plain["eta"] > LARGEST_ETA:
-            raise ParameterError("eta", f"must be at most {LARGEST_ETA}", self.eta, why)
+            raise ParameterError("eta", f"must be at most {LARGEST_ETA}", self.eta, remedy)
         if self.x is not None:
             plain["x"] = positive("x", self.x, "Leave it out for the default.")
             if plain["x"] < SMALLEST_X:
@@ -114,8 +105,8 @@ class SelfTuned(Schedule):
     def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:
         """kappa = 0.325·eps and r = 0.4·eps (0.8·beta where that is less) unless given."""
         kappa = KAPPA_SHARE * eps if self.kappa is None else self.kappa
-        asked = min(0.4 * eps, 0.8 * (eps - kappa)) if self.r is None else self.r
-        margins = Margins(alpha, eps, kappa, asked)
+        r = min(0.4 * eps, 0.8 * (eps - kappa)) if self.r is None else self.r
+        margins = Margins(alpha, eps, kappa, r)
         if exact:
             return replace(margins, r=0.0)
         if margins.r == 0 or kappa == 0:
@@ -159,24 +150,3 @@ class SelfTuned(Schedule):
     def scales(self, peaks: FloatArray, k: int, separators: int, xs: FloatArray) -> FloatArray:  # noqa: ARG002
         """x·sqrt(max S), all at once."""
         return xs * np.sqrt(peaks)
-
-    @classmethod
-    def from_spec(cls, spec: Mapping[str, Any]) -> SelfTuned:
-        """Read the schedule from its JSON; what is left out has its default.
-
-        Until November 2026 it was told how late feedback would be (``late_by``), which its x had
-        taken into account when it was written, and did not count what was outstanding.
-        """
-        given = dict(spec)
-        if "late_by" in given:
-            integer("late_by", given.pop("late_by"), 0, None, "It counts rounds.")
-            given.setdefault("counts_outstanding", False)
-        return super().from_spec({**_UNWRITTEN, **given})
-
-    def spec(self) -> dict[str, Any]:
-        """The parameters, by name; weights of late costs only where they are not the default."""
-        written = {"schedule": "self-tuned", **asdict(self)}
-        for name, then in _UNWRITTEN.items():
-            if written[name] == then:
-                del written[name]
-        return written

@@ -15,44 +15,42 @@ from likewise.hypotheses import Points
 from likewise.learning.learner import Learner
 from likewise.schema import People
 
-__all__ = ["is_located", "located", "located_as", "points_of"]
-
 
 def is_located(learner: Learner, people: tuple[Person, ...]) -> bool:
     """Test whether these are the people who were looked up last."""
-    known = learner.__dict__.get("_located")
-    return known is not None and known[0] is people
+    cached = learner.__dict__.get("_located")
+    return cached is not None and cached[0] is people
 
 
 def located(learner: Learner, people: tuple[Person, ...]) -> Points:
     """The points of some people."""
-    known = learner.__dict__.get("_located")
-    if known is not None and known[0] is people:
-        found: Points = known[1]
-        return found
+    cached = learner.__dict__.get("_located")
+    if cached is not None and cached[0] is people:
+        points: Points = cached[1]
+        return points
     schema = learner.hypotheses.schema
     x = np.array([p.features for p in people], dtype=np.float64)
     x = x.reshape(len(people), len(schema))
     return located_as(learner, people, People(tuple(p.id for p in people), x, schema))
 
 
-def located_as(learner: Learner, people: tuple[Person, ...], same: People) -> Points:
-    """The same for people who are at hand as an array."""
-    points = learner.hypotheses.locate(same)
+def located_as(learner: Learner, people: tuple[Person, ...], rows: People) -> Points:
+    """The points of people whose features are at hand as an array, too."""
+    points = learner.hypotheses.locate(rows)
     # A note on the learner, not a part of it: neither compared nor saved.
     learner.__dict__["_located"] = (people, points)
     return points
 
 
-def points_of(learner: Learner, people: tuple[Person, ...], some: Sequence[str]) -> Points:
-    """The points of some of a round's people, by their ids; one may be named more than once."""
+def points_of(learner: Learner, people: tuple[Person, ...], names: Sequence[str]) -> Points:
+    """The points of some of a round's people, by their ids; an id may occur more than once."""
     ids = [p.id for p in people]
-    if ids == some:  # everybody, in order: the labels of a round that come together
+    if ids == names:  # everybody, in order: the labels of a round that come together
         return located(learner, people)
-    wanted = set(some)
-    if not is_located(learner, people) and 2 * len(wanted) < len(people):
-        # Feedback that comes late, on a few of many: the others need not be looked up.
-        people = tuple(p for p in people if p.id in wanted)
+    distinct = set(names)
+    if not is_located(learner, people) and 2 * len(distinct) < len(people):
+        # Feedback that comes late, on a few of many: nobody else need be looked up.
+        people = tuple(p for p in people if p.id in distinct)
         ids = [p.id for p in people]
-    place = {name: i for i, name in enumerate(ids)}
-    return located(learner, people)[[place[person] for person in some]]
+    index = {name: i for i, name in enumerate(ids)}
+    return located(learner, people)[[index[name] for name in names]]

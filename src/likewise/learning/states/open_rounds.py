@@ -10,8 +10,6 @@ from zlib import crc32
 if TYPE_CHECKING:
     from likewise.learning.states.state import OpenRound
 
-__all__ = ["OpenRounds", "changed"]
-
 BUCKETS = 64
 
 _Bucket = dict[str, "OpenRound"]
@@ -25,9 +23,9 @@ def changed(value: T, **changes: object) -> T:
 
     ``dataclasses.replace`` runs the constructor, which costs more than the rest of an event.
     """
-    made = object.__new__(type(value))
-    object.__setattr__(made, "__dict__", value.__dict__ | changes)
-    return made
+    copy = object.__new__(type(value))
+    object.__setattr__(copy, "__dict__", value.__dict__ | changes)
+    return copy
 
 
 class OpenRounds(Mapping[str, "OpenRound"]):
@@ -46,18 +44,18 @@ class OpenRounds(Mapping[str, "OpenRound"]):
     def __init__(self, rounds: Mapping[str, OpenRound] | None = None) -> None:
         buckets: list[_Bucket] = [{} for _ in range(BUCKETS)]
         for name, round_ in (rounds or {}).items():
-            buckets[_place(name)][name] = round_
+            buckets[_bucket_index(name)][name] = round_
         self._buckets, self._count = buckets, len(rounds or ())
 
     def __getitem__(self, name: str) -> OpenRound:
-        return self._buckets[_place(name)][name]
+        return self._buckets[_bucket_index(name)][name]
 
-    def found(self, name: str) -> OpenRound | None:
+    def find(self, name: str) -> OpenRound | None:
         """The round of that id, or None."""
-        return self._buckets[_place(name)].get(name)
+        return self._buckets[_bucket_index(name)].get(name)
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and name in self._buckets[_place(name)]
+        return isinstance(name, str) and name in self._buckets[_bucket_index(name)]
 
     def __len__(self) -> int:
         return self._count
@@ -80,26 +78,25 @@ class OpenRounds(Mapping[str, "OpenRound"]):
         return OpenRounds, (dict(self),)
 
     def having(self, round_: OpenRound) -> OpenRounds:
-        """The same with a round added, or put in the place of its earlier self."""
-        place = _place(round_.id)
-        bucket = {**self._buckets[place], round_.id: round_}
-        return self._with(place, bucket)
+        """A copy with a round added or replaced."""
+        index = _bucket_index(round_.id)
+        return self._with(index, {**self._buckets[index], round_.id: round_})
 
     def without(self, name: str) -> OpenRounds:
-        """The same without a round."""
-        place = _place(name)
-        bucket = {key: value for key, value in self._buckets[place].items() if key != name}
-        return self._with(place, bucket)
+        """A copy without a round."""
+        index = _bucket_index(name)
+        bucket = {key: value for key, value in self._buckets[index].items() if key != name}
+        return self._with(index, bucket)
 
-    def _with(self, place: int, bucket: _Bucket) -> OpenRounds:
-        made = object.__new__(OpenRounds)
-        made._buckets = self._buckets.copy()
-        made._buckets[place] = bucket
-        made._count = self._count + len(bucket) - len(self._buckets[place])
-        return made
+    def _with(self, index: int, bucket: _Bucket) -> OpenRounds:
+        copy = object.__new__(OpenRounds)
+        copy._buckets = self._buckets.copy()
+        copy._buckets[index] = bucket
+        copy._count = self._count + len(bucket) - len(self._buckets[index])
+        return copy
 
 
 @lru_cache(maxsize=1024)
-def _place(name: str) -> int:
+def _bucket_index(name: str) -> int:
     # Python's own hash differs from process to process.
     return crc32(name.encode("utf-8", "surrogatepass")) % BUCKETS

@@ -10,18 +10,16 @@ from types import MappingProxyType
 import numpy as np
 
 from likewise.errors import EventRefused, ParameterError
-from likewise.events import Decision, Person
-from likewise.fixed_point import FloatArray, IntArray, from_units, read_only
+from likewise.events import Decision, Outcome, Person
+from likewise.fixed_point import ONE, IntArray, read_only
 from likewise.html import described
 from likewise.learning.costs import report_cost
 from likewise.learning.learner import Learner
 from likewise.learning.primal import Frozen
 from likewise.learning.schedules import SelfTuned
-from likewise.learning.states.open_rounds import OpenRounds, changed
+from likewise.learning.states.open_rounds import OpenRounds
 from likewise.learning.states.tuning import Tuning
 from likewise.validation import instance
-
-__all__ = ["Account", "OpenRound", "State", "changed"]
 
 # Ids of closed rounds that are remembered, so that a round opened twice by mistake is noticed. The
 # number is fixed, since a state must not grow with time; a ledger remembers all of them.
@@ -58,7 +56,7 @@ class OpenRound:
     batches: int = 0
     decisions: Mapping[str, Decision] = field(default_factory=lambda: MappingProxyType({}))
     panel: str | None = None
-    outcome: str | None = None
+    outcome: Outcome | None = None
     pairs: tuple[tuple[str, str], ...] = ()
     labels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     overrides: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
@@ -103,8 +101,8 @@ class State:
     ``calls`` the calls of the oracle, ``missing`` the labels that never came, ``overridden`` the
     decisions that somebody changed.
 
-    ``account`` is what the certificate of the run rests on; None in a state that was begun before
-    it was kept. ``incurred`` is what each expert of the player has cost, in units of 2^-40.
+    ``account`` is what the certificate of the run rests on, and ``incurred`` what each expert of
+    the player has cost, in units of 2^-40.
     """
 
     learner: Learner
@@ -116,7 +114,7 @@ class State:
     calls: int = 0
     missing: int = 0
     overridden: int = 0
-    account: Account | None = field(default_factory=Account)
+    account: Account = field(default_factory=Account)
     incurred: tuple[int, ...] = ()
     tuning: Tuning = field(default_factory=lambda: Tuning.start(1))
     open: OpenRounds = field(default_factory=OpenRounds)
@@ -168,12 +166,11 @@ class State:
         reports = 2 * report_cost(self.lam / learner.audit_share, 1)
         bound = learner.label_bound(self.opened + 1)
         if learner.label_square is None:
-            # One sum of integers, as it always was.
-            largest = from_units(learner.k * bound + reports)
+            largest = (learner.k * bound + reports) / ONE
             square = largest * largest
         else:
-            largest = learner.k * from_units(bound) + from_units(reports)
-            square = learner.k * learner.label_square + from_units(reports) * from_units(reports)
+            largest = learner.k * (bound / ONE) + reports / ONE
+            square = learner.k * learner.label_square + (reports / ONE) * (reports / ONE)
         schedule = learner.schedule
         if not isinstance(schedule, SelfTuned):
             return self.tuning.opened(largest, square, counts_outstanding=False)
@@ -182,8 +179,8 @@ class State:
             outstanding=schedule.outstanding, waiting=schedule.waiting,
         )  # fmt: skip
 
-    def scales(self, tuning: Tuning) -> FloatArray:
-        """The noise scales (temperatures) of a round that opens now."""
+    def frozen(self, tuning: Tuning) -> Frozen:
+        """π^t of a round that opens with a tuning: all costs so far, and the noise for them."""
         learner = self.learner
         scales = learner.schedule.scales(
             tuning.peak, learner.k, learner.hypotheses.separators, learner.scale_factors
@@ -193,4 +190,6 @@ class State:
                 "The noise scale", "must be finite", float(scales.max()),
                 "The costs are out of all proportion; take a smaller x.",
             )  # fmt: skip
-        return scales
+        return Frozen(
+            self.opened + 1, learner.seed, self.costs, scales, learner.copies, self.incurred
+        )

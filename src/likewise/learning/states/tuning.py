@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from likewise.fixed_point import ONE, FloatArray, IntArray, from_units, read_only
+from likewise.fixed_point import ONE, FloatArray, HoldsArrays, IntArray, read_only
 from likewise.learning.schedules.self_tuned import OUTSTANDING, WAITING
 from likewise.learning.states.open_rounds import changed
 
-__all__ = ["Tuning"]
-
 
 @dataclass(frozen=True, eq=False)
-class Tuning:
+class Tuning(HoldsArrays):
     """For every scale of the player: S, and its largest value so far.
 
     ``squares`` is Σ_{tau<t} B_tau², ``pending`` what was charged since the last round opened (in
@@ -39,18 +37,8 @@ class Tuning:
         """Before the first round."""
         return cls(np.zeros(scales), np.zeros(scales, dtype=np.int64), np.zeros(scales))
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Tuning):
-            return NotImplemented
-        names = ("squares", "pending", "peak")
-        return (self.outstanding, self.waiting) == (other.outstanding, other.waiting) and all(
-            np.array_equal(getattr(self, name), getattr(other, name)) for name in names
-        )
-
-    __hash__ = None  # type: ignore[assignment] # it holds arrays
-
     def charged(self, places: IntArray, amounts: IntArray) -> Tuning:
-        """Some more costs: on every point one, which counts for the scales at its places."""
+        """Add the cost of every point to the scales at its places."""
         if len(self.pending) == 1 and places.shape[1] == 1:
             pending = self.pending + sum(map(abs, amounts.tolist()))
         else:
@@ -60,11 +48,9 @@ class Tuning:
         return changed(self, pending=pending)
 
     def estimated(self, places: IntArray, square: float) -> Tuning:
-        """Some more costs whose ranges have no bound, but whose squares have."""
+        """Add costs whose ranges have no bound, but whose squares are at most ``square``."""
         squares = self.squares.copy()
-        for row in places.tolist():
-            for place in row:
-                squares[place] = squares[place] + square
+        np.add.at(squares, places, square)
         return Tuning(squares, self.pending, self.peak, self.outstanding, self.waiting)
 
     def awaiting(self, outstanding: int, waiting: int) -> Tuning:
@@ -95,15 +81,18 @@ class Tuning:
         squares = squares + charged * charged
         s = largest_square + squares
         if counts_outstanding:
-            late = outstanding * (largest * from_units(self.outstanding))
+            late = outstanding * (largest * (self.outstanding / ONE))
             s = (s + late) * (1.0 + waiting * self.waiting)
         peak = max(peak, s) if isinstance(peak, float) else np.maximum(peak, s)
         # New arrays, of one number or of several.
-        made = {"squares": np.array(squares, ndmin=1), "peak": np.array(peak, ndmin=1)}
-        made["pending"] = np.zeros(len(self.pending), dtype=np.int64)
-        for array in made.values():
+        arrays = {
+            "squares": np.array(squares, ndmin=1),
+            "peak": np.array(peak, ndmin=1),
+            "pending": np.zeros(len(self.pending), dtype=np.int64),
+        }
+        for array in arrays.values():
             array.flags.writeable = False
-        return changed(self, **made)
+        return changed(self, **arrays)
 
     def _numbers(self) -> tuple[Any, Any, Any]:
         """Squares, what is pending and peaks; of a player with one scale, as plain numbers.

@@ -10,10 +10,11 @@ from likewise.auditing.panel import panel_name
 from likewise.errors import LikewiseError
 from likewise.events import Arrived, Decided, Event, Person, Sealed
 from likewise.learning import Learner, State, apply, decide, drawn_for_audit
-from likewise.learning.decisions import located, lottery
+from likewise.learning.decisions import lottery
 from likewise.learning.learner import ALGORITHM
 from likewise.learning.primal import Draws
 from likewise.learning.states.files import dump_state, parse_state
+from likewise.learning.states.located import located
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.ledger.bodies import (
     Audited,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from likewise.algorithms import calls_a_round
 from likewise.experiments.sweep.points import Point, by_scenario
 from likewise.experiments.sweep.spec import Sweep
 
@@ -31,6 +30,6 @@ def calls_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
         game = point.game
         counted = point.mean_of("oracle_calls") / longest
         learner = game.make_learner(game.make_hypotheses(world), world.k, COMPUTED_AT)
-        computed = calls_a_round(learner, COMPUTED_AT)
+        computed = learner.calls_a_round(COMPUTED_AT)
         lines.append(f"| {point.title} | {counted:,.0f} | {computed:,.0f} |")
     return "\n".join(lines)
