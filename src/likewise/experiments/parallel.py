@@ -40,6 +40,8 @@ def all_cores() -> int:
 class Processes:
     """Processes on this machine; without a number, one for each core.
 
+    With several jobs a script needs ``if __name__ == "__main__":``, as :mod:`multiprocessing` does.
+
     >>> list(Processes(1).map(max, [(1, 2), (3, 4)]))
     [2, 4]
     """
