@@ -175,9 +175,10 @@ def test_work_in_several_processes_says_it_once_too(tmp_path: Path) -> None:
     (tmp_path / "work.py").write_text(
         "from likewise.experiments.parallel import Processes\n"
         "from likewise.oracles import load_engine\n"
+        "def engine(name):\n"
+        "    return load_engine(name).__name__\n"
         "if __name__ == '__main__':\n"
-        "    for engine in Processes(2).map(load_engine, [('compiled',)] * 4):\n"
-        "        print(engine.__name__)\n"
+        "    print(*Processes(2).map(engine, [('compiled',)] * 4))\n"
     )
     done = subprocess.run(
         [sys.executable, str(tmp_path / "work.py")],

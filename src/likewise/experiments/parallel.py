@@ -25,7 +25,7 @@ def silent(text: str, count: int) -> None:
 
 
 class Workers(Protocol):
-    """What runs tasks: processes here, or a cluster. The results do not depend on it."""
+    """Runners of tasks: processes here, or a cluster; the results do not depend on them."""
 
     def map(self, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]]) -> Iterator[T]:
         """Yield function(*task) for every task, in the order in which they finish."""

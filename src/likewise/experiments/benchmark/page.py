@@ -46,7 +46,7 @@ def where(report: Mapping[str, Any]) -> str:
 
 
 def _checks(report: Mapping[str, Any]) -> str:
-    """What was compared with the reference engine, or with exact sums, and how much differed."""
+    """Counts of what was compared with the reference engine, or exact sums, and what differed."""
     counts = [
         f"`{item['name']}` {count:,} {key.removesuffix('_checked').replace('_', ' ')} "
         f"({item['details'][key.replace('_checked', '_wrong')]} differ)"
