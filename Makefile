@@ -49,8 +49,8 @@ check: $(READY) ## The tests that take longer (under twenty minutes more)
 	@$(BIN)/pytest -q -n $(JOBS) -m long
 
 study: $(READY) ## Measure the tables of the documentation anew and write them there (hours)
-	@for sweep in $$($(BIN)/likewise sweep list | cut -d' ' -f1); do \
-	  $(BIN)/likewise sweep $$sweep --write || exit 1; done
+	@for sweep in $$($(BIN)/python -m studies sweep list | cut -d' ' -f1); do \
+	  $(BIN)/python -m studies sweep $$sweep --write || exit 1; done
 
 docs: $(READY) ## Build the documentation site into build/docs, offline and strict
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs

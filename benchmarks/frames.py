@@ -112,8 +112,8 @@ def audits(people: int) -> None:
     )
     scores = np.clip(0.5 * x[:, 0] / 100 + 0.3 * x[:, 2] + 0.2 * rng.random(people), 0, 1)
     somebody = schema.encoded(x)
-    found = timed(f"audit of {people:,} people", lambda: audit(somebody, scores, panel, alpha=0.1))
-    print(f"  {found.looked_at:,} pairs looked at; {found.reported} reported")
+    report = timed(f"audit of {people:,} people", lambda: audit(somebody, scores, panel, alpha=0.1))
+    print(f"  {report.looked_at:,} pairs looked at; {report.reported} reported")
 
 
 def main() -> None:

@@ -80,9 +80,10 @@ def found_pool(estimator: Any, seed: int) -> tuple[Pool, Any]:
     import pandas as pd
 
     x, labels = people_and_labels(np.random.default_rng([seed, 1]), PAST)
-    found = HeuristicOracle(estimator).candidates(x, labels, 128)
+    candidates = HeuristicOracle(estimator).candidates(x, labels, 128)
     models = {
-        f"h{i}": lambda f, h=h: h.predict(f[["x", "y"]].to_numpy()) for i, h in enumerate(found)
+        f"h{i}": lambda f, h=h: h.predict(f[["x", "y"]].to_numpy())
+        for i, h in enumerate(candidates)
     }
     pool = Pool.from_models(models, pd.DataFrame(x, columns=["x", "y"]), cuts=[0.5], schema=SCHEMA)
     return pool, lambda rows: pool.people(pd.DataFrame(rows, columns=["x", "y"]))

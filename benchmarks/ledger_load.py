@@ -96,11 +96,11 @@ def serve(url: str, process: int, clients: int, rounds: int) -> None:
 def run(url: str, processes: int, clients: int, rounds: int) -> dict[str, Any]:
     """Start the processes together, and check the ledger afterwards."""
     make_docket(url)
-    share, mine = clients // processes, rounds // processes
+    share, rounds_each = clients // processes, rounds // processes
     workers = [
         subprocess.Popen(
             [sys.executable, __file__, "--serve", str(number), "--url", url,
-             "--clients", str(share), "--rounds", str(mine)],
+             "--clients", str(share), "--rounds", str(rounds_each)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         )
@@ -122,8 +122,9 @@ def run(url: str, processes: int, clients: int, rounds: int) -> dict[str, Any]:
     failures = [failure for response in responses for failure in response["failures"]]
     figures = {
         "url": url.split(":", maxsplit=1)[0], "processes": processes, "clients": clients,
-        "rounds": mine * processes, "commands": len(everything), "seconds": round(seconds, 1),
-        "rounds_a_second": round(mine * processes / seconds, 1),
+        "rounds": rounds_each * processes, "commands": len(everything),
+        "seconds": round(seconds, 1),
+        "rounds_a_second": round(rounds_each * processes / seconds, 1),
         "commands_a_second": round(len(everything) / seconds, 1),
         "milliseconds": {
             name: {"p50": _quantile(times, 0.5), "p99": _quantile(times, 0.99)}
@@ -131,7 +132,7 @@ def run(url: str, processes: int, clients: int, rounds: int) -> dict[str, Any]:
         },
         "failures": failures,
     }  # fmt: skip
-    return {**figures, **_checked(url, mine * processes)}
+    return {**figures, **_checked(url, rounds_each * processes)}
 
 
 def _quantile(times: list[float], share: float) -> float:
@@ -148,7 +149,7 @@ def _checked(url: str, rounds: int) -> dict[str, Any]:
     kinds = Counter(record.kind for record in records)
     people = Counter(p["id"] for r in records if r.kind == "arrived" for p in r.body["people"])
     began = time.monotonic()
-    found = replay_store(store, DOCKET)
+    replay = replay_store(store, DOCKET)
     store.close()
     complete = all(
         kinds[kind] == rounds for kind in ("arrived", "decided", "sealed", "audited", "closed")
@@ -157,8 +158,8 @@ def _checked(url: str, rounds: int) -> dict[str, Any]:
         "records": len(records),
         "lost_or_twice": not complete or kinds["labelled"] != 3 * rounds
         or len(people) != 3 * rounds or set(people.values()) != {1},
-        "replay_holds": found.holds, "replay_seconds": round(time.monotonic() - began, 1),
-        "differences": [str(difference) for difference in found.differences[:5]],
+        "replay_holds": replay.holds, "replay_seconds": round(time.monotonic() - began, 1),
+        "differences": [str(difference) for difference in replay.differences[:5]],
     }  # fmt: skip
 
 

@@ -76,20 +76,20 @@ DUALS: Mapping[str, Dual | None] = {
 
 def measured(horizons: Sequence[int]) -> dict[str, Any]:
     """Every dual player's reports and their growth."""
-    found = {}
+    report = {}
     for name, dual in DUALS.items():
         learner = learner_with(dual, max(horizons))
         counts = reports_at(learner, horizons)
         grown = growth(horizons, counts)
-        found[name] = {"dual": learner.multiplier.spec(), "reports": counts} | grown
-    return {"rounds": list(horizons), "duals": found}
+        report[name] = {"dual": learner.multiplier.spec(), "reports": counts} | grown
+    return {"rounds": list(horizons), "duals": report}
 
 
-def as_table(found: Mapping[str, Any]) -> str:
+def as_table(report: Mapping[str, Any]) -> str:
     """The table of what was measured, as it is printed and as the page has it."""
-    lines = [f"{'dual':<20} " + " ".join(f"{t:>9,}" for t in found["rounds"])]
+    lines = [f"{'dual':<20} " + " ".join(f"{t:>9,}" for t in report["rounds"])]
     lines[0] += "  exponent  per ln T"
-    for name, row in found["duals"].items():
+    for name, row in report["duals"].items():
         counts = " ".join(f"{n:>9,}" for n in row["reports"])
         lines.append(f"{name:<20} {counts}  {row['exponent']:>8.2f}  {row['per_log']:>8.1f}")
     return "\n".join(lines)
@@ -102,11 +102,11 @@ def as_table(found: Mapping[str, Any]) -> str:
 )
 def main(rounds: Sequence[int], path: str | None) -> None:
     """Print the reports of every dual player where only constants are fair."""
-    found = measured(sorted(rounds))
-    print(as_table(found))
+    report = measured(sorted(rounds))
+    print(as_table(report))
     if path:
         with click.open_file(path, "w") as file:
-            file.write(json.dumps(found, indent=2) + "\n")
+            file.write(json.dumps(report, indent=2) + "\n")
 
 
 if __name__ == "__main__":

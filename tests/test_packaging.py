@@ -19,7 +19,7 @@ import pytest
 
 import likewise
 from likewise.errors import LikewiseError
-from likewise.extras import EXTRAS, MissingLibraryError, need
+from likewise.extras import EXTRAS, MissingLibraryError, absent
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "likewise"
@@ -29,7 +29,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 HOMES = {
     "fairlearn": {"audits/groups.py"},
     "jinja2": {"audits/report.py", "experiments/demo/report.py", "service/web/rendering.py"},
-    "joblib": {"experiments/parallel.py"},
     "llvmlite": {"oracles/engines/compiled/compilation.py"},
     "matplotlib": {"experiments/canvas.py"},
     "narwhals": {"frames/library.py"},
@@ -46,7 +45,7 @@ CORE = (
 )  # fmt: skip
 GAME = """
 from likewise import Learner, State, deploy, learn
-from likewise.experiments.learners import Task, make_learner
+from likewise.experiments.games import Game
 from likewise.game import play
 from likewise.oracles.oracle import compile_at_once
 from likewise.worlds import Loans
@@ -57,8 +56,8 @@ learner = Learner(world.hypotheses(), k=8, alpha=0.3, eps=0.3, seed=7)
 state, round_ = deploy(State.start(learner), world.encounter(1).people)
 state = learn(state, round_, labels=world.encounter(1).labels.tolist(), report=None)
 played = play(world, learner, 30)
-task = Task(world.hypotheses(), world.k, 7, 3)
-drawn = play(world, make_learner("self-tuned", task), 3, evaluation_draws=50)
+self_tuned = Game("loans", "self-tuned", 3, 7).make_learner(world.hypotheses(), world.k)
+drawn = play(world, self_tuned, 3, evaluation_draws=50)
 print(json.dumps({
     "opened": state.opened,
     "lam": played.lam.tolist(),
@@ -174,11 +173,12 @@ def test_work_in_several_processes_says_it_once_too(tmp_path: Path) -> None:
     """Other processes know nothing of sys.modules here, so numba is hidden behind a broken one."""
     (tmp_path / "numba.py").write_text("raise ImportError('this numba is broken')")
     (tmp_path / "work.py").write_text(
-        "from likewise.experiments.parallel import in_processes\n"
+        "from likewise.experiments.parallel import Processes\n"
         "from likewise.oracles import load_engine\n"
+        "def engine(name):\n"
+        "    return load_engine(name).__name__\n"
         "if __name__ == '__main__':\n"
-        "    for engine in in_processes(load_engine, [('compiled',)] * 4, jobs=2):\n"
-        "        print(engine.__name__)\n"
+        "    print(*Processes(2).map(engine, [('compiled',)] * 4))\n"
     )
     done = subprocess.run(
         [sys.executable, str(tmp_path / "work.py")],
@@ -193,36 +193,67 @@ def test_work_in_several_processes_says_it_once_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("blocked", "arguments", "says"),
     [
-        (
-            ("scipy",),
-            "simulate --rounds 2",
-            "The best fair policy in hindsight needs scipy. Install",
-        ),
-        (("joblib", "jinja2"), "demo --rounds 8", "likewise demo needs jinja2, joblib. Install it"),
-        (("matplotlib",), "demo", "pip install 'likewise[fast,study]'"),
-        (("scipy",), "sweep x", "likewise sweep needs scipy. Install it with: pip install 'like"),
-        (("joblib",), "compare", "likewise compare needs joblib."),
+        (("scipy",), "sweep x", "The best fair policy in hindsight needs scipy. Install"),
         (("distributed",), "compare --cluster a:1 --rounds 4", "pip install 'likewise[cluster]'"),
-        (("pyarrow", "pyarrow.parquet"), "compare --parquet --rounds 4", "likewise[parquet]'"),
     ],
 )
 def test_what_is_missing_is_named_with_the_command_that_installs_it(
     blocked: tuple[str, ...], arguments: str, says: str
 ) -> None:
-    result = cli(blocked, *arguments.split())
+    program = f"from likewise.cli.studies import main\nmain({arguments.split()!r})"
+    result = without(blocked, program)
     assert result.returncode == 1
     assert says in result.stderr
     assert "Traceback" not in result.stderr
 
 
-def test_counting_needs_no_solver() -> None:
-    done = cli(OPTIONAL, "simulate", "--rounds", "5", "--no-comparator", "--json", "-")
-    assert json.loads(done.stdout)["rounds"] == 5, done.stderr
+BARE = (*OPTIONAL, "pandas", "polars", "pyarrow", "joblib", "distributed")
+
+
+def test_a_bare_installation_simulates_without_the_comparators_and_says_so() -> None:
+    done = cli(BARE, "simulate", "--rounds", "5", "--json", "-")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["rounds"], found["regret"]) == (5, None)
+    (note,) = [line for line in done.stderr.splitlines() if "left out" in line]
+    assert "needs scipy. Install it with: pip install 'likewise[study]'" in note
+
+
+def test_a_bare_installation_shows_the_demo_without_its_report(tmp_path: Path) -> None:
+    page = tmp_path / "demo.html"
+    done = cli(BARE, "demo", "--rounds", "8", "--jobs", "1", "--out", str(page))
+    assert done.returncode == 0, done.stderr
+    assert "accuracy-only" in done.stdout
+    assert "Best fixed policies" not in done.stdout
+    assert "pip install 'likewise[fast,study]'" in done.stderr
+    assert not page.exists()
+
+
+def test_a_bare_installation_audits_without_the_page_and_the_price(tmp_path: Path) -> None:
+    (tmp_path / "panel.toml").write_text(
+        'rule = "any"\n[[auditors]]\nname = "banker"\n'
+        'distance = { metric = "weighted-l1", weights = { income = 0.5, purpose = 0.5 } }\n'
+    )
+    rows = [f"{10 + i},{'car' if i % 2 else 'home'},{i % 7 / 7},{i % 3 % 2}" for i in range(40)]
+    (tmp_path / "scores.csv").write_text("\n".join(["income,purpose,score,repaid", *rows]) + "\n")
+    arguments = (
+        "audit", str(tmp_path / "scores.csv"), "--panel", str(tmp_path / "panel.toml"), "--label",
+        "repaid", "--json", "-",
+    )  # fmt: skip
+    page = tmp_path / "page.html"
+    bare, full = cli(BARE, *arguments, "--out", str(page)), cli((), *arguments)
+    assert bare.returncode == full.returncode == 0, bare.stderr
+    assert not page.exists()
+    assert bare.stderr.count("pip install 'likewise[audit]'") == 1
+    found, expected = json.loads(bare.stdout), json.loads(full.stdout)
+    assert found["price"] is None
+    assert found["reported"] == expected["reported"]
+    assert found["worst"] == expected["worst"]
 
 
 @pytest.mark.parametrize(
     "module",
-    ["audits.report", "experiments.canvas", "experiments.parallel", "experiments.demo.report",
+    ["audits.report", "experiments.canvas", "experiments.demo.report",
      "linear_programs", "estimator", "frames.library", "oracles.heuristic",
      "oracles.engines.compiled.compilation"],
 )  # fmt: skip
@@ -237,7 +268,7 @@ def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -
 def test_a_missing_library_is_an_error_of_ours_and_of_importing() -> None:
     assert issubclass(MissingLibraryError, LikewiseError)
     assert issubclass(MissingLibraryError, ImportError)
-    need("fast", "nothing")  # it is here
+    assert absent("fast") == []
 
 
 def test_the_version_is_written_once() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from likewise.evaluation.frontiers import Outcome, beats
-from likewise.experiments.sweep.points import Point, by_scenario, points
+from likewise.experiments.sweep.points import Point, by_scenario, points_of
 from likewise.experiments.sweep.reading import read_sweep, shipped_sweeps
 from likewise.experiments.sweep.runs import play_run
 from likewise.experiments.sweep.store import read_rows
@@ -49,7 +49,7 @@ def test_every_mark_of_a_page_belongs_to_a_sweep_whose_rows_are_stored() -> None
     assert set(STORED) <= set(shipped_sweeps())
     for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
         for mark in re.findall(r"<!-- ([^:]+): begin -->", path.read_text()):
-            # Those two are written by likewise benchmark, and have a test of their own.
+            # Those two are written by python -m studies benchmark, and have a test of their own.
             if mark not in ("benchmark", "gpu"):
                 assert (path.relative_to(ROOT).as_posix(), mark) in known
 
@@ -91,12 +91,12 @@ def test_a_picture_says_every_point_and_comparator_in_words(name: str) -> None:
     if sweep.figure is None:
         pytest.skip("it has no picture")
     picture = html.unescape((ROOT / sweep.figure).read_text())
-    for point in points(sweep, rows):
+    for point in points_of(sweep, rows):
         at = point.at()
         assert f"{point.title}, error {at.error:.1%}, {at.violations:.0f} violations" in picture
-    for scenario, together in by_scenario(points(sweep, rows)).items():
+    for scenario, together in by_scenario(points_of(sweep, rows)).items():
         assert fixed_words(together)
-        assert f"{scenario.title}{fixed_words(together)}" in picture
+        assert f"{scenario}{fixed_words(together)}" in picture
     for name_of_line in ("alpha", "alpha − kappa", "alpha − eps"):
         assert f">{name_of_line}</text>" in picture
 
@@ -110,8 +110,8 @@ def test_rows_say_what_they_are_of() -> None:
 
 def feedback(title: str) -> Point:
     sweep = read_sweep("feedback")
-    found = points(sweep, read_rows(ROOT / RESULTS / "feedback.csv"))
-    return next(point for point in found if point.scenario.title == title)
+    found = points_of(sweep, read_rows(ROOT / RESULTS / "feedback.csv"))
+    return next(point for point in found if point.scenario == title)
 
 
 def test_one_sided_labels_cost_no_more_than_was_promised() -> None:
@@ -129,8 +129,8 @@ def test_late_feedback_of_half_of_the_rounds_was_measured_to_be_sublinear(labels
 
 def stored(name: str) -> dict[tuple[str, str], Outcome]:
     """The means of a sweep by scenario and learner."""
-    found = points(read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv"))
-    return {(point.scenario.title, point.title): point.at() for point in found}
+    found = points_of(read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv"))
+    return {(point.scenario, point.title): point.at() for point in found}
 
 
 def test_strict_panels_and_late_feedback_were_measured_as_the_page_reads_them() -> None:

@@ -70,7 +70,7 @@ def test_the_reference_prints_methods_with_signatures_and_parameters(
     )
     assert "label: the column of the outcome" in schema
     assert "place(name: str) -> int" in schema
-    assert "    *,\n    alpha: float = 0.3," in pages.page("likewise.experiments.proposing")
+    assert "    *,\n    limit: float = 10.0," in pages.page("likewise.experiments.proposing")
 
 
 def _plain(path: Path) -> str:

@@ -10,8 +10,6 @@ from importlib.util import find_spec
 
 from likewise.errors import LikewiseError
 
-__all__ = ["EXTRAS", "MissingGpuError", "MissingLibraryError", "missing", "need"]
-
 EXTRAS = {
     "fast": ("numba",),
     "gpu": ("torch", "triton"),
@@ -19,7 +17,7 @@ EXTRAS = {
     "models": ("narwhals", "scikit-learn"),
     "audit": ("jinja2", "matplotlib", "narwhals", "pandas", "scipy"),
     "groups": ("fairlearn",),
-    "study": ("jinja2", "joblib", "matplotlib", "scipy"),
+    "study": ("jinja2", "matplotlib", "scipy"),
 }
 # Libraries that are imported under another name than they are installed by.
 _MODULES = {"scikit-learn": "sklearn"}
@@ -49,13 +47,10 @@ def missing(
     )
 
 
-def need(extra: str, what: str, also: str = "") -> None:
-    """Refuse at once, rather than after an hour, if a library of an extra is missing.
+def absent(extra: str) -> list[str]:
+    """The libraries of an extra that are not installed.
 
-    ``also`` names other extras that one would want with it.
-
-    >>> need("study", "likewise demo")
+    >>> absent("study")
+    []
     """
-    absent = [name for name in EXTRAS[extra] if find_spec(_MODULES.get(name, name)) is None]
-    if absent:
-        raise missing(what, ", ".join(absent), f"{also},{extra}" if also else extra)
+    return [name for name in EXTRAS[extra] if find_spec(_MODULES.get(name, name)) is None]

@@ -13,7 +13,7 @@ from likewise.baselines.encoding import Copies, power_of
 from likewise.baselines.gillen import fair_choice, squared_features
 from likewise.baselines.perturbed import PerturbedPredecessor
 from likewise.errors import LikewiseError, ParameterError
-from likewise.experiments.learners import Task, make_learner
+from likewise.experiments.games import Game
 from likewise.fixed_point import ONE
 from likewise.game import Delay, play
 from likewise.hypotheses import Pool
@@ -114,8 +114,8 @@ LEARNERS = [
 @pytest.mark.parametrize(("name", "feedback"), LEARNERS)
 def test_each_plays_the_same_game_twice_and_counts_its_calls(name: str, feedback: str) -> None:
     world = Loans(4)
-    task = Task(world.hypotheses(), 8, 3, 40, feedback=feedback)
-    made = make_learner(name, task)
+    game = Game("loans", name, 40, 3, feedback=feedback)
+    made = game.make_learner(world.hypotheses(), 8)
     one, two = (play(world, made, 40) for _ in range(2))
     assert one.error.tolist() == two.error.tolist()
     assert one.calls[-1] == pytest.approx(40 * made.calls_a_round(40))
@@ -129,10 +129,10 @@ def test_each_is_refused_where_it_is_not_defined(name: str, feedback: str) -> No
     world = Loans(4)
     other = {"full": "one-sided", "one-sided": "full"}[feedback]
     with pytest.raises(ParameterError, match=f"feedback must be {feedback} for the learner {name}"):
-        make_learner(name, Task(world.hypotheses(), 8, 3, 40, feedback=other))
+        Game("loans", name, 40, 3, feedback=other).make_learner(world.hypotheses(), 8)
     with pytest.raises(ParameterError, match="audit_share must be 1"):
-        make_learner(name, Task(world.hypotheses(), 8, 3, 40, feedback=feedback, audit_share=0.5))
-    made = make_learner(name, Task(world.hypotheses(), 8, 3, 40, feedback=feedback))
+        Game("loans", name, 40, 3, feedback=feedback, audit_share=0.5).prepare()
+    made = Game("loans", name, 40, 3, feedback=feedback).make_learner(world.hypotheses(), 8)
     with pytest.raises(ParameterError, match="delay must be 0"):
         play(world, made, 40, delay=Delay(3))
 

@@ -9,7 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from likewise.cli import main
-from likewise.experiments.configurations import Scenario
+from likewise.experiments.games import Game
+from likewise.experiments.sweep.spec import Entry
+from likewise.experiments.sweep.titles import scenario_title
 
 
 def run(*args: str) -> Any:
@@ -25,8 +27,8 @@ def simulate(*args: str) -> dict[str, Any]:
 
 def test_feedback_options_reach_the_learner_and_the_game() -> None:
     data = simulate(
-        "--feedback", "one-sided", "--estimate", "direct", "--delay", "4", "--audit-share", "0.5",
-        "--learner", "self-tuned",
+        "--feedback", "one-sided", "--with", "estimate=direct", "--delay", "4",
+        "--audit-share", "0.5", "--learner", "self-tuned",
     )  # fmt: skip
     assert (data["feedback"], data["estimate"], data["delay"]) == ("one-sided", "direct", "4")
     assert data["audit_share"] == 0.5
@@ -60,8 +62,8 @@ def test_the_papers_one_sided_constants_come_with_a_warning() -> None:
         ("--delay audits:1,audits:2", "must be a number of rounds, geometric:P, or audits:…"),
         ("--delay audits:1,labels:soon", "must be a number of rounds, geometric:P, or audits:…"),
         ("--audit-share 0", "audit_share must be in"),
-        ("--estimate direct", "--estimate does not apply to full information"),
-        ("--delay 9 --open-limit 3", "must be below the learner's open_limit of 3"),
+        ("--with estimate=direct", "estimate must be left out with full information"),
+        ("--delay 9 --with open_limit=3", "must be below the learner's open_limit of 3"),
     ],
 )
 def test_feedback_that_makes_no_sense_is_refused(args: str, says: str) -> None:
@@ -72,13 +74,13 @@ def test_feedback_that_makes_no_sense_is_refused(args: str, says: str) -> None:
 
 def test_scenarios_that_hear_otherwise_have_runs_of_their_own() -> None:
     kinds = [
-        Scenario("loans"),
-        Scenario("loans", feedback="one-sided"),
-        Scenario("loans", delay="50"),
-        Scenario("loans", delay="audits:0,labels:50"),
-        Scenario("loans", audit_share=0.5),
-        Scenario("loans", report="all"),
-        Scenario("loans", alpha=0.1),
+        Game("loans"),
+        Game("loans", feedback="one-sided"),
+        Game("loans", delay="50"),
+        Game("loans", delay="audits:0,labels:50"),
+        Game("loans", audit_share=0.5),
+        Game("loans", selection="all"),
+        Game("loans", alpha=0.1),
     ]
-    assert len({json.dumps(one.key) for one in kinds}) == len(kinds)
-    assert len({one.title for one in kinds}) == len(kinds)
+    assert len({json.dumps(Entry(game, "", "").key) for game in kinds}) == len(kinds)
+    assert len({scenario_title(game) for game in kinds}) == len(kinds)

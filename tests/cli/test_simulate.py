@@ -86,12 +86,11 @@ def test_a_shorter_spell_brings_a_recession() -> None:
         ("--set rule=magority", 1, "expected a rule"),
         ("--set luck", 2, "'luck' is not of the form NAME=VALUE"),
         ("--set =3", 2, "is not of the form NAME=VALUE"),
-        ("--k 3 --set k=4", 2, "The setting k is given twice"),
         ("--set luck=0.1 --set luck=0.2", 2, "The setting luck is given twice"),
         ("--world adversarial --set rule=any", 1, "world adversarial must be one of its own"),
         ("--world lones", 2, "'lones' is not one of loans, admissions, drift"),
         ("--learner exactly", 2, "'exactly' is not one of auto, self-tuned, nested"),
-        ("--report widest", 2, "'widest' is not one of largest-gap"),
+        ("--selection widest", 2, "'widest' is not one of largest-gap"),
         ("--json - --trace -", 2, "--json - and --trace - cannot both go to standard output"),
         ("--delay 20", 1, "delay must be below the number of rounds, 20; got '20'. Feedback that"),
         ("--delay 50", 1, "never arrives"),
@@ -126,7 +125,7 @@ def test_a_trace_to_standard_output_and_json_to_a_file(tmp_path: Path) -> None:
     [
         ("--world drift", "the first recession begins in round 1,001, so 20 rounds of drift are"),
         ("--delay geometric:0.01", "feedback comes 99 rounds late in the mean, and the game ends"),
-        ("--rule at_least(6)", "can never fire on a panel of 5"),
+        ("--set rule=at_least(6)", "can never fire on a panel of 5"),
     ],
 )
 def test_what_a_game_cannot_show_is_said(args: str, says: str) -> None:

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from likewise.cli import main
+from likewise.cli.studies import main
 from likewise.cli.studies.benchmark import FIGURES, GPU_FIGURES, PAGE
 from likewise.errors import ParameterError
 from likewise.experiments.benchmark import gpu
-from likewise.experiments.benchmark.gpu.page import gpu_markdown
 from likewise.experiments.benchmark.items import Asked, Item, Skipped
 from likewise.experiments.benchmark.page import markdown
 from likewise.experiments.benchmark.plain import PlainList, PlainSegments
@@ -48,7 +47,7 @@ def test_the_page_shows_the_figures_of_the_run_that_is_stored() -> None:
 
 
 def test_the_page_shows_the_figures_of_the_gpu_that_are_stored() -> None:
-    assert between("gpu") == gpu_markdown(stored(GPU_FIGURES)).strip()
+    assert between("gpu") == markdown(stored(GPU_FIGURES)).strip()
 
 
 def test_the_stored_run_is_no_quick_one() -> None:
@@ -62,12 +61,11 @@ def test_the_stored_run_is_no_quick_one() -> None:
 
 
 def test_nothing_was_wrong_on_the_gpu() -> None:
-    rows = {row["name"]: row for row in stored(GPU_FIGURES)["rows"]}
-    assert not any("failed" in row for row in rows.values())
-    for row in rows.values():
-        assert not any(row[key] for key in row if key == "wrong" or key.endswith("_wrong"))
-    assert rows["game"]["rounds_drawn_again"] == 1000
-    assert rows["game"]["fold_agrees"]
+    items = {item["name"]: item for item in stored(GPU_FIGURES)["items"]}
+    assert set(items) == set(gpu.ROWS)
+    for item in items.values():
+        assert item["met"]
+        assert not any(value for key, value in item["details"].items() if key.endswith("_wrong"))
 
 
 def test_a_row_is_measured_beside_its_reference_and_written_as_json() -> None:

@@ -12,15 +12,15 @@ import pytest
 
 from likewise.experiments.canvas import STYLE
 from likewise.experiments.comparator_lines import GAP, side_by_side
-from likewise.experiments.learners import Task, make_learner
-from likewise.experiments.sweep.points import Point, by_scenario, points
+from likewise.experiments.games import Game
+from likewise.experiments.sweep.points import Point, by_scenario, points_of
 from likewise.experiments.sweep.reading import read_sweep
 from likewise.experiments.sweep.runs import Row
-from likewise.experiments.sweep.spec import HINDSIGHT
+from likewise.experiments.sweep.spec import HINDSIGHT, IGNORING
 from likewise.experiments.sweep.store import read_rows
 from likewise.experiments.sweep.views.comparators import Kappas, fixed_of, fixed_words, kappas_of
 from likewise.experiments.sweep.views.figures import draw_points
-from likewise.experiments.sweep.views.near_constant import IGNORING, near_constant_line
+from likewise.experiments.sweep.views.near_constant import near_constant_line
 from likewise.experiments.sweep.views.tables import RESULTS, sweep_markdown
 from likewise.hypotheses import Pool
 from likewise.learning import Learner
@@ -34,11 +34,11 @@ def rows_of(name: str) -> list[Row]:
 
 
 def stored(name: str) -> list[Point]:
-    return points(read_sweep(name), rows_of(name))
+    return points_of(read_sweep(name), rows_of(name))
 
 
 def only(name: str, keep: Any) -> list[Point]:
-    return [point for point in stored(name) if keep(point.configuration)]
+    return [point for point in stored(name) if keep(point)]
 
 
 def test_every_kappa_of_ours_has_its_own_comparator() -> None:
@@ -49,7 +49,7 @@ def test_every_kappa_of_ours_has_its_own_comparator() -> None:
         fixed = fixed_of(together, kappas)
         assert fixed is not None
         for share, word in zip((0.1, 0.25, 0.5), kappas.words, strict=True):
-            mine = next(p for p in together if p.configuration.get("kappa_share") == share)
+            mine = next(p for p in together if p.setting("kappa_share") == share)
             assert fixed.at_alpha_less_kappa[word] == mine.mean_of("at_alpha_less_kappa")
         rates = [fixed.at_alpha, *fixed.at_alpha_less_kappa.values(), fixed.at_alpha_less_eps]
         assert rates == sorted(rates)  # the stricter, the more errors
@@ -81,7 +81,7 @@ def test_policies_in_hindsight_alone_are_compared_with_nobody() -> None:
 
 def test_where_the_world_reacts_the_comparators_are_of_one_learner_and_it_is_named() -> None:
     found = stored("predecessors-elsewhere")
-    named = {scenario.title: fixed_words(mine) for scenario, mine in by_scenario(found).items()}
+    named = {scenario: fixed_words(mine) for scenario, mine in by_scenario(found).items()}
     assert "rounds that exact, eta = 1/4 faced" in named["adaptive"]
     assert "faced" not in named["loans, panels change"]
 
@@ -93,9 +93,9 @@ def test_without_comparators_there_is_nothing_to_say_and_no_line() -> None:
             for row in rows_of(name)
         ]
         sweep = read_sweep(name)
-        assert fixed_words(points(sweep, rows)) == ""
+        assert fixed_words(points_of(sweep, rows)) == ""
         assert "| – |" in sweep_markdown(sweep, rows, "summary")
-        fig = draw_points(points(sweep, rows))
+        fig = draw_points(points_of(sweep, rows))
         assert not any(upright(axes) for axes in fig.axes)
         assert not any("Dotted" in text.get_text() for text in fig.texts)
 
@@ -116,7 +116,7 @@ def upright(axes: Any) -> list[float]:
 
 
 def wanted(found: Sequence[Point], *, every_kappa: bool) -> list[float]:
-    ours = [point for point in found if point.configuration.ours]
+    ours = [point for point in found if point.ours]
     middle = sorted({point.mean_of("at_alpha_less_kappa") for point in ours})
     kept = middle if every_kappa else middle[:1]
     rates = [ours[0].mean_of("at_alpha"), *kept, ours[0].mean_of("at_alpha_less_eps")]
@@ -177,7 +177,7 @@ def test_what_is_near_constant_is_marked_with_its_cost_and_what_would_change_it(
     near = [
         point
         for point in stored("people-rules")
-        if point.scenario.title == "phd-admissions" and point.configuration.ours
+        if point.scenario == "phd-admissions" and point.ours
     ]
     assert marked[0].count("°") == len(near) == 2
     note = text.splitlines()[-1]
@@ -190,16 +190,13 @@ def test_what_is_near_constant_is_marked_with_its_cost_and_what_would_change_it(
 
 
 def test_knobs_are_offered_only_to_learners_that_have_them() -> None:
-    others = [
-        p for p in stored("predecessors-people") if p.configuration.learner == "fixed-trade-off"
-    ]
+    others = [p for p in stored("predecessors-people") if p.learner == "fixed-trade-off"]
     assert "eta" not in near_constant_line(others).split("What would change it")[1]
 
 
 def test_nobody_is_warned_who_ignores_the_panel() -> None:
-    task = Task(POOL, k=2, seed=1, rounds=100)
     for name in IGNORING:
-        learner = make_learner(name, task)
+        learner = Game("loans", name, 100).make_learner(POOL, 2)
         assert isinstance(learner, Learner)
         assert learner.ignores_reports
     assert any(

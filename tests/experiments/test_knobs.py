@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from likewise.experiments.sweep.points import Point, by_scenario, on_the_frontier, points
+from likewise.experiments.sweep.points import Point, by_scenario, on_the_frontier, points_of
 from likewise.experiments.sweep.reading import read_sweep
 from likewise.experiments.sweep.store import read_rows
 from likewise.experiments.sweep.views.figures import draw_points
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def stored(name: str) -> list[Point]:
-    return points(read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv"))
+    return points_of(read_sweep(name), read_rows(ROOT / RESULTS / f"{name}.csv"))
 
 
 def marks(axes: Any) -> list[tuple[float, float, bool]]:
@@ -45,7 +45,7 @@ def test_both_views_show_every_point_and_fill_those_that_nobody_beats() -> None:
         replace(row, error_rate=0.6) if row.configuration == worse else row
         for row in read_rows(ROOT / RESULTS / "tune.csv")
     ]
-    found = points(read_sweep("tune"), rows)
+    found = points_of(read_sweep("tune"), rows)
     panels = draw_points(found).axes
     together = list(by_scenario(found).values())
     assert len(panels) == 2 * len(together)
@@ -61,4 +61,4 @@ def test_it_is_drawn_where_eta_and_kappa_are_all_that_differs() -> None:
     assert of_knobs(stored("tune"))
     assert not of_knobs(stored("predecessors"))
     assert not of_knobs(stored("new-default"))
-    assert not of_knobs([p for p in stored("tune") if p.configuration.get("kappa_share") == 0.5])
+    assert not of_knobs([p for p in stored("tune") if p.setting("kappa_share") == 0.5])

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from likewise.cli import main
+from likewise.cli.studies import main
 from likewise.errors import LikewiseError, ParameterError
+from likewise.experiments.games import Game
 from likewise.experiments.panels import panel_markdown, panel_study
 
 
 def test_a_stricter_rule_reports_more_and_everybody_is_counted() -> None:
     rules = ("all", "majority", "any")
-    found = panel_study("loans", rules, 60, 3, {"leniency": 0.5})
+    found = panel_study(Game(rounds=60, seed=3, world_settings={"leniency": 0.5}), rules)
     assert [one.rule for one in found] == list(rules)
     assert all(len(one.objections) == 5 for one in found)
     for one in found:
@@ -24,16 +25,17 @@ def test_a_stricter_rule_reports_more_and_everybody_is_counted() -> None:
 
 
 def test_under_a_veto_only_that_member_is_decisive() -> None:
-    (found,) = panel_study("loans", ["veto(regulator)"], 80, 3, {"leniency": 0.05})
+    game = Game(rounds=80, seed=3, world_settings={"leniency": 0.05})
+    (found,) = panel_study(game, ["veto(regulator)"])
     assert found.outcome.reports > 0
     assert {name for name, count in found.decisive.items() if count} == {"regulator"}
 
 
 def test_panels_that_change_are_not_compared() -> None:
     with pytest.raises(LikewiseError, match="The panel of turnover changes"):
-        panel_study("turnover", ["any"], 40, 3, {"term": 5})
+        panel_study(Game("turnover", rounds=40, world_settings={"term": 5}), ["any"])
     with pytest.raises(ParameterError, match="rules must be some, all different"):
-        panel_study("loans", ["any", "any"], 10, 1)
+        panel_study(Game(rounds=10), ["any", "any"])
 
 
 def test_the_command_prints_a_line_for_each_rule() -> None:

@@ -16,7 +16,8 @@ from click.testing import CliRunner
 from likewise.cli import main
 from likewise.errors import LikewiseError, ParameterError
 from likewise.experiments import proposing
-from likewise.experiments.proposing import Tried, propose
+from likewise.experiments.games import Game
+from likewise.experiments.proposing import Trial, propose
 from likewise.hypotheses import Segments
 from likewise.schema import Feature, FeatureSchema
 from likewise.schema.tables import parse_people, read_table
@@ -39,33 +40,34 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Recorded:
 
 
 def test_the_most_accurate_within_budget_and_limit_is_proposed(small: Recorded) -> None:
-    found = propose([small], 1000, rounds=150, limit=1000)
-    assert len(found.tried) == 4
-    assert found.chosen == min(found.tried, key=lambda one: one.outcome.all)
-    tight = propose([small], min(one.reports for one in found.tried), rounds=150, limit=1000)
-    assert tight.chosen.reports == min(one.reports for one in found.tried)
+    found = propose([small], 1000, Game(rounds=150), limit=1000)
+    assert len(found.trials) == 4
+    assert found.chosen == min(found.trials, key=lambda one: one.outcome.all)
+    least = min(one.reports for one in found.trials)
+    tight = propose([small], least, Game(rounds=150), limit=1000)
+    assert tight.chosen.reports == min(one.reports for one in found.trials)
     assert tight.chosen.error_rate >= found.chosen.error_rate
-    assert set(found.best) <= set(found.tried)
+    assert set(found.best) <= set(found.trials)
 
 
 def test_a_delay_is_played(small: Recorded) -> None:
     """With labels and audits 15 of 20 rounds late, hardly a report has changed anything."""
-    at_once, late = (propose([small], 1000, rounds=20, delay=delay) for delay in ("0", "15"))
-    pairs = zip(at_once.tried, late.tried, strict=True)
+    at_once, late = (propose([small], 1000, Game(rounds=20, delay=delay)) for delay in ("0", "15"))
+    pairs = zip(at_once.trials, late.trials, strict=True)
     assert all(one.error_rate != other.error_rate for one, other in pairs)
-    assert [one.eta for one in at_once.tried] == [one.eta for one in late.tried]
+    assert [one.eta for one in at_once.trials] == [one.eta for one in late.trials]
 
 
 def test_where_no_setting_is_within_the_limit_the_fewest_violations_are() -> None:
     tried = [
-        Tried(1.0, 0.1, 0.3, 90, 40),
-        Tried(0.1, 0.1, 0.4, 20, 45),
-        Tried(0.1, 0.2, 0.5, 0, 99),
+        Trial(1.0, 0.1, 0.3, 90, 40),
+        Trial(0.1, 0.1, 0.4, 20, 45),
+        Trial(0.1, 0.2, 0.5, 0, 99),
     ]
-    found = proposing._chosen(tried, 50, 10)
+    found = proposing._choose(tried, 50, 10)
     assert (found.chosen, found.within) == (tried[1], False)
     with pytest.raises(LikewiseError, match="No setting that was tried keeps to a budget of 3"):
-        proposing._chosen(tried, 3, 10)
+        proposing._choose(tried, 3, 10)
 
 
 @pytest.mark.parametrize(
@@ -82,8 +84,10 @@ def test_where_no_setting_is_within_the_limit_the_fewest_violations_are() -> Non
     ],
 )
 def test_bad_budgets_are_refused(budget: float, settings: dict[str, Any], says: str) -> None:
+    limit = {"limit": settings.get("limit", 10.0)}
+    fields = {name: value for name, value in settings.items() if name != "limit"}
     with pytest.raises(ParameterError, match=says):
-        propose([Recorded(Loans(3), 20)], budget, **{"rounds": 20, **settings})
+        propose([Recorded(Loans(3), 20)], budget, Game(**{"rounds": 20, **fields}), **limit)
 
 
 def test_everybody_is_drawn_equally_often_and_nobody_twice_in_a_round() -> None:
@@ -133,7 +137,7 @@ def test_the_command_takes_a_delay_and_a_share(files: dict[str, Path]) -> None:
 
 
 def test_the_command_proposes(files: dict[str, Path]) -> None:
-    result = run(files, "--budget", "1000", "--k", "4", "--seeds", "1")
+    result = run(files, "--budget", "1000", "--k", "4")
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("eta = ")
     assert "| eta | kappa | error | violations | reports |" in result.stdout
@@ -216,7 +220,7 @@ def test_the_example_of_the_documentation_runs(monkeypatch: pytest.MonkeyPatch) 
         exec(example.source, names)
     [command] = re.findall(r"^likewise (propose .*)$", page, flags=re.MULTILINE)
     monkeypatch.chdir(names["folder"])
-    quick = ("--rounds", "40", "--seeds", "1", "--jobs", "1", "--limit", "1000")
+    quick = ("--rounds", "40", "--jobs", "1", "--limit", "1000")
     result = CliRunner().invoke(main, [*shlex.split(command), *quick, "--budget", "1000"])
     assert result.exit_code == 0, result.output
     assert result.stdout.startswith("eta = ")

@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from likewise.errors import ParameterError
+from likewise.errors import LikewiseError
 from likewise.experiments.canvas import colour_of
-from likewise.experiments.configurations import Configuration
 from likewise.experiments.demo.explain import Part, case_of, explain, points
 from likewise.experiments.demo.report import ceiling, report_html, write_report
-from likewise.experiments.demo.run import DEFAULT_ETA, GAMES, SHOWN, Demo, run_demo
+from likewise.experiments.demo.run import DEFAULT_ETA, SHOWN, Demo, games, run_demo
 from likewise.fixed_point import ONE
 from likewise.game import Moment, parse_delay
 from likewise.learning.bounds import bounds
@@ -150,18 +149,18 @@ def test_the_report_has_the_certificate_beside_the_bound_and_the_trivial_one(
     for shown in demo.shown:
         had, *limits, anybody = rows[shown.name][:-1]
         assert had == f"{round(shown.summary.regret or 0):,}".replace("-", "−")
-        assert anybody == f"{demo.world.k * demo.rounds:,}"
+        assert anybody == f"{demo.world.k * demo.game.rounds:,}"
         if shown.learner.ignores_reports:
             assert limits == ["none: it ignores the panel, and no theorem is about such a learner"]
             continue
         found = certificate(shown.transcript.state, delay=0)
-        bound = min(bounds(shown.learner, demo.rounds), key=lambda one: one.regret)
+        bound = min(bounds(shown.learner, demo.game.rounds), key=lambda one: one.regret)
         limited = ((found.regret, found.holds), (bound.regret, bound.holds))
         for said, (regret, holds) in zip(limits, limited, strict=True):
             number, sense = said.split(maxsplit=1)
             assert number == ceiling(regret)
             assert sense.startswith(holds)
-            assert ("no news" in sense) == (regret >= demo.world.k * demo.rounds)
+            assert ("no news" in sense) == (regret >= demo.world.k * demo.game.rounds)
         assert found.regret < bound.regret
     assert any("no news" in cell for cells in rows.values() for cell in cells)
 
@@ -193,9 +192,10 @@ def test_every_learner_has_a_colour_of_its_own() -> None:
 
 
 def test_no_game_is_played_twice(demo: Demo) -> None:
-    assert len(set(GAMES)) == len(GAMES)
+    played = [(game.learner, game.learner_settings) for game in games(demo.game)]
+    assert all(played.count(pair) == 1 for pair in played)
     for name in ("self-tuned", "exact"):
-        assert Configuration.of(name, eta=DEFAULT_ETA) in GAMES
+        assert (name, {"eta": DEFAULT_ETA}) in played
         shown = next(s.summary for s in demo.shown if s.name == name)
         at = next(p for p in demo.frontier if (p.learner, p.eta) == (name, DEFAULT_ETA))
         assert (at.error_rate, at.reports) == (shown.error_rate, shown.reports)
@@ -220,26 +220,20 @@ def test_the_report_says_how_many_draws_paper_made(demo: Demo, page: str) -> Non
     assert f"{demo.paper_draws:,} draws a round" in page
 
 
-def test_eps_is_alpha_unless_given() -> None:
-    assert run_demo(rounds=8, seed=1, alpha=0.2).eps == 0.2
-
-
-@pytest.mark.parametrize(
-    ("name", "settings"), [("alpha", {"alpha": 1.5}), ("eps", {"alpha": 0.2, "eps": 0.3})]
-)
-def test_a_demo_with_bad_settings_is_refused_before_anything_is_played(
-    name: str, settings: dict[str, float]
-) -> None:
-    with pytest.raises(ParameterError, match=rf"^{name} must be in"):
-        run_demo(rounds=10**9, seed=1, **settings)  # type: ignore[arg-type]
+def test_a_report_needs_the_comparators() -> None:
+    bare = run_demo(rounds=8, seed=1, compare=False)
+    assert bare.comparators is None
+    assert all(shown.summary.regret is None for shown in bare.shown)
+    with pytest.raises(LikewiseError, match="run the demo with compare"):
+        report_html(bare)
 
 
 def test_games_side_by_side_are_the_same_games(demo: Demo, page: str) -> None:
     assert report_html(run_demo(rounds=40, seed=1, jobs=2)) == page
 
 
-def test_the_report_says_how_to_play_it_again(demo: Demo, page: str) -> None:
-    assert "<pre>likewise demo --rounds 40 --seed 1 --alpha 0.3 --eps 0.3</pre>" in page
+def test_the_report_says_how_to_play_it_again(page: str) -> None:
+    assert "<pre>likewise demo --rounds 40 --seed 1</pre>" in page
 
 
 def test_the_same_demo_gives_the_same_file(demo: Demo, page: str, tmp_path: Path) -> None:
@@ -288,7 +282,7 @@ def test_the_explanation_tells_who_objects_as_the_panel_does(demo: Demo) -> None
 def test_the_explanation_ends_with_the_lam_that_the_next_round_had(demo: Demo) -> None:
     played = demo.shown[-1].transcript
     for moment in (demo.moment, quiet_moment(demo)):
-        if moment.t < demo.rounds:
+        if moment.t < demo.game.rounds:
             text = text_of(explain(moment, played.state.learner))
             assert f"to {played.lam[moment.t]:.3f}" in text
 

@@ -15,21 +15,22 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from likewise.cli import main
+from likewise.cli import main as likewise
+from likewise.cli.studies import main
 from likewise.errors import LikewiseError, ParameterError
-from likewise.experiments import configurations
-from likewise.experiments.configurations import Configuration, Scenario
-from likewise.experiments.environments import CHOOSING, ENVIRONMENTS, JUDGING, environment
-from likewise.experiments.learners import make_learner
-from likewise.experiments.parallel import Processes, in_processes
+from likewise.evaluation.counts import summarise
+from likewise.experiments.environments import CHOOSING, JUDGING, environments
+from likewise.experiments.games import Game
+from likewise.experiments.parallel import Processes
+from likewise.experiments.sweep import spec
 from likewise.experiments.sweep.execute import run_sweep
-from likewise.experiments.sweep.points import points
+from likewise.experiments.sweep.points import points_of
 from likewise.experiments.sweep.reading import read_sweep, shipped_sweeps, sweep_from_data
 from likewise.experiments.sweep.runs import play_run
-from likewise.experiments.sweep.spec import HINDSIGHT, Sweep
+from likewise.experiments.sweep.spec import Entry, Sweep
 from likewise.experiments.sweep.store import Results, read_rows
 from likewise.experiments.sweep.views.tables import TABLES, sweep_markdown, write_between_marks
-from likewise.game import parse_delay
+from likewise.game import parse_delay, play
 from likewise.learning import Learner, SelfTuned
 
 TINY: dict[str, Any] = {
@@ -95,7 +96,7 @@ def test_a_file_that_was_cut_off_anywhere_is_mended(folder: Path, tmp_path: Path
     whole = (folder / "results.csv").read_bytes()
     (tmp_path / "sweep.json").write_bytes((folder / "sweep.json").read_bytes())
     (tmp_path / "results.csv").write_bytes(whole[:cut])
-    left = Results(tmp_path, tiny()).done
+    left = Results(tmp_path, tiny()).finished
     assert 0 < len(left) < len(list(tiny().runs()))
     run_sweep(tiny(), tmp_path, Processes(1))
     assert (tmp_path / "results.csv").read_bytes() == whole
@@ -104,7 +105,7 @@ def test_a_file_that_was_cut_off_anywhere_is_mended(folder: Path, tmp_path: Path
 def test_a_process_that_is_killed_loses_nothing_that_had_finished(tmp_path: Path) -> None:
     file, out = tmp_path / "slow.toml", tmp_path / "out"
     file.write_text(FILE)
-    command = [sys.executable, "-m", "likewise", "sweep", str(file), "--jobs", "1"]
+    command = [sys.executable, "-m", "studies", "sweep", str(file), "--jobs", "1"]
     process = subprocess.Popen([*command, "--folder", str(out)], start_new_session=True)
     results = out / "results.csv"
     wait_for(lambda: results.exists() and results.read_text().count("\n") >= 3, process)
@@ -126,15 +127,6 @@ def wait_for(there: Any, process: subprocess.Popen[Any], seconds: float = 120.0)
         time.sleep(0.01)
 
 
-def test_results_can_be_parquet_too(folder: Path, tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    run_sweep(tiny(), tmp_path, Processes(1), parquet=True)
-    table = parquet.read_table(tmp_path / "results.parquet").to_pylist()
-    rows = read_rows(folder / "results.csv")
-    assert [row["error_rate"] for row in table] == [row.error_rate for row in rows]
-    assert [row["at_alpha"] for row in table] == [row.at_alpha for row in rows]
-
-
 def test_two_processes_do_not_write_into_one_folder(folder: Path) -> None:
     with (
         Results(folder, tiny()).locked(),
@@ -153,20 +145,19 @@ def test_a_folder_of_another_sweep_is_refused_and_kept(folder: Path) -> None:
 def test_a_default_that_moved_makes_other_runs_of_what_leaves_it_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    learners = [
-        Configuration.of("exact"), Configuration.of("exact", eta=0.5),
-        Configuration.of("exact", eta=0.5, kappa=0.1), Configuration.of("untaught"),
-        Configuration.of("bechavod-jung-wu"),
+    learners: list[tuple[str, dict[str, float]]] = [
+        ("exact", {}), ("exact", {"eta": 0.5}), ("exact", {"eta": 0.5, "kappa": 0.1}),
+        ("untaught", {}), ("bechavod-jung-wu", {}),
     ]  # fmt: skip
-    before = [one.key for one in learners]
-    monkeypatch.setattr(configurations, "MOVED", {"eta": 1 / 7, "kappa_share": 0.2})
-    moved = [one.key != then for one, then in zip(learners, before, strict=True)]
+    games = [Game("loans", name, learner_settings=settings) for name, settings in learners]
+    before = [Entry(game, "", "").key for game in games]
+    monkeypatch.setattr(spec, "DEFAULTS", {"eta": 1 / 7, "kappa_share": 0.2})
+    moved = [Entry(game, "", "").key != key for game, key in zip(games, before, strict=True)]
     assert moved == [True, True, False, True, False]
-    plain = Scenario("loans", alpha=1.0)
-    made = make_learner("exact", plain.task(plain.make(1), 1, 10), {})
+    made = Game("loans", "exact", 10, alpha=1.0).prepare().learner
     assert isinstance(made, Learner)
     assert isinstance(made.schedule, SelfTuned)
-    assert before[0]["defaults"] == {
+    assert before[0][1]["defaults"] == {
         "eta": made.schedule.eta, "kappa_share": made.margins.kappa / made.margins.eps,
     }  # fmt: skip
 
@@ -186,9 +177,11 @@ def test_a_default_that_moved_makes_other_runs_of_what_leaves_it_out(
         ({"horizons": [1]}, r"horizons must be an integer in \[2"),
         ({"learners": [{"learner": "exact", "eta": "1"}]}, "eta must be a number"),
         ({"learners": [{"learner": "exact", "only": ["nowhere"]}]}, "only must name scenarios"),
-        ({"scenarios": [{"use": "lons, any"}]}, "world must be one of"),
+        ({"scenarios": [{"use": "lons, any"}]}, "use must be a purpose"),
         ({"level": 1.5}, "level must be in"),
         ({"comparators": "no"}, "comparators must be"),
+        ({"scenarios": [{"world": "loans", "delay": "24"}]}, "delay must be below the number of"),
+        ({"scenarios": [{"world": "loans", "report": "widest"}]}, "must be one of largest-gap"),
     ],
 )
 def test_a_sweep_that_says_nonsense_is_refused(changes: dict[str, Any], says: str) -> None:
@@ -199,9 +192,7 @@ def test_a_sweep_that_says_nonsense_is_refused(changes: dict[str, Any], says: st
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"scenarios": [{"world": "loans", "delay": "24"}]}, "delay must be below the number of"),
         ({"scenarios": [{"world": "loans", "hypotheses": "trees"}]}, "must be one of segments"),
-        ({"scenarios": [{"world": "loans", "report": "widest"}]}, "must be one of largest-gap"),
         ({"scenarios": [{"world": "loans", "eps": 0.4}]}, "eps must be in"),
         ({"scenarios": [{"world": "adaptive"}]}, "prices must be left out where the world reacts"),
         ({"learners": [{"learner": "exact", "eta": -1}]}, "eta must be a positive number"),
@@ -236,16 +227,28 @@ def test_a_run_is_counted_as_simulate_counts_it(folder: Path) -> None:
         if (r.learner, r.rounds, r.seed) == ("exact", 24, 1)
     )
     result = CliRunner().invoke(
-        main, ["simulate", "--learner", "exact", "--eta", "1", "--rounds", "24", "--json", "-"]
+        likewise,
+        ["simulate", "--learner", "exact", "--with", "eta=1", "--rounds", "24", "--json", "-"],
     )
     data = json.loads(result.stdout)
     assert (row.error_rate, row.violations) == (data["error_rate"], data["violations"])
     assert row.at_alpha == round(data["comparators"]["at_alpha"], 6)
 
 
+def test_a_learner_that_knows_the_horizon_plays_a_game_for_each(folder: Path) -> None:
+    """Its first 8 rounds of 24 are no game of 8: its constants would be others."""
+    settings = {"noise_divisor": 1e5, "draws": "r"}
+    short, long = (Game("loans", "paper", t, learner_settings=settings).prepare() for t in (8, 24))
+    assert short.learner.settings() != long.learner.settings()
+    played = play(short.world, short.learner, 8, evaluation_draws=50)
+    row = next(r for r in read_rows(folder / "results.csv") if r.learner == "paper")
+    assert (row.rounds, row.seed, row.scenario) == (8, 1, "loans, majority")
+    assert row.error_rate == summarise(played).error_rate
+
+
 def test_fixed_policies_in_hindsight_are_never_worse_for_a_lower_price() -> None:
     sweep = tiny(prices=[0.5, 8.0, 256.0], learners=[{"learner": "untaught"}])
-    runs = [run for run in sweep.runs() if run.configuration.learner == HINDSIGHT]
+    runs = [run for run in sweep.runs() if run.entry.price is not None]
     found = [play_run(run)[-1] for run in runs[:3]]
     assert [row.error_rate for row in found] == sorted(row.error_rate for row in found)
     assert found[0].violations >= found[-1].violations
@@ -255,7 +258,7 @@ def test_fixed_policies_in_hindsight_are_never_worse_for_a_lower_price() -> None
 def test_every_table_names_every_learner(folder: Path, table: str) -> None:
     sweep = tiny()
     text = sweep_markdown(sweep, read_rows(folder / "results.csv"), table)
-    titles = [one.title for one in sweep.learners]
+    titles = {entry.title for entry in sweep.entries if entry.price is None}
     if table == "frontier":
         assert any(title in text for title in titles)
     else:
@@ -269,7 +272,7 @@ def test_an_unknown_table_is_refused(folder: Path) -> None:
 
 
 def test_a_points_worst_seed_is_its_worst(folder: Path) -> None:
-    for point in points(tiny(), read_rows(folder / "results.csv")):
+    for point in points_of(tiny(), read_rows(folder / "results.csv")):
         rows = point.rows[-1]
         assert point.worst().violations == max(row.violations for row in rows)
         assert point.at().error == sum(row.error_rate for row in rows) / len(rows)
@@ -286,14 +289,15 @@ def test_tables_go_between_their_marks(tmp_path: Path) -> None:
 
 def test_what_another_process_refuses_arrives_as_its_sentence() -> None:
     with pytest.raises(ParameterError, match=r"^delay must be a number of rounds.* got 'soon'"):
-        list(in_processes(parse_delay, [("3",), ("soon",)], jobs=2))
+        list(Processes(2).map(parse_delay, [("3",), ("soon",)]))
 
 
 def test_worlds_judge_or_choose_and_never_both() -> None:
     assert not set(JUDGING) & set(CHOOSING)
-    assert {**JUDGING, **CHOOSING} == ENVIRONMENTS
     played = {
-        purpose: {(one.world, tuple(sorted(one.settings.items()))) for one in named.values()}
+        purpose: {
+            (one["world"], tuple(sorted(one["world_settings"].items()))) for one in named.values()
+        }
         for purpose, named in (("judging", JUDGING), ("choosing", CHOOSING))
     }
     assert not played["judging"] & played["choosing"]
@@ -306,8 +310,9 @@ def test_worlds_judge_or_choose_and_never_both() -> None:
 )  # fmt: skip
 def test_both_purposes_have_worlds_of_every_kind(kind: str) -> None:
     for family in ("loans", "market"):
-        one = environment(f"{family}, {kind}")
-        assert one.settings or one.rules or one.world == "turnover"
+        (fields,) = environments(f"{family}, {kind}").values()
+        plain = {"world": "loans", "world_settings": {}}
+        assert fields != plain
 
 
 def run(*args: str) -> Any:
@@ -360,11 +365,9 @@ def test_tables_are_not_written_where_there_is_no_document(
     assert "Run this in the project's folder" in result.output
 
 
-def test_the_shipped_sweeps_can_be_listed_and_shown() -> None:
+def test_the_shipped_sweeps_can_be_listed() -> None:
     listed = run("sweep", "list").stdout
     assert all(name in listed for name in shipped_sweeps())
-    shown = run("sweep", "new-default", "--show").stdout
-    assert shown == shipped_sweeps()["new-default"].read_text()
 
 
 def test_compare_says_who_beats_whom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,8 @@
 """The GPU engine: its kernels, interpreted on the CPU, make the reference's draws, bit for bit.
 
-What an interpreter does with numpy a GPU does with its units; that it does, ``benchmarks/gpu.py``
-checks on one. PyTorch is not among the libraries that the tests install: without it the kernels are
-not tested here, and what is left is that the engine gives way, and says so.
+What an interpreter does with numpy a GPU does with its units; that it does, ``python -m studies
+benchmark gpu`` checks on one. PyTorch is not among the libraries that the tests install: without
+it the kernels are not tested here, and what is left is that the engine gives way, and says so.
 """
 
 from __future__ import annotations
@@ -99,7 +99,10 @@ def test_the_engine_draws_by_name_and_leaves_other_classes_to_the_compiled_one(
 def test_the_benchmarks_draws_are_right(interpreted: dict[str, Any], row: str) -> None:
     details = interpreted["benchmark"][row]["details"]
     assert (details["choices_checked"], details["choices_wrong"]) == (40, 0)
-    assert (details["sample"], details["sample_wrong"]) == (40, 0)
+    assert (
+        details["reference_choices_checked"],
+        details["reference_choices_wrong"],
+    ) == (40, 0)
 
 
 @needs_torch

@@ -90,8 +90,7 @@ class Survey:
         except (LikewiseError, TypeError, ValueError) as error:
             raise AuditError(
                 f"No survey was read. {error} Other names of columns are given as person=…, "
-                f"other=…, member=…, objects=…, reason=… (--person …, and so on, on the command "
-                f"line)."
+                f"other=…, member=…, objects=…, reason=…."
             ) from error
         return cls.from_rows(
             [[*(row[name] for name in columns), row.get(reason) or ""] for row in rows], rule

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from likewise.cli.main import main, note
-from likewise.cli.options import OutputFile
+from likewise.cli.options import JSON, OutputFile
 from likewise.cli.output import is_pipe, progress_bar, write_text
 
 if TYPE_CHECKING:
@@ -18,126 +18,138 @@ if TYPE_CHECKING:
     from likewise.audits import Survey
     from likewise.schema import FeatureSchema
 
-__all__ = ["audit"]
-
-
-SURVEY_COLUMNS = {
-    "person": "one of the two", "other": "the other one", "member": "who judged",
-    "objects": "yes or no", "reason": "why, if there is such a column",
-}  # fmt: skip
-
-
-def _named_columns(command: Callable[..., None]) -> Callable[..., None]:
-    """Options for the names of a survey's columns."""
-    for name, what in reversed(SURVEY_COLUMNS.items()):
-        command = click.option(
-            f"--{name}", default=name, show_default=True, help=f"The survey's column of {what}."
-        )(command)
-    return command
+Row = dict[str, str]
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+DEFAULT_ALPHA = 0.2
 
 
 @main.command(short_help="Audit a model's scores: pairs, people, price.")
-@click.argument("scores", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("scores", type=_FILE)
 @click.option(
-    "--panel", "panel_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "--panel", "panel_file", type=_FILE,
     help="The panel as TOML or JSON: auditors with their distances, and a rule.",
 )  # fmt: skip
 @click.option(
-    "--survey", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "--survey", "survey_file", type=_FILE,
     help="People's judgements as CSV (person, other, member, objects), in place of a panel.",
 )  # fmt: skip
 @click.option("--rule", default="majority", show_default=True, help="The rule of a survey.")
-@_named_columns
 @click.option(
-    "--alpha", type=float, default=None,
-    help="Size of a violation, in [0, 1]; surveys have none.  [default: 0.2]",
+    "--alpha", type=float,
+    help=f"Size of a violation, in [0, 1]; surveys have none.  [default: {DEFAULT_ALPHA}]",
 )  # fmt: skip
 @click.option("--score", default="score", show_default=True, help="The column of scores.")
-@click.option("--ids", default=None, help="The column of ids.  [default: p1, p2, …]")
-@click.option("--label", default=None, help="The column of labels; with it the price is shown.")
-@click.option("--group", "groups", multiple=True,
-              help="A column to compare rates by, and no feature; may be repeated.")  # fmt: skip
-@click.option("--leave-out", "left_out", multiple=True,
-              help="A column that is no feature, such as an outcome; may be repeated.")  # fmt: skip
+@click.option("--ids", help="The column of ids.  [default: p1, p2, …]")
+@click.option("--label", help="The column of labels; with it the price is shown.")
 @click.option(
-    "--schema", "schema_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "--group", "groups", multiple=True,
+    help="A column to compare rates by, and no feature; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--leave-out", "left_out", multiple=True,
+    help="A column that is no feature, such as an outcome; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--schema", "schema_file", type=_FILE,
     help="The features as JSON.  [default: proposed from the file]",
 )  # fmt: skip
-@click.option("--write-schema", "written", type=OutputFile(allow_dash=True),
-              help="Write the features as JSON, to be edited and given as --schema.")  # fmt: skip
-@click.option("--seed", default=1, show_default=True, help="Of samples and of the simulation.")
-@click.option("--out", type=OutputFile(), help="Write a page to read, one self-contained file.")
 @click.option(
-    "--json", "json_file", type=OutputFile(allow_dash=True), help="Write JSON; - for stdout."
-)
+    "--write-schema", "schema_path", type=OutputFile(allow_dash=True),
+    help="Write the features as JSON, to be edited and given as --schema.",
+)  # fmt: skip
+@click.option("--out", type=OutputFile(), help="Write a page to read, one self-contained file.")
+@JSON
 def audit(
-    scores: Path, panel_file: Path | None, survey: Path | None, rule: str, alpha: float | None,
-    score: str, ids: str | None, label: str | None, groups: tuple[str, ...],
-    left_out: tuple[str, ...], schema_file: Path | None, written: Path | None, seed: int,
-    out: Path | None, json_file: Path | None, **survey_columns: str,
+    scores: Path, panel_file: Path | None, survey_file: Path | None, rule: str,
+    alpha: float | None, score: str, ids: str | None, label: str | None, groups: tuple[str, ...],
+    left_out: tuple[str, ...], schema_file: Path | None, schema_path: Path | None,
+    out: Path | None, json_path: Path | None,
 ) -> None:  # fmt: skip
     """Say what a panel would report about SCORES, a CSV file with a line for every person.
 
     A column has the scores, chances of a favourable decision or decisions; the others are features.
     """
-    from likewise.auditing import Panel
     from likewise.audits import audit as run
-    from likewise.errors import LikewiseError
     from likewise.schema.tables import parse_labels, parse_numbers, parse_people, read_table
 
-    if (panel_file is None) == (survey is None):
-        raise click.UsageError("Give either --panel FILE or --survey FILE.")
+    panel = _panel(panel_file, survey_file, rule)
     rows = read_table(scores)
     special = [name for name in (score, ids, label) if name is not None]
-    if lacking := [name for name in (*special, *groups, *left_out) if name not in rows[0]]:
-        raise LikewiseError(
-            f"{scores} has no column {lacking[0]!r}; it has {', '.join(rows[0])}. Name it with "
-            f"--score, --ids, --label, --group or --leave-out."
-        )
-    judge: Panel | Survey
-    if panel_file is None:
-        judge = _survey(survey, rule, survey_columns)
-    else:
-        judge = Panel.from_file(panel_file)
-    others = (*special, *left_out, *(g for g in groups if g not in _looked_at(judge)))
-    schema = _schema(rows, schema_file, others)
-    if written is not None:
-        write_text(written, json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n")
-    people = parse_people(scores, rows, schema, None if ids is None else [r[ids] for r in rows])
+    _check_columns(scores, rows[0], (*special, *groups, *left_out))
+    apart = (*special, *left_out, *(g for g in groups if g not in _looked_at(panel)))
+    schema = _schema(rows, schema_file, apart)
+    if schema_path is not None:
+        write_text(schema_path, json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n")
     if alpha is None and panel_file is not None:
-        alpha = 0.2
-    labels = None if label is None else parse_labels(scores, rows, label)
+        alpha = DEFAULT_ALPHA
+    label, groups, out = _without_missing(label, groups, out)
     with progress_bar(100) as bar:
         result = run(
-            people, parse_numbers(scores, rows, score), judge, alpha=alpha, seed=seed,
-            labels=labels, groups={name: [row[name] for row in rows] for name in groups},
-            progress=lambda done, total: bar("pairs", 100 * done // max(1, total)),
+            parse_people(scores, rows, schema, None if ids is None else [row[ids] for row in rows]),
+            parse_numbers(scores, rows, score), panel, alpha=alpha,
+            labels=None if label is None else parse_labels(scores, rows, label),
+            groups={name: [row[name] for row in rows] for name in groups},
+            progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
         )  # fmt: skip
-    if not is_pipe(json_file):
+    if not is_pipe(json_path):
         click.echo(str(result))
-    if json_file is not None:
-        write_text(json_file, result.to_json() + "\n")
+    if json_path is not None:
+        write_text(json_path, result.to_json() + "\n")
     if out is not None:
         result.to_html(out)
         note(f"the page is {out}")
 
 
-def _typed(column: list[str]) -> list[Any]:
-    """Values as numbers where all of them are written so; nothing is missing."""
-    values = [None if value == "" else value for value in column]
-    for kind in (int, float):
-        try:
-            return [None if value is None else kind(value) for value in values]
-        except ValueError:
-            continue
-    return values
+def _panel(panel_file: Path | None, survey_file: Path | None, rule: str) -> Panel | Survey:
+    from likewise.auditing import Panel
+    from likewise.audits import Survey
+
+    if panel_file is not None and survey_file is None:
+        return Panel.from_file(panel_file)
+    if survey_file is not None and panel_file is None:
+        return Survey.read_csv(str(survey_file), rule)
+    raise click.UsageError("Give either --panel FILE or --survey FILE.")
 
 
-def _looked_at(judge: Panel | Survey) -> set[str]:
+def _without_missing(
+    label: str | None, groups: tuple[str, ...], out: Path | None
+) -> tuple[str | None, tuple[str, ...], Path | None]:
+    """The options that the installed libraries allow; what has to be left out is said."""
+    from likewise.extras import absent, missing
+
+    lacking = absent("audit")
+    left_out = []
+    if label is not None and "scipy" in lacking:
+        label = None
+        left_out.append("the price")
+    if out is not None and {"jinja2", "matplotlib"} & {*lacking}:
+        out = None
+        left_out.append("the page")
+    if left_out:
+        needed = missing("That", ", ".join(lacking), "audit")
+        note(f"{' and '.join(left_out)} must be left out. {needed}")
+    if groups and (lacking := absent("groups")):
+        groups = ()
+        needed = missing("That", ", ".join(lacking), "groups")
+        note(f"the rates of groups must be left out. {needed}")
+    return label, groups, out
+
+
+def _check_columns(path: Path, row: Row, names: tuple[str, ...]) -> None:
+    from likewise.errors import LikewiseError
+
+    if lacking := [name for name in names if name not in row]:
+        raise LikewiseError(
+            f"{path} has no column {lacking[0]!r}; it has {', '.join(row)}. Name it with "
+            f"--score, --ids, --label, --group or --leave-out."
+        )
+
+
+def _looked_at(panel: Panel | Survey) -> set[str]:
     """Every name in a panel's distances: columns among them are features in any case."""
     from likewise.auditing import Panel
 
-    return set(_names(judge.spec())) if isinstance(judge, Panel) else set()
+    return set(_names(panel.spec())) if isinstance(panel, Panel) else set()
 
 
 def _names(spec: Any) -> Iterator[str]:
@@ -148,12 +160,10 @@ def _names(spec: Any) -> Iterator[str]:
             yield from _names(part)
 
 
-def _schema(
-    rows: list[dict[str, str]], file: Path | None, others: tuple[str, ...]
-) -> FeatureSchema:
+def _schema(rows: list[Row], file: Path | None, apart: tuple[str, ...]) -> FeatureSchema:
     """The schema of a file, or one proposed for the table without the columns named."""
     from likewise.errors import LikewiseError
-    from likewise.frames import make_frame
+    from likewise.frames.proposal import column_of_cells, features_of
     from likewise.schema import FeatureSchema
 
     if file is not None:
@@ -161,13 +171,6 @@ def _schema(
             return FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
         except ValueError as error:
             raise LikewiseError(f"No schema was read from {file}: {error}") from error
-    names = [name for name in rows[0] if name not in others]
-    return FeatureSchema.from_frame(
-        make_frame({n: _typed([row[n] for row in rows]) for n in names})
-    )
-
-
-def _survey(path: Path | None, rule: str, columns: dict[str, str]) -> Survey:
-    from likewise.audits import Survey
-
-    return Survey.read_csv(str(path), rule, **columns)
+    names = [name for name in rows[0] if name not in apart]
+    columns = [column_of_cells(name, [row[name] for row in rows]) for name in names]
+    return FeatureSchema(tuple(features_of(columns)))

@@ -11,9 +11,8 @@ import click
 
 from likewise import __version__
 
-__all__ = ["AT_LEAST_ONE", "main", "note"]
-
 AT_LEAST_ONE = click.IntRange(min=1)
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 def note(text: str) -> None:
@@ -27,13 +26,13 @@ def _warnings_as_notes() -> Iterator[None]:
     from likewise.errors import LikewiseWarning
 
     with warnings.catch_warnings():
-        others = warnings.showwarning
+        show_python = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
             if issubclass(category, LikewiseWarning):
                 note(str(message))
             else:
-                others(message, category, *rest, **more)
+                show_python(message, category, *rest, **more)
 
         warnings.showwarning = show
         yield
@@ -53,9 +52,7 @@ class Group(click.Group):
             raise click.ClickException(str(error)) from error
 
 
-@click.group(
-    cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
+@click.group(cls=Group, context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="likewise")
 def main() -> None:
     """Decisions about people under the eyes of a panel: similar applicants, treated likewise.

@@ -1,27 +1,18 @@
-"""Options that commands share: registered names, files to write, settings as NAME=VALUE."""
+"""Options that commands share: those of a game, read off its fields, and files to write."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from likewise.registry import WORLDS
-
-__all__ = [
-    "WORLD",
-    "WORLD_SETTINGS",
-    "OutputFile",
-    "Pair",
-    "Registered",
-    "learner_names",
-    "learner_options",
-    "option_group",
-]  # fmt: skip
+from likewise.experiments.games import Game
+from likewise.registry import SELECTIONS, WORLDS
 
 if TYPE_CHECKING:  # generic to the type checker, and in newer versions of click alone
     _Name = click.ParamType[str]
@@ -54,11 +45,11 @@ class Registered(_Name):
         return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
 
 
-def learner_names() -> Iterable[str]:
-    """The names of all learners; asked for late, since the learners need numpy."""
-    from likewise.experiments.learners import LEARNERS
+def _learner_names() -> Iterable[str]:
+    """The names of all learners; looked up late, since the learners need numpy."""
+    from likewise.experiments.learners import learner_names
 
-    return LEARNERS
+    return learner_names()
 
 
 class Pair(_Pair):
@@ -107,66 +98,79 @@ def option_group(*options: Callable[..., Any]) -> Callable[..., Any]:
     return decorate
 
 
-WORLD = click.option(
-    "--world", type=Registered("world", lambda: WORLDS), default="loans", show_default=True,
-    help="Who arrives, and who sits on the panel.",
-)  # fmt: skip
-WORLD_SETTINGS = click.option(
-    "--set", "settings", type=Pair(), multiple=True, metavar="NAME=VALUE",
-    help="A setting of the world, such as spell=200 for drift; `likewise list` shows all of them. "
-    "May be given several times.",
-)  # fmt: skip
+_REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = {
+    "world": lambda: WORLDS,
+    "learner": _learner_names,
+    "selection": lambda: SELECTIONS,
+}
+_KINDS: Mapping[str, click.ParamType[Any] | type] = {
+    "int": click.IntRange(min=1), "float": float, "float | None": float,
+}  # fmt: skip
 
-# The settings of a learner and the rules of its game.
-learner_options = option_group(
-    click.option("--alpha", default=0.3, show_default=True, help="Size of a violation, in (0, 1]."),
-    click.option(
-        "--eps", type=float, help="Compete with policies fair at alpha − eps.  [default: alpha]"
-    ),
-    click.option(
-        "--eta", type=float,
-        help="Weight of the error: smaller means fewer violations.  [default: 1/24]",
-    ),
-    click.option(
-        "--x", type=float,
-        help="Noise (temperature) in units of sqrt(S).  [default: the player's, by the class's "
-        "size]",
-    ),
-    click.option(
-        "--kappa", type=float, help="The panel is asked at alpha − kappa.  [default: 0.325·eps]"
-    ),
-    click.option(
-        "--r", type=float, help="Accuracy of a gap estimated from draws.  [default: 0.4·eps]"
-    ),
-    click.option(
-        "--b", default=0.0, show_default=True, help="Learner `paper`: the frontier's parameter."
-    ),
-    click.option(
-        "--noise-divisor", default=1.0, show_default=True,
-        help="Learner `paper`: less noise than its own.",
-    ),
-    click.option(
-        "--draws", type=click.Choice(["paper", "tight", "r"]), default="paper", show_default=True,
-        help="Learner `paper`: how many draws estimate a score.",
-    ),
-    click.option(
-        "--engine", type=click.Choice(["compiled", "gpu", "reference"]), default="compiled",
-        show_default=True, help="Who makes the draws; all make the same.",
-    ),
-    click.option(
-        "--feedback", type=click.Choice(["full", "one-sided"]), default="full", show_default=True,
-        help="Whose labels become known; `one-sided`: those of the approved.",
-    ),
-    click.option(
-        "--estimate", type=click.Choice(["lifted", "direct"]), default="lifted", show_default=True,
-        help="One-sided labels: how unseen ones are made up for.",
-    ),
-    click.option(
-        "--audit-share", default=1.0, show_default=True,
-        help="The share of rounds that a lottery draws for audit, in [0.001, 1].",
-    ),
-    click.option(
-        "--open-limit", type=click.IntRange(min=1), default=10_000, show_default=True,
-        help="The most rounds that may wait for feedback at a time.",
-    ),
+
+def game_options(*names: str) -> Callable[..., Any]:
+    """An option for each of these fields of a Game: type, default and help are the field's."""
+    by_name = {field.name: field for field in fields(Game)}
+    return option_group(*(_option(by_name[name]) for name in names))
+
+
+def _option(field: Any) -> Callable[..., Any]:
+    kind: Any = _KINDS.get(field.type, str)
+    if field.metadata["choices"]:
+        kind = click.Choice(field.metadata["choices"])
+    elif field.name in _REGISTERED:
+        kind = Registered(field.name, _REGISTERED[field.name])
+    elif field.name == "seed":
+        kind = int
+    return click.option(
+        f"--{field.name.replace('_', '-')}", type=kind, default=field.default,
+        show_default=field.default is not None, help=field.metadata["help"],
+    )  # fmt: skip
+
+
+WORLD_SETTINGS = click.option(
+    "--set", "world_settings", type=Pair(), multiple=True, metavar="NAME=VALUE",
+    help="A setting of the world, such as rule=any or k=4; `likewise list` shows all of them. May "
+    "be given several times.",
 )  # fmt: skip
+LEARNER_SETTINGS = click.option(
+    "--with", "learner_settings", type=Pair(), multiple=True, metavar="NAME=VALUE",
+    help="A setting of the learner, such as eta=0.0625 or kappa=0.1; `likewise list` shows all of "
+    "them. May be given several times.",
+)  # fmt: skip
+JSON = click.option(
+    "--json", "json_path", metavar="FILE", type=OutputFile(allow_dash=True),
+    help="Write one JSON object; - for standard output.",
+)  # fmt: skip
+JOBS = click.option(
+    "--jobs", type=click.IntRange(min=1), help="Processes side by side.  [default: all cores]"
+)
+
+
+def game_of(
+    world_settings: Iterable[tuple[str, str]] = (),
+    learner_settings: Iterable[tuple[str, str]] = (),
+    **values: Any,
+) -> Game:
+    """The game that the options describe."""
+    from likewise.experiments.learners import learner_setting
+    from likewise.worlds.settings import parse_setting
+
+    world, learner = WORLDS[values["world"]], values.get("learner", Game.learner)
+    return Game(
+        **values,
+        world_settings=_parsed(world_settings, lambda name, text: parse_setting(world, name, text)),
+        learner_settings=_parsed(
+            learner_settings, lambda name, text: learner_setting(learner, name).parse(text)
+        ),
+    )
+
+
+def _parsed(pairs: Iterable[tuple[str, str]], parse: Callable[[str, str], Any]) -> dict[str, Any]:
+    """Settings by name, each given once."""
+    settings: dict[str, Any] = {}
+    for name, text in pairs:
+        if name in settings:
+            raise click.UsageError(f"The setting {name} is given twice. Give it once.")
+        settings[name] = parse(name, text)
+    return settings

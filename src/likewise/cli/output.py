@@ -10,8 +10,6 @@ from typing import Any
 
 import click
 
-__all__ = ["is_pipe", "print_counts", "progress_bar", "write_text"]
-
 
 @contextmanager
 def progress_bar(total: int) -> Iterator[Callable[[str, int], None]]:
@@ -21,7 +19,7 @@ def progress_bar(total: int) -> Iterator[Callable[[str, int], None]]:
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda _what, _done: None
+        yield lambda _text, _count: None
         return
     columns = (
         TextColumn("{task.description:<20}"),
@@ -30,7 +28,7 @@ def progress_bar(total: int) -> Iterator[Callable[[str, int], None]]:
     )
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task("", total=total)
-        yield lambda what, done: bar.update(task, description=what, completed=done)
+        yield lambda text, count: bar.update(task, description=text, completed=count)
 
 
 def is_pipe(path: Path | None) -> bool:
@@ -49,24 +47,28 @@ def write_text(path: Path, text: str) -> None:
 def print_counts(data: dict[str, Any]) -> None:
     """The counts of a game for people: names and numbers in two columns, then the bounds."""
     apart = ("bounds", "schedule", "settings", "comparators", "certificate", "near_constant")
-    shown = {key: value for key, value in data.items() if key not in apart}
-    width = max(map(len, shown))
-    for key, value in shown.items():
+    plain = {key: value for key, value in data.items() if key not in apart}
+    width = max(map(len, plain))
+    for key, value in plain.items():
         text = f"{value:.4f}" if isinstance(value, float) else value
         click.echo(f"{key:<{width}}  {text}")
     if (fixed := data.get("comparators")) is not None:
         rates = "; ".join(f"{name.replace('_', ' ')} {rate:.4f}" for name, rate in fixed.items())
         click.echo(f"{'best fixed':<{width}}  {rates}")
-    if (found := data.get("certificate")) is not None:
-        other = found["from_largest_lam"]
-        also = "" if other is None else f"; from the largest lam, {other:,.0f}"
+    if (certificate := data.get("certificate")) is not None:
+        from_lam = certificate["from_largest_lam"]
+        also = "" if from_lam is None else f"; from the largest lam, {from_lam:,.0f}"
         click.echo(
-            f"{'certificate':<{width}}  {found['holds']}: regret ≤ {found['regret']:,.0f} (any "
-            f"learner: {found['trivial_regret']:,}){also}"
+            f"{'certificate':<{width}}  {certificate['holds']}: regret ≤ "
+            f"{certificate['regret']:,.0f} (any learner: {certificate['trivial_regret']:,}){also}"
         )
     for bound in data["bounds"]:
-        says = [part for part, informative in bound["informative"].items() if not informative]
-        news = f" (no news: the trivial bound on {' and '.join(says)} is smaller)" if says else ""
+        trivial = [part for part, informative in bound["informative"].items() if not informative]
+        news = (
+            f" (no news: the trivial bound on {' and '.join(trivial)} is smaller)"
+            if trivial
+            else ""
+        )
         click.echo(
             f"{'bound':<{width}}  {bound['source']}, {bound['holds']}: regret ≤ "
             f"{bound['regret']:.3g}, violations ≤ {bound['violations']:.3g}{news}"

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from likewise.cli.main import AT_LEAST_ONE, main, note
+from likewise.cli.options import JOBS, game_options
 from likewise.cli.output import progress_bar
+from likewise.experiments.games import Game, class_from_file
 
 if TYPE_CHECKING:
     from likewise.experiments.proposing import Proposal
-    from likewise.worlds.resampled import Resampled
-
-__all__ = ["propose"]
+    from likewise.worlds import Resampled
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+SEEDS = (1, 2)
 
 
 @main.command(short_help="Propose eta and kappa for a budget of reports, on your own people.")
@@ -36,25 +37,11 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="The most rounds in violation that are bearable, in a thousand.",
 )  # fmt: skip
 @click.option("--k", type=AT_LEAST_ONE, default=8, show_default=True, help="People a round.")
-@click.option("--alpha", default=0.3, show_default=True, help="Size of a violation, in (0, 1].")
-@click.option("--eps", type=float, help="Compete with policies fair at alpha − eps.")
-@click.option(
-    "--feedback", type=click.Choice(["full", "one-sided"]), default="full", show_default=True,
-    help="Whose labels become known.",
-)  # fmt: skip
-@click.option(
-    "--delay", default="0", show_default=True, metavar="N|geometric:P|audits:…,labels:…",
-    help="How late feedback will be, as for likewise simulate.",
-)  # fmt: skip
-@click.option(
-    "--audit-share", default=1.0, show_default=True, help="The share of rounds that are audited."
-)
-@click.option("--rounds", type=AT_LEAST_ONE, default=1000, show_default=True, help="Rounds a game.")
-@click.option("--seeds", type=AT_LEAST_ONE, default=2, show_default=True, help="How many games.")
-@click.option("--jobs", type=AT_LEAST_ONE, help="Processes side by side.  [default: all cores]")
+@game_options("rounds", "alpha", "eps", "feedback", "delay", "audit_share")
+@JOBS
 def propose(
-    people: Path, label: str, hypotheses: Path, panel: Path, jobs: int | None, seeds: int, k: int,
-    **asked: Any,
+    people: Path, label: str, hypotheses: Path, panel: Path, budget: float, limit: float, k: int,
+    jobs: int | None, **options: Any,
 ) -> None:  # fmt: skip
     """Simulate on your own people, class and panel, and propose eta and kappa.
 
@@ -66,47 +53,46 @@ def propose(
       likewise propose --people loans.csv --label repaid --hypotheses class.json \\
         --panel panel.toml --budget 50
     """
-    from likewise.extras import need
-
-    need("study", "likewise propose", also="fast")
     from likewise.experiments import proposing
     from likewise.experiments.parallel import Processes
 
-    worlds = [_world(people, label, hypotheses, panel, k, seed) for seed in range(1, seeds + 1)]
-    games = len(proposing.ETAS) * len(proposing.KAPPA_SHARES) * seeds
+    worlds = [_world(people, label, hypotheses, panel, k, seed) for seed in SEEDS]
+    games = len(proposing.ETAS) * len(proposing.KAPPA_SHARES) * len(SEEDS)
     with progress_bar(games) as progress:
-        found = proposing.propose(worlds, workers=Processes(jobs), progress=progress, **asked)
-    _print(found)
+        proposal = proposing.propose(
+            worlds, budget, Game(**options), limit=limit, workers=Processes(jobs),
+            progress=progress,
+        )  # fmt: skip
+    _print(proposal)
 
 
 def _world(people: Path, label: str, hypotheses: Path, panel: Path, k: int, seed: int) -> Resampled:
     from likewise.auditing import Panel
-    from likewise.experiments.environments import class_from_file
     from likewise.schema.tables import parse_labels, parse_people, read_table
-    from likewise.worlds.resampled import Resampled
+    from likewise.worlds import Resampled
 
-    made = class_from_file(str(hypotheses))
-    rows = read_table(people, [*made.schema.names, label])
+    class_ = class_from_file(str(hypotheses))
+    rows = read_table(people, [*class_.schema.names, label])
     labels = parse_labels(people, rows, label)
-    everybody = parse_people(people, rows, made.schema)
-    return Resampled(seed, k, everybody, labels, Panel.from_file(panel), made)
+    everybody = parse_people(people, rows, class_.schema)
+    return Resampled(seed, k, everybody, labels, Panel.from_file(panel), class_)
 
 
-def _print(found: Proposal) -> None:
-    chosen = found.chosen
+def _print(proposal: Proposal) -> None:
+    chosen = proposal.chosen
     click.echo(
         f"eta = {chosen.eta:g}, kappa = {chosen.kappa:g}: error {chosen.error_rate:.3f}, "
         f"{chosen.violations:.0f} violations and {chosen.reports:.0f} reports a thousand rounds"
     )
-    if not found.within:
+    if not proposal.within:
         note(
-            f"no setting within {found.budget:g} reports keeps to {found.limit:g} violations a "
-            f"thousand rounds; this one has the fewest."
+            f"no setting within {proposal.budget:g} reports keeps to {proposal.limit:g} violations "
+            f"a thousand rounds; this one has the fewest."
         )
     click.echo("\nSettings that no other beats on all three:\n")
     click.echo("| eta | kappa | error | violations | reports |\n|---|---|---|---|---|")
-    for one in sorted(found.best, key=lambda one: one.outcome.all):
+    for trial in sorted(proposal.best, key=lambda trial: trial.outcome.all):
         click.echo(
-            f"| {one.eta:g} | {one.kappa:g} | {one.error_rate:.3f} | {one.violations:.0f} | "
-            f"{one.reports:.0f} |"
+            f"| {trial.eta:g} | {trial.kappa:g} | {trial.error_rate:.3f} | "
+            f"{trial.violations:.0f} | {trial.reports:.0f} |"
         )

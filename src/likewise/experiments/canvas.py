@@ -20,22 +20,24 @@ import numpy.typing as npt
 from likewise.extras import missing
 
 try:
+    import matplotlib.axes
+    import matplotlib.figure
+    import matplotlib.lines
+    import matplotlib.patches
     import matplotlib.style
-    from matplotlib.axes import Axes
+    import matplotlib.ticker
     from matplotlib.colors import to_hex, to_rgb
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-    from matplotlib.ticker import MaxNLocator, NullLocator, StrMethodFormatter
+    from matplotlib.ticker import StrMethodFormatter
 except ImportError as error:
     raise missing("Drawing", "matplotlib", "study", error) from error
 
-__all__ = [
-    "BLUE", "DASHED", "DOTTED", "INK", "PALE", "PERCENT", "SOFT", "STYLE", "VERMILION", "WIDTH",
-    "Axes", "Figure", "Line2D", "MaxNLocator", "NullLocator", "Patch", "as_file", "axes_on",
-    "beside", "canvas", "colour_of", "dark", "finish", "inline", "name_points", "named_lines",
-    "said", "spread",
-]  # fmt: skip
+# Those who draw have these from here.
+Axes = matplotlib.axes.Axes
+Figure = matplotlib.figure.Figure
+Line2D = matplotlib.lines.Line2D
+Patch = matplotlib.patches.Patch
+MaxNLocator = matplotlib.ticker.MaxNLocator
+NullLocator = matplotlib.ticker.NullLocator
 
 INK, SOFT, PALE = "#222222", "#5f5f5f", "#dddddd"
 BLUE, VERMILION = "#0072B2", "#D55E00"
@@ -132,17 +134,17 @@ def name_points(
 ) -> None:
     """Write labels next to their points, where they cover no point, line or other label."""
     spots = [axes.transData.transform((x, y)) for x, y, _, _ in labels]
-    taken: list[Box] = [(x - 5, y - 5, x + 5, y + 5) for x, y in spots]
+    boxes: list[Box] = [(x - 5, y - 5, x + 5, y + 5) for x, y in spots]
     for line in lines:
         for start, end in itertools.pairwise(axes.transData.transform(list(line))):
-            many = 2 + int(math.hypot(*(end - start)) / 8)  # of a short line not more than needed
-            steps = [start + (end - start) * share for share in np.linspace(0, 1, many)]
-            taken += [(x - 1, y - 1, x + 1, y + 1) for x, y in steps]
+            count = 2 + int(math.hypot(*(end - start)) / 8)  # of a short line not more than needed
+            steps = [start + (end - start) * share for share in np.linspace(0, 1, count)]
+            boxes += [(x - 1, y - 1, x + 1, y + 1) for x, y in steps]
     for (x, y), (a, b, text, colour) in zip(spots, labels, strict=True):
         size = (8.0 / 13 * font * len(text), 1.08 * font)
-        dx, dy = beside((x, y), size, taken, axes.bbox.extents)
+        dx, dy = beside((x, y), size, boxes, axes.bbox.extents)
         # A label on top of another is worse than one on top of a line.
-        taken += [(x + dx, y + dy, x + dx + size[0], y + dy + size[1])] * 4
+        boxes += [(x + dx, y + dy, x + dx + size[0], y + dy + size[1])] * 4
         # How wide a text is only the browser knows: it is tied where it is nearest to its point.
         side, shift = ("right", 1.0) if dx < -0.6 * size[0] else ("left", 0.0)
         if dx == -size[0] / 2:
@@ -164,7 +166,7 @@ def dark(colour: str) -> str:
     return str(to_hex((0.7 * red, 0.7 * green, 0.7 * blue)))
 
 
-def said(series: Mapping[str, npt.NDArray[Any]], form: str) -> str:
+def last_values(series: Mapping[str, npt.NDArray[Any]], form: str) -> str:
     """The last values in words, for those who cannot see the picture."""
     return ", ".join(f"{name} {form.format(values[-1])}" for name, values in series.items())
 
@@ -196,7 +198,7 @@ def spread(places: Sequence[float], least: float, lowest: float = -math.inf) -> 
 
 
 def beside(
-    spot: tuple[float, float], size: tuple[float, float], taken: Sequence[Box], frame: Box
+    spot: tuple[float, float], size: tuple[float, float], boxes: Sequence[Box], frame: Box
 ) -> tuple[float, float]:
     """How far from a spot to begin a label of that size, so that it covers nothing that is taken.
 
@@ -216,7 +218,7 @@ def beside(
         left, bottom = spot[0] + shift[0], spot[1] + shift[1]
         right, top = left + wide, bottom + high
         outside = max(0.0, frame[0] - left, right - frame[2], frame[1] - bottom, top - frame[3])
-        hits = sum(left < t[2] and t[0] < right and bottom < t[3] and t[1] < top for t in taken)
+        hits = sum(left < t[2] and t[0] < right and bottom < t[3] and t[1] < top for t in boxes)
         return 1000.0 * outside + 20.0 * hits
 
     return min(choices, key=cost)

@@ -1,4 +1,4 @@
-"""Work shared out among the workers of a Dask cluster; ``distributed`` is imported here alone."""
+"""Tasks on the workers of a Dask cluster; ``distributed`` is imported here alone."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from likewise.experiments.parallel import quietly
 from likewise.extras import missing
 from likewise.validation import text
 
-__all__ = ["Cluster"]
-
 T = TypeVar("T")
 CONNECT_SECONDS = 10.0
 # A cluster that restarts its workers may be without any for a while.
@@ -25,7 +23,7 @@ POLL_SECONDS = 1.0
 
 
 def version() -> str:
-    """The version of Likewise; asked of every worker."""
+    """The version of Likewise; every worker is asked for it."""
     return __version__
 
 
@@ -36,8 +34,8 @@ _ADDRESS = "It is that of a scheduler, such as tcp://127.0.0.1:8786."
 class Cluster:
     """A Dask cluster by the address of its scheduler, such as ``tcp://127.0.0.1:8786``.
 
-    Its workers need this version of Likewise. What a worker that dies was doing is done again by
-    another, with the same result.
+    Its workers need this version of Likewise. If a worker dies, another one repeats its task, with
+    the same result.
     """
 
     address: str
@@ -46,14 +44,14 @@ class Cluster:
 
     def __post_init__(self) -> None:
         text("cluster", self.address, _ADDRESS)
-        found = re.fullmatch(r"([a-z]+://)?[^\s:/]+:(\d{1,5})", self.address)
-        if found is None or not 0 < int(found[2]) < 1 << 16:
+        parts = re.fullmatch(r"([a-z]+://)?[^\s:/]+:(\d{1,5})", self.address)
+        if parts is None or not 0 < int(parts[2]) < 1 << 16:
             raise ParameterError(
                 "cluster", "must be an address with a port", self.address, _ADDRESS
             )
 
     def map(self, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-        """function(*task) for every task, each as soon as it is there."""
+        """Yield function(*task) for every task, in the order in which they finish."""
         distributed = _distributed()
         client = self._client(distributed)
         try:
@@ -74,22 +72,22 @@ class Cluster:
             ) from error
 
     def _check_workers(self, client: Any) -> None:
-        """There must be some, all of them with this version."""
+        """Refuse a cluster without workers, or with one of another version."""
         try:
             client.wait_for_workers(1, timeout=self.workers_seconds)
         except TimeoutError as error:
             raise self._no_workers() from error
         try:
-            found = client.run(version)
+            versions = client.run(version)
         except Exception as error:  # whatever importing Likewise does over there
             raise LikewiseError(
                 f"A worker of the cluster at {self.address!r} has no Likewise "
                 f"({type(error).__name__}: {error}). Install version {__version__} on all of them."
             ) from error
-        for worker, theirs in found.items():
-            if theirs != __version__:
+        for worker, installed in versions.items():
+            if installed != __version__:
                 raise LikewiseError(
-                    f"The worker {worker} has version {theirs} of Likewise, and here it is "
+                    f"The worker {worker} has version {installed} of Likewise, and here it is "
                     f"{__version__}. Results must not depend on who plays: install the same one."
                 )
 
@@ -100,23 +98,23 @@ class Cluster:
         )
 
     def _gathered(self, distributed: Any, client: Any, waiting: list[Any]) -> Iterator[Any]:
-        """Results as they come; an error of a task as it is, that of the cluster as a sentence."""
-        seen = time.monotonic()
+        """Yield results as they come; raise errors of a task unchanged, those of Dask as ours."""
+        last_sign = time.monotonic()
         pending = set(waiting)
         while pending:
             try:
-                done = distributed.wait(
+                finished = distributed.wait(
                     list(pending), timeout=POLL_SECONDS, return_when="FIRST_COMPLETED"
                 ).done
             except TimeoutError:
-                done = set()
+                finished = set()
             if client.status != "running":
                 raise self._lost()
-            if done or client.scheduler_info()["workers"]:
-                seen = time.monotonic()
-            elif time.monotonic() - seen > self.workers_seconds:
+            if finished or client.scheduler_info()["workers"]:
+                last_sign = time.monotonic()
+            elif time.monotonic() - last_sign > self.workers_seconds:
                 raise self._no_workers()
-            for future in done:
+            for future in finished:
                 pending.discard(future)
                 yield self._result(distributed, future)
 

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 
 from likewise.experiments.canvas import DOTTED, INK, SOFT, Axes
 
-__all__ = ["ROOM", "Line", "compare_lines", "side_by_side", "three_lines"]
-
 ROOM = 18
 """How many points above the axes the names take."""
 GAP, LETTER = 6.0, 5.1  # between two names; a letter at size 9, in the mean

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from likewise.errors import LikewiseError
 from likewise.evaluation.hindsight import PRICES
-from likewise.experiments.configurations import Configuration, Scenario
-from likewise.experiments.learners import LEARNERS, make_learner
-from likewise.experiments.sweep.spec import Sweep
+from likewise.experiments.games import Game
+from likewise.experiments.learners import learner_names, learner_settings
+from likewise.experiments.sweep.spec import Sweep, entries_of
+from likewise.experiments.sweep.titles import learner_title, scenario_title
 from likewise.learning.schedules.self_tuned import KAPPA_SHARE
 from likewise.worlds import Steady
 
-__all__ = ["ETAS", "KAPPA_SHARES", "comparison", "taking_part"]
-
 ETAS = (0.25, 1 / 24, 1 / 128)
 KAPPA_SHARES = (0.5, KAPPA_SHARE, 1 / 6)
-# Learners that are another name of one that is there, or that play the same with less.
-_SAME = ("auto",)
 # What is tuned like ours: every learner with a knob stands for a grid of it.
 _GRIDS: Mapping[str, tuple[str, tuple[float, ...]]] = {
     "paper": ("noise_divisor", (1.0, 1e4, 1e5, 1e6)),
@@ -31,14 +29,10 @@ _GRIDS: Mapping[str, tuple[str, tuple[float, ...]]] = {
 
 
 def comparison(
+    game: Game,
     horizons: Sequence[int],
-    world: str,
     seeds: Sequence[int],
-    settings: Mapping[str, Any] | None = None,
-    hypotheses: str | None = None,
     learners: Sequence[str] = (),
-    feedback: str = "full",
-    alpha: float = 0.3,
     *,
     grid: bool = True,
 ) -> Sweep:
@@ -47,30 +41,32 @@ def comparison(
     With ``grid`` ours stand for every eta and kappa of a grid, and others for every scale of their
     noise; without it, each stands for itself. Fixed policies in hindsight come with the grid.
     """
-    scenario = Scenario(world, tuple((settings or {}).items()), hypotheses, alpha, None, feedback)
-    made = scenario.make(seeds[0])
-    names = list(learners) or taking_part(scenario, seeds[0], max(horizons))[0]
-    prices = PRICES[::2] if grid and isinstance(made, Steady) else ()
+    names = list(learners) or taking_part(game)[0]
+    fields = [
+        (
+            learner_title(name, settings),
+            {"learner": name, "learner_settings": settings},
+        )
+        for name in names
+        for settings in (_grid(name) if grid else [{}])
+    ]
+    title = scenario_title(game)
+    prices = PRICES[::2] if grid and isinstance(game.make_world(), Steady) else ()
     return Sweep(
-        f"{scenario.title}: learners side by side",
-        (scenario,),
-        tuple(one for name in names for one in _configurations(name, grid=grid)),
-        tuple(seeds),
-        tuple(horizons),
-        prices=prices,
-    )
+        f"{title}: learners side by side", entries_of({title: game}, fields, prices),
+        tuple(seeds), tuple(horizons),
+    )  # fmt: skip
 
 
-def taking_part(scenario: Scenario, seed: int, rounds: int) -> tuple[list[str], dict[str, str]]:
-    """The learners that can play in a scenario, and why each of the others cannot."""
-    world = scenario.make(seed)
-    task = scenario.task(world, seed, rounds)
+def taking_part(game: Game) -> tuple[list[str], dict[str, str]]:
+    """The learners that can play in a game, and why each of the others cannot."""
+    world = game.make_world()
+    hypotheses = game.make_hypotheses(world)
     playing, left_out = [], {}
-    for name in LEARNERS:
-        if name in _SAME:
-            continue
+    # ``auto`` is another name of one that is there.
+    for name in (name for name in learner_names() if name != "auto"):
         try:
-            make_learner(name, task)
+            replace(game, learner=name).make_learner(hypotheses, world.k)
         except LikewiseError as error:
             left_out[name] = str(error)
         else:
@@ -78,17 +74,13 @@ def taking_part(scenario: Scenario, seed: int, rounds: int) -> tuple[list[str], 
     return playing, left_out
 
 
-def _configurations(name: str, *, grid: bool) -> Iterator[Configuration]:
-    takes = LEARNERS[name].takes
-    if not grid:
-        yield Configuration(name)
-    elif {"eta", "kappa_share"} <= set(takes):
-        for share in KAPPA_SHARES if name == "exact" else KAPPA_SHARES[1:2]:
-            for eta in ETAS:
-                yield Configuration.of(name, eta=eta, kappa_share=share)
-    elif name in _GRIDS:
-        knob, values = _GRIDS[name]
-        for value in values:
-            yield Configuration(name, ((knob, value),))
+def _grid(learner: str) -> Iterator[dict[str, Any]]:
+    """The settings that a learner stands for in a comparison."""
+    if {"eta", "kappa_share"} <= set(learner_settings(learner)):
+        for share in KAPPA_SHARES if learner == "exact" else KAPPA_SHARES[1:2]:
+            yield from ({"eta": eta, "kappa_share": share} for eta in ETAS)
+    elif learner in _GRIDS:
+        knob, values = _GRIDS[learner]
+        yield from ({knob: value} for value in values)
     else:
-        yield Configuration(name)
+        yield {}

@@ -3,224 +3,268 @@
 A name stands for a schedule with a player, or for a baseline. Ours are ``auto``, ``self-tuned``,
 ``nested``, ``exact`` and ``paper``; every other registered player is known by its own name (with
 the self-tuned schedule), every other schedule by its own (with the player ``auto``), and every
-baseline by its. What a package registers is therefore here without any change.
+baseline by its own. What a package registers is therefore here without any change. All of them are
+functions of one signature, that of a baseline, and their keywords are their settings.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import cache, partial
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from likewise.algorithms import Algorithm
 from likewise.errors import LikewiseError, ParameterError
-from likewise.experiments.making import (
-    PAPER_SETTINGS,
-    SELF_TUNED_SETTINGS,
-    Make,
-    Task,
-    make_baseline,
-    make_paper,
-    make_scheduled,
-    make_self_tuned,
-    rates_of_ours,
-    rates_of_paper,
-)
-from likewise.game.baselines import Rates
-from likewise.learning import Learner
-from likewise.registry import BASELINES, PLAYERS, SCHEDULES, Registry
+from likewise.hypotheses import ExactWeights, HypothesisClass
+from likewise.learning import Learner, Paper, PaperOneSided, SelfTuned
+from likewise.learning.dual import DUALS, Dual
+from likewise.learning.schedules.self_tuned import OUTSTANDING, WAITING
+from likewise.registry import BASELINES, PLAYERS, SCHEDULES
 from likewise.worlds.settings import Setting, settings_of_function
 
-__all__ = ["LEARNERS", "NamedLearner", "Task", "make_learner", "summary_of"]
-
-Given = Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class NamedLearner:
-    """One entry of the registry: how it is made, and which settings of its own it ``takes``.
-
-    Nothing of an installed package is loaded before one of its properties is asked for. ``ours``
-    says that it is a learner of this project, which others are measured against.
-    """
-
-    name: str
-    about: Callable[[], str]
-    make: Make
-    known: Callable[[], Mapping[str, Setting]] = dict
-    rates: Callable[[Given, str], Rates | None] = field(default=lambda _given, _feedback: None)
-    ours: bool = False
-
-    @property
-    def summary(self) -> str:
-        """One line about it."""
-        return self.about()
-
-    @property
-    def takes(self) -> Mapping[str, Setting]:
-        """Its settings by name."""
-        return self.known()
-
-    def check(self, given: Given) -> dict[str, Any]:
-        """The settings as plain values; one that it does not have is refused.
-
-        >>> LEARNERS["exact"].check({"eta": 1})
-        {'eta': 1.0}
-        """
-        return {name: self.setting(name).plain(value) for name, value in given.items()}
-
-    def setting(self, name: str) -> Setting:
-        """One of its settings; a name that is none of them is refused."""
-        takes = self.takes
-        if name not in takes:
-            listed = ", ".join(takes) or "none at all"
-            raise ParameterError(
-                f"A setting of the learner {self.name}", f"must be one of its own ({listed})",
-                name, "Check the spelling.",
-            )  # fmt: skip
-        return takes[name]
-
-
-def _self_tuned(name: str, player: str, summary: str) -> NamedLearner:
-    return NamedLearner(
-        name, lambda: summary, make_self_tuned(player), lambda: SELF_TUNED_SETTINGS,
-        rates_of_ours, ours=True,
-    )  # fmt: skip
-
-
-_OURS = {
-    one.name: one
-    for one in (
-        _self_tuned("auto", "auto", "self-tuned, with the exact player where the class has one"),
-        _self_tuned(
-            "self-tuned", "context-ftpl", "self-tuned, with Context-FTPL: needs only an oracle"
-        ),
-        _self_tuned(
-            "nested", "nested-ftpl",
-            "self-tuned, with a Hedge over Context-FTPL on nested classes: needs only an oracle",
-        ),
-        _self_tuned(
-            "exact", "exponential-weights",
-            "self-tuned, with exponential weights: exact, no draws",
-        ),
-        NamedLearner(
-            "paper",
-            lambda: "the paper's constants: noise that drowns the data, at any horizon one can run",
-            make_paper, lambda: PAPER_SETTINGS, rates_of_paper,
-        ),
-    )
-}  # fmt: skip
+Make = Callable[..., Learner | Algorithm]
+# Our names: the player of the self-tuned schedule that each stands for, and a line about it.
+OURS: Mapping[str, tuple[str, str]] = {
+    "auto": ("auto", "self-tuned, with the exact player where the class has one"),
+    "self-tuned": ("context-ftpl", "self-tuned, with Context-FTPL: needs only an oracle"),
+    "nested": (
+        "nested-ftpl",
+        "self-tuned, with a Hedge over Context-FTPL on nested classes: needs only an oracle",
+    ),
+    "exact": ("exponential-weights", "self-tuned, with exponential weights: exact, no draws"),
+}
+_PAPER = "the paper's constants: noise that drowns the data, at any horizon one can run"
 # Players and schedules that our own names stand for.
 _COVERED = (
     "context-ftpl", "nested-ftpl", "exponential-weights", "self-tuned", "paper", "paper-one-sided",
 )  # fmt: skip
+# Parameters that describe the game, and are no settings of a learner.
+_OF_THE_GAME = ("hypotheses", "k", "alpha", "eps", "seed", "rounds")
+
+Engine = Annotated[str, "who makes the draws; all make the same"]
+Estimate = Annotated[str, "one-sided labels: how unseen ones are made up for, lifted or direct"]
+OpenLimit = Annotated[int, "the most rounds that may wait for feedback at a time"]
 
 
-class _Learners(Mapping[str, NamedLearner]):
-    """All learners by name, with what installed packages register as it is when it is asked."""
-
-    @staticmethod
-    def _sources() -> list[tuple[str, str]]:
-        """Every name with what it is a name of; what ours stand for is not listed twice."""
-        found = [(name, "learner of Likewise itself") for name in _OURS]
-        found += [(name, "player") for name in PLAYERS if name not in _COVERED]
-        found += [(name, "schedule") for name in SCHEDULES if name not in _COVERED]
-        return found + [(name, "baseline") for name in BASELINES]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys(name for name, _ in self._sources()))
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-    def __contains__(self, name: object) -> bool:
-        return name in list(iter(self))
-
-    def __getitem__(self, name: str) -> NamedLearner:
-        kinds = [kind for other, kind in self._sources() if other == name]
-        if not kinds:
-            raise ParameterError(
-                "learner", f"must be one of {', '.join(self)}", name,
-                "Check the spelling; a package adds one as a player or a baseline.",
-            )  # fmt: skip
-        if len(kinds) > 1:
-            raise LikewiseError(
-                f"The learner {name!r} could be the {' or the '.join(kinds)} of that name. Ask "
-                f"the package's authors for another name."
-            )
-        return _OURS[name] if name in _OURS else _registered(name, kinds[0])
-
-
-def _registered(name: str, kind: str) -> NamedLearner:
-    """A player, a schedule or a baseline that is registered."""
-
-    def rates(given: Given, feedback: str) -> Rates | None:
-        said = getattr(BASELINES[name], "rates", None)
-        return None if said is None else said(given, feedback)
-
-    def about(registry: Registry[Any]) -> Callable[[], str]:
-        return lambda: summary_of(registry[name])
-
-    if kind == "player":
-        return NamedLearner(
-            name, about(PLAYERS), make_self_tuned(name), lambda: SELF_TUNED_SETTINGS
-        )
-    if kind == "schedule":
-        engine = {"engine": SELF_TUNED_SETTINGS["engine"]}
-        return NamedLearner(name, about(SCHEDULES), make_scheduled(name), lambda: engine)
-    return NamedLearner(
-        name, about(BASELINES), make_baseline(name), lambda: _settings_of_baseline(name),
-        rates,
+def _self_tuned(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    player: str = "auto", rounds: int | None = None, feedback: str = "full",  # noqa: ARG001
+    eta: Annotated[float, "weight of the error: smaller means fewer violations"] = SelfTuned.eta,
+    x: Annotated[float | None, "noise (temperature) in units of sqrt(S)"] = None,
+    kappa: Annotated[float | None, "the panel is asked at alpha − kappa"] = None,
+    kappa_share: Annotated[float | None, "kappa as a share of eps, in place of kappa"] = None,
+    r: Annotated[float | None, "accuracy of a gap estimated from draws"] = None,
+    prior: Annotated[str | None, "coarse-to-fine or flat, for classes with exact weights"] = None,
+    scales: Annotated[str, "shared, or per-part: one for each part of a product"] = "shared",
+    dual: Annotated[str, "how the price of a report moves: gradient, additive, …"] = "gradient",
+    gamma: Annotated[float | None, "of the duals additive and geometric"] = None,
+    theta: Annotated[float | None, "of the dual geometric"] = None,
+    counts_outstanding: Annotated[bool, "the scale counts what is outstanding"] = True,
+    outstanding: Annotated[float, "the weight of what is outstanding"] = OUTSTANDING,
+    waiting: Annotated[float, "how much a round that waits for its audit adds"] = WAITING,
+    engine: Engine = "compiled", estimate: Estimate = "lifted", open_limit: OpenLimit = 10_000,
+) -> Learner:  # fmt: skip
+    """Our schedule with a player."""
+    if kappa_share is not None:
+        if kappa is not None:
+            raise ParameterError("kappa", "must be given once", kappa, "Not kappa_share too.")
+        kappa = kappa_share * eps
+    schedule = SelfTuned(
+        eta, x=x, kappa=kappa, r=r, counts_outstanding=counts_outstanding,
+        outstanding=outstanding, waiting=waiting,
+    )  # fmt: skip
+    return Learner(
+        _with_prior(hypotheses, prior), k, alpha, eps, seed, schedule=schedule, player=player,
+        engine=engine, feedback=feedback, scales=scales, dual=_dual(dual, gamma=gamma, theta=theta),
+        estimate=estimate, open_limit=open_limit,
     )  # fmt: skip
 
 
-def _settings_of_baseline(name: str) -> dict[str, Setting]:
-    """The parameters of a baseline beyond those that all have."""
-    made = BASELINES[name]
-    function = getattr(made, "make", made)
-    known = settings_of_function(function)
-    common = ("hypotheses", "k", "alpha", "eps", "seed", "rounds")
-    return {key: value for key, value in known.items() if key not in common}
+def _with_prior(hypotheses: HypothesisClass, prior: str | None) -> HypothesisClass:
+    if prior is None:
+        return hypotheses
+    if not isinstance(hypotheses, ExactWeights):
+        raise ParameterError(
+            "prior", f"must be left out for {type(hypotheses).__name__}", prior,
+            "It has no exact weights, so no prior.",
+        )  # fmt: skip
+    weighted: HypothesisClass = hypotheses.with_prior(prior)
+    return weighted
 
 
-LEARNERS = _Learners()
+def _dual(name: str, **parameters: float | None) -> Dual:
+    if name not in DUALS:
+        raise ParameterError("dual", f"must be one of {', '.join(DUALS)}", name, "Check it.")
+    names = [field.name for field in fields(DUALS[name])]
+    values = {key: value for key, value in parameters.items() if value is not None}
+    for key, value in values.items():
+        if key not in names:
+            raise ParameterError(
+                key, f"must be left out for the dual {name}", value, "It has none."
+            )
+    return DUALS[name](**values)
 
 
-def make_learner(name: str, task: Task, settings: Given | None = None) -> Learner | Algorithm:
-    """The learner of that name for a game, with settings of its own.
+def _paper(
+    hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int, feedback: str = "full",
+    b: Annotated[float, "the frontier's parameter"] = 0.0,
+    noise_divisor: Annotated[float, "less noise than its own"] = 1.0,
+    draws: Annotated[str, "how many draws estimate a score: paper, tight, r"] = "paper",
+    noise: Annotated[str, "repeated: k Laplace variables a point; per-point: one"] = "repeated",
+    engine: Engine = "compiled", estimate: Estimate = "lifted", open_limit: OpenLimit = 10_000,
+) -> Learner:  # fmt: skip
+    """The paper's constants, for the feedback at hand."""
+    constants = PaperOneSided if feedback == "one-sided" else Paper
+    rules: dict[str, Any] = {"draws_rule": draws, "noise": noise}  # checked by the schedule
+    schedule = constants(rounds, b=b, noise_divisor=noise_divisor, **rules)
+    return Learner(
+        hypotheses, k, alpha, eps, seed, schedule=schedule, player="context-ftpl", engine=engine,
+        feedback=feedback, estimate=estimate, open_limit=open_limit,
+    )  # fmt: skip
+
+
+def _scheduled(
+    name: str, hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int | None = None, feedback: str = "full", engine: Engine = "compiled",  # noqa: ARG001
+) -> Learner:  # fmt: skip
+    """Any registered schedule that needs no parameters, with the player ``auto``."""
+    parameters = inspect.signature(SCHEDULES[name]).parameters.values()
+    if needed := [p.name for p in parameters if p.default is p.empty]:
+        raise LikewiseError(
+            f"The schedule {name!r} cannot be made by its name alone: it has no default for "
+            f"{', '.join(needed)}. Make the learner in Python, or give it defaults."
+        )
+    return Learner(
+        hypotheses, k, alpha, eps, seed, schedule=SCHEDULES[name](), engine=engine,
+        feedback=feedback,
+    )  # fmt: skip
+
+
+def learner_names() -> tuple[str, ...]:
+    """Every name; what our own names stand for is not listed twice.
+
+    >>> learner_names()[:5]
+    ('auto', 'self-tuned', 'nested', 'exact', 'paper')
+    """
+    registered = [name for name in (*PLAYERS, *SCHEDULES) if name not in _COVERED]
+    return tuple(dict.fromkeys((*OURS, "paper", *registered, *BASELINES)))
+
+
+def learner_kind(name: str) -> str:
+    """The kind of thing that a name stands for; unknown and ambiguous names are refused."""
+    if name not in learner_names():
+        raise ParameterError(
+            "learner", f"must be one of {', '.join(learner_names())}", name,
+            "Check the spelling; a package adds one as a player or a baseline.",
+        )  # fmt: skip
+    kinds = ["learner of Likewise itself"] if name in OURS or name == "paper" else []
+    kinds += ["player"] if name in PLAYERS and name not in _COVERED else []
+    kinds += ["schedule"] if name in SCHEDULES and name not in _COVERED else []
+    kinds += ["baseline"] if name in BASELINES else []
+    if len(kinds) > 1:
+        raise LikewiseError(
+            f"The learner {name!r} could be the {' or the '.join(kinds)} of that name. Ask "
+            f"the package's authors for another name."
+        )
+    return kinds[0]
+
+
+def _make(name: str) -> Make:
+    """The function that makes a learner; its keywords are the settings."""
+    kind = learner_kind(name)
+    if kind == "baseline":
+        return BASELINES[name]
+    if kind == "schedule":
+        return partial(_scheduled, name)
+    if name == "paper":
+        return _paper
+    return partial(_self_tuned, player=OURS[name][0] if name in OURS else name)
+
+
+def learner_summary(name: str) -> str:
+    """One line about a learner."""
+    kind = learner_kind(name)
+    if kind == "learner of Likewise itself":
+        return OURS[name][1] if name in OURS else _PAPER
+    registries: Mapping[str, Mapping[str, Any]] = {
+        "player": PLAYERS, "schedule": SCHEDULES, "baseline": BASELINES,
+    }  # fmt: skip
+    return summary_of(registries[kind][name])
+
+
+def learner_settings(name: str) -> Mapping[str, Setting]:
+    """The settings of a learner by name.
+
+    >>> learner_settings("paper")["b"].about
+    "the frontier's parameter"
+    """
+    make = _make(name)
+    if learner_kind(name) != "baseline":
+        return _annotated(make.func if isinstance(make, partial) else make)
+    settings = settings_of_function(getattr(make, "make", make))
+    return {key: setting for key, setting in settings.items() if key not in _OF_THE_GAME}
+
+
+@cache
+def _annotated(function: Make) -> dict[str, Setting]:
+    """The parameters of one of our own functions that have a sentence about them."""
+    settings = {}
+    for name, hint in get_type_hints(function, include_extras=True).items():
+        if get_origin(hint) is Annotated:
+            kind, about = get_args(hint)
+            default = inspect.signature(function).parameters[name].default
+            settings[name] = Setting(name, (*get_args(kind), kind)[0], default, about)
+    return settings
+
+
+def learner_setting(learner: str, name: str) -> Setting:
+    """One setting of a learner; a name that is none of its settings is refused."""
+    settings = learner_settings(learner)
+    if name not in settings:
+        listed = ", ".join(settings) or "none at all"
+        raise ParameterError(
+            f"A setting of the learner {learner}", f"must be one of its own ({listed})",
+            name, "Check the spelling.",
+        )  # fmt: skip
+    return settings[name]
+
+
+def checked_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a learner as plain values.
+
+    >>> checked_settings("exact", {"eta": 1})
+    {'eta': 1.0}
+    """
+    learner_kind(learner)  # refuses a name that is none
+    return {name: learner_setting(learner, name).plain(value) for name, value in settings.items()}
+
+
+def make_learner(
+    name: str, hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
+    rounds: int, feedback: str = "full", settings: Mapping[str, Any] | None = None,
+) -> Learner | Algorithm:  # fmt: skip
+    """The learner of that name for a class, k people a round, and a number of rounds.
 
     >>> from likewise.hypotheses import Pool
-    >>> task = Task(Pool.from_table([[0, 0], [0, 1], [1, 1]]), k=2, seed=7, rounds=100)
-    >>> make_learner("exact", task, {"eta": 0.5}).schedule.eta
+    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    >>> make_learner("exact", pool, 2, 0.3, 0.3, 7, rounds=100, settings={"eta": 0.5}).schedule.eta
     0.5
     """
-    named = LEARNERS[name]
-    learner = named.make(task, named.check(settings or {}))
-    if isinstance(learner, Learner):
-        rules = ("feedback", "estimate", "audit_share", "open_limit")
-        return replace(learner, **{rule: getattr(task, rule) for rule in rules})
-    if learner.feedback != task.feedback:
-        raise ParameterError(
-            "feedback", f"must be {learner.feedback} for the learner {name}", task.feedback,
-            "It is defined for that alone.",
-        )  # fmt: skip
-    if task.audit_share != 1:
-        raise ParameterError(
-            "audit_share", f"must be 1 for the learner {name}", task.audit_share,
-            "It is defined for panels that see every round.",
-        )  # fmt: skip
-    return learner
+    keywords = checked_settings(name, settings or {})
+    if learner_kind(name) != "baseline":
+        keywords["feedback"] = feedback
+    return _make(name)(hypotheses, k, alpha, eps, seed, rounds=rounds, **keywords)
 
 
-def summary_of(thing: object) -> str:
-    """One line about something that is registered: its ``summary``, or its docstring's first line.
+def summary_of(part: object) -> str:
+    """One line about a registered part: its ``summary``, or its docstring's first line.
 
     >>> from likewise.learning.primal import ExponentialWeights
     >>> summary_of(ExponentialWeights)[:31]
     'For classes that can be listed,'
     """
-    said = getattr(thing, "summary", None)
-    if isinstance(said, str):
-        return said
-    return (inspect.getdoc(thing) or "").partition("\n")[0]
+    summary = getattr(part, "summary", None)
+    return summary if isinstance(summary, str) else (inspect.getdoc(part) or "").partition("\n")[0]

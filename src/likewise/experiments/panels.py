@@ -1,6 +1,6 @@
 """Panel studies: the same stream before the same people, whose objections rules count differently.
 
-For every rule the default learner plays the same rounds. Told are its counts; how far the members
+For every rule the learner plays the same rounds. The table has its counts; how far the members
 agree, by Krippendorff's alpha over the pairs that anybody had to look at; and who is decisive: how
 often each member was the pivot of a pair that was reported.
 """
@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,12 +17,8 @@ from likewise.auditing import exceeds, krippendorff_alpha
 from likewise.errors import LikewiseError, ParameterError
 from likewise.evaluation.counts import summarise
 from likewise.evaluation.frontiers import Outcome
-from likewise.experiments.environments import Environment
-from likewise.game import Moment, play
-from likewise.learning import Learner
-from likewise.validation import integer
-
-__all__ = ["UnderRule", "panel_markdown", "panel_study"]
+from likewise.experiments.games import Game
+from likewise.game import Moment
 
 
 @dataclass(frozen=True)
@@ -43,27 +38,19 @@ class UnderRule:
     decisive: Mapping[str, int]
 
 
-def panel_study(
-    world: str,
-    rules: Sequence[str],
-    rounds: int,
-    seed: int,
-    settings: Mapping[str, Any] | None = None,
-    *,
-    alpha: float = 0.3,
-) -> list[UnderRule]:
-    """Every rule on the same stream, with the learner that is the default there."""
-    rounds = integer("rounds", rounds, 1, 1 << 32, "Play at least one round.")
+def panel_study(game: Game, rules: Sequence[str]) -> list[UnderRule]:
+    """Every rule on the stream of a game, with the learner of that game."""
     if not rules or len(set(rules)) != len(rules):
         raise ParameterError("rules", "must be some, all different", list(rules), "Such as any.")
-    return [_under(world, rule, rounds, seed, dict(settings or {}), alpha) for rule in rules]
+    settings = game.world_settings
+    return [
+        _under(replace(game, world_settings={**settings, "rule": rule}), rule) for rule in rules
+    ]
 
 
-def _under(
-    name: str, rule: str, rounds: int, seed: int, settings: dict[str, Any], alpha: float
-) -> UnderRule:
-    world = Environment(name, {**settings, "rule": rule}).make(seed)
-    learner = Learner(world.hypotheses(), world.k, alpha, alpha, seed)
+def _under(game: Game, rule: str) -> UnderRule:
+    prepared = game.prepare()
+    sensitivity = prepared.learner.sensitivity
     votes: list[list[bool]] = []
     decisive: Counter[str] = Counter()
     members: tuple[str, ...] = ()
@@ -72,14 +59,16 @@ def _under(
         nonlocal members
         panel = moment.encounter.panel
         if members and panel.members != members:
-            raise LikewiseError(f"The panel of {name} changes, so that nobody can be compared.")
+            raise LikewiseError(
+                f"The panel of {game.world} changes, so that nobody can be compared."
+            )
         members = panel.members
-        votes.extend(_votes(moment, learner.sensitivity))
-        place = {person: n for n, person in enumerate(moment.encounter.people.ids)}
+        votes.extend(_votes(moment, sensitivity))
+        index = {person: n for n, person in enumerate(moment.encounter.people.ids)}
         for over, under in moment.report:
-            decisive[members[int(moment.pivot_auditors[place[over], place[under]])]] += 1
+            decisive[members[int(moment.pivot_auditors[index[over], index[under]])]] += 1
 
-    counted = summarise(play(world, learner, rounds, progress=note))
+    counted = summarise(prepared.play(progress=note))
     table = np.array(votes, dtype=bool).reshape(len(votes), len(members))
     shares = table.mean(axis=0) if votes else np.zeros(len(members))
     return UnderRule(
@@ -99,27 +88,27 @@ def _votes(moment: Moment, sensitivity: int) -> list[list[bool]]:
     left, right = np.triu_indices(len(scores), 1)
     look = exceeds(gaps[left, right], 0, sensitivity)
     distances = np.array(moment.encounter.panel.distances(moment.encounter.people))
-    seen = distances[:, left[look], right[look]]
-    objected: list[list[bool]] = exceeds(
-        gaps[left[look], right[look]], seen, sensitivity
+    looked_at = distances[:, left[look], right[look]]
+    votes: list[list[bool]] = exceeds(
+        gaps[left[look], right[look]], looked_at, sensitivity
     ).T.tolist()
-    return objected
+    return votes
 
 
-def panel_markdown(found: Sequence[UnderRule]) -> str:
+def panel_markdown(studies: Sequence[UnderRule]) -> str:
     """A line for each rule: counts, agreement, and who is decisive most often."""
     lines = [
         "| rule | error / violations / reports | pairs looked at | agreement (Krippendorff) | "
         "objections, least to most | decisive most often |",
         "|---|---|---|---|---|---|",
     ]
-    for one in found:
-        at, shares = one.outcome, sorted(one.objections.values())
-        alpha = "–" if one.agreement is None else f"{one.agreement:.2f}"
-        most = sorted(one.decisive.items(), key=lambda item: -item[1])[:3]
+    for study in studies:
+        at, shares = study.outcome, sorted(study.objections.values())
+        alpha = "–" if study.agreement is None else f"{study.agreement:.2f}"
+        most = sorted(study.decisive.items(), key=lambda item: -item[1])[:3]
         named = ", ".join(f"{member} ({count})" for member, count in most if count) or "nobody"
         lines.append(
-            f"| {one.rule} | {at.error:.3f} / {at.violations:.0f} / {at.reports:.0f} | "
-            f"{one.looked_at:,} | {alpha} | {shares[0]:.0%} to {shares[-1]:.0%} | {named} |"
+            f"| {study.rule} | {at.error:.3f} / {at.violations:.0f} / {at.reports:.0f} | "
+            f"{study.looked_at:,} | {alpha} | {shares[0]:.0%} to {shares[-1]:.0%} | {named} |"
         )
     return "\n".join(lines)

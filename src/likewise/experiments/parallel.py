@@ -1,38 +1,34 @@
-"""Work shared out among processes or a cluster, with the same results for any number of them."""
+"""Work in several processes, with the same results for any number of them."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from likewise.errors import SlowEngine
-from likewise.extras import missing
+from likewise.errors import LikewiseError, SlowEngine
 from likewise.oracles import load_engine
 
-try:
-    from joblib import Parallel, delayed
-except ImportError as error:
-    raise missing("Playing games side by side", "joblib", "study", error) from error
-
-__all__ = ["Processes", "Progress", "Workers", "all_cores", "in_processes", "quietly", "silent"]
-
 T = TypeVar("T")
-# Told what was done last, and how many things have been done.
+# Called with the last task that finished, in words, and the number of finished tasks.
 Progress = Callable[[str, int], None]
 
 
-def silent(what: str, done: int) -> None:
+def silent(text: str, count: int) -> None:
     """Progress that nobody watches."""
 
 
 class Workers(Protocol):
-    """Somebody who does work; the same results whoever it is, in the order they are there."""
+    """Runners of tasks: processes here, or a cluster; the results do not depend on them."""
 
     def map(self, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-        """function(*task) for every task, each as soon as it is there."""
+        """Yield function(*task) for every task, in the order in which they finish."""
 
 
 def all_cores() -> int:
@@ -42,37 +38,58 @@ def all_cores() -> int:
 
 @dataclass(frozen=True)
 class Processes:
-    """Processes on this machine, through joblib; without a number, one for each core.
+    """Processes on this machine; without a number, one for each core.
 
-    >>> sorted(Processes(1).map(max, [(1, 2), (3, 4)]))
+    With several jobs a script needs ``if __name__ == "__main__":``, as :mod:`multiprocessing` does.
+
+    >>> list(Processes(1).map(max, [(1, 2), (3, 4)]))
     [2, 4]
     """
 
     jobs: int | None = None
 
     def map(self, function: Callable[..., T], tasks: Sequence[tuple[Any, ...]]) -> Iterator[T]:
-        """Function and tasks are sent to the processes, so it has to be at the top of a module."""
+        """Yield function(*task) for every task, in the order in which they finish.
+
+        The function has to be at the top of a module, since it is sent to the processes. A single
+        job runs in this process. Others are spawned, not forked: a fork would copy the locks of
+        threads that it does not have.
+        """
         load_engine("compiled")  # says once, here, if it is missing
-        work = (delayed(quietly)(function, *task) for task in tasks)
-        jobs = all_cores() if self.jobs is None else self.jobs
-        # One task at a time: they are long, and what has finished must not wait for a batch.
-        pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-        yield from pool(work)
+        jobs = min(all_cores() if self.jobs is None else self.jobs, len(tasks))
+        if jobs <= 1:
+            yield from (quietly(function, *task) for task in tasks)
+            return
+        pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+        try:
+            with _threads(max(1, all_cores() // jobs)):
+                futures = [pool.submit(quietly, function, *task) for task in tasks]
+            for future in as_completed(futures):
+                yield future.result()
+        except BrokenProcessPool as error:
+            raise LikewiseError(
+                "A process ended before its work was done, perhaps for want of memory. Take fewer "
+                "at a time (jobs)."
+            ) from error
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
-def in_processes(
-    function: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: int
-) -> Iterator[T]:
-    """function(*task) for every task, by ``jobs`` processes, each as soon as it is there.
-
-    >>> sorted(in_processes(max, [(1, 2), (3, 4)], jobs=1))
-    [2, 4]
-    """
-    return Processes(jobs).map(function, tasks)
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """Limit the threads of processes that are started meanwhile to their share of the cores."""
+    names = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    unset = [name for name in names if name not in os.environ]
+    os.environ.update(dict.fromkeys(unset, str(count)))
+    try:
+        yield
+    finally:
+        for name in unset:
+            del os.environ[name]
 
 
 def quietly(function: Callable[..., T], *task: Any) -> T:
-    """Call a function; that an engine is slow was said where the work was shared out."""
+    """Call a function without the warning of a slow engine, which the parent process gave."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SlowEngine)
         return function(*task)

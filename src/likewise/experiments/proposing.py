@@ -9,27 +9,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise.evaluation.counts import summarise
 from likewise.evaluation.frontiers import Outcome, frontier
-from likewise.experiments.configurations import checked_delay
+from likewise.experiments.games import Game
 from likewise.experiments.parallel import Processes, Progress, Workers, silent
-from likewise.game import Delays, play
-from likewise.learning import Learner, SelfTuned
+from likewise.game import play
 from likewise.learning.schedules.self_tuned import KAPPA_SHARE
 from likewise.validation import integer, real
 from likewise.worlds import Steady
 
-__all__ = ["ETAS", "KAPPA_SHARES", "Proposal", "Tried", "propose"]
+__all__ = ["ETAS", "KAPPA_SHARES", "Game", "Proposal", "Trial", "propose"]
 
 ETAS = (1.0, 1 / 4, 1 / 16, 1 / 24, 1 / 64, 1 / 128)
 KAPPA_SHARES = (0.5, KAPPA_SHARE, 1 / 6, 1 / 12)
 
 
 @dataclass(frozen=True)
-class Tried:
+class Trial:
     """One pair of settings and the counts of its games: error, and per 1,000 rounds."""
 
     eta: float
@@ -46,35 +45,30 @@ class Tried:
 
 @dataclass(frozen=True)
 class Proposal:
-    """The settings that are proposed, and all that were tried.
+    """The settings that are proposed, and all trials.
 
-    ``within`` says that violations are within the limit too; where none is, the one with the fewest
-    of those within the budget is proposed.
+    ``within`` says that violations are within the limit too; where none is, the trial with the
+    fewest of those within the budget is proposed.
     """
 
-    chosen: Tried
+    chosen: Trial
     within: bool
-    tried: tuple[Tried, ...]
+    trials: tuple[Trial, ...]
     budget: float
     limit: float
 
     @property
-    def best(self) -> list[Tried]:
-        """Those of the tried that no other beats on error, violations and reports together."""
-        return [self.tried[n] for n in frontier([one.outcome for one in self.tried])]
+    def best(self) -> list[Trial]:
+        """The trials that no other beats on error, violations and reports together."""
+        return [self.trials[n] for n in frontier([trial.outcome for trial in self.trials])]
 
 
 def propose(
     worlds: Sequence[Steady],
     budget: float,
+    game: Game | None = None,
     *,
-    alpha: float = 0.3,
-    eps: float | None = None,
-    rounds: int = 1000,
     limit: float = 10.0,
-    feedback: str = "full",
-    audit_share: float = 1.0,
-    delay: str = "0",
     workers: Workers | None = None,
     progress: Progress = silent,
 ) -> Proposal:
@@ -88,10 +82,8 @@ def propose(
         ``[Resampled(seed, 8, people, labels, panel, pool) for seed in (1, 2)]``, with the people of
         the pool's schema (``pool.people(frame)``) and labels 0 or 1 in their order.
     budget: the most reports that the panel can look at, in a thousand rounds.
-    alpha, eps, feedback, audit_share: of the learner, as it will be deployed.
-    delay: how late feedback will be, as ``likewise simulate --delay`` takes it: ``50``,
-        ``geometric:0.02``, ``audits:0,labels:200``.
-    rounds: of each game.
+    game: rounds, alpha, eps, feedback, audit_share and delay, as they will be; the worlds, eta and
+        kappa take the place of its own.
     limit: the most rounds in violation that are bearable, in a thousand.
     workers: processes to play in; one by default.
     progress: a function that is told what was played, and how many games are done.
@@ -105,77 +97,68 @@ def propose(
     >>> panel = Panel([MetricAuditor("banker", WeightedL1({"income": 1.0}))], "any")
     >>> lender = Segments(schema, score="income", cuts=[25, 50, 75])
     >>> world = Resampled(1, 2, people, np.array([0, 0, 1, 1]), panel, lender)
-    >>> found = propose([world], budget=1000, rounds=10)
-    >>> found.chosen in found.best, len(found.tried)
+    >>> proposal = propose([world], budget=1000, game=Game(rounds=10))
+    >>> proposal.chosen in proposal.best, len(proposal.trials)
     (True, 24)
     """
-    budget = _per_thousand("budget", budget, 1000.0 * audit_share)
+    game = Game() if game is None else game
+    budget = _per_thousand("budget", budget, 1000.0 * game.audit_share)
     limit = _per_thousand("limit", limit, 1000.0)
-    rounds = integer("rounds", rounds, 10, 1 << 32, "Ten at least.")
+    integer("rounds", game.rounds, 10, 1 << 32, "Ten at least.")
     if not worlds:
         raise ParameterError("worlds", "must not be empty", worlds, "One for each seed.")
-    late = checked_delay(delay, rounds)
-    fair = alpha if eps is None else eps
-    grid = [(eta, share * fair) for eta in ETAS for share in KAPPA_SHARES]
-    rules = (alpha, fair, feedback, audit_share, late)
+    grid = [(eta, share * game.eps_or_alpha) for eta in ETAS for share in KAPPA_SHARES]
     tasks = [
-        (n, world, seed, rounds, *one, *rules)
-        for n, one in enumerate(grid)
+        (n, world, replace(game, learner="auto", learner_settings={"eta": eta, "kappa": kappa},
+                           seed=seed))
+        for n, (eta, kappa) in enumerate(grid)
         for seed, world in enumerate(worlds, start=1)
-    ]
-    found: dict[int, list[Outcome]] = {}
-    for done, (n, outcome) in enumerate(
-        (Processes(1) if workers is None else workers).map(_tried, tasks), start=1
-    ):
-        found.setdefault(n, []).append(outcome)
-        progress(f"eta = {grid[n][0]:g}", done)
-    tried = [Tried(*grid[n], *_mean(found[n])) for n in range(len(grid))]
-    return _chosen(tried, budget, limit)
+    ]  # fmt: skip
+    outcomes: dict[int, list[Outcome]] = {}
+    results = (Processes(1) if workers is None else workers).map(_play, tasks)
+    for count, (n, outcome) in enumerate(results, start=1):
+        outcomes.setdefault(n, []).append(outcome)
+        progress(f"eta = {grid[n][0]:g}", count)
+    return _choose([Trial(*grid[n], *_mean(outcomes[n])) for n in range(len(grid))], budget, limit)
 
 
 def _per_thousand(name: str, value: float, most: float) -> float:
     number = real(name, value, "It counts rounds of a thousand.")
     if not 0 <= number <= most:
         raise ParameterError(
-            name, f"must be in [0, {most:g}], since there are so many audits in a thousand rounds",
-            value, "A report needs an audit.",
+            name, f"must be in [0, {most:g}], the number of audits in a thousand rounds", value,
+            "A report needs an audit.",
         )  # fmt: skip
     return number
 
 
-def _tried(
-    n: int, world: Steady, seed: int, rounds: int, eta: float, kappa: float, alpha: float,
-    eps: float, feedback: str, audit_share: float, delay: Delays,
-) -> tuple[int, Outcome]:  # fmt: skip
+def _play(n: int, world: Steady, game: Game) -> tuple[int, Outcome]:
     """One game with one setting, its counts per 1,000 rounds."""
-    learner = Learner(
-        world.hypotheses(), world.k, alpha, eps, seed, schedule=SelfTuned(eta, kappa=kappa),
-        feedback=feedback, audit_share=audit_share,
-    )  # fmt: skip
-    counted = summarise(play(world, learner, rounds, delay=delay, evaluation_draws=1000))
-    per = 1000.0 / rounds
-    return n, Outcome(counted.error_rate, per * counted.violations, per * counted.reports)
+    learner = game.make_learner(world.hypotheses(), world.k)
+    played = play(world, learner, game.rounds, delay=game.delays, evaluation_draws=1000)
+    summary, per = summarise(played), 1000.0 / game.rounds
+    return n, Outcome(summary.error_rate, per * summary.violations, per * summary.reports)
 
 
 def _mean(outcomes: Sequence[Outcome]) -> tuple[float, float, float]:
-    sums = [math.fsum(values) for values in zip(*(one.all for one in outcomes), strict=True)]
+    sums = [math.fsum(values) for values in zip(*(o.all for o in outcomes), strict=True)]
     error, violations, reports = (value / len(outcomes) for value in sums)
     return error, violations, reports
 
 
-def _chosen(tried: Sequence[Tried], budget: float, limit: float) -> Proposal:
-    affordable = [one for one in tried if one.reports <= budget]
+def _choose(trials: Sequence[Trial], budget: float, limit: float) -> Proposal:
+    affordable = [trial for trial in trials if trial.reports <= budget]
     if not affordable:
-        least = min(tried, key=lambda one: one.reports)
+        least = min(trials, key=lambda trial: trial.reports)
         raise LikewiseError(
             f"No setting that was tried keeps to a budget of {budget:g} reports a thousand rounds: "
             f"the fewest are {least.reports:.0f}, with eta = {least.eta:g} and kappa = "
             f"{least.kappa:g}. Allow for more, or take a rule that needs more objections, or a "
             f"larger alpha."
         )
-    bearable = [one for one in affordable if one.violations <= limit]
+    bearable = [trial for trial in affordable if trial.violations <= limit]
     if bearable:
-        chosen = min(bearable, key=lambda one: one.outcome.all)
+        chosen = min(bearable, key=lambda trial: trial.outcome.all)
     else:
-        chosen = min(affordable, key=lambda one: (one.violations, one.error_rate, one.reports))
-    return Proposal(chosen, bool(bearable), tuple(tried), budget, limit)
+        chosen = min(affordable, key=lambda t: (t.violations, t.error_rate, t.reports))
+    return Proposal(chosen, bool(bearable), tuple(trials), budget, limit)

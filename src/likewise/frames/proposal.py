@@ -10,15 +10,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from likewise.errors import LikewiseWarning, PeopleError, shown, warn
-from likewise.features import Feature
-from likewise.frames.library import nw
-from likewise.frames.reading import Frame, as_frame, check_frame, holds_dates, only_flags
+from likewise.features import Feature, is_date
 from likewise.rows import is_table
 from likewise.validation import items, text
 
@@ -45,35 +44,108 @@ class SchemaAdvice(LikewiseWarning):
     """A column that was left out of a proposed schema, or that deserves a second look."""
 
 
+@dataclass(frozen=True)
+class Column:
+    """The values of one column, missing ones apart, and what they are.
+
+    ``kind`` is flag, integer, number, text or date, or the name of another type; ``levels`` are
+    those of a column whose type has them in order.
+    """
+
+    name: str
+    kind: str
+    values: Sequence[Any]
+    missing: bool
+    levels: tuple[str, ...] = ()
+
+
 def propose(
     frame: Any, ids: str | None, leave_out: Sequence[str], label: str | None
 ) -> list[Feature]:
     """A feature for every column that can be one, but for the ids, the label and those named."""
+    from likewise.frames.reading import as_frame, check_frame
+
     if not is_table(frame) or (table := as_frame(frame)) is None:
         raise PeopleError(f"A frame is needed to propose a schema; got {shown(frame)}.")
-    check_frame(table)
-    for parameter, name in (("ids", ids), ("label", label)):
+    for noun, name in (("ids", ids), ("label", label)):
         if name is not None and not isinstance(name, str):
-            raise PeopleError(f"{parameter} must be the name of a column; got {shown(name)}.")
+            raise PeopleError(f"{noun} must be the name of a column; got {shown(name)}.")
     remedy = "List columns: ['name']."
     listed = items("from_frame.leave_out", leave_out, remedy)
     left = [text("from_frame.leave_out", name, remedy) for name in listed]
-    return _features(table, [*left, *(n for n in (ids, label) if n is not None)])
-
-
-def _features(frame: Frame, left: Sequence[str]) -> list[Feature]:
-    columns = ", ".join(frame.columns)
+    left += [name for name in (ids, label) if name is not None]
+    check_frame(table)
     for name in left:
-        if name not in frame.columns:
-            raise PeopleError(f"There is no column {name!r}; the frame has {columns}.")
-    names = [name for name in frame.columns if name not in left]
-    features = [feature for name in names if (feature := _feature(frame[name], name))]
+        if name not in table.columns:
+            raise PeopleError(
+                f"There is no column {name!r}; the frame has {', '.join(table.columns)}."
+            )
+    return features_of([_of_frame(table[n], n) for n in table.columns if n not in left])
+
+
+def features_of(columns: Sequence[Column]) -> list[Feature]:
+    """A feature for every column that can be one."""
+    features = [feature for column in columns if (feature := _feature(column)) is not None]
     if not features:
         raise PeopleError(
-            f"No column of the frame can be a feature ({columns}). Numbers, flags "
-            f"and text with at most {MOST_LEVELS} different values can."
+            f"No column can be a feature ({', '.join(column.name for column in columns)}). "
+            f"Numbers, flags and text with at most {MOST_LEVELS} different values can."
         )
     return features
+
+
+def column_of_cells(name: str, cells: Sequence[str]) -> Column:
+    """A column of a file of text: numbers where all cells are written so; empty ones are missing.
+
+    >>> column_of_cells("income", ["10", "", "40"])
+    Column(name='income', kind='integer', values=[10, 40], missing=True, levels=())
+    """
+    values = [cell for cell in cells if cell != ""]
+    missing = len(values) < len(cells)
+    if not values:
+        return Column(name, "text", [], missing)
+    for kind, number in (("integer", int), ("number", float)):
+        try:
+            return Column(name, kind, [number(value) for value in values], missing)
+        except ValueError:
+            continue
+    return Column(name, "date" if all(map(is_date, values)) else "text", values, missing)
+
+
+def _of_frame(column: Any, name: str) -> Column:
+    """A column of a narwhals frame."""
+    from likewise.frames.library import nw
+    from likewise.frames.reading import holds_dates, only_flags
+
+    dtype, values = column.dtype, column.drop_nulls()
+    missing = bool(column.is_null().any()) or (dtype.is_float() and bool(column.is_nan().any()))
+    if holds_dates(column):
+        return Column(name, "date", [], missing)
+    if only_flags(column):
+        return Column(name, "flag", values.to_list(), missing)
+    if dtype.is_numeric():
+        numbers = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        numbers = numbers[np.isfinite(numbers)]
+        integral = bool((numbers % 1 == 0).all()) and not dtype.is_float()
+        return Column(name, "integer" if integral else "number", numbers.tolist(), missing)
+    if dtype in (nw.Categorical, nw.Enum, nw.String):
+        texts = [v for v in values.cast(nw.String).to_list() if isinstance(v, str)]
+        return Column(name, "text", texts, missing, _levels(column))
+    return Column(name, str(dtype), values.to_list(), missing)
+
+
+def _levels(column: Any) -> tuple[str, ...]:
+    """Levels in the order that the column's type says, those that nobody has included; or none.
+
+    Arrow and polars have categories in the order of appearance, which says nothing.
+    """
+    from likewise.frames.library import nw
+
+    if column.dtype == nw.Enum:
+        return tuple(map(str, column.dtype.categories))
+    native = column.to_native()
+    pandas = column.dtype == nw.Categorical and nw.dependencies.is_pandas_like_series(native)
+    return tuple(map(str, native.cat.categories)) if pandas else ()
 
 
 def _advise(name: str, advice: str) -> None:
@@ -85,25 +157,25 @@ def _words(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
 
 
-def _feature(column: Any, name: str) -> Feature | None:
-    words = _words(name)
+def _feature(column: Column) -> Feature | None:
+    name, words = column.name, _words(column.name)
     if _PROTECTED.search(words):
         _advise(
             name,
             "looks like a protected trait. The law may forbid its use, and auditors may need it: "
             "decide, and hide it from the panel with visible=False or leave it out.",
         )
-    if holds_dates(column):
+    if column.kind == "date":
         _advise(name, "holds dates, and was left out. Give a number: days or years since one.")
         return None
-    missing = NOT_STATED if column.is_null().any() or _has_nan(column) else None
-    if only_flags(column):
+    missing = NOT_STATED if column.missing else None
+    if column.kind == "flag":
         feature: Feature | None = Feature(name, "flag", missing=missing)
-    elif column.dtype.is_numeric():
-        feature = _numeric(column, name, words, missing)
+    elif column.kind in ("integer", "number"):
+        feature = _numeric(column, words, missing)
     else:
-        feature = _category(column, name, words, missing)
-    if feature is not None and _OUTCOME.search(words) and _values(column) == 2:
+        feature = _category(column, words, missing)
+    if feature is not None and _OUTCOME.search(words) and len(set(column.values)) == 2:
         _advise(
             name,
             f"has two values and looks like an outcome. If it is what a model predicts, it is no "
@@ -112,29 +184,19 @@ def _feature(column: Any, name: str) -> Feature | None:
     return feature
 
 
-def _values(column: Any) -> int:
-    """The number of different values, missing ones apart."""
-    return len(set(column.drop_nulls().to_list()))
-
-
-def _has_nan(column: Any) -> bool:
-    return column.dtype.is_float() and bool(column.is_nan().any())
-
-
-def _numeric(column: Any, name: str, words: str, missing: str | None) -> Feature | None:
-    values = column.cast(nw.Float64).to_numpy()
-    values = np.asarray(values, dtype=np.float64)
+def _numeric(column: Column, words: str, missing: str | None) -> Feature | None:
+    values, integral = np.asarray(column.values, dtype=np.float64), column.kind == "integer"
     values = values[np.isfinite(values)]
-    integral = bool((values % 1 == 0).all()) and not column.dtype.is_float()
     if integral and set(np.unique(values)) <= {0.0, 1.0}:
-        return Feature(name, "flag", missing=missing)
+        return Feature(column.name, "flag", missing=missing)
     distinct = len(values) > 1 and len(np.unique(values)) == len(values)
     if integral and distinct and _IDENTITY.search(words):
-        _advise(name, "looks like an identity, and was left out. Name it as ids=…, or add it.")
+        _advise(
+            column.name, "looks like an identity, and was left out. Name it as ids=…, or add it."
+        )
         return None
     low, high = _bounds(values)
-    kind = "integer" if integral else "number"
-    return Feature(name, kind, low, high, missing=missing)  # type: ignore[arg-type]
+    return Feature(column.name, "integer" if integral else "number", low, high, missing=missing)
 
 
 def _bounds(values: Any) -> tuple[float, float]:
@@ -153,12 +215,12 @@ def _bounds(values: Any) -> tuple[float, float]:
     return (int(least) if least == 0 else least), most
 
 
-def _category(column: Any, name: str, words: str, missing: str | None) -> Feature | None:
-    if column.dtype not in (nw.Categorical, nw.Enum, nw.String):
-        _advise(name, f"holds {column.dtype}, and was left out: it is neither numbers nor text.")
+def _category(column: Column, words: str, missing: str | None) -> Feature | None:
+    name, values = column.name, column.values
+    if column.kind != "text":
+        _advise(name, f"holds {column.kind}, and was left out: it is neither numbers nor text.")
         return None
-    values = [v for v in column.cast(nw.String).to_list() if isinstance(v, str)]
-    levels = _own_levels(column) or sorted(set(values))
+    levels = column.levels or tuple(sorted(set(values)))
     alone = len(values) > 2 and len(set(values)) == len(values)
     if alone or (_IDENTITY.search(words) and len(set(values)) > len(values) / 2):
         _advise(name, "looks like an identity, and was left out. Name it as ids=…, or add it.")
@@ -172,16 +234,4 @@ def _category(column: Any, name: str, words: str, missing: str | None) -> Featur
     if not levels:
         _advise(name, "has no value at all, and was left out.")
         return None
-    return Feature(name, "category", levels=tuple(levels), missing=missing)
-
-
-def _own_levels(column: Any) -> list[str]:
-    """Levels in the order that the column's type says, those that nobody has included; or none.
-
-    Arrow and polars have categories in the order of appearance, which says nothing.
-    """
-    if column.dtype == nw.Enum:
-        return list(map(str, column.dtype.categories))
-    native = column.to_native()
-    pandas = column.dtype == nw.Categorical and nw.dependencies.is_pandas_like_series(native)
-    return list(map(str, native.cat.categories)) if pandas else []
+    return Feature(name, "category", levels=levels, missing=missing)

@@ -1,11 +1,6 @@
-"""Commands that play games: one, many side by side, what they cost, and a report to read."""
+"""The command line of the studies: many games side by side, and what everything costs."""
 
-import likewise.experiments  # noqa: F401 - registers worlds of real people and predecessors
-from likewise.cli.studies import (  # noqa: F401 - they add their commands
-    benchmark,
-    compare,
-    demo,
-    panels,
-    simulate,
-    sweep,
-)
+from likewise.cli.studies import benchmark, compare, panels, sweeps  # noqa: F401 - their commands
+from likewise.cli.studies.main import main
+
+__all__ = ["main"]

@@ -1,4 +1,4 @@
-"""``likewise benchmark``: how long things take on this machine, beside plain references."""
+"""``python -m studies benchmark``: how long things take here, beside plain references."""
 
 from __future__ import annotations
 
@@ -7,25 +7,21 @@ from pathlib import Path
 
 import click
 
-from likewise.cli.main import main, note
-from likewise.cli.options import OutputFile
+from likewise.cli.main import note
+from likewise.cli.options import JSON
 from likewise.cli.output import is_pipe, write_text
-
-__all__ = ["FIGURES", "GPU_FIGURES", "PAGE", "benchmark"]
+from likewise.cli.studies.main import main
 
 PAGE = Path("docs/performance.md")
 FIGURES = Path("docs/results/performance.json")
-# Written by benchmarks/gpu.py, on a machine that has a GPU.
+# Written by `benchmark gpu --json`, on a machine that has a GPU.
 GPU_FIGURES = Path("docs/results/performance-gpu.json")
 
 
 @main.command(short_help="Measure the speed of this machine (minutes).")
 @click.argument("rows", nargs=-1)
 @click.option("--quick", is_flag=True, help="Small shapes: shows that it runs, and no more.")
-@click.option(
-    "--json", "json_path", metavar="FILE", type=OutputFile(allow_dash=True),
-    help="Write one JSON object; - for standard output.",
-)  # fmt: skip
+@JSON
 @click.option(
     "--write",
     is_flag=True,
@@ -37,15 +33,15 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
     ROWS are some of: pool, staircases, segments, boolean, exact, rounds, state, simulate, start,
     gpu. Without any, all of them.
     """
-    from likewise.extras import need
+    from likewise.extras import absent, missing
 
     if write and not PAGE.is_file():
         raise click.UsageError(
             f"--write puts the figures into {PAGE}, which is not here. Run this in the project's "
             f"folder, or leave --write out."
         )
-    need("fast", "likewise benchmark")
-    from likewise.experiments.benchmark.gpu.page import gpu_markdown
+    if absent("fast"):
+        raise missing("The benchmark", "numba", "fast")
     from likewise.experiments.benchmark.page import markdown, plain
     from likewise.experiments.benchmark.run import merged, run_benchmark
 
@@ -63,4 +59,4 @@ def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write:
         text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
         FIGURES.write_text(text, encoding="utf-8")
         write_between_marks(PAGE, "benchmark", markdown(report))
-        write_between_marks(PAGE, "gpu", gpu_markdown(json.loads(GPU_FIGURES.read_text())))
+        write_between_marks(PAGE, "gpu", markdown(json.loads(GPU_FIGURES.read_text())))

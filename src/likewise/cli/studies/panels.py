@@ -1,39 +1,30 @@
-"""``likewise panels``: the same stream under different rules, agreement, decisive members."""
+"""``python -m studies panels``: the same stream under different rules."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from likewise.cli.main import AT_LEAST_ONE, main
-from likewise.cli.options import WORLD, WORLD_SETTINGS
-from likewise.registry import WORLDS
-
-__all__ = ["panels"]
+from likewise.cli.options import WORLD_SETTINGS, game_of, game_options
+from likewise.cli.studies.main import main
 
 
 @main.command(short_help="The same stream under different rules: agreement, decisive members.")
-@WORLD
+@game_options("world")
 @click.option(
-    "--rule", "rules", multiple=True,
-    help="A rule; may be given several times.  [default: majority, at_least(80%), any]",
+    "--rule", "rules", multiple=True, default=("majority", "at_least(80%)", "any"),
+    show_default=True, help="A rule; may be given several times.",
 )  # fmt: skip
 @WORLD_SETTINGS
-@click.option("--alpha", default=0.3, show_default=True, help="Size of a violation, in (0, 1].")
-@click.option("--rounds", type=AT_LEAST_ONE, default=500, show_default=True, help="Rounds a game.")
-@click.option("--seed", default=1, show_default=True, help="Of everything random.")
-def panels(
-    world: str, rules: tuple[str, ...], settings: tuple[tuple[str, str], ...], alpha: float,
-    rounds: int, seed: int,
-) -> None:  # fmt: skip
+@game_options("alpha", "rounds", "seed")
+def panels(rules: tuple[str, ...], **options: Any) -> None:
     """Play the same rounds under several rules, and say how far the members agree.
 
     \b
     For example
-      likewise panels --world compas-judged --rule majority --rule any --rounds 1000
+      python -m studies panels --world compas-judged --rule majority --rule any
     """
     from likewise.experiments.panels import panel_markdown, panel_study
-    from likewise.worlds.settings import parse_setting
 
-    chosen = {name: parse_setting(WORLDS[world], name, text) for name, text in settings}
-    asked = rules or ("majority", "at_least(80%)", "any")
-    click.echo(panel_markdown(panel_study(world, asked, rounds, seed, chosen, alpha=alpha)))
+    click.echo(panel_markdown(panel_study(game_of(**options), rules)))

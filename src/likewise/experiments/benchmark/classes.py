@@ -144,9 +144,9 @@ class Met(NamedTuple):
 def customers(pool: Pool, rounds: int, k: int) -> list[Met]:
     """People of a pool of cuts, most of whom deserve approval where both their columns are high."""
     rng = np.random.default_rng(8)
-    met = []
+    encounters = []
     for _ in range(rounds):
         x = np.stack([rng.uniform(300, 850, k), rng.uniform(10, 200, k)], axis=1)
         good = x[:, 0] / 850 + x[:, 1] / 200 + rng.normal(0, 0.2, k) > 1.2
-        met.append(Met(pool.schema.people(x), good.astype(np.int64)))
-    return met
+        encounters.append(Met(pool.schema.people(x), good.astype(np.int64)))
+    return encounters

@@ -31,19 +31,19 @@ def choices(table: Listed, costs: IntArray, draws: int) -> IntArray:
     """Which hypothesis each draw is, read off its predictions: bits of every place in the list."""
     bits = max(1, (table.size - 1).bit_length())
     places = (np.arange(table.size) >> np.arange(bits)[:, None] & 1).astype(np.uint8)
-    found = _draws(table, costs, places, draws).astype(np.int64)
-    return np.asarray((found << np.arange(bits)).sum(axis=1))
+    approvals = _draws(table, costs, places, draws).astype(np.int64)
+    return np.asarray((approvals << np.arange(bits)).sum(axis=1))
 
 
 def exact_choices(table: Listed, costs: IntArray, first: int, draws: int) -> IntArray:
     """The same from sums in float64, which are exact here, a block at a time."""
     on_set = table.separating_points().astype(np.float64)
-    found = []
+    blocks = []
     for start in range(first, first + draws, 256):
         size = min(256, first + draws - start)
         noise = NOISE.sample(start, size, np.arange(table.separators)).astype(np.float64)
-        found.append((noise @ on_set + costs).argmin(axis=1))
-    return np.concatenate(found)
+        blocks.append((noise @ on_set + costs).argmin(axis=1))
+    return np.concatenate(blocks)
 
 
 def sgemm_rate(size: int) -> float:
@@ -58,7 +58,7 @@ def pool_draws(quick: bool) -> Item:
     table = random_table(size, points)
     rng = np.random.default_rng(2)
     costs = rng.integers(0, 4 * ONE, size)
-    asked = np.zeros((1, size), dtype=np.uint8)
+    points_ = np.zeros((1, size), dtype=np.uint8)
     transposed: FloatTable = table.separating_points().astype(np.float32)
     c: FloatTable = (costs / ONE).astype(np.float32)
 
@@ -66,13 +66,13 @@ def pool_draws(quick: bool) -> Item:
         noise: FloatTable = rng.laplace(size=(draws, points)).astype(np.float32)
         return (noise @ transposed + c).argmin(1)
 
-    ours, theirs = race(lambda: _draws(table, costs, asked, draws), plain, 7)
+    seconds, reference = race(lambda: _draws(table, costs, points_, draws), plain, 7)
     wrong = np.count_nonzero(choices(table, costs, draws) != exact_choices(table, costs, 0, draws))
     limit = 2.0 * draws * points * size / sgemm_rate(512 if quick else 2048)
     return Item(
         "pool-draws", "draws from a pool, noise included",
-        f"R = {draws:,}, s = {points}, |H| = {size:,}", ours,
-        "numpy float32: (G @ P + c).argmin(1), its noise included", theirs,
+        f"R = {draws:,}, s = {points}, |H| = {size:,}", seconds,
+        "numpy float32: (G @ P + c).argmin(1), its noise included", reference,
         Asked("times faster", 2.5),
         {"limit": "the product alone, at the speed of numpy's sgemm", "limit_seconds": limit,
          "choices_checked": draws, "choices_wrong": int(wrong)},
@@ -101,21 +101,21 @@ def staircase_draws(quick: bool) -> Item:
     rng = np.random.default_rng(3)
     costs = rng.integers(-ONE, ONE, stairs.separators)
     points = rng.integers(0, stairs.separators, 8)
-    some = min(draws, 500)
+    sample_draws = min(draws, 500)
 
     def plain() -> None:
-        for _ in range(some):
+        for _ in range(sample_draws):
             _one_staircase((costs / ONE + rng.laplace(size=stairs.separators)).reshape(side, side))
 
-    ours, theirs = race(lambda: _draws(stairs, costs, points, draws), plain, 15)
+    seconds, reference = race(lambda: _draws(stairs, costs, points, draws), plain, 15)
     sample = NOISE.sample(0, 200, np.arange(stairs.separators)) + costs
     codes = np.array([_one_staircase(row.reshape(side, side).astype(float)) for row in sample])
     expected = points % side >= codes[:, points // side]
     wrong = np.count_nonzero(_draws(stairs, costs, points, 200) != expected)
     return Item(
         "staircase-draws", "draws of staircases, noise included", f"{side}×{side}, R = {draws:,}",
-        ours, "numpy: one vectorised dynamic program a draw, its noise included",
-        theirs * draws / some, Asked("times faster", 100.0),
+        seconds, "numpy: one vectorised dynamic program a draw, its noise included",
+        reference * draws / sample_draws, Asked("times faster", 100.0),
         {"choices_checked": 200, "choices_wrong": int(wrong)}, holds=wrong == 0,
     )  # fmt: skip
 
@@ -137,13 +137,13 @@ def segment_draws(quick: bool) -> Item:
             source.fill(segment * bins, start, numbers)
 
     parts = pieces(draws, 1536, 256)
-    ours, alone = race(
+    seconds, alone = race(
         lambda: _draws(lender, costs, points, draws), lambda: share_out(noise, parts), 9
     )
     few = seconds_of(lambda: _draws(lender, costs, points[:2], draws), 9)
     return Item(
         "segment-draws", "draws of thresholds in all segments, noise included",
-        f"{count} segments × {bins} bins, R = {draws:,}", ours,
+        f"{count} segments × {bins} bins, R = {draws:,}", seconds,
         "the noise of all cells alone, by the same engine", alone, Asked("times its time", 3.0),
         {"seconds_for_people_in_two_segments": few},
     )  # fmt: skip
@@ -180,18 +180,18 @@ def _boolean(
     rng = np.random.default_rng(5)
     costs = rng.integers(0, ONE, classes.size)
     c = (costs[: 1 << n] / ONE).astype(np.float32)
-    asked = np.zeros((1, classes.size), dtype=np.uint8)
-    some = min(draws, 50)
+    points_ = np.zeros((1, classes.size), dtype=np.uint8)
+    sample_draws = min(draws, 50)
 
     def plain() -> None:
-        for noise in rng.laplace(size=(some, n + 1)).astype(np.float32):
+        for noise in rng.laplace(size=(sample_draws, n + 1)).astype(np.float32):
             (transform(noise[:n]) + c).argmin()
 
-    ours, theirs = race(lambda: _draws(classes, costs, asked, draws), plain, 5)
+    seconds, reference = race(lambda: _draws(classes, costs, points_, draws), plain, 5)
     wrong = np.count_nonzero(choices(classes, costs, 100) != exact_choices(classes, costs, 0, 100))
     return Item(
-        name, "draws, noise included", f"n = {n}, |H| = {classes.size:,}, R = {draws:,}", ours,
-        f"numpy float32: {how} a draw, its noise included", theirs * draws / some, None,
+        name, "draws, noise included", f"n = {n}, |H| = {classes.size:,}, R = {draws:,}", seconds,
+        f"numpy float32: {how} a draw, its noise included", reference * draws / sample_draws, None,
         {"choices_checked": 100, "choices_wrong": int(wrong)},
     )  # fmt: skip
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import time
 
 from likewise.experiments.benchmark.items import Asked, Item
-from likewise.experiments.simulation import Simulation
-
-__all__ = ["games"]
+from likewise.experiments.games import Game
 
 
 def games(quick: bool) -> list[Item]:
     """Context-FTPL at R(r) with its evaluation draws, and the exact player, on ``loans``."""
     rounds = 50 if quick else 10_000
-    asked = {"self-tuned": Asked("seconds", 30.0), "exact": Asked("seconds", 8.0)}
+    limits = {"self-tuned": Asked("seconds", 30.0), "exact": Asked("seconds", 8.0)}
     items = []
-    for learner, limit in asked.items():
-        Simulation("loans", learner, 2, seed=1).set_up().play()
-        game = Simulation("loans", learner, rounds, seed=1).set_up()
+    for learner, limit in limits.items():
+        Game("loans", learner, 2).prepare().play()
+        game = Game("loans", learner, rounds).prepare()
         began = time.perf_counter()
         played = game.play()
         seconds = time.perf_counter() - began

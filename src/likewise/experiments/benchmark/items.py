@@ -114,7 +114,7 @@ def race(
     ours()
     reference()
     pairs = [(_timed(ours, clock), _timed(reference, clock)) for _ in range(repeats)]
-    return min(mine for mine, _ in pairs), min(theirs for _, theirs in pairs)
+    return min(first for first, _ in pairs), min(second for _, second in pairs)
 
 
 def _timed(function: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:

@@ -33,8 +33,8 @@ def _bytes_of_a_round(size: int, k: int) -> float:
 def copy_rate(size: int) -> float:
     """Bytes a second that numpy reads and writes when it copies as many costs."""
     numbers = np.zeros(size, dtype=np.int64)
-    other = np.empty_like(numbers)
-    return 2.0 * numbers.nbytes / seconds_of(lambda: np.copyto(other, numbers), 20)
+    copy = np.empty_like(numbers)
+    return 2.0 * numbers.nbytes / seconds_of(lambda: np.copyto(copy, numbers), 20)
 
 
 class _Round:
@@ -57,17 +57,17 @@ class _Round:
 
     def agrees(self, engine: Engine) -> bool:
         """Compare scores, some draws and charges with those of the class itself."""
-        given = (self.costs, self.predictions, self.amounts)
+        arguments = (self.costs, self.predictions, self.amounts)
         expected = self.table.weigh(self.costs, float(ONE))
-        found = engine.weigh(self.table, self.costs, float(ONE))
-        drawn = [
+        weighed = engine.weigh(self.table, self.costs, float(ONE))
+        draws = [
             [policy.draw(self.predictions, self.stream, i).tolist() for i in range(10)]
-            for policy in (found, expected)
+            for policy in (weighed, expected)
         ]
         return (
-            found.approval(self.predictions) == expected.approval(self.predictions)
-            and drawn[0] == drawn[1]
-            and np.array_equal(engine.charge(self.table, *given), self.table.charge(*given))
+            weighed.approval(self.predictions) == expected.approval(self.predictions)
+            and draws[0] == draws[1]
+            and np.array_equal(engine.charge(self.table, *arguments), self.table.charge(*arguments))
         )
 
     def plain(self) -> Callable[[], None]:
@@ -91,20 +91,20 @@ def exact_round(quick: bool) -> Item:
     round_ = _Round(random_table(size, 20 if quick else 24).with_prior("flat"), k)
     engine = load_engine("compiled")
 
-    def ours() -> None:
+    def play() -> None:
         round_.play(engine)
 
     same = round_.agrees(engine)
     # Each after its like, as a game has them: in turns they would empty each other's caches.
-    mine = seconds_of(ours, 3 if quick else 200)
+    seconds = seconds_of(play, 3 if quick else 200)
     reference = seconds_of(round_.plain(), 3 if quick else 40)
-    processor = min(_processor_seconds(ours) for _ in range(5))
+    processor = min(_processor_seconds(play) for _ in range(5))
     return Item(
         "exact-round", "a round of exponential weights, predictions given: scores, draw, charges",
-        f"|H| = {size:,}, k = {k}", mine,
+        f"|H| = {size:,}, k = {k}", seconds,
         "numpy float64: exp, sums and charges, predictions given as floats", reference,
         Asked("a second", 200.0),
-        {"rounds_a_second": 1 / mine, "same_integers_as_the_reference": int(same),
+        {"rounds_a_second": 1 / seconds, "same_integers_as_the_reference": int(same),
          "processor_seconds": processor,
          "limit": "costs and predictions read twice, costs written once, at the speed of a copy",
          "limit_seconds": _bytes_of_a_round(size, k) / copy_rate(size)}, holds=same,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["amount", "markdown", "plain"]
-
 
 def amount(seconds: float | None) -> str:
     """A time with three digits.
@@ -41,9 +39,22 @@ def _limit(item: Mapping[str, Any]) -> str:
 def where(report: Mapping[str, Any]) -> str:
     """The machine in a sentence."""
     m = report["machine"]
-    versions = [f"{name} {m[name]}" for name in ("python", "numpy", "numba", "torch") if m[name]]
-    device = f", {m['gpu']}" if m["gpu"] else ""
-    return f"{m['processor']}, {m['cores']} cores{device}; {', '.join(versions)}."
+    libraries = ("python", "numpy", "numba", "torch", "triton")
+    versions = [f"{name} {m[name]}" for name in libraries if m[name]]
+    parts = [part for part in (m["processor"], f"{m['cores']} cores", m["gpu"]) if part]
+    return f"{', '.join(parts)}; {', '.join(versions)}."
+
+
+def _checks(report: Mapping[str, Any]) -> str:
+    """Counts of what was compared with the reference engine, or exact sums, and what differed."""
+    counts = [
+        f"`{item['name']}` {count:,} {key.removesuffix('_checked').replace('_', ' ')} "
+        f"({item['details'][key.replace('_checked', '_wrong')]} differ)"
+        for item in report["items"]
+        for key, count in item["details"].items()
+        if key.endswith("_checked")
+    ]
+    return f"Checked in the same run: {'; '.join(counts)}." if counts else ""
 
 
 def markdown(report: Mapping[str, Any]) -> str:
@@ -57,12 +68,12 @@ def markdown(report: Mapping[str, Any]) -> str:
         if item["reference"]:
             reference += f" ({item['reference']})"
         cells = (
-            f"`{item['name']}`: {item['what']}", item["shape"].replace("|", "\\\\|"),
+            f"`{item['name']}`: {item['what']}", item["shape"].replace("|", "\\|"),
             amount(item["seconds"]), reference, _ratio(item), item["asked"] or "–", _kept(item),
             _limit(item),
         )  # fmt: skip
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", f"Measured on: {where(report)}"]
+    lines += ["", f"Measured on: {where(report)}", *filter(None, [_checks(report)])]
     for item in report["items"]:
         processor = item["details"].get("processor_seconds")
         if processor is not None:
@@ -71,7 +82,7 @@ def markdown(report: Mapping[str, Any]) -> str:
                 f"cores share: {amount(processor / 2)}."
             )
     lines += [
-        f"Not measured there: `{one['name']}` ({one['why']})." for one in report["skipped"][:1]
+        f"Not measured there: `{row['name']}` ({row['why']})." for row in report["skipped"][:1]
     ]
     return "\n".join(lines)
 
@@ -91,5 +102,5 @@ def plain(report: Mapping[str, Any]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-    lines += [f"{one['name']}: not measured, {one['why']}" for one in report["skipped"]]
+    lines += [f"{row['name']}: not measured, {row['why']}" for row in report["skipped"]]
     return "\n".join([where(report), *lines])

@@ -111,9 +111,9 @@ class PlainSegments(PlainRound):
     ) -> npt.NDArray[np.bool_]:
         """One draw: a constant, or what every node says; those that split leave it to others."""
         a, b, bins = self.cells
-        which = int(np.searchsorted(np.cumsum(top), self.rng.random() * top.sum()))
-        if which < 2:
-            return np.full(len(a), which == 0)
+        branch = int(np.searchsorted(np.cumsum(top), self.rng.random() * top.sum()))
+        if branch < 2:
+            return np.full(len(a), branch == 0)
         split = int(np.searchsorted(np.cumsum(root), self.rng.random() * root.sum()))
         stays = self.rng.random(stops.shape) < stops
         above = self.rng.random(stops.shape)

@@ -31,9 +31,9 @@ def _reported(scores: Any, least: float) -> tuple[int, int] | None:
     return (over, under) if scores[over] - scores[under] > least else None
 
 
-def _play(state: State, met: Sequence[Encounter | Met], digits: int | None = None) -> State:
+def _play(state: State, encounters: Sequence[Encounter | Met], digits: int | None = None) -> State:
     """Deploy and learn; with ``digits``, the names of all rounds are of that length."""
-    for encounter in met:
+    for encounter in encounters:
         name = None if digits is None else f"r{state.opened + 1:0{digits}d}"
         state, deployment = deploy(state, encounter.people, round_id=name)
         pair = _reported(deployment.scores, state.learner.sensitivity)
@@ -43,9 +43,9 @@ def _play(state: State, met: Sequence[Encounter | Met], digits: int | None = Non
     return state
 
 
-def _play_plainly(start: Callable[[], PlainRound], met: Sequence[Encounter | Met]) -> None:
+def _play_plainly(start: Callable[[], PlainRound], encounters: Sequence[Encounter | Met]) -> None:
     plain = start()
-    for encounter in met:
+    for encounter in encounters:
         scores, _ = plain.deploy(encounter.people.x)
         plain.learn(encounter.labels, _reported(scores, 0.15))
 
@@ -57,7 +57,7 @@ def _contests(quick: bool) -> Iterator[Contest]:
     """Name, shape, learner, who comes, and the plain loop of the same sums."""
     count = 30 if quick else ROUNDS
     world = Loans(seed=3)
-    met = [world.encounter(t) for t in range(1, count + 1)]
+    encounters = [world.encounter(t) for t in range(1, count + 1)]
     schema = world.schema
     lender = cast(Segments, world.hypotheses("segments"))
     first, second = (schema.place(name) for name in lender.by)
@@ -65,7 +65,7 @@ def _contests(quick: bool) -> Iterator[Contest]:
     cuts, columns_of = np.array(lender.cuts), (schema.place("score"), first, second)
     yield (
         "loans-round", f"loans, {lender.segments} segments × {lender.bins} bins",
-        Learner(lender, world.k, 0.3, 0.3, 1), met,
+        Learner(lender, world.k, 0.3, 0.3, 1), encounters,
         lambda: PlainSegments(world.k, cuts, columns_of, levels_of),
     )  # fmt: skip
     pool = pool_of_cuts(60 if quick else 1000)
@@ -81,16 +81,16 @@ def _contests(quick: bool) -> Iterator[Contest]:
 def rounds(quick: bool) -> list[Item]:
     """A whole round of the library against the sums in it."""
     items = []
-    for name, shape, learner, met, plain in _contests(quick):
-        count = len(met)
-        ours, theirs = race(
-            partial(_play, State.start(learner), met), partial(_play_plainly, plain, met),
-            5 if quick else 40, time.thread_time,
+    for name, shape, learner, encounters, plain in _contests(quick):
+        count = len(encounters)
+        seconds, reference = race(
+            partial(_play, State.start(learner), encounters),
+            partial(_play_plainly, plain, encounters), 5 if quick else 40, time.thread_time,
         )  # fmt: skip
         items.append(
             Item(
                 name, "deploy and learn, a round", f"{shape}, k = {learner.k}, exact",
-                ours / count, "numpy: a loop of the same sums", theirs / count,
+                seconds / count, "numpy: a loop of the same sums", reference / count,
                 Asked("times its time", 4.0),
                 {"rounds_timed": count, "clock": "processor time of one thread"},
             )
@@ -100,19 +100,20 @@ def rounds(quick: bool) -> list[Item]:
 
 def state_growth(quick: bool) -> Item:
     """A state after many rounds against one after few: the time of its draws, and its size."""
-    few, many = (100, 1000) if quick else (2000, 100_000)
+    early_t, late_t = (100, 1000) if quick else (2000, 100_000)
     world = Loans(seed=4)
-    met, lender = [world.encounter(t) for t in range(1, min(few, 2000) + 1)], world.hypotheses()
+    encounters = [world.encounter(t) for t in range(1, early_t + 1)]
+    lender = world.hypotheses()
     state = State.start(Learner(lender, world.k, 0.3, 0.3, 1))
-    points = lender.locate(met[0].people)
+    points = lender.locate(encounters[0].people)
     after: dict[int, tuple[State, int]] = {}
     played = 0
-    for t in (few, many):
+    for t in (early_t, late_t):
         while played < t:
-            part = met[: t - played]
+            part = encounters[: t - played]
             # A state has the names of the last rounds: r100000 is longer than r2000, however old
             # the learner is.
-            state = _play(state, part, len(str(many)))
+            state = _play(state, part, len(str(late_t)))
             played += len(part)
         after[t] = state, len(dump_state(state))
 
@@ -122,13 +123,13 @@ def state_growth(quick: bool) -> Item:
         return Oracle(lender).approvals(frozen.costs, noise, points, draws=2000)
 
     # A quarter of a millisecond each: of a few the least would be luck.
-    late, early = race(lambda: draws(many), lambda: draws(few), 15 if quick else 600)
-    bytes_ratio = after[many][1] / after[few][1]
+    late, early = race(lambda: draws(late_t), lambda: draws(early_t), 15 if quick else 600)
+    bytes_ratio = after[late_t][1] / after[early_t][1]
     return Item(
-        "state-growth", f"2,000 draws from the state after {many:,} rounds",
-        f"loans, t = {many:,} against t = {few:,}, rounds with names of one length", late,
-        f"the same from the state after {few:,} rounds", early, Asked("times its time", 1.05),
-        {"state_bytes": after[many][1], "state_bytes_reference": after[few][1],
+        "state-growth", f"2,000 draws from the state after {late_t:,} rounds",
+        f"loans, t = {late_t:,} against t = {early_t:,}, rounds with names of one length", late,
+        f"the same from the state after {early_t:,} rounds", early, Asked("times its time", 1.05),
+        {"state_bytes": after[late_t][1], "state_bytes_reference": after[early_t][1],
          "state_bytes_ratio": bytes_ratio},
         holds=bytes_ratio <= 1.05,
     )  # fmt: skip

@@ -43,8 +43,8 @@ def merged(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
     if (before["machine"], before["quick"]) != (now["machine"], now["quick"]):
         return dict(now)
     items = {item["name"]: item for item in (*before["items"], *now["items"])}
-    skipped = {one["name"]: one for one in (*before["skipped"], *now["skipped"])}
-    left = [one for name, one in skipped.items() if name not in items]
+    skipped = {item["name"]: item for item in (*before["skipped"], *now["skipped"])}
+    left = [item for name, item in skipped.items() if name not in items]
     return {**now, "items": list(items.values()), "skipped": left}
 
 
@@ -66,10 +66,10 @@ def run_benchmark(
     skipped: list[dict[str, Any]] = []
     for name in chosen:
         progress(name)
-        found = ROWS[name](quick)
-        for one in found if isinstance(found, list) else [found]:
-            if isinstance(one, Skipped):
-                skipped.append(asdict(one))
+        result = ROWS[name](quick)
+        for item in result if isinstance(result, list) else [result]:
+            if isinstance(item, Skipped):
+                skipped.append(asdict(item))
             else:
-                items.append(one.to_json())
+                items.append(item.to_json())
     return {"machine": machine(), "quick": quick, "items": items, "skipped": skipped}

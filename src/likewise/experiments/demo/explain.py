@@ -13,8 +13,6 @@ from likewise.game import Moment
 from likewise.learning import Learner
 from likewise.learning.costs import report_cost
 
-__all__ = ["Case", "Part", "case_of", "explain", "points"]
-
 
 @dataclass(frozen=True)
 class Part:
@@ -102,11 +100,13 @@ def _people(moment: Moment, case: Case) -> tuple[str, ...]:
     right = ["approve" if moment.encounter.labels[i] else "turn down" for i in pair]
     was = f"{over} was {decided[0]}, {under} {decided[1]}"
     best = f"{right[0]} {over} and {right[1]} {under}"
-    said, other = (people.say(i) for i in pair)
+    favoured, disfavoured = (people.say(i) for i in pair)
     differ = [
-        f"{name} ({said[name]} against {other[name]})" for name in said if said[name] != other[name]
+        f"{name} ({favoured[name]} against {disfavoured[name]})"
+        for name in favoured
+        if favoured[name] != disfavoured[name]
     ]
-    alike = [name for name in said if said[name] == other[name]]
+    alike = [name for name in favoured if favoured[name] == disfavoured[name]]
     sentences = [
         f"In round {moment.t} there were {len(people)} applicants, and the learner gave each a "
         f"chance of approval.",

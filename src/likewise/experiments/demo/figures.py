@@ -21,21 +21,16 @@ from likewise.experiments.canvas import (
     colour_of,
     dark,
     finish,
+    last_values,
     name_points,
     named_lines,
-    said,
 )  # fmt: skip
 from likewise.experiments.comparator_lines import ROOM, Line, compare_lines, three_lines
-from likewise.experiments.configurations import fraction
 from likewise.experiments.demo.explain import case_of, points
 from likewise.experiments.demo.run import Demo, Shown
+from likewise.experiments.games import fraction
 from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.game import Moment
-
-__all__ = [
-    "distance_figure", "error_figure", "error_start", "frontier_figure", "lam_figure",
-    "pivot_figure", "violation_figure",
-]  # fmt: skip
 
 COUNT, SHARE = "{:,.0f}", "{:.1f}\u00a0%"
 
@@ -47,12 +42,14 @@ def violation_figure(demo: Demo) -> str:
     above = axes_on(fig, 258, 150, "Rounds in violation so far: all learners")
     below = axes_on(fig, 38, 150, "The same, without those who ignore the panel")
     every = {s.name: s.transcript.violation.cumsum() for s in demo.shown}
-    above.plot([0, demo.rounds], [0, demo.rounds], color=SOFT, lw=1, ls=DASHED)
-    named_lines(above, every, COUNT, [(demo.rounds, "every round", SOFT)])
+    above.plot([0, demo.game.rounds], [0, demo.game.rounds], color=SOFT, lw=1, ls=DASHED)
+    named_lines(above, every, COUNT, [(demo.game.rounds, "every round", SOFT)])
     listening = [s.name for s in demo.shown if not s.learner.ignores_reports]
     named_lines(below, {name: every[name] for name in listening}, COUNT)
     below.set_xlabel("round")
-    return finish(fig, "violations", f"Rounds in violation, by learner: {said(every, COUNT)}.")
+    return finish(
+        fig, "violations", f"Rounds in violation, by learner: {last_values(every, COUNT)}."
+    )
 
 
 def error_start(rounds: int) -> int:
@@ -72,16 +69,16 @@ def error_figure(demo: Demo) -> str:
     ends = [(y, f"{name} {SHARE.format(y)}", colour) for y, name, colour in _comparators(demo)]
     for y, _, colour in ends:
         axes.axhline(y, color=colour, lw=1, ls=DASHED)
-    named_lines(axes, rates, SHARE, ends, start=error_start(demo.rounds))
+    named_lines(axes, rates, SHARE, ends, start=error_start(demo.game.rounds))
     axes.set_xlabel("round")
     fixed = ", ".join(text for _, text, _ in ends)
-    told = f"Error rate, by learner: {said(rates, SHARE)}; best fixed policies: {fixed}."
-    return finish(fig, "error", told)
+    label = f"Error rate, by learner: {last_values(rates, SHARE)}; best fixed policies: {fixed}."
+    return finish(fig, "error", label)
 
 
 def _comparators(demo: Demo) -> list[Line]:
     """The three best fixed policies as lines; kappa is that of the last learner."""
-    fixed = demo.shown[-1].summary.comparators
+    fixed = demo.comparators
     if fixed is None:
         return []
     middle = [(fixed.at_alpha_less_kappa, INK)]
@@ -98,23 +95,23 @@ def frontier_figure(demo: Demo) -> str:
         axes = axes_on(fig, bottom, 170, title, right=14, above=ROOM)
         _frontier(axes, demo, kind)
     axes.set_xlabel("error rate")
-    told = "; ".join(
+    words = "; ".join(
         f"{p.learner}, eta {fraction(p.eta)}: error {p.error_rate:.1%}, {p.violations} violations, "
         f"{p.reports} reports"
         for p in demo.frontier
     )
     fixed = ", ".join(f"{name} {SHARE.format(x)}" for x, name, _ in _comparators(demo))
-    label = f"Violations and reports against the error rate. {told}; best fixed policies: {fixed}"
+    label = f"Violations and reports against the error rate. {words}; best fixed policies: {fixed}"
     return finish(fig, "frontier", label)
 
 
 def _frontier(axes: Axes, demo: Demo, kind: str) -> None:
     """A line for each player, other learners as marks; who is far above, as a mark at the top."""
     players = list(dict.fromkeys(p.learner for p in demo.frontier))
-    others = [s for s in demo.shown if s.name not in players]
+    baselines = [s for s in demo.shown if s.name not in players]
     fixed = _comparators(demo)
     top = 1.35 * max(1, *(getattr(p, kind) for p in demo.frontier))
-    near = [100 * s.summary.error_rate for s in others if getattr(s.summary, kind) < top]
+    near = [100 * s.summary.error_rate for s in baselines if getattr(s.summary, kind) < top]
     rates = [*(x for x, _, _ in fixed), *near, *(100 * p.error_rate for p in demo.frontier)]
     pad = max(0.5, 0.06 * (max(rates) - min(rates)))
     axes.set(xlim=(min(rates) - pad, max(rates) + pad), ylim=(-0.12 * top, top))
@@ -123,16 +120,16 @@ def _frontier(axes: Axes, demo: Demo, kind: str) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
     labels, lines = [], []
     for name in players:
-        mine = [p for p in demo.frontier if p.learner == name]
-        line = [(100 * p.error_rate, float(getattr(p, kind))) for p in mine]
+        points_of = [p for p in demo.frontier if p.learner == name]
+        line = [(100 * p.error_rate, float(getattr(p, kind))) for p in points_of]
         axes.plot(*zip(*line, strict=True), color=colour_of(name), marker="o", ms=6, label=name)
         labels += [
-            (*at, fraction(p.eta), colour_of(name)) for at, p in zip(line, mine, strict=True)
+            (*at, fraction(p.eta), colour_of(name)) for at, p in zip(line, points_of, strict=True)
         ]
         lines.append(line)
     axes.legend(loc="upper right", edgecolor="white", framealpha=1, labelcolor="linecolor")
     compare_lines(axes, fixed)
-    labels += [_mark(axes, s, kind) for s in others]
+    labels += [_mark(axes, s, kind) for s in baselines]
     name_points(axes, labels, lines)
 
 
@@ -159,7 +156,9 @@ def lam_figure(demo: Demo) -> str:
     below = axes_on(fig, 38, 150, "lam, the price of a report")
     named_lines(below, lam, "{:.2f}")
     below.set_xlabel("round")
-    return finish(fig, "lam", f"Reports and lam over time; lam at the end: {said(lam, '{:.2f}')}.")
+    return finish(
+        fig, "lam", f"Reports and lam over time; lam at the end: {last_values(lam, '{:.2f}')}."
+    )
 
 
 @STYLE
@@ -170,7 +169,7 @@ def pivot_figure(moments: Sequence[Moment], sensitivity: int) -> str:
     for moment in moments:
         members = (*moment.encounter.panel.members, "nobody")
         every.update(dict.fromkeys(members[:-1], 0))
-        every.update(members[place] for place in _upper(moment.pivot_auditors).tolist())
+        every.update(members[index] for index in _upper(moment.pivot_auditors).tolist())
         if moment.report:
             reported[str(case_of(moment, sensitivity).pivot)] += 1
     fig = canvas(270)
@@ -187,8 +186,10 @@ def distance_figure(moments: Sequence[Moment], sensitivity: int) -> str:
     axes = axes_on(fig, 38, 196, "How far apart the pivots see the pairs", right=14)
     _pivot_distances(axes, distances, 1 - sensitivity / ONE)
     low, middle, high = (points(int(ONE * q)) for q in np.quantile(distances, (0.25, 0.5, 0.75)))
-    told = f"a quarter up to {low}, half up to {middle}, three quarters up to {high}"
-    return finish(fig, "distances", f"Distances of pairs in points, as their pivots see: {told}.")
+    quartiles = f"a quarter up to {low}, half up to {middle}, three quarters up to {high}"
+    return finish(
+        fig, "distances", f"Distances of pairs in points, as their pivots see: {quartiles}."
+    )
 
 
 def _upper(square: IntArray) -> IntArray:

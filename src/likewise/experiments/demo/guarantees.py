@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from likewise.evaluation.counts import bounds_of, certificate_of
 from likewise.experiments.demo.run import Demo, Shown
 
-__all__ = ["Guarantee", "Limit", "guarantees"]
-
 
 @dataclass(frozen=True)
 class Guarantee:
@@ -49,14 +47,14 @@ def guarantees(demo: Demo) -> tuple[Guarantee, ...]:
 
 def _guarantee(shown: Shown) -> Guarantee:
     summary, trivial = shown.summary, shown.summary.k * shown.summary.rounds
-    found = certificate_of(shown.transcript)
-    if found is None:
+    certificate = certificate_of(shown.transcript)
+    if certificate is None:
         return Guarantee(
             shown.name, summary.regret, None, None, trivial,
             "none: it ignores the panel, and no theorem is about such a learner",
         )  # fmt: skip
     before = min(_promised(shown, trivial), key=lambda limit: limit.regret, default=None)
-    after = Limit(found.regret, found.holds, trivial)
+    after = Limit(certificate.regret, certificate.holds, trivial)
     return Guarantee(shown.name, summary.regret, after, before, trivial)
 
 

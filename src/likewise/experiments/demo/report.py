@@ -8,12 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from likewise import __version__
+from likewise.errors import LikewiseError
 from likewise.experiments.demo import figures
 from likewise.experiments.demo.explain import explain
 from likewise.experiments.demo.guarantees import guarantees
 from likewise.experiments.demo.round_figure import round_figure
 from likewise.experiments.demo.run import Demo
-from likewise.experiments.learners import LEARNERS
+from likewise.experiments.learners import learner_summary
 from likewise.extras import missing
 from likewise.game import EVALUATION_DRAWS
 
@@ -21,8 +22,6 @@ try:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 except ImportError as error:
     raise missing("The demo's report", "jinja2", "study", error) from error
-
-__all__ = ["report_html", "write_report"]
 
 
 def percent(share: float) -> str:
@@ -88,6 +87,8 @@ def write_report(demo: Demo, path: str | Path) -> None:
 
 def report_html(demo: Demo) -> str:
     """The report as one HTML page that names no address outside itself."""
+    if demo.comparators is None:
+        raise LikewiseError("A report shows the best fixed policies; run the demo with compare.")
     last = demo.shown[-1]
     learner = last.learner
     margins = learner.margins
@@ -97,15 +98,14 @@ def report_html(demo: Demo) -> str:
         ignoring=next(s for s in demo.shown if s.learner.ignores_reports),
         last=last,
         untaught=next(s.summary.error_rate for s in demo.shown if s.name == "untaught"),
-        summaries={s.name: LEARNERS[s.name].summary for s in demo.shown},
+        summaries={s.name: learner_summary(s.name) for s in demo.shown},
         asked_at=margins.alpha - margins.kappa,
         guarantees=guarantees(demo),
-        error_start=figures.error_start(demo.rounds),
+        error_start=figures.error_start(demo.game.rounds),
         evaluation_draws=EVALUATION_DRAWS,
         explained=explain(demo.moment, learner),
         figures=_figures(demo),
-        command=f"likewise demo --rounds {demo.rounds} --seed {demo.seed} --alpha {demo.alpha!r} "
-        f"--eps {demo.eps!r}",
+        command=f"likewise demo --rounds {demo.game.rounds} --seed {demo.game.seed}",
         version=__version__,
     )
 
@@ -113,12 +113,15 @@ def report_html(demo: Demo) -> str:
 def _figures(demo: Demo) -> dict[str, list[str]]:
     """The pictures by name; those that stand together are in one list."""
     played = demo.shown[-1].transcript
-    kept, asked = played.moments, played.learner.sensitivity
+    moments, sensitivity = played.moments, played.learner.sensitivity
     return {
         "violations": [figures.violation_figure(demo)],
         "error": [figures.error_figure(demo)],
         "frontier": [figures.frontier_figure(demo)],
         "lam": [figures.lam_figure(demo)],
-        "pivots": [figures.pivot_figure(kept, asked), figures.distance_figure(kept, asked)],
-        "round": [round_figure(demo.moment, asked)],
+        "pivots": [
+            figures.pivot_figure(moments, sensitivity),
+            figures.distance_figure(moments, sensitivity),
+        ],
+        "round": [round_figure(demo.moment, sensitivity)],
     }

@@ -23,8 +23,6 @@ from likewise.experiments.demo.explain import Case, case_of, points
 from likewise.fixed_point import ONE, FloatArray
 from likewise.game import Moment
 
-__all__ = ["round_figure"]
-
 
 @STYLE
 def round_figure(moment: Moment, sensitivity: int) -> str:
@@ -85,11 +83,11 @@ def _tolerances(axes: Axes, case: Case, low: float) -> None:
         verdict = "objects" if case.objects(name) else "accepts"
         axes.text(-3, row, name, ha="right", va="center", weight=weight)
         axes.text(103, row, f"{verdict} (pivot)" if pivot else verdict, va="center", weight=weight)
-    seen = Patch(color="#8a8a8a", label="distance seen")
-    more = Patch(color="#8a8a8a", alpha=0.4, label=f"{points(case.sensitivity)} points more")
+    distance_patch = Patch(color="#8a8a8a", label="distance seen")
+    slack_patch = Patch(color="#8a8a8a", alpha=0.4, label=f"{points(case.sensitivity)} points more")
     where = (0.5, (len(case.distances) + 0.45) / (len(case.distances) + 5.7))
     axes.legend(
-        handles=[seen, more],
+        handles=[distance_patch, slack_patch],
         ncols=2,
         edgecolor="white",
         framealpha=1,

@@ -5,38 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 
 from likewise.experiments.parallel import Progress, Workers, silent
-from likewise.experiments.sweep.parquet import need_parquet
 from likewise.experiments.sweep.runs import Row, play_run, refuse_early
 from likewise.experiments.sweep.spec import Sweep
 from likewise.experiments.sweep.store import Results
 
-__all__ = ["run_sweep"]
-
 
 def run_sweep(
-    sweep: Sweep,
-    folder: Path,
-    workers: Workers,
-    *,
-    parquet: bool = False,
-    progress: Progress = silent,
+    sweep: Sweep, folder: Path, workers: Workers, *, progress: Progress = silent
 ) -> list[Row]:
     """Play every run that has not finished, and return the rows of all, in the sweep's order.
 
     Whatever interrupts it, runs that have finished are kept, and it goes on with the others when it
     is called again.
     """
-    if parquet:
-        need_parquet()
     refuse_early(sweep)
-    results = Results(folder, sweep, parquet=parquet)
-    done = results.done
-    wanting = [run for run in sweep.runs() if run.digest not in done]
-    count = len(done)
+    results = Results(folder, sweep)
+    finished = results.finished
+    runs = [run for run in sweep.runs() if run.digest not in finished]
+    count = len(finished)
     with results.locked():
-        if wanting:
+        if runs:
             progress(sweep.title, count)
-            for rows in workers.map(play_run, [(run,) for run in wanting]):
+            for rows in workers.map(play_run, [(run,) for run in runs]):
                 results.append(rows)
                 count += 1
                 progress(f"{rows[0].scenario}; {rows[0].configuration}", count)

@@ -26,21 +26,18 @@ from pathlib import Path
 from typing import Any
 
 from likewise.errors import LikewiseError, ParameterError
-from likewise.experiments.configurations import Configuration, Scenario
-from likewise.experiments.environments import environment, environments_for
-from likewise.experiments.learners import LEARNERS
-from likewise.experiments.sweep.spec import Document, Sweep
+from likewise.experiments.environments import environments
+from likewise.experiments.games import Game
+from likewise.experiments.learners import checked_settings
+from likewise.experiments.sweep.spec import Document, Sweep, all_different, entries_of
+from likewise.experiments.sweep.titles import learner_title, scenario_title
 from likewise.game.play import EVALUATION_DRAWS
-from likewise.registry import WORLDS
 from likewise.validation import flag, integer, items, members, real, reals, text
-from likewise.worlds.settings import known_setting
 
-__all__ = ["read_sweep", "shipped_sweeps", "sweep_from_data"]
-
-_SCENARIO = (
-    "world", "settings", "hypotheses", "alpha", "eps", "feedback", "delay", "audit_share",
-    "report", "label",
-)  # fmt: skip
+# The fields of a Game that a scenario may set, by their names in a file.
+_NUMBERS = ("alpha", "eps", "audit_share")
+_TEXTS = ("world", "hypotheses", "feedback", "report", "label")
+_RULES = ("hypotheses", "alpha", "eps", "feedback", "delay", "audit_share", "report", "label")
 _SWEEP = (
     "about", "level", "evaluation_draws", "prices", "comparators", "learners", "document", "figure",
 )  # fmt: skip
@@ -82,35 +79,31 @@ def sweep_from_data(data: Mapping[str, Any]) -> Sweep:
     >>> [run.title for run in tiny.runs()][-1]
     'loans, 2 rounds late; exact, eta = 1/4; seed 1'
     """
-    given = members("A sweep", data, ("title", "seeds", "horizons", "scenarios"), _SWEEP)
-    scenarios = [
-        scenario
-        for table in items("scenarios", given["scenarios"], _REMEDY)
-        for scenario in _scenarios(table)
+    table = members("A sweep", data, ("title", "seeds", "horizons", "scenarios"), _SWEEP)
+    listed = items("horizons", table["horizons"], "List numbers of rounds.")
+    horizons = tuple(sorted(integer("horizons", n, 2, 1 << 32, "Rounds to play.") for n in listed))
+    learners = [
+        learner
+        for entry in items("learners", table.get("learners", []), _REMEDY)
+        for learner in _learners(entry)
     ]
-    only: dict[Configuration, tuple[str, ...]] = {}
-    learners: list[Configuration] = []
-    for table in items("learners", given.get("learners", []), _REMEDY):
-        for configuration, allowed in _configurations(table):
-            learners.append(configuration)
-            if allowed is not None:
-                only[configuration] = allowed
-    horizons = items("horizons", given["horizons"], "List numbers of rounds.")
     return Sweep(
-        text("title", given["title"], "Give the sweep a name."),
-        tuple(scenarios),
-        tuple(learners),
-        _seeds(given["seeds"]),
-        tuple(sorted(integer("horizons", n, 2, 1 << 32, "Rounds to play.") for n in horizons)),
-        text("about", given.get("about", ""), "A sentence about it."),
-        _level(given.get("level", 0.95)),
-        integer("evaluation_draws", given.get("evaluation_draws", EVALUATION_DRAWS), 1, 10**9, ""),
-        reals("prices", given.get("prices", []), "Errors that a unit of excess costs."),
-        flag("comparators", given.get("comparators", True), "Say which."),
-        only,
-        tuple(_document(one) for one in items("document", given.get("document", []), _REMEDY)),
-        None if "figure" not in given else text("figure", given["figure"], _REMEDY),
-    )  # fmt: skip
+        text("title", table["title"], "Give the sweep a name."),
+        entries_of(
+            _all_scenarios(table["scenarios"], max(horizons, default=2)),
+            [(title, fields) for title, fields, _ in learners],
+            reals("prices", table.get("prices", []), "Errors that a unit of excess costs."),
+            {title: only for title, _, only in learners if only is not None},
+        ),
+        _seeds(table["seeds"]),
+        horizons,
+        text("about", table.get("about", ""), "A sentence about it."),
+        _level(table.get("level", 0.95)),
+        integer("evaluation_draws", table.get("evaluation_draws", EVALUATION_DRAWS), 1, 10**9, ""),
+        flag("comparators", table.get("comparators", True), "Say which."),
+        tuple(_document(entry) for entry in items("document", table.get("document", []), _REMEDY)),
+        None if "figure" not in table else text("figure", table["figure"], _REMEDY),
+    )
 
 
 def _level(value: Any) -> float:
@@ -121,76 +114,79 @@ def _level(value: Any) -> float:
 
 
 def _document(table: Any) -> Document:
-    given = members("document", table, ("file", "mark"), ("table",))
-    return Document(**{name: text(name, value, _REMEDY) for name, value in given.items()})
+    fields = members("document", table, ("file", "mark"), ("table",))
+    return Document(**{name: text(name, value, _REMEDY) for name, value in fields.items()})
 
 
 def _seeds(value: Any) -> tuple[int, ...]:
     if isinstance(value, Mapping):
-        given = members("seeds", value, ("first", "count"))
-        first = integer("seeds.first", given["first"], 0, 1 << 62, "Any number.")
-        return tuple(range(first, first + integer("seeds.count", given["count"], 1, 10**6, "")))
+        table = members("seeds", value, ("first", "count"))
+        first = integer("seeds.first", table["first"], 0, 1 << 62, "Any number.")
+        return tuple(range(first, first + integer("seeds.count", table["count"], 1, 10**6, "")))
     listed = items("seeds", value, "List them, or write { first = 101, count = 10 }.")
     return tuple(integer("seeds", seed, 0, 1 << 64, "Any number.") for seed in listed)
 
 
-def _scenarios(table: Any) -> Iterator[Scenario]:
-    """All scenarios of one table; ``use`` names an environment, or all for a purpose."""
+def _all_scenarios(tables: Any, rounds: int) -> dict[str, Game]:
+    """All scenarios by title; titles must differ."""
+    scenarios = [
+        scenario
+        for table in items("scenarios", tables, _REMEDY)
+        for scenario in _scenarios(table, rounds)
+    ]
+    all_different("scenarios", [title for title, _ in scenarios])
+    return dict(scenarios)
+
+
+def _scenarios(table: Any, rounds: int) -> Iterator[tuple[str, Game]]:
+    """The scenarios of one table; ``use`` names an environment, or all for a purpose."""
     if isinstance(table, Mapping) and "use" in table:
-        given = members("A scenario with use", table, ("use",), _SCENARIO[2:])
-        bases = _used(text("use", given.pop("use"), _REMEDY))
+        values = members("A scenario with use", table, ("use",), _RULES)
+        used = environments(text("use", values.pop("use"), _REMEDY))
+        bases = [{"label": title, **fields} for title, fields in used.items()]
     else:
-        given = members("A scenario", table, ("world",), _SCENARIO[1:])
+        values = members("A scenario", table, ("world",), ("settings", *_RULES))
         bases = [{}]
-    settings = given.pop("settings", {})
+    settings = values.pop("settings", {})
     if not isinstance(settings, Mapping):
         raise ParameterError("settings", "must be a table", settings, "{ leniency = 0.01 }.")
     for base in bases:
-        for values in _grid(given):
+        for rules in _grid(values):
             for chosen in _grid(settings):
-                yield _scenario({**base, **values}, {**base.get("settings", {}), **chosen})
+                world_settings = {**base.get("world_settings", {}), **chosen}
+                yield _scenario({**base, **rules, "world_settings": world_settings}, rounds)
 
 
-def _used(name: str) -> list[dict[str, Any]]:
-    named = environments_for(name) or {name: environment(name)}
-    return [
-        {"world": one.world, "settings": dict(one.settings), **one.rules, "label": title}
-        for title, one in named.items()
-    ]
+def _scenario(values: Mapping[str, Any], rounds: int) -> tuple[str, Game]:
+    """The title of a scenario, and its game without a learner yet."""
+    fields = dict(values)
+    fields |= {name: real(name, fields[name], _REMEDY) for name in _NUMBERS if name in fields}
+    fields |= {name: text(name, fields[name], _REMEDY) for name in _TEXTS if name in fields}
+    label = fields.pop("label", None)
+    if "delay" in fields:
+        fields["delay"] = str(fields["delay"])
+    if "report" in fields:
+        fields["selection"] = fields.pop("report")
+    game = Game(rounds=rounds, **fields)
+    return scenario_title(game) if label is None else label, game
 
 
-def _scenario(values: Mapping[str, Any], settings: Mapping[str, Any]) -> Scenario:
-    plain = {key: value for key, value in values.items() if key != "settings"}
-    for key in ("alpha", "eps", "audit_share"):
-        if key in plain:
-            plain[key] = real(key, plain[key], _REMEDY)
-    for key in ("world", "hypotheses", "feedback", "report", "label"):
-        if key in plain:
-            plain[key] = text(key, plain[key], _REMEDY)
-    if "delay" in plain:
-        plain["delay"] = str(plain["delay"])
-    world = WORLDS[plain["world"]]
-    for name in settings:
-        known_setting(world, name)
-    return Scenario(settings=tuple(settings.items()), **plain)
-
-
-def _configurations(table: Any) -> Iterator[tuple[Configuration, tuple[str, ...] | None]]:
+def _learners(table: Any) -> Iterator[tuple[str, dict[str, Any], tuple[str, ...] | None]]:
+    """The learners of one table: title, fields of a game, and the scenarios it is restricted to."""
     if not isinstance(table, Mapping) or "learner" not in table:
         raise ParameterError("A learner", "must be a table with its name", table, _REMEDY)
-    given = dict(table)
-    only = given.pop("only", None)
-    allowed = None if only is None else tuple(items("only", only, "List titles of scenarios."))
-    label = given.pop("label", None)
-    for name in _names(given.pop("learner")):
-        named = LEARNERS[text("learner", name, _REMEDY)]
-        for values in _grid(given):
-            checked = named.check(values)
-            yield Configuration(name, tuple(checked.items()), label), allowed
-
-
-def _names(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list) else [value]
+    values = dict(table)
+    listed, names, label = (
+        values.pop("only", None),
+        values.pop("learner"),
+        values.pop("label", None),
+    )
+    only = None if listed is None else tuple(items("only", listed, "List titles of scenarios."))
+    for name in names if isinstance(names, list) else [names]:
+        for chosen in _grid(values):
+            settings = checked_settings(text("learner", name, _REMEDY), chosen)
+            title = learner_title(name, settings) if label is None else label
+            yield title, {"learner": name, "learner_settings": settings}, only
 
 
 def _grid(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -13,14 +13,14 @@ import csv
 import io
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, fields, replace
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from likewise.errors import LikewiseError
-from likewise.experiments.sweep.parquet import append_parquet, write_parquet
 from likewise.experiments.sweep.runs import Row
 from likewise.experiments.sweep.spec import Sweep
 
@@ -29,20 +29,24 @@ try:
 except ImportError:  # not on this system: two processes must not share a folder there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Results", "read_rows", "write_rows"]
-
-COLUMNS = tuple(f.name for f in fields(Row))
-_KINDS = get_type_hints(Row)
+COLUMNS = tuple(field.name for field in fields(Row))
+_TYPES = get_type_hints(Row)
 
 
 class Results:
     """A folder of results, opened for one sweep; any other one's folder is refused."""
 
-    def __init__(self, folder: Path, sweep: Sweep, *, parquet: bool = False) -> None:
-        self.folder, self.sweep, self.parquet = folder, sweep, parquet
-        self._number = {run.digest: n for n, run in enumerate(sweep.runs())}
-        self._claim()
-        self.rows = self._mended()
+    def __init__(self, folder: Path, sweep: Sweep) -> None:
+        self.folder, self.sweep = folder, sweep
+        self._runs = {run.digest: n for n, run in enumerate(sweep.runs())}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._claim()
+        except OSError as error:
+            raise LikewiseError(
+                f"The folder {folder} cannot be used: {error.strerror}. Give another one."
+            ) from error
+        self.rows = self._complete_rows()
 
     @property
     def csv(self) -> Path:
@@ -50,58 +54,42 @@ class Results:
         return self.folder / "results.csv"
 
     @property
-    def done(self) -> set[str]:
+    def finished(self) -> set[str]:
         """The digests of the runs that have finished."""
         return {row.run for row in self.rows}
 
     def _claim(self) -> None:
-        """Write which sweep it is of, or see that it is of this one."""
-        path = self.folder / "sweep.json"
-        mine = {"sweep": self.sweep.digest, "title": self.sweep.title, "runs": len(self._number)}
+        """Write which sweep it is of, or refuse the folder of another one."""
+        path, sweep = self.folder / "sweep.json", self.sweep
+        claim = {"sweep": sweep.digest, "title": sweep.title, "runs": len(self._runs)}
+        if not path.exists():
+            if self.csv.exists():
+                raise LikewiseError(
+                    f"{self.folder} has results but no sweep.json, so nobody can tell of what "
+                    f"they are. Give another folder."
+                )
+            _replace(path, json.dumps(claim, indent=2) + "\n")
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                if self.csv.exists():
-                    raise LikewiseError(
-                        f"{self.folder} has results but no sweep.json, so nobody can tell of what "
-                        f"they are. Give another folder."
-                    )
-                _replace(path, json.dumps(mine, indent=2) + "\n")
-            theirs = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise LikewiseError(
-                f"The folder {self.folder} cannot be used: {error.strerror}. Give another one."
-            ) from error
+            stored = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise LikewiseError(f"{path} is not JSON: {error}. Give another folder.") from error
-        if theirs.get("sweep") != mine["sweep"]:
+        if stored.get("sweep") != claim["sweep"]:
             raise LikewiseError(
-                f"{self.folder} holds results of another sweep, {theirs.get('title')!r} with "
-                f"{theirs.get('runs')} runs; this one is {self.sweep.title!r} with "
-                f"{len(self._number)}, with its own settings and today's defaults. Give another "
-                f"folder; what is there is kept as it is."
+                f"{self.folder} holds results of another sweep, {stored.get('title')!r} with "
+                f"{stored.get('runs')} runs; this one is {sweep.title!r} with {len(self._runs)}, "
+                f"with its own settings and today's defaults. Give another folder; what is there "
+                f"is kept as it is."
             )
 
-    def _mended(self) -> list[Row]:
-        """All rows of runs that are complete; if others are there, the file is written anew."""
-        if not self.csv.exists():
-            _replace(self.csv, _as_csv([], header=True))
-            return []
-        text = self.csv.read_text(encoding="utf-8")
+    def _complete_rows(self) -> list[Row]:
+        """All rows of runs that are complete; if there are others, the file is written anew."""
+        text = self.csv.read_text(encoding="utf-8") if self.csv.exists() else ""
         rows = list(_parsed(text))
-        counts: dict[str, int] = {}
-        for row in rows:
-            counts[row.run] = counts.get(row.run, 0) + 1
-        whole = [
-            row
-            for row in rows
-            if row.run in self._number and counts[row.run] == len(self.sweep.horizons)
-        ]
-        if _as_csv(whole, header=True) != text:
-            _replace(self.csv, _as_csv(whole, header=True))
-            if self.parquet:
-                write_parquet(self.folder, whole)
-        return whole
+        counts, horizons = Counter(row.run for row in rows), len(self.sweep.horizons)
+        complete = [row for row in rows if row.run in self._runs and counts[row.run] == horizons]
+        if (mended := _as_csv(complete)) != text:
+            _replace(self.csv, mended)
+        return complete
 
     def append(self, rows: Sequence[Row]) -> None:
         """The rows of one run that has finished, at once and onto the disk."""
@@ -110,23 +98,15 @@ class Results:
             file.flush()
             os.fsync(file.fileno())
         self.rows += rows
-        if self.parquet:
-            append_parquet(self.folder, rows)
 
     def finish(self) -> list[Row]:
-        """All rows in the sweep's order, once every run is there."""
-        titles = {
-            run.digest: (run.scenario.title, run.configuration.title) for run in self.sweep.runs()
-        }
+        """All rows in the sweep's order, with its titles, once every run is there."""
+        entries = {run.digest: run.entry for run in self.sweep.runs()}
         self.rows = [
-            replace(row, scenario=titles[row.run][0], configuration=titles[row.run][1])
-            for row in self.rows
+            replace(row, scenario=entries[row.run].scenario, configuration=entries[row.run].title)
+            for row in sorted(self.rows, key=lambda row: (self._runs[row.run], row.rounds))
         ]
-        place = {rounds: n for n, rounds in enumerate(self.sweep.horizons)}
-        self.rows.sort(key=lambda row: (self._number[row.run], place[row.rounds]))
-        _replace(self.csv, _as_csv(self.rows, header=True))
-        if self.parquet:
-            write_parquet(self.folder, self.rows)
+        _replace(self.csv, _as_csv(self.rows))
         return self.rows
 
     @contextmanager
@@ -145,10 +125,7 @@ class Results:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The rows of a file of results.
-
-    Whoever has only the file can make its tables and figures again.
-    """
+    """The rows of a file of results: all that its tables and figures need."""
     try:
         return list(_parsed(path.read_text(encoding="utf-8")))
     except OSError as error:
@@ -158,47 +135,35 @@ def read_rows(path: Path) -> list[Row]:
 def write_rows(path: Path, rows: Sequence[Row]) -> None:
     """All rows as a file of results."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    _replace(path, _as_csv(rows, header=True))
+    _replace(path, _as_csv(rows))
 
 
 def _parsed(text: str) -> Iterator[Row]:
     """The rows that are complete; the last line may have been cut off by whatever happened."""
-    lines = text.splitlines(keepends=True)
-    if lines and not lines[-1].endswith("\n"):
-        lines.pop()
-    reader = csv.reader(lines)
-    header = next(reader, None)
-    if header is None:
-        return
+    lines = [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
+    header, *rows = csv.reader(lines) if lines else [list(COLUMNS)]
     if tuple(header) != COLUMNS:
         raise LikewiseError(
             f"These are not results of this version: the columns are {', '.join(header)}. Run the "
             f"sweep again in another folder."
         )
-    for line in reader:
-        if len(line) == len(COLUMNS):
-            yield Row(**{n: _value(n, cell) for n, cell in zip(COLUMNS, line, strict=True)})
+    for cells in rows:
+        if len(cells) == len(COLUMNS):
+            yield Row(**{n: _value(n, cell) for n, cell in zip(COLUMNS, cells, strict=True)})
 
 
 def _value(name: str, cell: str) -> Any:
-    kind = _KINDS[name]
-    if kind is str:
-        return cell
-    if kind is int:
-        return int(cell)
+    if _TYPES[name] in (str, int):
+        return _TYPES[name](cell)
     return float(cell) if cell else None
 
 
-def _as_csv(rows: Iterable[Row], *, header: bool) -> str:
+def _as_csv(rows: Iterable[Row], *, header: bool = True) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     if header:
         writer.writerow(COLUMNS)
-    for row in rows:
-        values = asdict(row).values()
-        writer.writerow(
-            ["" if v is None else repr(v) if isinstance(v, float) else v for v in values]
-        )
+    writer.writerows(astuple(row) for row in rows)
     return text.getvalue()
 
 

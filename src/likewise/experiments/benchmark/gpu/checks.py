@@ -41,30 +41,30 @@ def recorded(function: Callable[[], object]) -> Callable[[], object]:
     return replay
 
 
-def wrong_by_sums(listed: DeviceList, costs: Any, found: Any) -> int:
+def wrong_by_sums(listed: DeviceList, costs: Any, choices: Any) -> int:
     """Choices that are not the first of least cost, by sums in float64, exact at this size."""
-    noise = listed.space(len(found))[0][: len(found), : listed.points].double()
+    noise = listed.space(len(choices))[0][: len(choices), : listed.points].double()
     table = listed.table[: listed.size, : listed.points].T.double()
     places = torch.arange(listed.size, device=device())
     wrong, block = 0, max(64, (1 << 28) // listed.size)
-    for start in range(0, len(found), block):
+    for start in range(0, len(choices), block):
         scores = torch.addmm(costs.double(), noise[start : start + block], table)
         least = scores.amin(dim=1, keepdim=True)
         first = torch.where(scores == least, places, listed.size).amin(dim=1)
-        wrong += int((first != found[start : start + block]).sum())
+        wrong += int((first != choices[start : start + block]).sum())
     return wrong
 
 
 def wrong_by_reference(
-    table: Listed, costs: IntArray, noise: Noise, found: Any, *, first: int = 0
+    table: Listed, costs: IntArray, noise: Noise, choices: Any, *, first: int = 0
 ) -> int:
     """Choices that are not the reference engine's, read off its predictions."""
     bits = max(1, (table.size - 1).bit_length())
     places = (np.arange(table.size) >> np.arange(bits)[:, None] & 1).astype(np.uint8)
     oracle = Oracle(table, "reference")
-    drawn = oracle.approvals(costs, noise, places, draws=len(found), first_draw=first)
-    expected = (drawn.astype(np.int64) << np.arange(bits)).sum(axis=1)
-    return int(np.count_nonzero(found.cpu().numpy() != expected))
+    draws = oracle.approvals(costs, noise, places, draws=len(choices), first_draw=first)
+    expected = (draws.astype(np.int64) << np.arange(bits)).sum(axis=1)
+    return int(np.count_nonzero(choices.cpu().numpy() != expected))
 
 
 def plain_torch(table: Listed, costs: IntArray, rows: int) -> Callable[[], object]:
@@ -119,12 +119,12 @@ class WeightedRounds:
         costs = self._costs
         for t, arrived in enumerate(self._arrivals[:rounds]):
             self.play()
-            here = self._points[arrived]
+            predictions = self._points[arrived]
             policy = table.weigh(costs, float(ONE))
-            expected = [score(*pair) for pair in policy.approval(here)]
-            drawn = policy.draw(here, Words(self._seed, Purpose.DECIDE, t + 1), 0)
-            costs = table.charge(costs, here, self._amounts)
+            expected = [score(*pair) for pair in policy.approval(predictions)]
+            draws = policy.draw(predictions, Words(self._seed, Purpose.DECIDE, t + 1), 0)
+            costs = table.charge(costs, predictions, self._amounts)
             wrong += int((self.player.scores.cpu().numpy() != expected).any())
-            wrong += int((self.player.approved.cpu().numpy() != drawn).any())
+            wrong += int((self.player.approved.cpu().numpy() != draws).any())
             wrong += int((self.player.costs.cpu().numpy() != costs).any())
         return wrong

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from likewise.experiments.benchmark.gpu.checks import (
     wrong_by_sums,
 )
 from likewise.experiments.benchmark.gpu.streams import Stream, kinds, play_on_host, stream
-from likewise.experiments.benchmark.items import Asked, Item, race
+from likewise.experiments.benchmark.items import Asked, Item, race, seconds_of
 from likewise.fixed_point import ONE
 from likewise.game.on_device import device_game
 from likewise.learning import Learner
@@ -31,8 +32,6 @@ from likewise.oracles.engines.gpu.libraries import device, interpreted, torch
 from likewise.oracles.engines.gpu.lists import DeviceList
 from likewise.randomness import Noise, Purpose
 from likewise.randomness import Stream as Words
-
-__all__ = ["draws", "game", "weights"]
 
 NOISE = Noise(Words(7, Purpose.ELICIT, 1), 1.0)
 SEED = 20261115
@@ -48,6 +47,40 @@ def _finished(function: Callable[[], object]) -> Callable[[], None]:
             torch.cuda.synchronize()
 
     return run
+
+
+Details = dict[str, float | int | str]
+
+
+@cache
+def _products_a_second() -> float:
+    """Operations a second in products of 8-bit integers on the matrix units."""
+    square = torch.randint(-127, 127, (8192, 8192), dtype=torch.int8, device=device())
+    return 2.0 * 8192**3 / seconds_of(_finished(lambda: torch._int_mm(square, square.t())), 10)
+
+
+@cache
+def _copied_a_second() -> float:
+    """Bytes a second that the device reads and writes when it copies."""
+    numbers = torch.ones(1 << 30, dtype=torch.uint8, device=device())
+    copy = torch.empty_like(numbers)
+    return float(2 << 30) / seconds_of(_finished(lambda: copy.copy_(numbers)), 10)
+
+
+def _draw_limit(rows: int, points: int, size: int) -> Details:
+    """The products alone: two digits a point, a product and a sum."""
+    if interpreted():
+        return {}
+    seconds = 4.0 * rows * size * max(16, 1 << (points - 1).bit_length()) / _products_a_second()
+    return {"limit": "products of 8-bit integers", "limit_seconds": seconds}
+
+
+def _weights_limit(size: int, k: int) -> Details:
+    if interpreted():
+        return {}
+    seconds = size * (24.0 + 2.0 * k) / _copied_a_second()
+    text = "costs and predictions read twice, costs written once"
+    return {"limit": text, "limit_seconds": seconds}
 
 
 def draws(
@@ -67,19 +100,19 @@ def draws(
             first_draw=0, draws=rows,
         )  # fmt: skip
 
-    found = draw().clone()
-    wrong, sample = wrong_by_sums(listed, costs, found), min(SAMPLE, rows)
-    wrong_sample = wrong_by_reference(table, host_costs, NOISE, found[:sample])
+    result = draw().clone()
+    wrong, sample = wrong_by_sums(listed, costs, result), min(SAMPLE, rows)
+    wrong_sample = wrong_by_reference(table, host_costs, NOISE, result[:sample])
     plain = plain_torch(table, host_costs, rows)
     repeats = 1 if interpreted() else 10
-    ours, theirs = race(_finished(recorded(draw)), _finished(recorded(plain)), repeats)
+    seconds, reference = race(_finished(recorded(draw)), _finished(recorded(plain)), repeats)
     return Item(
         name, "draws from a list on the device, noise and rechecks included",
-        f"R = {rows:,}, s = {points}, |H| = {size:,}", ours,
-        "torch float32: addmm and argmin, its noise given", theirs, Asked("times faster", times),
-        {"choices_checked": rows, "choices_wrong": wrong, "sample": sample,
-         "sample_wrong": wrong_sample},
-        holds=wrong + wrong_sample == 0 and (most is None or ours <= most),
+        f"R = {rows:,}, s = {points}, |H| = {size:,}", seconds,
+        "torch float32: addmm and argmin, its noise given", reference, Asked("times faster", times),
+        {"choices_checked": rows, "choices_wrong": wrong, "reference_choices_checked": sample,
+         "reference_choices_wrong": wrong_sample, **_draw_limit(rows, points, size)},
+        holds=wrong + wrong_sample == 0 and (most is None or seconds <= most),
     )  # fmt: skip
 
 
@@ -95,7 +128,10 @@ def weights(name: str, size: int, k: int, rounds: int) -> Item:
     return Item(
         name, "a round of exponential weights on the device: scores, draw, charges",
         f"|H| = {size:,}, k = {k}", seconds, asked=Asked("a second", 5000.0),
-        details={"rounds_a_second": 1 / seconds, "rounds_checked": checked, "rounds_wrong": wrong},
+        details={
+            "rounds_a_second": 1 / seconds, "rounds_checked": checked, "rounds_wrong": wrong,
+            **_weights_limit(size, k),
+        },
         holds=wrong == 0,
     )  # fmt: skip
 
@@ -106,36 +142,39 @@ def game(
 ) -> Item:  # fmt: skip
     """A whole game at the paper's R on the device; its first rounds again on the host."""
     listed = kinds(*shape)
-    met = stream(listed, rounds, k)
+    people = stream(listed, rounds, k)
     # The paper's constants and its R, with noise under which there is something to learn.
     schedule = Paper(rounds, draws_rule=rule, delta=delta, noise_divisor=2_000_000.0)
     learner = Learner(listed, k, eps, eps, SEED, schedule=schedule, player="context-ftpl")
-    played = device_game(learner, Visitors(listed.table, met.arrivals, met.labels, met.distances))
+    played = device_game(
+        learner, Visitors(listed.table, people.arrivals, people.labels, people.distances)
+    )
     _finished(lambda: played.play(1))()
     began = time.perf_counter()
     _finished(lambda: played.play(rounds - 1))()
     seconds = time.perf_counter() - began
+    limit = _draw_limit(rounds * (learner.draws(1) + 1), shape[1], shape[0])
     checked = min(CHECKED_ROUNDS, rounds)
-    wrong = _wrong_rounds(learner, met, played.played(), checked)
+    wrong = _wrong_rounds(learner, people, played.played(), checked)
     return Item(
         name, "a game on the device: noise, draws, audit and update",
         f"|H| = {shape[0]:,}, s = {shape[1]}, k = {k}, T = {rounds:,}", seconds,
         asked=Asked("seconds", 60.0),
         details={"draws_a_round": learner.draws(1), "rounds_checked": checked,
-                 "rounds_wrong": wrong},
+                 "rounds_wrong": wrong, **limit},
         holds=wrong == 0,
     )  # fmt: skip
 
 
-def _wrong_rounds(learner: Learner, met: Stream, found: Played, checked: int) -> int:
+def _wrong_rounds(learner: Learner, people: Stream, result: Played, checked: int) -> int:
     """Rounds that the host plays otherwise."""
-    _, expected = play_on_host(learner, met, checked)
+    _, expected = play_on_host(learner, people, checked)
     return sum(
         not (
-            np.array_equal(one.scores, found.scores[t])
-            and np.array_equal(one.approved, found.approved[t])
-            and one.reported == found.reported[t]
-            and one.lam == found.lam[t]
+            np.array_equal(round_.scores, result.scores[t])
+            and np.array_equal(round_.approved, result.approved[t])
+            and round_.reported == result.reported[t]
+            and round_.lam == result.lam[t]
         )
-        for t, one in enumerate(expected)
+        for t, round_ in enumerate(expected)
     )

@@ -40,8 +40,8 @@ def kinds(size: int, points: int, more: int, seed: int = 1) -> Kinds:
     on_set = np.array(random_table(size, points, seed).separating_points().T)
     constants = (on_set.all(axis=1), ~on_set.any(axis=1))
     table = np.concatenate([on_set, rng.integers(0, 2, (size, more), dtype=np.uint8)], axis=1)
-    for place, (there, bit) in enumerate(zip(constants, (1, 0), strict=True)):
-        table[np.flatnonzero(there)[0] if there.any() else place] = bit
+    for place, (constant, bit) in enumerate(zip(constants, (1, 0), strict=True)):
+        table[np.flatnonzero(constant)[0] if constant.any() else place] = bit
     return Kinds(table, points)
 
 
@@ -51,13 +51,13 @@ def stream(listed: Kinds, rounds: int, k: int, seed: int = 2) -> Stream:
     The distance of two people is that of their traits, so that some pairs are near.
     """
     rng = np.random.default_rng(seed)
-    many = len(listed.table)
-    arrivals = rng.integers(0, many, (rounds, k), dtype=np.int32)
+    kind_count = len(listed.table)
+    arrivals = rng.integers(0, kind_count, (rounds, k), dtype=np.int32)
     wrong = rng.random((rounds, k)) < 0.2
     labels = listed.table[arrivals, listed.size // 2] ^ wrong
-    traits: Any = rng.random((many, 2)) / 4
-    met = traits[arrivals]
-    apart = np.abs(met[:, :, None] - met[:, None, :]).sum(axis=3)
+    traits: Any = rng.random((kind_count, 2)) / 4
+    arrived = traits[arrivals]
+    apart = np.abs(arrived[:, :, None] - arrived[:, None, :]).sum(axis=3)
     return Stream(arrivals, labels.astype(np.uint8), np.rint(apart * ONE).astype(np.int32))
 
 
@@ -73,7 +73,7 @@ class Round:
 
 def play_on_host(
     learner: Learner,
-    met: Stream,
+    visitors: Stream,
     rounds: int,
     decisions: Callable[[State, str], Decided] = decide,
 ) -> tuple[State, list[Round]]:
@@ -83,19 +83,19 @@ def play_on_host(
     for t in range(rounds):
         name = f"r{t + 1}"
         people = tuple(
-            Person(one, (float(kind),)) for one, kind in zip(ids, met.arrivals[t], strict=True)
+            Person(id_, (float(kind),)) for id_, kind in zip(ids, visitors.arrivals[t], strict=True)
         )
         state = apply(state, Arrived(name, people))
         decided = decisions(state, name)
         state = apply(apply(state, decided), Sealed(name, "panel"))
         scores = np.array([d.score for d in decided.decisions], dtype=np.int64)
         approved = np.array([d.approved for d in decided.decisions])
-        apart = met.distances[t].astype(np.int64)
-        found = exceeding_pairs(scores, apart, learner.sensitivity)
-        report = choose_report(found, scores, ids, LargestGap(), t + 1)
+        apart = visitors.distances[t].astype(np.int64)
+        pairs = exceeding_pairs(scores, apart, learner.sensitivity)
+        report = choose_report(pairs, scores, ids, LargestGap(), t + 1)
         over, under = report.pairs[0] if report.pairs else ("", "")
         reported = ids.index(over) * learner.k + ids.index(under) if report.pairs else -1
         deployment = Deployment(name, ids, scores, approved)
-        state = learn(state, deployment, labels=met.labels[t].astype(np.int64), report=report)
+        state = learn(state, deployment, labels=visitors.labels[t].astype(np.int64), report=report)
         played.append(Round(scores, approved, reported, state.lam))
     return state, played

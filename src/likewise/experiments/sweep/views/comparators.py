@@ -10,12 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from likewise.experiments.configurations import spoken
 from likewise.experiments.sweep.points import Point
-from likewise.experiments.sweep.spec import HINDSIGHT
+from likewise.experiments.sweep.titles import setting_title
 from likewise.learning.schedules.self_tuned import KAPPA_SHARE
-
-__all__ = ["Fixed", "Kappas", "fixed_of", "fixed_words", "kappas_of"]
 
 MOST = 3  # more of them in one place are not read
 
@@ -31,12 +28,12 @@ class Kappas:
     between: bool = False
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """All of them in one phrase.
 
-        >>> Kappas(("kappa = eps/4", "kappa = eps/2")).said
+        >>> Kappas(("kappa = eps/4", "kappa = eps/2")).text
         'kappa = eps/4 and eps/2'
-        >>> Kappas(("kappa = eps/4", "kappa = eps/2"), between=True).said
+        >>> Kappas(("kappa = eps/4", "kappa = eps/2"), between=True).text
         'kappa from eps/4 to eps/2'
         """
         first, *rest = self.words
@@ -63,17 +60,17 @@ class Fixed:
 
     def rates(self, kappas: Kappas) -> tuple[str, str, str]:
         """The three as tables have them."""
-        known = [self.at_alpha_less_kappa.get(word) for word in kappas.words]
-        middle = kappas.values(["–" if rate is None else f"{rate:.3f}" for rate in known])
+        middle_rates = [self.at_alpha_less_kappa.get(word) for word in kappas.words]
+        middle = kappas.values(["–" if rate is None else f"{rate:.3f}" for rate in middle_rates])
         return f"{self.at_alpha_less_eps:.3f}", middle, f"{self.at_alpha:.3f}"
 
 
-def kappas_of(found: Sequence[Point]) -> Kappas:
+def kappas_of(points: Sequence[Point]) -> Kappas:
     """The kappas of our learners there; that of the first learner where none is ours."""
-    playing = _playing(found)
+    playing = [point for point in points if point.plays]
     sizes: dict[str, float] = {}
     for point in playing:
-        if point.configuration.ours:
+        if point.ours:
             sizes.setdefault(*_kappa(point))
     if not sizes:
         return Kappas(tuple(f"kappa of {point.title}" for point in playing[:1]) or ("kappa",))
@@ -88,21 +85,21 @@ def fixed_of(together: Sequence[Point], kappas: Kappas) -> Fixed | None:
 
     Where each learner faced rounds of its own, all are those of the first of ours.
     """
-    playing = _playing(together)
+    playing = [point for point in together if point.plays]
     if not playing:
         return None
-    first = next((point for point in playing if point.configuration.ours), playing[0])
+    first = next((point for point in playing if point.ours), playing[0])
     outer = (first.mean_of("at_alpha_less_eps"), first.mean_of("at_alpha"))
     if any(map(math.isnan, outer)):
         return None
-    own = any(abs(point.mean_of("at_alpha") - outer[1]) > 1e-9 for point in playing)
+    reacts = any(abs(point.mean_of("at_alpha") - outer[1]) > 1e-9 for point in playing)
     middle: dict[str, float] = {}
-    for point in [first] if own else [first, *playing]:
-        word = _kappa(point)[0] if point.configuration.ours else f"kappa of {point.title}"
+    for point in [first] if reacts else [first, *playing]:
+        word = _kappa(point)[0] if point.ours else f"kappa of {point.title}"
         if word in kappas.words:
             middle.setdefault(word, point.mean_of("at_alpha_less_kappa"))
     ordered = {word: middle[word] for word in kappas.words if word in middle}
-    return Fixed(outer[0], ordered, outer[1], first.title if own else None)
+    return Fixed(outer[0], ordered, outer[1], first.title if reacts else None)
 
 
 def fixed_words(together: Sequence[Point]) -> str:
@@ -115,23 +112,18 @@ def fixed_words(together: Sequence[Point]) -> str:
     faced = "" if fixed.faced_by is None else f", for the rounds that {fixed.faced_by} faced"
     return (
         f"; best fixed policies in hindsight{faced}: {first} at alpha − eps; {middle} at alpha − "
-        f"kappa ({kappas.said}); {last} at alpha"
+        f"kappa ({kappas.text}); {last} at alpha"
     )
-
-
-def _playing(found: Sequence[Point]) -> list[Point]:
-    """The learners; policies in hindsight are compared with nobody."""
-    return [point for point in found if point.configuration.learner != HINDSIGHT]
 
 
 def _kappa(point: Point) -> tuple[str, float]:
     """The kappa of one of our learners in words, and as a number."""
-    given = point.configuration.get("kappa")
-    if given is not None:
-        return spoken("kappa", given), float(given)
-    share = point.configuration.get("kappa_share")
+    kappa = point.setting("kappa")
+    if kappa is not None:
+        return setting_title("kappa", kappa), float(kappa)
+    share = point.setting("kappa_share")
     share = KAPPA_SHARE if share is None else share
-    return spoken("kappa_share", share), share * point.scenario.fair
+    return setting_title("kappa_share", share), share * point.game.eps_or_alpha
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -16,15 +16,12 @@ from likewise.errors import ParameterError
 from likewise.experiments.canvas import (
     DASHED,
     INK,
-    PERCENT,
     SOFT,
     STYLE,
-    WIDTH,
     Axes,
     Figure,
     Line2D,
     MaxNLocator,
-    NullLocator,
     as_file,
     canvas,
     colour_of,
@@ -32,21 +29,24 @@ from likewise.experiments.canvas import (
     name_points,
 )  # fmt: skip
 from likewise.experiments.comparator_lines import ROOM, Line, compare_lines, three_lines
-from likewise.experiments.configurations import fraction
+from likewise.experiments.games import fraction
 from likewise.experiments.sweep.points import Point, by_scenario
-from likewise.experiments.sweep.spec import HINDSIGHT
 from likewise.experiments.sweep.views.comparators import fixed_of, fixed_words, kappas_of
-from likewise.experiments.sweep.views.knobs import draw_knobs, of_knobs
-
-__all__ = ["FORMATS", "check_figure", "draw_points", "figure_svg", "write_figure"]
+from likewise.experiments.sweep.views.knobs import (
+    COLUMNS,
+    Layout,
+    draw_knobs,
+    head_lines,
+    of_knobs,
+    panel_axes,
+    scale_axes,
+)
 
 FORMATS = (".svg", ".pdf", ".png")
 # Shapes tell the learners apart without colour; others than these get the next of OTHERS.
 MARKERS = {"exact": "s", "self-tuned": "o", "nested": "h", "paper": "^", "untaught": "D"}
 OTHERS = ("P", "X", "v", "*", "<", ">", "p", "d")
-TICKS = (0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000)
-COLUMNS, LEFT, RIGHT, FOOT = 2, 44, 12, 44
-HIGH, ROW = 180, 248 + ROOM  # a panel, and a panel with its titles and what its x axis says
+ROW, FOOT, HIGH = 248 + ROOM, 44, 180
 SMALLEST, LARGEST = 4.0, 15.0  # how wide a mark is, in points
 
 
@@ -61,100 +61,98 @@ def check_figure(path: Path) -> None:
         )
 
 
-def write_figure(path: Path, found: Sequence[Point]) -> None:
+def write_figure(path: Path, points: Sequence[Point]) -> None:
     """Draw the points into a file; the same points give the same bytes of SVG."""
     check_figure(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix.lower() == ".svg":
-        path.write_text(figure_svg(found), encoding="utf-8", newline="\n")
+        path.write_text(figure_svg(points), encoding="utf-8", newline="\n")
     else:
-        _save(found, path)
+        _save(points, path)
 
 
 @STYLE
-def _save(found: Sequence[Point], path: Path) -> None:
+def _save(points: Sequence[Point], path: Path) -> None:
     kind = path.suffix.lower()[1:]
     when = {"CreationDate": None} if kind == "pdf" else {}
-    draw_points(found).savefig(path, format=kind, dpi=200, metadata=when)
+    draw_points(points).savefig(path, format=kind, dpi=200, metadata=when)
 
 
 @STYLE
-def figure_svg(found: Sequence[Point]) -> str:
+def figure_svg(points: Sequence[Point]) -> str:
     """The figure as SVG, with all of its points in words for those who cannot see it."""
-    fig = draw_points(found)
-    told = " ".join(
-        f"{scenario.title}{fixed_words(together)}; {'; '.join(map(_told, together))}."
-        for scenario, together in by_scenario(found).items()
+    fig = draw_points(points)
+    words = " ".join(
+        f"{scenario}{fixed_words(together)}; {'; '.join(map(_words, together))}."
+        for scenario, together in by_scenario(points).items()
     )
-    return as_file(finish(fig, "points", f"Rounds in violation against error. {told}"), fig)
+    return as_file(finish(fig, "points", f"Rounds in violation against error. {words}"), fig)
 
 
-def draw_points(found: Sequence[Point]) -> Figure:
+def draw_points(points: Sequence[Point]) -> Figure:
     """A panel for each scenario at the longest horizon; two where only eta and kappa differ."""
-    if of_knobs(found):
-        return draw_knobs(found)
-    together = by_scenario(found)
-    markers = _markers(point.configuration.learner for point in found)
-    head = 69 + 22 * math.ceil(len(markers) / 4)
-    fig = canvas(head + ROW * -(-len(together) // COLUMNS))
-    most = max(point.at().reports for point in found)
-    for place, (scenario, mine) in enumerate(together.items()):
-        axes = _axes(fig, place, head)
-        axes.set_title(scenario.title, loc="left", size=12, weight="bold", pad=6 + ROOM)
-        _panel(axes, mine, markers, most)
-    _legend(fig, markers, most, found)
+    if of_knobs(points):
+        return draw_knobs(points)
+    together = by_scenario(points)
+    markers = _markers(point.learner for point in points if point.plays)
+    layout = Layout(69 + 22 * math.ceil(len(markers) / 4), ROW, FOOT, HIGH)
+    fig = canvas(layout.head + ROW * -(-len(together) // COLUMNS))
+    most = max(point.at().reports for point in points)
+    for n, (scenario, panel) in enumerate(together.items()):
+        axes = panel_axes(fig, *divmod(n, COLUMNS), layout)
+        axes.set_title(scenario, loc="left", size=12, weight="bold", pad=6 + ROOM)
+        _panel(axes, panel, markers, most)
+    lines = [f"Wider marks: more reports, {most:,.0f} at most. Dashed: fixed, in hindsight"]
+    if any(map(_comparators, together.values())):
+        kappa = kappas_of(points).words[0]
+        lines.append(f"Dotted: best fixed at alpha, alpha − kappa ({kappa}), alpha − eps")
+    handles = [
+        Line2D([], [], color=colour_of(name), marker=mark, ms=7, lw=1.2, label=name)
+        for name, mark in markers.items()
+    ]
+    head_lines(fig, "Rounds in violation against error", lines, handles)
     return fig
 
 
 def _markers(learners: Iterable[str]) -> dict[str, str]:
     """A shape for each learner that is there: its own, or one of those that nobody has."""
-    there = [name for name in dict.fromkeys(learners) if name != HINDSIGHT]
-    known = {name: mark for name, mark in MARKERS.items() if name in there}
-    return known | dict(zip((n for n in there if n not in MARKERS), cycle(OTHERS), strict=False))
+    names = list(dict.fromkeys(learners))
+    marks = {name: mark for name, mark in MARKERS.items() if name in names}
+    return marks | dict(zip((n for n in names if n not in MARKERS), cycle(OTHERS), strict=False))
 
 
-def _axes(fig: Figure, place: int, head: int) -> Axes:
-    """Axes for one panel, with a scale of violations that can show none."""
-    tall = fig.get_figheight() * 72
-    row, column = divmod(place, COLUMNS)
-    left, bottom = WIDTH * column / COLUMNS + LEFT, tall - head - ROW * (row + 1) + FOOT
-    wide = WIDTH / COLUMNS - LEFT - RIGHT
-    axes = fig.add_axes((left / WIDTH, bottom / tall, wide / WIDTH, HIGH / tall))
-    axes.set_yscale("symlog", linthresh=1, linscale=0.5)
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(PERCENT)
-    axes.set_xlabel("error")
-    return axes
-
-
-def _panel(axes: Axes, found: Sequence[Point], markers: Mapping[str, str], most: float) -> None:
+def _panel(axes: Axes, points: Sequence[Point], markers: Mapping[str, str], most: float) -> None:
     """One scenario: a line for each learner, its marks as wide as its reports are many."""
     lines, labels = [], []
-    for learner in dict.fromkeys(point.configuration.learner for point in found):
-        mine = [point for point in found if point.configuration.learner == learner]
-        line = [(100 * point.at().error, point.at().violations) for point in mine]
+    for learner in dict.fromkeys(point.learner for point in points):
+        of_learner = [point for point in points if point.learner == learner]
+        line = [(100 * point.at().error, point.at().violations) for point in of_learner]
         lines.append(line)
-        if learner == HINDSIGHT:
+        if not of_learner[0].plays:
             ordered = sorted(line)
             axes.plot(*zip(*ordered, strict=True), color=SOFT, lw=1.2, ls=DASHED, marker=".")
             continue
         colour = colour_of(learner)
         axes.plot(*zip(*line, strict=True), color=colour, lw=1.2, alpha=0.6, clip_on=False)
-        for point, (x, y) in zip(mine, line, strict=True):
+        for point, (x, y) in zip(of_learner, line, strict=True):
             axes.plot(
                 [x], [y], color=colour, marker=markers[learner], mec="white", mew=0.7,
                 ms=width_of(point.at().reports, most), clip_on=False,
             )  # fmt: skip
             labels += [(x, y, knob, colour)] if (knob := _knob(point)) else []
-    fixed = _comparators(found)
-    _scale(axes, [mark for line in lines for mark in line], fixed)
+    fixed = _comparators(points)
+    marks = [mark for line in lines for mark in line]
+    rates = [rate for rate, _ in marks] + [rate for rate, _, _ in fixed]
+    pad = max(1.0, 0.14 * (max(rates) - min(rates)))
+    scale_axes(axes, rates, [count for _, count in marks], pad, 3.0)
+    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     compare_lines(axes, fixed)
     name_points(axes, labels, lines, font=10)
 
 
-def _comparators(found: Sequence[Point]) -> list[Line]:
+def _comparators(points: Sequence[Point]) -> list[Line]:
     """Lines at the best fixed policies; at alpha − kappa that of our smallest kappa."""
-    fixed = fixed_of(found, kappas_of(found))
+    fixed = fixed_of(points, kappas_of(points))
     if fixed is None:
         return []
     middle = [(rate, INK) for rate in list(fixed.at_alpha_less_kappa.values())[:1]]
@@ -173,47 +171,12 @@ def width_of(reports: float, most: float) -> float:
 
 def _knob(point: Point) -> str:
     """The setting that moves along the line, as it was set."""
-    eta, kappa = point.configuration.get("eta"), point.configuration.get("kappa_share")
+    eta, kappa = point.setting("eta"), point.setting("kappa_share")
     return "" if eta is None or kappa is not None else fraction(eta)
 
 
-def _scale(axes: Axes, marks: Sequence[tuple[float, float]], fixed: Sequence[Line]) -> None:
-    """As much of both scales as marks and lines take, and room for what is written beside them."""
-    counts = [count for _, count in marks]
-    rates = [rate for rate, _ in marks] + [rate for rate, _, _ in fixed]
-    pad = max(1.0, 0.14 * (max(rates) - min(rates)))
-    axes.set_xlim(min(rates) - pad, max(rates) + pad)
-    axes.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    low, high = min(counts), max(counts)
-    axes.set_ylim(low / 3 if low > 3 else -0.6, 3 * max(high, 1))
-    ticks = [tick for tick in TICKS if axes.get_ylim()[0] <= tick <= axes.get_ylim()[1]]
-    axes.set_yticks(ticks, [f"{tick:,}" for tick in ticks])
-
-
-def _legend(fig: Figure, markers: Mapping[str, str], most: float, found: Sequence[Point]) -> None:
-    """A line about the axes, and whose the marks are."""
-    tall = fig.get_figheight() * 72
-    fig.text(4 / WIDTH, 1 - 18 / tall, "Rounds in violation against error", weight="bold", size=14)
-    says = f"Wider marks: more reports, {most:,.0f} at most. Dashed: fixed, in hindsight"
-    fig.text(4 / WIDTH, 1 - 36 / tall, says, size=11)
-    if any(map(_comparators, by_scenario(found).values())):
-        kappa = kappas_of(found).words[0]
-        fixed = f"Dotted: best fixed at alpha, alpha − kappa ({kappa}), alpha − eps"
-        fig.text(4 / WIDTH, 1 - 51 / tall, fixed, size=11)
-    handles = [
-        Line2D([], [], color=colour_of(name), marker=mark, ms=7, lw=1.2, label=name)
-        for name, mark in markers.items()
-    ]
-    fig.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(0, 1 - 55 / tall), ncols=4,
-        frameon=False, columnspacing=1.4, handletextpad=0.5, borderpad=0.3, fontsize=11,
-    )  # fmt: skip
-
-
-def _told(point: Point) -> str:
+def _words(point: Point) -> str:
     """A point in words."""
     at = point.at()
-    said = f"{point.title}, error {at.error:.1%}, {at.violations:.0f} violations"
-    if point.configuration.learner == HINDSIGHT:
-        return said
-    return f"{said}, {at.reports:.0f} reports"
+    words = f"{point.title}, error {at.error:.1%}, {at.violations:.0f} violations"
+    return f"{words}, {at.reports:.0f} reports" if point.plays else words

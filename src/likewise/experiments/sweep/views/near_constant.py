@@ -7,24 +7,19 @@ from collections.abc import Sequence
 
 from likewise.evaluation.near_constant import NEAR_CONSTANT, more, remedies
 from likewise.experiments.sweep.points import Point
-from likewise.experiments.sweep.spec import HINDSIGHT
-
-__all__ = ["is_near_constant", "near_constant_line"]
-
-# These ignore the panel, so that nothing drove them there.
-IGNORING = ("accuracy-only", "constant", "untaught")
+from likewise.experiments.sweep.spec import IGNORING
 
 
 def is_near_constant(point: Point) -> bool:
     """True for a learner driven to a policy that treats all people nearly alike."""
-    if point.configuration.learner in (HINDSIGHT, *IGNORING):
+    if not point.plays or point.learner in IGNORING:
         return False
     return point.mean_of("largest_gap_last_quarter") < NEAR_CONSTANT
 
 
 def near_constant_line(near: Sequence[Point], *, with_scenario: bool = False) -> str:
     """A sentence about points that are near constant, with their costs, and one about remedies."""
-    tuned = any(point.configuration.ours for point in near)
+    tuned = any(point.ours for point in near)
     return (
         f"Near constant over the last quarter (the largest gap of a round below "
         f"{NEAR_CONSTANT:g} in the mean), with the error beside that of the best fixed policy at "
@@ -34,6 +29,6 @@ def near_constant_line(near: Sequence[Point], *, with_scenario: bool = False) ->
 
 
 def _cost(point: Point, with_scenario: bool) -> str:
-    title = f"{point.scenario.title}: {point.title}" if with_scenario else point.title
+    title = f"{point.scenario}: {point.title}" if with_scenario else point.title
     cost = point.at().error - point.mean_of("at_alpha")
     return title if math.isnan(cost) else f"{title} ({more(cost)})"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from likewise.evaluation.growth import Growth, growth
-from likewise.experiments.learners import LEARNERS
+from likewise.experiments.learners import OURS
 from likewise.experiments.sweep.points import Point, by_scenario
-from likewise.experiments.sweep.spec import HINDSIGHT, Sweep
+from likewise.experiments.sweep.spec import Sweep
 from likewise.experiments.sweep.views.comparators import kappas_of
-
-__all__ = ["growth_of", "rates_markdown"]
+from likewise.game.baselines import Rates
+from likewise.registry import BASELINES
 
 # Regret against each of the three comparators: errors less theirs.
 _REGRETS = {
@@ -41,10 +42,10 @@ def _regret(point: Point, comparator: str) -> list[list[float]]:
     return table
 
 
-def rates_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
+def rates_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     """A table for every scenario: fitted exponents with intervals, and what was proved."""
-    ours = any(point.configuration.ours for point in found)
-    kappas = f" (ours: {kappas_of(found).said})" if ours else ""
+    ours = any(point.ours for point in points)
+    kappas = f" (ours: {kappas_of(points).text})" if ours else ""
     lines = [
         f"Exponents a of T^a fitted over T = {', '.join(f'{n:,}' for n in sweep.horizons)}, with "
         f"{100 * sweep.level:g} % intervals over {len(sweep.seeds)} seeds. `< 0`: the learner "
@@ -53,11 +54,11 @@ def rates_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
         f"and on the horizons, and proves nothing."
     ]
     heads = ["learner", *_REGRETS, "violations", "reports", "proved: regret, violations"]
-    for scenario, together in by_scenario(found).items():
-        lines += ["", f"**{scenario.title}**", "", f"| {' | '.join(heads)} |"]
+    for scenario, together in by_scenario(points).items():
+        lines += ["", f"**{scenario}**", "", f"| {' | '.join(heads)} |"]
         lines.append("|---" * len(heads) + "|")
         for point in together:
-            if point.configuration.learner != HINDSIGHT:
+            if point.plays:
                 lines.append(_row(point, sweep.level))
     return "\n".join(lines)
 
@@ -69,22 +70,51 @@ def _row(point: Point, level: float) -> str:
         if math.fsum(last) < 0:
             cells.append("< 0")
         else:
-            cells.append(_said(growth_of(point, name, level)))
-    cells += [_said(growth_of(point, name, level)) for name in ("violations", "reports")]
-    named = LEARNERS[point.configuration.learner]
-    proved = named.rates(dict(point.configuration.settings), point.scenario.feedback)
+            cells.append(_exponent(growth_of(point, name, level)))
+    cells += [_exponent(growth_of(point, name, level)) for name in ("violations", "reports")]
+    proved = proved_rates(point.learner, point.settings, point.game.feedback)
     cells.append("nothing" if proved is None else f"{proved.regret}, {proved.violations}")
     return f"| {point.title} | {' | '.join(cells)} |"
 
 
-def _said(found: Growth) -> str:
+def _exponent(fit: Growth) -> str:
     """An exponent with its interval.
 
-    >>> _said(Growth(0.5, 0.4, 0.61)), _said(Growth(math.nan, math.nan, math.nan))
+    >>> _exponent(Growth(0.5, 0.4, 0.61)), _exponent(Growth(math.nan, math.nan, math.nan))
     ('0.50 (0.40 to 0.61)', '–')
     """
-    if math.isnan(found.exponent):
+    if math.isnan(fit.exponent):
         return "–"
-    if math.isnan(found.low):
-        return f"{found.exponent:.2f}"
-    return f"{found.exponent:.2f} ({found.low:.2f} to {found.high:.2f})"
+    if math.isnan(fit.low):
+        return f"{fit.exponent:.2f}"
+    return f"{fit.exponent:.2f} ({fit.low:.2f} to {fit.high:.2f})"
+
+
+def proved_rates(learner: str, settings: Mapping[str, Any], feedback: str) -> Rates | None:
+    """The growth that was proved for a learner; None where nothing was.
+
+    >>> proved_rates("paper", {}, "one-sided").violations
+    'T^5/6'
+    """
+    if learner in OURS:
+        return _rates_of_ours(settings, feedback)
+    if learner == "paper":
+        return _rates_of_paper(settings, feedback)
+    prove = getattr(BASELINES[learner], "rates", None) if learner in BASELINES else None
+    return None if prove is None else prove(settings, feedback)
+
+
+def _rates_of_ours(settings: Mapping[str, Any], feedback: str) -> Rates:
+    """The rates of the theorems of docs/theory.md, by the dual player."""
+    reports = {"additive": "T^1/2", "geometric": "log T"}.get(settings.get("dual", ""), "T^3/4")
+    regret = "T^2/3" if feedback == "one-sided" else "T^1/2"
+    return Rates(regret, reports, reports, "docs/theory.md")
+
+
+def _rates_of_paper(settings: Mapping[str, Any], feedback: str) -> Rates:
+    """The paper's two theorems; its frontier's parameter b moves both."""
+    b = settings.get("b", 0.0)
+    powers = (2 / 3 + 2 * b, 5 / 6 - b) if feedback == "one-sided" else (1 / 2 + 2 * b, 3 / 4 - b)
+    names = {2 / 3: "2/3", 5 / 6: "5/6", 1 / 2: "1/2", 3 / 4: "3/4"}
+    regret, violations = (f"T^{names.get(power, f'{power:.3g}')}" for power in powers)
+    return Rates(regret, violations, violations, "the paper")

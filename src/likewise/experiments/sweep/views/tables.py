@@ -7,16 +7,15 @@ from pathlib import Path
 
 from likewise.errors import LikewiseError, ParameterError
 from likewise.evaluation.frontiers import Outcome
-from likewise.experiments.configurations import Scenario
 from likewise.experiments.sweep.points import (
     Point,
     beaten,
     by_scenario,
     on_the_frontier,
-    points,
+    points_of,
 )
 from likewise.experiments.sweep.runs import Row
-from likewise.experiments.sweep.spec import HINDSIGHT, Sweep
+from likewise.experiments.sweep.spec import Sweep
 from likewise.experiments.sweep.store import write_rows
 from likewise.experiments.sweep.views.calls import calls_markdown
 from likewise.experiments.sweep.views.comparators import (
@@ -27,11 +26,6 @@ from likewise.experiments.sweep.views.comparators import (
 )
 from likewise.experiments.sweep.views.near_constant import is_near_constant, near_constant_line
 from likewise.experiments.sweep.views.rates import rates_markdown
-
-__all__ = [
-    "RESULTS", "TABLES", "points_markdown", "sweep_markdown", "verdict", "write_between_marks",
-    "write_documents",
-]  # fmt: skip
 
 RESULTS = Path("docs/results")
 """The rows behind the tables of the documentation, in the project's folder."""
@@ -46,7 +40,7 @@ def cell(outcome: Outcome) -> str:
     return f"{outcome.error:.3f} / {outcome.violations:.0f} / {outcome.reports:.0f}"
 
 
-def points_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
+def points_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     """A table for every scenario, with the best fixed policies above and the worst seed beside."""
     lines = []
     if sweep.about:
@@ -55,15 +49,15 @@ def points_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
         f"Means of {len(sweep.seeds)} seed{'s' * (len(sweep.seeds) > 1)}; cells: error / rounds "
         f"in violation / reports."
     )
-    for scenario, together in by_scenario(found).items():
+    for scenario, together in by_scenario(points).items():
         lines += ["", *_scenario_lines(sweep, scenario, together)]
-    if any(not p.configuration.ours for p in found) and any(p.configuration.ours for p in found):
-        lines += ["", verdict(found)]
+    if len({point.ours for point in points}) == 2:
+        lines += ["", verdict(points)]
     return "\n".join(lines)
 
 
-def _scenario_lines(sweep: Sweep, scenario: Scenario, together: Sequence[Point]) -> Iterator[str]:
-    yield f"**{scenario.title}**{fixed_words(together)}"
+def _scenario_lines(sweep: Sweep, scenario: str, together: Sequence[Point]) -> Iterator[str]:
+    yield f"**{scenario}**{fixed_words(together)}"
     yield ""
     heads = ["learner", *(f"T = {n:,}" for n in sweep.horizons)]
     if len(sweep.seeds) > 1:
@@ -74,7 +68,7 @@ def _scenario_lines(sweep: Sweep, scenario: Scenario, together: Sequence[Point])
         cells = [cell(point.at(n)) for n in range(len(point.horizons))]
         if len(sweep.seeds) > 1:
             cells.append(cell(point.worst()))
-        if point.configuration.learner == HINDSIGHT:
+        if not point.plays:
             cells = [text.rpartition(" / ")[0] for text in cells]
         yield f"| {point.title} | {' | '.join(cells)} |"
     if near := [point for point in together if is_near_constant(point)]:
@@ -82,33 +76,33 @@ def _scenario_lines(sweep: Sweep, scenario: Scenario, together: Sequence[Point])
         yield near_constant_line(near)
 
 
-def verdict(found: Sequence[Point]) -> str:
+def verdict(points: Sequence[Point]) -> str:
     """Name those of the others who beat a point of ours, at the longest horizon."""
-    pairs = beaten(found)
+    pairs = beaten(points)
     if not pairs:
         return (
             "No other learner has a point that beats a point of ours on error, violations and "
             "reports together."
         )
-    said: dict[str, list[str]] = {}
-    for other, mine in pairs:
-        said.setdefault(f"{other.scenario.title}: {other.title}", []).append(mine.title)
-    listed = "; ".join(f"{who} beats {', '.join(whom)}" for who, whom in said.items())
+    titles: dict[str, list[str]] = {}
+    for rival, ours in pairs:
+        titles.setdefault(f"{rival.scenario}: {rival.title}", []).append(ours.title)
+    listed = "; ".join(f"{rival} beats {', '.join(ours)}" for rival, ours in titles.items())
     return f"Points of others that beat one of ours on all three together: {listed}."
 
 
-def frontier_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
+def frontier_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     """The points that no other beats, in error, violations and reports, for every scenario."""
     lines = [
         f"Points that no other beats on error, violations and reports together, at T = "
         f"{sweep.horizons[-1]:,}; means of {len(sweep.seeds)} seeds."
     ]
-    for scenario, together in by_scenario(found).items():
+    for scenario, together in by_scenario(points).items():
         best = on_the_frontier(together)
-        playing = sum(point.configuration.learner != HINDSIGHT for point in together)
+        playing = sum(point.plays for point in together)
         lines += [
             "",
-            f"**{scenario.title}**: {len(best)} of {playing} points{fixed_words(together)}",
+            f"**{scenario}**: {len(best)} of {playing} points{fixed_words(together)}",
             "",
             "| learner | error | violations | reports |",
             "|---|---|---|---|",
@@ -121,29 +115,26 @@ def frontier_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
     return "\n".join(lines)
 
 
-def summary_markdown(sweep: Sweep, found: Sequence[Point]) -> str:
+def summary_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
     """One line for every scenario, a column for every learner: for many scenarios at once."""
-    titles = list(dict.fromkeys(point.title for point in found))
-    kappas = kappas_of(found)
-    fixed = f"best fixed: alpha − eps; alpha − kappa ({kappas.said}); alpha"
+    titles = list(dict.fromkeys(point.title for point in points))
+    kappas = kappas_of(points)
+    fixed = f"best fixed: alpha − eps; alpha − kappa ({kappas.text}); alpha"
     several = len(sweep.seeds) > 1
-    said = (
-        f"means of {len(sweep.seeds)} seeds, in brackets the worst seed" if several else "one seed"
-    )
-    near = [point for point in found if is_near_constant(point)]
+    means = f"means of {len(sweep.seeds)} seeds, in brackets the worst seed"
+    seeds = means if several else "one seed"
+    near = [point for point in points if is_near_constant(point)]
     marked = "; ° near constant, see below" if near else ""
     lines = [
-        f"T = {sweep.horizons[-1]:,}, {said}; error / rounds in violation / reports{marked}.",
+        f"T = {sweep.horizons[-1]:,}, {seeds}; error / rounds in violation / reports{marked}.",
         "",
         f"| {' | '.join(['scenario', fixed, *titles])} |",
         "|---" * (2 + len(titles)) + "|",
     ]
-    for scenario, together in by_scenario(found).items():
-        mine = {point.title: point for point in together}
-        cells = [_summary_cell(mine[t], several) if t in mine else "–" for t in titles]
-        lines.append(
-            f"| {scenario.title} | {_fixed_cell(together, kappas)} | {' | '.join(cells)} |"
-        )
+    for scenario, together in by_scenario(points).items():
+        by_title = {point.title: point for point in together}
+        cells = [_summary_cell(by_title[t], several) if t in by_title else "–" for t in titles]
+        lines.append(f"| {scenario} | {_fixed_cell(together, kappas)} | {' | '.join(cells)} |")
     if near:
         lines += ["", f"° {near_constant_line(near, with_scenario=True)}"]
     return "\n".join(lines)
@@ -176,7 +167,7 @@ def sweep_markdown(sweep: Sweep, rows: Sequence[Row], table: str = "points") -> 
     """The table of that kind."""
     if table not in TABLES:
         raise ParameterError("table", f"must be one of {', '.join(TABLES)}", table, "Choose one.")
-    return TABLES[table](sweep, points(sweep, rows))
+    return TABLES[table](sweep, points_of(sweep, rows))
 
 
 def write_documents(sweep: Sweep, name: str, rows: Sequence[Row]) -> None:
@@ -188,7 +179,7 @@ def write_documents(sweep: Sweep, name: str, rows: Sequence[Row]) -> None:
     if sweep.figure is not None:
         from likewise.experiments.sweep.views.figures import write_figure
 
-        write_figure(Path(sweep.figure), points(sweep, rows))
+        write_figure(Path(sweep.figure), points_of(sweep, rows))
 
 
 def write_between_marks(path: Path, mark: str, text: str) -> None:

@@ -61,6 +61,6 @@ def built_in(function: Callable[..., Any]) -> Any:
 def threads() -> int:
     """Number of threads that make draws: the processors of this process, or ``NUMBA_NUM_THREADS``.
 
-    joblib sets that variable in its processes, so that they do not crowd each other out.
+    Where games are played side by side, each process has its share of them.
     """
     return int(config.NUMBA_NUM_THREADS)
