@@ -8,6 +8,7 @@ from likewise.registry import register
 register(
     "worlds",
     {
+        "linear": "likewise.worlds.linear:Linear",
         "compas-judged": "likewise.worlds.people.compas:CompasJudged",
         "compas-fitted": "likewise.worlds.people.compas:CompasFitted",
         "phd-admissions": "likewise.worlds.people.phd:PhdAdmissions",

@@ -216,7 +216,7 @@ BASELINES: Registry[Baseline] = _registry(
         "constant": "likewise.game.baselines:constant",
     },
 )
-_VARIANTS = ("drift", "strategic", "adaptive", "adversarial", "turnover", "linear")
+_VARIANTS = ("drift", "strategic", "adaptive", "adversarial", "turnover")
 WORLDS: Registry[type[World]] = _registry(
     "worlds",
     "world",

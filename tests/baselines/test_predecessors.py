@@ -17,7 +17,8 @@ from likewise.experiments.games import Game
 from likewise.fixed_point import ONE
 from likewise.game import Delay, play
 from likewise.hypotheses import Pool
-from likewise.worlds import Linear, Loans
+from likewise.worlds import Loans
+from likewise.worlds.linear import Linear
 
 PEOPLE = 3
 FUNCTIONS = list(itertools.product((0, 1), repeat=PEOPLE))

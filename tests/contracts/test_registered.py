@@ -44,7 +44,8 @@ from likewise.testing import (
     check_world,
     people_of,
 )
-from likewise.worlds import Linear, Loans
+from likewise.worlds import Loans
+from likewise.worlds.linear import Linear
 
 SCHEMA = FeatureSchema(
     (
@@ -144,7 +145,8 @@ from likewise.errors import SlowEngine
 warnings.simplefilter("ignore", SlowEngine)
 from likewise.game import untaught
 from likewise.testing import *
-from likewise.worlds import Linear, Loans
+from likewise.worlds import Loans
+from likewise.worlds.linear import Linear
 from likewise.auditing import LargestGap
 from likewise.learning.primal import ExponentialWeights
 world = Loans(1, k=3)

@@ -15,7 +15,7 @@ from likewise.fixed_point import ONE, FloatArray, from_units, to_units
 from likewise.html import described
 from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec, class_to_spec
 from likewise.hypotheses.priors import FLAT
-from likewise.learning import primal
+from likewise.learning.primal.base import Player
 from likewise.learning.costs import Lifted, Pricing, pricing_named
 from likewise.learning.dual import Dual, dual_from_spec
 from likewise.learning.schedules import (
@@ -44,7 +44,7 @@ MOST_PEOPLE = 1 << 31
 
 def player_named(
     name: str, hypotheses: HypothesisClass, engine: str, *, per_part: bool = False
-) -> primal.Player:
+) -> Player:
     """A primal player by name; ``auto`` is the exact one where the class allows it."""
     if isinstance(name, str) and name == "auto":
         name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "nested-ftpl"
@@ -159,7 +159,7 @@ class Learner:
                 )
 
     @cached_property
-    def primal(self) -> primal.Player:
+    def primal(self) -> Player:
         """The primal player."""
         per_part = self.scales == "per-part"
         return player_named(self.player, self.hypotheses, self.engine, per_part=per_part)

@@ -15,7 +15,6 @@ from likewise.worlds.base import (
     World,
 )
 from likewise.worlds.drift import Drift
-from likewise.worlds.linear import Linear
 from likewise.worlds.loans import Loans
 from likewise.worlds.resampled import Resampled
 from likewise.worlds.settings import Setting, setting, settings_of
@@ -23,7 +22,7 @@ from likewise.worlds.strategic import Strategic
 from likewise.worlds.turnover import Turnover
 
 __all__ = [
-    "WORLDS", "Adaptive", "Admissions", "Adversarial", "Course", "Drift", "Encounter", "Linear",
+    "WORLDS", "Adaptive", "Admissions", "Adversarial", "Course", "Drift", "Encounter",
     "Loans", "Memoryless", "MissingDataError", "Recorded", "Resampled", "Setting", "Steady",
     "Strategic", "Turnover", "View", "World", "setting", "settings_of",
 ]  # fmt: skip
