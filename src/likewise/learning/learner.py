@@ -15,9 +15,9 @@ from likewise.fixed_point import ONE, FloatArray, from_units, to_units
 from likewise.html import described
 from likewise.hypotheses import ExactWeights, HypothesisClass, class_from_spec, class_to_spec
 from likewise.hypotheses.priors import FLAT
-from likewise.learning.primal.base import Player
 from likewise.learning.costs import Lifted, Pricing, pricing_named
 from likewise.learning.dual import Dual, dual_from_spec
+from likewise.learning.primal.base import Player
 from likewise.learning.schedules import (
     Paper,
     Schedule,
