@@ -22,12 +22,11 @@ from likewise.service.dockets.unit_of_work import Receipts, UnitOfWork
 from likewise.service.dockets.views.projection import Projection
 from likewise.service.dockets.views.stored import StoredArchive
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.bodies import Body, RoundSealed, read_body
-from likewise.service.ledger.listings import is_listed
+from likewise.service.ledger.bodies import Body, Erased, RoundSealed, read_body
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, LedgerBroken, Receipt, Record, chained
 from likewise.service.ledger.store import Store
-from likewise.service.ledger.transaction import Stage, Transaction
+from likewise.service.ledger.transaction import Transaction
 from likewise.service.ledger.view import LedgerView
 from likewise.service.settings import REASON_LIMIT
 
@@ -104,11 +103,7 @@ class Docket:
         with self._turn:
             if self._transaction is None and self.store.head(self.name) != self.projection.head:
                 with self.looking() as view:
-                    fresh = not self.projection.head.seq and not is_listed(view)
-                    if not fresh:
-                        self._catch_up(view)
-                if fresh:
-                    self._list()
+                    self._catch_up(view)
             return self.projection
 
     def receipt(self) -> Receipt:
@@ -150,9 +145,9 @@ class Docket:
                 (self._group or alone).enter_context(self._writing())
             transaction = self._transaction
             assert transaction is not None  # noqa: S101 - it has just begun
-            stage, public = Stage(transaction), self.store.keys.public()
-            work = UnitOfWork(stage, self.projection, self.state, self.moment(), public)
-            yield work
+            with transaction.savepoint():
+                work = UnitOfWork(transaction, self.projection, self.state, self.moment())
+                yield work
             self._accept(transaction, work)
 
     @contextmanager
@@ -199,7 +194,6 @@ class Docket:
 
     def _accept(self, transaction: Transaction, work: UnitOfWork) -> None:
         """All of a command's records, now that none of them can be refused any more."""
-        transaction.accept(work.stage)
         try:
             with self.archive.recording(transaction):
                 for record, body in work.added:
@@ -210,7 +204,8 @@ class Docket:
             # Not a refusal: half of it is in memory. The transaction must not commit.
             raise RuntimeError(f"A command of {self.name!r} cannot be taken in.") from error
         self._state = work.state
-        if work.stage.drops_snapshots:
+        if any(isinstance(body, Erased) for _, body in work.added):
+            transaction.drop_snapshots()
             self._snapshot = 0
 
     def _take(self, record: Record, body: Body, state: State) -> None:
@@ -222,24 +217,11 @@ class Docket:
 
     def settle_due(self) -> None:
         """Say when somebody has to look at the docket's panels next."""
-        with self.unit_of_work():
-            assert self._transaction is not None  # noqa: S101 - it has just begun
+        with self.unit_of_work() as work:
             dues = [r.due for r in self.projection.open_rounds() if r.outcome is None and r.due]
-            self._transaction.set_due(min(dues, default=None))
+            work.transaction.set_due(min(dues, default=None))
 
     # ── Reading ──────────────────────────────────────────────────────────────────────────────────
-
-    def _list(self) -> None:
-        """List what has ended in a docket of before there were lists: all of it is read once."""
-        with self.store.transaction(self.name) as transaction, self._through(transaction):
-            if not is_listed(transaction):
-                transaction.begin_listing()
-                with self.archive.recording(transaction):
-                    self._catch_up(transaction)
-                for round_ in self.projection.open_rounds():
-                    if round_.outcome is None and round_.due is not None:
-                        transaction.look_at(round_.due)
-                write_snapshot(transaction, self.projection, self.seating, self.state)
 
     def _catch_up(self, view: LedgerView) -> None:
         """Take in what the database has more than memory; it must continue what is known."""

@@ -42,20 +42,19 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
             )  # fmt: skip
         digest = round_.people[person]
         if person not in round_.erased and digest is not None:
-            content = work.stage.payloads([digest])[digest].content
+            content = work.transaction.payloads([digest])[digest].content
             plain = surrogate(work.state.learner.hypotheses, features_of(content))
             work.add(Erased(round_id, person, work.keep(person_payload(plain))))
-            work.stage.erase(digest)
-            work.stage.forget_fingerprints(round_id)
-            work.stage.drop_snapshots()
+            work.transaction.erase(digest)
+            work.transaction.forget_fingerprints(round_id)
         # Reasons may have been given since; erasing again removes those.
         again = [(d, p) for repeat in round_.repeats.values() for p, d in repeat.said.items()]
         said: list[tuple[str | None, Pair]] = [*round_.reasons.items(), *again]
         for reason, pair in said:
             if reason is not None and person in pair:
-                work.stage.erase(reason)
+                work.transaction.erase(reason)
         if person in round_.explanations:
-            work.stage.erase(round_.explanations[person])
+            work.transaction.erase(round_.explanations[person])
     if not docket.grouped:  # otherwise whoever ends the group does it: nothing is committed yet
         docket.store.scrub_soon()
     return docket.receipt()

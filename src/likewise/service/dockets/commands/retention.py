@@ -133,14 +133,14 @@ def _erase_reasons(docket: Docket, round_id: str, done: Expired) -> None:
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
         digests = [*round_.reasons, *round_.explanations.values()]
-        there = work.stage.payloads(digests)
+        there = work.transaction.payloads(digests)
         if not there:
             return
         if work.projection.governance.held(round_id) is not None:
             done.held += 1
             return
         for digest in there:
-            work.stage.erase(digest)
+            work.transaction.erase(digest)
         work.add(ReasonsErased(round_id))
         done.reasons += 1
     if not docket.grouped:  # otherwise whoever ends the group does it

@@ -112,9 +112,9 @@ def _known(work: UnitOfWork, seat: Seat, key: str | None) -> bool:
     if key is None:
         return False
     named = f"{seat.member}:{key}"
-    if work.stage.request(named) is not None:
+    if work.transaction.request(named) is not None:
         return True
-    work.stage.keep_request(named, "said", seat.round)
+    work.transaction.keep_request(named, "said", seat.round)
     return False
 
 
@@ -172,4 +172,4 @@ def _reason(reason: str | None, limit: int, signed: SignedAct | None) -> Payload
 def _drop_reason(work: UnitOfWork, digest: str | None) -> None:
     """Remove a reason that no objection has any more: nobody would find it to erase it later."""
     if digest is not None:
-        work.stage.erase(digest)
+        work.transaction.erase(digest)

@@ -48,7 +48,6 @@ def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = No
         if transaction.head.seq:
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
         transaction.keep_secret(chosen, salt)
-        transaction.begin_listing()
         transaction.keep_numbers(numbers_of(Projection(name), start(spec, chosen)))
         sealed = commitment(chosen, salt)
         opened = DocketOpened(spec.to_json(), sealed, ALGORITHM, FORMAT, public.text)
@@ -96,7 +95,7 @@ def open_round(
                 "round-exists", 409, f"There is a round {name!r} already; use another id."
             )
         if request is not None:
-            work.stage.keep_request(*request, name)
+            work.transaction.keep_request(*request, name)
         _arrive(work, name, people)
         if seal:
             _seal(work, name)
@@ -119,7 +118,7 @@ def add_people(
                 f"Round {round_id!r} is sealed; nobody can join it. Let them arrive in a new one.",
             )  # fmt: skip
         if request is not None:
-            work.stage.keep_request(*request, round_id)
+            work.transaction.keep_request(*request, round_id)
         _arrive(work, round_id, people)
     return docket.projection.round(round_id), docket.receipt()
 
@@ -154,7 +153,7 @@ def _asked(person: Applicant) -> list[object]:
 
 def _known(work: UnitOfWork, request: tuple[str, str] | None) -> Round | None:
     """The round that a request made, if it came before."""
-    known = None if request is None else work.stage.request(request[0])
+    known = None if request is None else work.transaction.request(request[0])
     if request is None or known is None:
         return None
     key, (fingerprint, round_id) = request[0], known

@@ -17,7 +17,7 @@ from likewise.service.ledger.listings import (
     rounds_after,
 )
 from likewise.service.ledger.transaction import Transaction
-from likewise.service.ledger.view import LedgerView, json_text
+from likewise.service.ledger.view import LedgerView
 
 __all__ = ["StoredArchive"]
 
@@ -89,8 +89,7 @@ class StoredArchive(Archive):
         """A round has closed, or changed."""
         self._keep(round_)
         if closes and self._transaction is not None:
-            row = {"number": round_.number, "id": json_text(round_.id)}
-            self._transaction.list_round(row)
+            self._transaction.list_round(round_.number, round_.id)
 
     def _keep(self, round_: Round) -> None:
         self._at_hand[round_.id] = round_
@@ -106,7 +105,7 @@ class StoredArchive(Archive):
     def end(self, review: EndedReview) -> None:
         """A review has ended."""
         if self._transaction is not None:
-            self._transaction.list_review(review.row())
+            self._transaction.list_review(review)
 
     def judged(self, member: str, first: int, last: int) -> list[str]:
         """The rounds that a member has reviewed, from one of their counts to another."""
