@@ -101,7 +101,7 @@ class PrivateKey:
 
     def __post_init__(self) -> None:
         if not isinstance(self.raw, bytes) or len(self.raw) != 32:
-            raise LikewiseError("A private key must be 32 bytes. Make one: likewise key create.")
+            raise LikewiseError("A private key must be 32 bytes. Make one: likewise key --create.")
 
     @classmethod
     def fresh(cls) -> PrivateKey:

@@ -146,7 +146,7 @@ def _verification(packet: Mapping[str, Any]) -> Iterator[str]:
     count, until = len(packet["records"]), packet["until"]
     yield "How to verify this file:"
     yield f"  It follows from {count} records of the round, in the ledger up to record {until:,}."
-    yield "  Anybody can check its signature: likewise verify --packet packet.json --key KEY, with"
+    yield "  Anybody can check its signature: likewise verify packet.json --key KEY, with"
     yield "  the key that the institution publishes. Whoever has the ledger adds --export FOLDER,"
     yield "  and every part is derived again."
     yield f"  Receipt: {packet['receipt']}"
