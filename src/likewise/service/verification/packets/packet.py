@@ -70,7 +70,7 @@ def packet_content(evidence: Evidence, round_id: str, person: str) -> dict[str, 
             "drawn": history.round.drawn, "rule": history.round.rule,
             "seats": dict(history.round.seats), "due": history.round.due,
         },
-        "objections": _objections(evidence, history),
+        "objections": _objections(history),
         "outcome": history.round.outcome, "reported": _reported(history),
         "label": history.round.labels.get(person),
         "records": [
@@ -126,7 +126,7 @@ def _letters(number: int) -> str:
     return (_letters(number // 26 - 1) if number >= 26 else "") + chr(ord("A") + number % 26)
 
 
-def _objections(evidence: Evidence, history: DecisionHistory) -> list[dict[str, Any]]:
+def _objections(history: DecisionHistory) -> list[dict[str, Any]]:
     names, objections = _pseudonyms(history), list[dict[str, Any]]()
     for record in history.records:
         body = bodies.read_body(record)
@@ -136,7 +136,7 @@ def _objections(evidence: Evidence, history: DecisionHistory) -> list[dict[str, 
         if isinstance(body, bodies.Objected):
             objections.append({
                 "member": body.member, "other": peer, "at": record.at,
-                "reason": _words(evidence, body.reason), "taken_back": None,
+                "reason": _words(history.evidence, body.reason), "taken_back": None,
             })  # fmt: skip
         else:
             for objection in objections:
