@@ -299,7 +299,7 @@ def test_a_round_that_is_shown_again_changes_nothing(begin: Begin, applicants: P
     reviews.object_to(docket, again, _first_pair(docket, again.round))
     reviews.finish(docket, again)
     assert docket.state == before
-    assert docket.projection.round(again.round).repeats["ada"].done
+    assert docket.projection.round(again.round).repeats["ada"].finished
     with pytest.raises(ServiceError, match="closed"):
         reviews.finish(docket, Seat(round_.id, "ada", again=docket.clock()))
     _everything_agrees(docket)

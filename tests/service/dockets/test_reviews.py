@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.service.live import Clock, people, spec
+from tests.service.live import Clock, every_review, people, spec
 
 from likewise.service.api.review_responses import ReviewResponse
 from likewise.service.api.review_serializers import review_response
@@ -62,14 +62,14 @@ class Panel:
         return reviews.finish(self.docket, review.seat)
 
     def asked(self, member: str = "ann") -> list[Review]:
-        return [review for review in self.board.of(member) if review.status == "asked"]
+        return [review for review in every_review(self.board, member) if review.status == "asked"]
 
     def judge(self, review: Review, *, object_to: bool) -> ReviewResponse:
         shown = self.shown(review)
         if object_to and shown.pairs:
             self.object_to(review, (shown.pairs[0].over, shown.pairs[0].under), "alike")
         self.finish(review)
-        for other in self.board.of("bob"):
+        for other in every_review(self.board, "bob"):
             if other.round.id == review.round.id and not repeated(review) and not repeated(other):
                 self.finish(other)
         return shown
@@ -102,7 +102,9 @@ def test_a_repeat_looks_like_any_other(store: Store) -> None:
     }
     assert (ours["objections"], ours["outcome"], ours["reported"]) == ([], None, [])
     first = next(
-        r for r in panel.board.of("ann") if r.round.id == repeat.round.id and not repeated(r)
+        r
+        for r in every_review(panel.board, "ann")
+        if r.round.id == repeat.round.id and not repeated(r)
     )
     assert first.id != again.id
     names = str(ours)
@@ -236,7 +238,7 @@ def test_the_lottery_can_be_drawn_again(store: Store) -> None:
     panel = Panel(store)
     panel.until_repeat()
     there = Panel(store)
-    assert there.board.of("ann") == panel.board.of("ann")
+    assert every_review(there.board, "ann") == every_review(panel.board, "ann")
 
 
 def test_numbers_of_reviews_never_change(store: Store, clock: Clock) -> None:
@@ -247,10 +249,12 @@ def test_numbers_of_reviews_never_change(store: Store, clock: Clock) -> None:
         panel.play(number)
         for review in panel.asked():
             panel.judge(review, object_to=False)
-        ids = [review.id for review in panel.board.of("ann")]
+        ids = [review.id for review in every_review(panel.board, "ann")]
         assert ids[: len(known)] == known
         known = ids
-    assert [review.number for review in panel.board.of("ann")] == list(range(1, len(known) + 1))
+    assert [review.number for review in every_review(panel.board, "ann")] == list(
+        range(1, len(known) + 1)
+    )
 
 
 def test_a_share_of_zero_means_never(store: Store) -> None:

@@ -23,7 +23,6 @@ from likewise.service.api.responses import (
 )
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.learner import awaited
-from likewise.service.dockets.spec import OF_THEN
 from likewise.service.dockets.views.round import Round
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Receipt
@@ -64,8 +63,8 @@ def docket_list(store: Store, names: Iterable[str]) -> DocketList:
     found = []
     for name in names:
         for record in store.records(name, 0, 1):
-            stored = {**OF_THEN, **record.body["spec"]}
-            found.append(DocketSummary(name, stored["title"], stored["shadow"]))
+            spec = record.body["spec"]
+            found.append(DocketSummary(name, spec["title"], spec["shadow"]))
     return DocketList(found)
 
 

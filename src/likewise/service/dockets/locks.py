@@ -1,7 +1,7 @@
-"""Taking turns fairly: who has waited longest is next.
+"""A fair lock: threads take it in the order in which they asked.
 
-Python's own locks let the thread that has just let go take the lock again; under load others would
-wait for seconds.
+Python's own locks let the thread that has just released one take it again; under load others
+would wait for seconds.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 
-__all__ = ["FairLock"]
-
 
 class FairLock:
-    """A lock that is handed on in the order of asking; its holder may take it again.
+    """A reentrant lock that is handed on in the order of asking.
 
     >>> lock = FairLock()
     >>> with lock, lock:
@@ -44,7 +42,7 @@ class FairLock:
         try:
             turn.acquire()
         except BaseException:
-            # Interrupted while waiting: the turn must not be handed to nobody.
+            # Interrupted while waiting: the lock must not be handed to a thread that has gone.
             self._give_up(me, turn)
             raise
         return self

@@ -12,14 +12,13 @@ from dataclasses import asdict, dataclass
 
 import sqlalchemy as sa
 
-from likewise.service.ledger.schema import dockets, events, reviews, rounds, snapshots
+from likewise.service.ledger.schema import events, reviews, rounds, snapshots
 from likewise.service.ledger.view import LedgerView, json_text, portions
 
 __all__ = [
     "EndedReview",
     "Snapshot",
     "ended_reviews",
-    "is_listed",
     "judged_rounds",
     "newest_snapshot",
     "numbers_of",
@@ -55,12 +54,6 @@ def _ended(row: sa.Row[tuple[object, ...]]) -> EndedReview:
         row.id, json.loads(row.member), row.number, json.loads(row.round), row.again,
         row.status, row.ended, row.judged,
     )  # fmt: skip
-
-
-def is_listed(view: LedgerView) -> bool:
-    """Tell if what has ended in a docket is listed."""
-    query = sa.select(dockets.c.docket).where(dockets.c.docket == view.docket)
-    return view.connection.execute(query).first() is not None
 
 
 # ── Rounds ───────────────────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""A round is a fold over its own records: one record after another, nothing else is needed."""
+"""A round is a fold over its own records."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from likewise.service.dockets.views.round import Repeat, Round
 from likewise.service.ledger import bodies
 from likewise.service.ledger.records import LedgerBroken, Record
 
-__all__ = ["after", "folded"]
-
 
 def folded(round_: Round, records: Iterable[Record]) -> Round:
-    """The round after some of its records, in their order."""
+    """Return the round after some of its records, in their order."""
     for record in records:
         round_ = after(bodies.read_body(record), round_, record)
     return round_
@@ -22,9 +20,9 @@ def folded(round_: Round, records: Iterable[Record]) -> Round:
 
 @singledispatch
 def after(body: object, round_: Round, record: Record) -> Round:
-    """The round after one of its records."""
-    why = f"{type(body).__name__} says nothing about the round {round_.id!r}."
-    raise LedgerBroken(record.docket, record.seq, why)
+    """Return the round after one of its records."""
+    message = f"{type(body).__name__} says nothing about the round {round_.id!r}."
+    raise LedgerBroken(record.docket, record.seq, message)
 
 
 @after.register
@@ -50,18 +48,18 @@ def _sealed(body: bodies.RoundSealed, round_: Round, record: Record) -> Round:
 @after.register
 def _objected(body: bodies.Objected, round_: Round, _: Record) -> Round:
     pair = Pair.of(body.pair)
-    mine = {**round_.objections.get(body.member, {}), pair: body.reason}
-    given = {} if body.reason is None else {body.reason: pair}
+    pairs = {**round_.objections.get(body.member, {}), pair: body.reason}
+    reason = {} if body.reason is None else {body.reason: pair}
     return round_.changed(
-        objections={**round_.objections, body.member: mine}, reasons={**round_.reasons, **given}
+        objections={**round_.objections, body.member: pairs}, reasons={**round_.reasons, **reason}
     )
 
 
 @after.register
 def _withdrawn(body: bodies.Withdrawn, round_: Round, _: Record) -> Round:
-    mine = dict(round_.objections[body.member])
-    del mine[Pair.of(body.pair)]
-    return round_.changed(objections={**round_.objections, body.member: mine})
+    pairs = dict(round_.objections[body.member])
+    del pairs[Pair.of(body.pair)]
+    return round_.changed(objections={**round_.objections, body.member: pairs})
 
 
 @after.register(bodies.Reviewed)
@@ -70,13 +68,13 @@ def _withdrawn(body: bodies.Withdrawn, round_: Round, _: Record) -> Round:
 def _seated(body: bodies.Reviewed, round_: Round, record: Record) -> Round:
     seat = "asked" if record.kind == "reopened" else record.kind
     changed = round_.changed(seats={**round_.seats, body.member: seat})
-    return _finish(changed, record, body.member) if seat == "reviewed" else changed
+    return _count_finish(changed, record, body.member) if seat == "reviewed" else changed
 
 
 @after.register
 def _audited(body: bodies.Audited, round_: Round, record: Record) -> Round:
     ended = round_.changed(outcome=body.outcome, pairs=body.pairs, audited=record.at)
-    return _finish(ended, record)
+    return _count_finish(ended, record)
 
 
 @after.register
@@ -96,13 +94,12 @@ def _explained(body: bodies.OverrideExplained, round_: Round, _: Record) -> Roun
 
 @after.register
 def _closed(_: bodies.Closed, round_: Round, record: Record) -> Round:
-    return _finish(round_.changed(closed=record.at), record)
+    return _count_finish(round_.changed(closed=record.at), record)
 
 
 @after.register
-def _repeated(body: bodies.Repeated, round_: Round, record: Record) -> Round:
-    said = {Pair.of(one.pair): one.reason for one in body.said}
-    repeat = Repeat(said, body.done, record.at)
+def _repeated(body: bodies.Repeated, round_: Round, _: Record) -> Round:
+    repeat = Repeat({Pair.of(said.pair): said.reason for said in body.said}, body.done)
     return round_.changed(repeats={**round_.repeats, body.member: repeat})
 
 
@@ -114,16 +111,18 @@ def _erased(body: bodies.Erased, round_: Round, record: Record) -> Round:
     )
 
 
-def _finish(round_: Round, record: Record, member: str = "") -> Round:
-    """Count the records that members wrote by being done.
+def _count_finish(round_: Round, record: Record, member: str = "") -> Round:
+    """Count the records that a member wrote by finishing.
 
-    ``member`` begins one; later records are of the same command if they follow at once.
+    With a ``member`` the record is the first of them; later records belong to the same command
+    if they follow it at once.
     """
-    seq, at, last = round_.finishing
-    if not member and (not last or (seq + 1, at) != (record.seq, record.at)):
+    seq, at, last_member = round_.last_finish
+    if not member and (not last_member or (seq + 1, at) != (record.seq, record.at)):
         return round_
-    count = 1 if member else round_.finished.get(last, 0) + 1
+    count = 1 if member else round_.finish_records.get(last_member, 0) + 1
+    member = member or last_member
     return round_.changed(
-        finished={**round_.finished, member or last: count},
-        finishing=(record.seq, record.at, member or last),
+        finish_records={**round_.finish_records, member: count},
+        last_finish=(record.seq, record.at, member),
     )
