@@ -7,6 +7,7 @@ command that is refused leaves no trace. Commands of a group share one transacti
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -14,7 +15,6 @@ from likewise.errors import LikewiseError
 from likewise.schema import FeatureSchema
 from likewise.service.clock import Clock, LedgerClock, now
 from likewise.service.dockets.learner import State, advance, digests_needed, start, surrogates_in
-from likewise.service.dockets.locks import FairLock
 from likewise.service.dockets.reviews.lottery import ReviewKey
 from likewise.service.dockets.reviews.seating import Seating
 from likewise.service.dockets.snapshots import EVERY, numbers_of, restore, write_snapshot
@@ -42,7 +42,7 @@ class Docket:
     ) -> None:
         self.store, self.name, self.reason_limit = store, name, reason_limit
         self._clock = LedgerClock(clock)
-        self._turn = FairLock()
+        self._turn = threading.RLock()
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
         self._group: ExitStack | None = None

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import singledispatchmethod
 
 from likewise.service.ledger.actors import Actor
 from likewise.service.ledger.bodies.evidence import (
     Anchored,
     AnchorFailed,
-    EvidenceBody,
     HoldLifted,
     HoldPlaced,
     MemberKeySet,
@@ -51,65 +49,42 @@ class Governance:
     busy: int = 0
 
     def take(self, record: Record, body: object) -> None:
-        """Take in a record of any kind."""
+        """Take in a record of any kind; those that concern none of this change ``busy`` alone."""
         if not isinstance(body, (Anchored, AnchorFailed)):
             self.busy = record.seq
-        if isinstance(body, EvidenceBody):
-            self._take(body, record)
+        match body:
+            case TokenIssued():
+                self.actors[_actor_id(body)] = body
+            case TokenEnded():
+                self.actors.pop(f"token:{body.token}", None)
+            case SignedIn():
+                self._expire(record.at)
+                self.actors[_actor_id(body)] = body
+            case SignedOut():
+                self.actors.pop(f"sign-in:{body.sign_in}", None)
+            case MemberKeySet():
+                self.keys[body.member] = body.key
+            case Signed():
+                self.signed[body.member] = body.at
+            case Anchored():
+                seq = Receipt.parse(body.receipt).head.seq
+                self.anchors[body.target] = AnchorState(seq, body.fixed, record.seq)
+            case AnchorFailed():
+                self.anchors.setdefault(body.target, AnchorState()).failure = body.why
+            case RetentionSet():
+                self.features_days, self.reasons_days = body.features, body.reasons
+            case HoldPlaced():
+                self.holds[body.hold] = body
+            case HoldLifted():
+                self.holds.pop(body.hold, None)
 
-    @singledispatchmethod
-    def _take(self, body: object, record: Record) -> None:
-        """Skip a record that verification alone reads."""
-
-    @_take.register
-    def _issued(self, body: TokenIssued, _: Record) -> None:
-        self.actors[_actor_id(body)] = body
-
-    @_take.register
-    def _token_ended(self, body: TokenEnded, _: Record) -> None:
-        self.actors.pop(f"token:{body.token}", None)
-
-    @_take.register
-    def _signed_out(self, body: SignedOut, _: Record) -> None:
-        self.actors.pop(f"sign-in:{body.sign_in}", None)
-
-    @_take.register
-    def _signed_in(self, body: SignedIn, record: Record) -> None:
+    def _expire(self, at: str) -> None:
+        """Remove the sign-ins whose time is over."""
         self.actors = {
             name: actor
             for name, actor in self.actors.items()
-            if not isinstance(actor, SignedIn) or actor.until >= record.at
+            if not isinstance(actor, SignedIn) or actor.until >= at
         }
-        self.actors[_actor_id(body)] = body
-
-    @_take.register
-    def _member_key(self, body: MemberKeySet, _: Record) -> None:
-        self.keys[body.member] = body.key
-
-    @_take.register
-    def _signed(self, body: Signed, _: Record) -> None:
-        self.signed[body.member] = body.at
-
-    @_take.register
-    def _anchored(self, body: Anchored, record: Record) -> None:
-        seq = Receipt.parse(body.receipt).head.seq
-        self.anchors[body.target] = AnchorState(seq, body.fixed, record.seq)
-
-    @_take.register
-    def _anchor_failed(self, body: AnchorFailed, _: Record) -> None:
-        self.anchors.setdefault(body.target, AnchorState()).failure = body.why
-
-    @_take.register
-    def _retention(self, body: RetentionSet, _: Record) -> None:
-        self.features_days, self.reasons_days = body.features, body.reasons
-
-    @_take.register
-    def _hold(self, body: HoldPlaced, _: Record) -> None:
-        self.holds[body.hold] = body
-
-    @_take.register
-    def _lifted(self, body: HoldLifted, _: Record) -> None:
-        self.holds.pop(body.hold, None)
 
     def held(self, round_id: str, person: str | None = None) -> str | None:
         """Return the legal hold that keeps a round, or a person in it, from erasure, or None.

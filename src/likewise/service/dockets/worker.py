@@ -13,7 +13,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
@@ -42,21 +42,14 @@ class Job(NamedTuple):
     """A task for a docket, and the future of the request that waits for it."""
 
     task: Callable[[Worker], Any]
-    loop: asyncio.AbstractEventLoop
-    waiting: asyncio.Future[Any]
+    future: Future[Any]
 
     def resolve(self, result: object, error: BaseException | None) -> None:
-        """Pass the result or the error to the request, unless it has gone."""
-
-        def set_future() -> None:
-            if self.waiting.done():
-                return
-            if error is None:
-                self.waiting.set_result(result)
-            else:
-                self.waiting.set_exception(error)
-
-        self.loop.call_soon_threadsafe(set_future)
+        """Pass the result or the error to the request."""
+        if error is None:
+            self.future.set_result(result)
+        else:
+            self.future.set_exception(error)
 
 
 class Worker:
@@ -184,12 +177,11 @@ class Workers:
                 f"second and send it again.",
             )  # fmt: skip
         self._count(worker, 1)
-        loop = asyncio.get_running_loop()
-        waiting: asyncio.Future[T] = loop.create_future()
+        future: Future[T] = Future()
+        future.set_running_or_notify_cancel()  # a caller who leaves does not cancel the command
         try:
-            worker.submit(Job(task, loop, waiting))
-            # Once begun a command runs to its end, even if the caller has gone.
-            return await waiting
+            worker.submit(Job(task, future))
+            return await asyncio.wrap_future(future)
         finally:
             self._count(worker, -1)
 

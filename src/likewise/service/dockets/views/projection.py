@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import singledispatch
 
 from likewise.errors import LikewiseError
 from likewise.fixed_point import ONE
@@ -24,7 +23,6 @@ from likewise.service.dockets.views.series import Curves
 from likewise.service.dockets.views.tallies import Tallies
 from likewise.service.errors import ServiceError
 from likewise.service.ledger import bodies
-from likewise.service.ledger.bodies.evidence import EvidenceBody
 from likewise.service.ledger.records import FORMAT, Head, LedgerBroken, Record
 
 # The number of closed rounds in a page of the history.
@@ -135,7 +133,7 @@ class Projection(Standing):
         try:
             round_id = getattr(body, "round", None)
             if round_id is None:
-                _take(body, self, record)
+                self._take_docket(record, body)
                 round_ = None
             else:
                 round_ = self._take_round(round_id, record, body, lam)
@@ -148,6 +146,32 @@ class Projection(Standing):
         self.head, self.at = record.head, record.at
         return round_
 
+    def _take_docket(self, record: Record, body: bodies.Body) -> None:
+        """Take in a record about the docket; those of evidence concern the governance alone."""
+        match body:
+            case bodies.DocketOpened():
+                if body.format != FORMAT:
+                    message = f"it has the format {body.format!r}, not {FORMAT!r}."
+                    raise LedgerBroken(self.name, record.seq, message)
+                self.spec = spec = DocketSpec.from_json(body.spec)
+                self.commitment = body.seed_commitment
+                self.members, self.rule = list(spec.members), spec.rule
+                self.audit_only = spec.audit_only
+            case bodies.MemberLeft():
+                self.members.remove(body.member)
+            case bodies.MemberJoined():
+                self.members.append(body.member)
+            case bodies.RuleChanged():
+                self.rule = body.rule
+            case bodies.GuidelinesSet():
+                self.guidelines = body.text
+            case bodies.SeedRevealed():
+                self.revealed = body
+            case bodies.LearnerGiven():
+                self.spec = replace(self.settings, learner=body.learner, audit_only=False)
+                self.audit_only = False
+                self.learner_from, self.decided_elsewhere = record.seq, self.counts["rounds"]
+
     def _take_round(self, round_id: str, record: Record, body: bodies.Body, lam: float) -> Round:
         before = self.opened.get(round_id)
         if before is None and isinstance(body, bodies.PeopleArrived):
@@ -155,13 +179,37 @@ class Projection(Standing):
         elif before is None:
             before = self.round(round_id)
         round_ = after(body, before, record)
-        _count(body, self, before, round_)
+        self._count(body, before, round_)
         if round_.closed is None:
             self.opened[round_id] = round_
         else:
             self.opened.pop(round_id, None)
             self.archive.put(round_, closes=before.closed is None)
         return round_
+
+    def _count(self, body: bodies.Body, before: Round, now: Round) -> None:
+        """Count a record about a round."""
+        match body:
+            case bodies.PeopleArrived():
+                self.counts["people"] += len(now.people) - len(before.people)
+            case bodies.Decided():
+                self.curves.set_gap(now.number, now.largest_gap)
+            case bodies.Audited():
+                self.counts[body.outcome] += 1
+                self.curves.add(now.number, reports=body.outcome == "report")
+                self.tallies.audited(now)
+            case bodies.Labelled():
+                decision = now.decisions[body.person]
+                missed = decision.approved != bool(body.label)
+                self.counts["labels"] += 1
+                self.counts["missed"] += missed
+                self.counts["distance"] += abs(decision.score - body.label * ONE)
+                self.curves.add(now.number, labels=1, missed=missed)
+            case bodies.Overridden():
+                self.counts["overrides"] += 1
+            case bodies.Repeated():
+                first, second = (repeat_consistency(r, body.member) for r in (before, now))
+                self.tallies.repeated(body.member, first, second)
 
     def _begin(self, round_id: str, at: str, lam: float) -> Round:
         self.counts["rounds"] += 1
@@ -171,106 +219,3 @@ class Projection(Standing):
         self.curves.begin(number, at, lam)
         self.tallies.begin(number, round_id)
         return Round(round_id, number, at, self.settings.sensitivity)
-
-
-# ── Records about the docket ─────────────────────────────────────────────────────────────────────
-
-
-@singledispatch
-def _take(body: object, projection: Projection, record: Record) -> None:
-    message = f"{type(body).__name__} is no body that {projection.name!r} can take in."
-    raise LedgerBroken(projection.name, record.seq, message)
-
-
-@_take.register
-def _opened(body: bodies.DocketOpened, projection: Projection, record: Record) -> None:
-    if body.format != FORMAT:
-        message = f"it has the format {body.format!r}, not {FORMAT!r}."
-        raise LedgerBroken(projection.name, record.seq, message)
-    projection.spec = spec = DocketSpec.from_json(body.spec)
-    projection.commitment = body.seed_commitment
-    projection.members, projection.rule = list(spec.members), spec.rule
-    projection.audit_only = spec.audit_only
-
-
-@_take.register
-def _evidence(body: EvidenceBody, projection: Projection, record: Record) -> None:
-    """Records of evidence change the governance alone."""
-
-
-@_take.register
-def _joined(body: bodies.MemberJoined, projection: Projection, _: Record) -> None:
-    projection.members.append(body.member)
-
-
-@_take.register
-def _left(body: bodies.MemberLeft, projection: Projection, _: Record) -> None:
-    projection.members.remove(body.member)
-
-
-@_take.register
-def _rule_changed(body: bodies.RuleChanged, projection: Projection, _: Record) -> None:
-    projection.rule = body.rule
-
-
-@_take.register
-def _learner_given(body: bodies.LearnerGiven, projection: Projection, record: Record) -> None:
-    projection.spec = replace(projection.settings, learner=body.learner, audit_only=False)
-    projection.audit_only = False
-    projection.learner_from, projection.decided_elsewhere = record.seq, projection.counts["rounds"]
-
-
-@_take.register
-def _guided(body: bodies.GuidelinesSet, projection: Projection, _: Record) -> None:
-    projection.guidelines = body.text
-
-
-@_take.register
-def _revealed(body: bodies.SeedRevealed, projection: Projection, _: Record) -> None:
-    projection.revealed = body
-
-
-# ── Numbers that records about rounds change ─────────────────────────────────────────────────────
-
-
-@singledispatch
-def _count(body: object, projection: Projection, before: Round, now: Round) -> None:
-    """Count a record; most of them change no number."""
-
-
-@_count.register
-def _arrived(_: bodies.PeopleArrived, projection: Projection, before: Round, now: Round) -> None:
-    projection.counts["people"] += len(now.people) - len(before.people)
-
-
-@_count.register
-def _decided(_: bodies.Decided, projection: Projection, __: Round, now: Round) -> None:
-    projection.curves.set_gap(now.number, now.largest_gap)
-
-
-@_count.register
-def _audited(body: bodies.Audited, projection: Projection, _: Round, now: Round) -> None:
-    projection.counts[body.outcome] += 1
-    projection.curves.add(now.number, reports=body.outcome == "report")
-    projection.tallies.audited(now)
-
-
-@_count.register
-def _labelled(body: bodies.Labelled, projection: Projection, _: Round, now: Round) -> None:
-    decision = now.decisions[body.person]
-    missed = decision.approved != bool(body.label)
-    projection.counts["labels"] += 1
-    projection.counts["missed"] += missed
-    projection.counts["distance"] += abs(decision.score - body.label * ONE)
-    projection.curves.add(now.number, labels=1, missed=missed)
-
-
-@_count.register
-def _overridden(_: bodies.Overridden, projection: Projection, __: Round, ___: Round) -> None:
-    projection.counts["overrides"] += 1
-
-
-@_count.register
-def _repeated(body: bodies.Repeated, projection: Projection, before: Round, now: Round) -> None:
-    first, second = (repeat_consistency(round_, body.member) for round_ in (before, now))
-    projection.tallies.repeated(body.member, first, second)
