@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
-from tests.service.live import Clock, shown_again, some_people
+from tests.service.live import Clock, every_review, shown_again, some_people
 
 from likewise.cli import main
 from likewise.service.clock import later
@@ -47,7 +47,7 @@ def play(docket: Docket, clock: Clock, first: int, last: int) -> None:
             reviews.close_late_panels(docket)
         elif round_.seats and number % 5:
             if number % 2:
-                reviews.object_to(docket, Seat(round_.id, "ada"), pair, "alike")
+                reviews.flag(docket, Seat(round_.id, "ada"), pair, "alike")
             for member in round_.seats:
                 reviews.finish(docket, Seat(round_.id, member))
         for seat in shown_again(docket, "ada") if "ada" in docket.seating.members else []:
@@ -64,7 +64,7 @@ def everything(docket: Docket) -> dict[str, Any]:
     board = ReviewBoard(docket)
     return {
         **content_of(docket.projection, docket.seating, docket.state),
-        "reviews": {m: [(r.id, r.number, r.status, r.ended) for r in board.of(m)]
+        "reviews": {m: [(r.id, r.number, r.status, r.ended) for r in every_review(board, m)]
                     for m in ("ada", "bob")},
         "rounds": list(docket.projection.history()),
     }  # fmt: skip

@@ -59,10 +59,10 @@ def _lines(governance: Governance) -> list[str]:
         f"{name}: kept " + (ALWAYS if days is None else f"{days:g} days after a round has closed")
         for name, days in periods.items()
     ]
-    for name, one in governance.holds.items():
-        of = "everything" if one["of_round"] is None else f"round {one['of_round']}"
-        whose = "" if one["person"] is None else f", {one['person']}"
-        lines.append(f"hold {name}: {of}{whose}, for {one['why']}")
+    for name, hold in governance.holds.items():
+        scope = "everything" if hold.of_round is None else f"round {hold.of_round}"
+        person = "" if hold.person is None else f", {hold.person}"
+        lines.append(f"hold {name}: {scope}{person}, for {hold.why}")
     return lines
 
 
@@ -71,7 +71,7 @@ def _lines(governance: Governance) -> list[str]:
 @click.option("--round", "round_id", metavar="ROUND", help="Of one round only.")
 @click.option("--person", help="Of one person in that round only.")
 @click.option("--release", "hold_id", metavar="HOLD", help="End that hold instead.")
-def hold(
+def place_or_release(
     opened: Docket, why: str | None, round_id: str | None, person: str | None, hold_id: str | None
 ) -> object:
     """Keep docket NAME, a round or a person in it from being erased, whatever the periods say.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from likewise.service.clock import compact, now
-from likewise.service.dockets.governance import prefaces
+from likewise.service.dockets.governance import introductions
 from likewise.service.dockets.learner import Contents, State, advance, awaited
 from likewise.service.dockets.views.projection import Projection
 from likewise.service.ledger.actors import current_actor
@@ -35,14 +35,14 @@ class UnitOfWork:
         self._contents: Contents = {}
 
     def add(self, body: Body) -> None:
-        """Add a record, which the fold has to accept.
+        """One more record; the fold has to accept what it stands for.
 
-        Before the first one comes the introduction of whoever acts, if the ledger has none.
+        The first one is preceded by those that introduce the actor, if the ledger lacks them.
         """
         self.state = advance(self.state, body, self._contents)
         if not self.added:
-            for unknown in prefaces(self.projection.governance, self.actor, None):
-                self._append(unknown)
+            for introduction in introductions(self.projection.governance, self.actor):
+                self._append(introduction)
         self._append(body)
 
     def _append(self, body: Body) -> None:

@@ -21,7 +21,7 @@ from likewise.service.ledger.view import LedgerView, json_text, portions
 class EndedReview:
     """A review that has ended: whose and of which round, when, and how.
 
-    ``number`` is the member's own count of reviews, ``judged`` their count of rounds reviewed;
+    ``number`` is the member's own count of reviews, ``finished`` their count of rounds reviewed;
     ``again`` is when they were asked, if it was for the second time.
     """
 
@@ -32,7 +32,7 @@ class EndedReview:
     again: str | None
     status: str
     ended: str
-    judged: int | None
+    finished: int | None
 
     def row(self) -> dict[str, object]:
         """Return the row that keeps it."""
@@ -43,7 +43,7 @@ def _reviews(view: LedgerView, query: sa.Select[Any]) -> list[EndedReview]:
     return [
         EndedReview(
             row.id, json.loads(row.member), row.number, json.loads(row.round), row.again,
-            row.status, row.ended, row.judged,
+            row.status, row.ended, row.finished,
         )
         for row in view.execute(query)
     ]  # fmt: skip
@@ -101,14 +101,14 @@ def ended_reviews(
     return sorted(listed, key=lambda review: -review.number)[:limit]
 
 
-def judged_rounds(view: LedgerView, member: str, first: int, last: int) -> list[str]:
+def finished_rounds(view: LedgerView, member: str, first: int, last: int) -> list[str]:
     """Return the rounds that a member has reviewed, from one count to another, in their order."""
     query = sa.select(reviews.c.round).where(
         view.of(reviews),
         reviews.c.member == json_text(member),
-        reviews.c.judged.between(first, last),
+        reviews.c.finished.between(first, last),
     )
-    return [json.loads(row.round) for row in view.execute(query.order_by(reviews.c.judged))]
+    return [json.loads(row.round) for row in view.execute(query.order_by(reviews.c.finished))]
 
 
 # ── Snapshots ────────────────────────────────────────────────────────────────────────────────────

@@ -18,7 +18,7 @@ from likewise.service.dockets.learner import (
     Learner,
     State,
     advance,
-    decisions,
+    decide,
     lottery,
     start,
     surrogates_in,
@@ -198,7 +198,7 @@ class Replay:
         elif self.state is None:
             self.findings.skipped += len(body.decisions)
         else:
-            expected = decisions(self.state, body.round)
+            expected = decide(self.state, body.round)
             self.state = advance(self.state, expected)
             self.findings.decisions += len(body.decisions)
             self._compare(body.decisions, expected.decisions)

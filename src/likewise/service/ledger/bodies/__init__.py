@@ -208,8 +208,8 @@ class Withdrawn(MemberAct, kind="withdrawn", by="auditor"):
         _check_pair(self.pair, round_, replay)
 
 
-class Objected(Withdrawn, kind="objected", by="auditor"):
-    """A member objects to a pair; ``reason`` is the digest of the words, if there are any."""
+class Flagged(Withdrawn, kind="flagged", by="auditor"):
+    """A member flags a pair; ``reason`` is the digest of the words, if there are any."""
 
     reason: str | None
 
@@ -220,7 +220,7 @@ class Objected(Withdrawn, kind="objected", by="auditor"):
             replay.reasons[self.reason] = replay.record
 
 
-class Reviewed(MemberAct, kind="reviewed", by="auditor"):
+class Finished(MemberAct, kind="finished", by="auditor"):
     """A member finishes the review of a round."""
 
     round: str
@@ -229,7 +229,7 @@ class Reviewed(MemberAct, kind="reviewed", by="auditor"):
     def check(self, replay: Replay) -> None:
         """The seat was as it has to be before; the last one ends the audit."""
         round_ = _in_audit(self, replay)
-        before, after = ("reviewed", "asked") if self.kind == "reopened" else ("asked", self.kind)
+        before, after = ("finished", "asked") if self.kind == "reopened" else ("asked", self.kind)
         seat = round_.seats[self.member]
         if seat != before:
             replay.differ("panel", f"{self.member!r} was {seat}", before)
@@ -237,11 +237,11 @@ class Reviewed(MemberAct, kind="reviewed", by="auditor"):
             replay.expect("audited", round_.id)
 
 
-class Reopened(Reviewed, kind="reopened", by="auditor"):
+class Reopened(Finished, kind="reopened", by="auditor"):
     """A member takes a review back."""
 
 
-class Absent(Reviewed, kind="absent"):
+class Absent(Finished, kind="absent"):
     """A member did not review a round in time."""
 
     def check(self, replay: Replay) -> None:
@@ -260,24 +260,24 @@ class RepeatedObjection(OwnBody):
 
 
 class Repeated(MemberAct, kind="repeated", by="auditor"):
-    """All that a member says so far of a round that is shown again, and if they are done."""
+    """All that a member says so far of a round that is shown again, and if they have finished."""
 
     member: str
     round: str
-    said: tuple[RepeatedObjection, ...]
-    done: bool
+    objections: tuple[RepeatedObjection, ...]
+    finished: bool
 
     def check(self, replay: Replay) -> None:
         """Only who has reviewed a round before can be shown it again, by the lottery."""
         round_ = replay.projection.round(self.round)
-        if round_.seats.get(self.member) != "reviewed":
+        if round_.seats.get(self.member) != "finished":
             replay.differ("panel", "Somebody reviewed it again", "somebody who had before")
-        for objection in self.said:
+        for objection in self.objections:
             _check_pair(objection.pair, round_, replay)
         replay.draw_repeat(self)
 
 
-def _in_audit(body: Reviewed | Withdrawn, replay: Replay) -> Round:
+def _in_audit(body: Finished | Withdrawn, replay: Replay) -> Round:
     """Return the round of which a member speaks: seated, in time, and before the end."""
     round_, member = replay.projection.round(body.round), body.member
     if member not in round_.seats:

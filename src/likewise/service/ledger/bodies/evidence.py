@@ -84,7 +84,7 @@ class Signed(EvidenceBody, kind="signed", by="auditor"):
     member: str
     key: str
     review: str
-    act: Literal["object", "withdraw", "done", "reopen"]
+    act: Literal["flag", "withdraw", "finish", "reopen"]
     pair: tuple[str, str] | None
     reason: str | None
     at: str

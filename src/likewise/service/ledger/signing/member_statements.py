@@ -8,7 +8,7 @@ from typing import Any, Literal
 from likewise.service.ledger.canonical_json import canonical
 from likewise.service.ledger.signing.signatures import PrivateKey, PublicKey
 
-Act = Literal["object", "withdraw", "done", "reopen"]
+Act = Literal["flag", "withdraw", "finish", "reopen"]
 PURPOSE = "member"
 
 
@@ -19,7 +19,7 @@ class MemberStatement:
     ``reason`` is the salted digest of their words, so that these can be erased.
 
     >>> key = PrivateKey(bytes(32))
-    >>> done = MemberStatement("loans", "ada", "00" * 16, "done", None, None, "2026-03-01")
+    >>> done = MemberStatement("loans", "ada", "00" * 16, "finish", None, None, "2026-03-01")
     >>> done.signed_by(key.public, done.sign(key))
     True
     """

@@ -13,7 +13,7 @@ from likewise.service.verification.findings import Difference
 from likewise.service.verification.keeping.actors import MEMBER_ACTS
 
 # The record that has to follow a signature, for each act; a repeated round has one kind for all.
-ACTS = {"object": "objected", "withdraw": "withdrawn", "done": "reviewed", "reopen": "reopened"}
+ACTS = {"flag": "flagged", "withdraw": "withdrawn", "finish": "finished", "reopen": "reopened"}
 STATEMENTS = MEMBER_ACTS - {"member-key-set"}
 
 
@@ -69,7 +69,7 @@ class MemberChecks:
             yield f"{member!r} speaks without a signature.", since
         elif signed is not None and signed.member != member:
             yield f"It is of {member!r}.", f"of {signed.member!r}."
-        elif signed is not None and record.kind == "objected" and (
+        elif signed is not None and record.kind == "flagged" and (
             signed.reason != record.body.get("reason")
         ):  # fmt: skip
             yield "Its reason is another.", "the signed one."

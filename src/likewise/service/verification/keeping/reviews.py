@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from likewise.service.dockets.reviews.lottery import ReviewKey
 from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.views.projection import Projection
-from likewise.service.ledger.bodies import Repeated, Reviewed, Withdrawn
+from likewise.service.ledger.bodies import Finished, Repeated, Withdrawn
 from likewise.service.ledger.bodies.evidence import Signed
 from likewise.service.ledger.records import Record
 from likewise.service.verification.findings import Difference
@@ -23,7 +23,7 @@ class ReviewChecks:
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         """Yield the difference of one record from the statement before it, if there is one."""
         signed, self._signed = self._signed, body if isinstance(body, Signed) else None
-        if signed is None or not isinstance(body, (Withdrawn, Reviewed, Repeated)):
+        if signed is None or not isinstance(body, (Withdrawn, Finished, Repeated)):
             return
         if self.key is None:
             return
@@ -41,16 +41,16 @@ class ReviewChecks:
             yield Difference(record.seq, "signature", recorded, "what was signed.")
 
 
-def _means(signed: Signed, body: Withdrawn | Reviewed | Repeated, names: Mapping[str, str]) -> bool:
+def _means(signed: Signed, body: Withdrawn | Finished | Repeated, names: Mapping[str, str]) -> bool:
     """Tell if a record says what was signed; ``names`` are the people's in the review."""
     pair = None if signed.pair is None else frozenset(signed.pair)
     if isinstance(body, Withdrawn):
         return pair == frozenset(names.get(person, "") for person in body.pair)
-    if isinstance(body, Reviewed):
+    if isinstance(body, Finished):
         return pair is None
-    objections = {frozenset(names.get(p, "") for p in o.pair): o.reason for o in body.said}
-    if signed.act == "object":
+    objections = {frozenset(names.get(p, "") for p in o.pair): o.reason for o in body.objections}
+    if signed.act == "flag":
         return pair in objections and objections[pair] == signed.reason
     if signed.act == "withdraw":
         return pair not in objections
-    return body.done == (signed.act == "done")
+    return body.finished == (signed.act == "finish")

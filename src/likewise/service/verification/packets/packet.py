@@ -133,7 +133,7 @@ def _objections(history: DecisionHistory) -> list[dict[str, Any]]:
         if not isinstance(body, bodies.Withdrawn) or history.person not in body.pair:
             continue
         [peer] = [names[name] for name in body.pair if name != history.person]
-        if isinstance(body, bodies.Objected):
+        if isinstance(body, bodies.Flagged):
             objections.append({
                 "member": body.member, "other": peer, "at": record.at,
                 "reason": _words(history.evidence, body.reason), "taken_back": None,

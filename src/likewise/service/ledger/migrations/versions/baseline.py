@@ -39,7 +39,7 @@ TABLES = {
     "rounds": ("docket TEXT, number BIGINT, id TEXT", "docket, number"),
     "reviews": (
         "docket TEXT, id TEXT, member TEXT, round TEXT, status TEXT, ended TEXT, number BIGINT, "
-        "again TEXT?, judged BIGINT?",
+        "again TEXT?, finished BIGINT?",
         "docket, id",
     ),
     "snapshots": ("docket TEXT, seq BIGINT, hash TEXT, content BYTES", "docket, seq"),
@@ -53,7 +53,7 @@ ROUND = r"""substring(body from '"round":("(?:[^"\\]|\\.)*")')"""
 
 INDEXES = (
     "CREATE INDEX reviews_status ON reviews (docket, member, status, number)",
-    "CREATE INDEX reviews_judged ON reviews (docket, member, judged)",
+    "CREATE INDEX reviews_finished ON reviews (docket, member, finished)",
 )
 SQLITE = (
     "CREATE INDEX events_round ON events (docket, (body -> '$.round'), seq)",
