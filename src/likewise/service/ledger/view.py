@@ -122,12 +122,8 @@ class LedgerView:
         row = self.execute(sa.select(secrets).where(self.of(secrets))).first()
         return None if row is None else (int(row.seed), bytes(row.salt))
 
-    def flush(self) -> None:
-        """Send what was written to the database; a view writes nothing."""
-
     def request(self, key: str) -> tuple[str, str] | None:
         """Return the fingerprint and the round of an earlier request with that key."""
-        self.flush()
         row = _first(self.connection, _REQUEST, self.docket, key)
         return None if row is None else (row.fingerprint, row.round)
 
