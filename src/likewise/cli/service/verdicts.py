@@ -166,10 +166,12 @@ def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **t
             evidence = _evidence(docket, database, folder, personal=bool(packets))
         outcomes += [_print_packet(packet, keys, evidence) for packet in packets]
         if receipts or not packets:
-            known = keys or (KnownKeys({}) if evidence is None else keys_in(evidence.records))
-            outcomes.append(_print_contradictions(receipts, known, alone=evidence is None))
+            trusted_keys = keys or (
+                KnownKeys({}) if evidence is None else keys_in(evidence.records)
+            )
+            outcomes.append(_print_contradictions(receipts, trusted_keys, alone=evidence is None))
             if evidence is not None:
-                outcomes.append(_print_receipts(evidence, receipts, known))
+                outcomes.append(_print_receipts(evidence, receipts, trusted_keys))
                 outcomes.append(_print_ledger(evidence, trusted, _exported(folder, keys)))
     return FAILS if FAILS in outcomes else max(outcomes)
 
