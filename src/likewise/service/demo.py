@@ -93,7 +93,7 @@ class Simulation:
         objections = panel.objections(people, scores, round_.sensitivity)
         seat = Seat(round_.id, auditor.name)
         for pair in objections.members[auditor.name].pairs:
-            reviews.object_to(docket, seat, pair)
+            reviews.flag(docket, seat, pair)
         reviews.finish(docket, seat)
         return True
 

@@ -55,7 +55,7 @@ def audit(docket: Docket, number: int) -> None:
     over, under, _ = round_.reportable()[0]
     for member in ("ada", "bob"):
         if number % 2:
-            reviews.object_to(docket, Seat(round_.id, member), (over, under), "alike")
+            reviews.flag(docket, Seat(round_.id, member), (over, under), "alike")
         reviews.finish(docket, Seat(round_.id, member))
     feedback.label(docket, [(round_.id, person, 1) for person in round_.people])
 

@@ -47,7 +47,7 @@ def play(docket: Docket, clock: Clock, first: int, last: int) -> None:
             reviews.close_late_panels(docket)
         elif round_.seats and number % 5:
             if number % 2:
-                reviews.object_to(docket, Seat(round_.id, "ada"), pair, "alike")
+                reviews.flag(docket, Seat(round_.id, "ada"), pair, "alike")
             for member in round_.seats:
                 reviews.finish(docket, Seat(round_.id, member))
         for seat in shown_again(docket, "ada") if "ada" in docket.seating.members else []:

@@ -122,8 +122,8 @@ def _members(
         MemberMetrics(
             member=name,
             sitting=name in projection.members,
-            asked=sum(seats[name, seat] for seat in ("asked", "reviewed", "absent")),
-            reviewed=seats[name, "reviewed"],
+            asked=sum(seats[name, seat] for seat in ("asked", "finished", "absent")),
+            finished=seats[name, "finished"],
             absent=seats[name, "absent"],
             objections=objections[name],
             decisive=decided[name],

@@ -119,13 +119,13 @@ def round_list(
 
 
 def _summary(docket: Docket, round_: Round, with_panel: bool) -> RoundSummary:
-    reviewed = sum(seat == "reviewed" for seat in round_.seats.values())
+    reviewed = sum(seat == "finished" for seat in round_.seats.values())
     return RoundSummary(
         id=round_.id, number=round_.number, status=round_.status, people=len(round_.people),
         opened=round_.opened, sealed=round_.sealed, due=round_.due, outcome=round_.outcome,
         missing=len(awaited(docket.state, round_.id)), closed=round_.closed,
         seats=len(round_.seats) if with_panel else None,
-        reviewed=reviewed if with_panel else None,
+        finished=reviewed if with_panel else None,
     )  # fmt: skip
 
 

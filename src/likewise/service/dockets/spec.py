@@ -65,7 +65,7 @@ class DocketSpec:
     round for its audit to count when the ``deadline`` (in seconds after sealing) passes; without a
     deadline a panel waits for all of its members. In ``shadow`` the docket scores and is audited,
     but its decisions are not used. ``repeat_share`` is how often an auditor is shown an earlier
-    round again, without being told, out of the last ``repeat_window`` that they judged (None: of
+    round again, without being told, out of the last ``repeat_window`` that they finished (None: of
     all). Pairs whose scores differ by more than ``sensitivity`` (in
     units of 2^-20, the learner's) can be reported. In an ``audit_only`` docket the institution
     decides, scores come with the people, and the learner only keeps count.

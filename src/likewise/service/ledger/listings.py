@@ -19,7 +19,7 @@ __all__ = [
     "EndedReview",
     "Snapshot",
     "ended_reviews",
-    "judged_rounds",
+    "finished_rounds",
     "newest_snapshot",
     "numbers_of",
     "reviews_of",
@@ -31,7 +31,7 @@ __all__ = [
 class EndedReview:
     """A review that has ended: whose and of which round, when, and how.
 
-    ``number`` is the member's own count of reviews, ``judged`` their count of rounds reviewed;
+    ``number`` is the member's own count of reviews, ``finished`` their count of rounds reviewed;
     ``again`` is when they were asked, if it was for the second time.
     """
 
@@ -42,7 +42,7 @@ class EndedReview:
     again: str | None
     status: str
     ended: str
-    judged: int | None
+    finished: int | None
 
     def row(self) -> dict[str, object]:
         """The row that keeps it."""
@@ -52,7 +52,7 @@ class EndedReview:
 def _ended(row: sa.Row[tuple[object, ...]]) -> EndedReview:
     return EndedReview(
         row.id, json.loads(row.member), row.number, json.loads(row.round), row.again,
-        row.status, row.ended, row.judged,
+        row.status, row.ended, row.finished,
     )  # fmt: skip
 
 
@@ -114,15 +114,15 @@ def ended_reviews(
     return sorted(found, key=lambda review: -review.number)[:limit]
 
 
-def judged_rounds(view: LedgerView, member: str, first: int, last: int) -> list[str]:
+def finished_rounds(view: LedgerView, member: str, first: int, last: int) -> list[str]:
     """The rounds that a member has reviewed, from one count to another, in their order."""
     view.flush()
     query = sa.select(reviews.c.round).where(
         reviews.c.docket == view.docket,
         reviews.c.member == json_text(member),
-        reviews.c.judged.between(first, last),
+        reviews.c.finished.between(first, last),
     )
-    rows = view.connection.execute(query.order_by(reviews.c.judged))
+    rows = view.connection.execute(query.order_by(reviews.c.finished))
     return [json.loads(row.round) for row in rows]
 
 

@@ -19,7 +19,7 @@ from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Receipt
 
 
-def object_to(
+def flag(
     docket: Docket,
     seat: Seat,
     pair: Iterable[str],
@@ -28,7 +28,7 @@ def object_to(
     *,
     key: str | None = None,
 ) -> Receipt:
-    """Record a member's objection to a pair; its direction follows from the scores.
+    """Flag a pair for a member; the direction follows from the scores.
 
     Here as below, a request that is sent again with the same ``key`` is recorded once, and
     ``signed`` is the member's own signature, if they sign.
@@ -42,10 +42,10 @@ def object_to(
         if flagged in target.objections and not reason and before is None:
             return docket.receipt()
         payload = reason_payload(reason, docket.reason_limit, signed)
-        sign_act(work, seat.member, signed, "object", payload)
+        sign_act(work, seat.member, signed, "flag", payload)
         digest = None if payload is None else work.keep(payload)
         _drop_reason(work, before)
-        work.add(target.objecting(flagged, digest))
+        work.add(target.flagging(flagged, digest))
     return docket.receipt()
 
 
@@ -63,8 +63,8 @@ def withdraw(
     return docket.receipt()
 
 
-def set_done(
-    docket: Docket, seat: Seat, signed: SignedAct | None = None, *, done: bool,
+def set_finished(
+    docket: Docket, seat: Seat, signed: SignedAct | None = None, *, finished: bool,
     key: str | None = None,
 ) -> Receipt:  # fmt: skip
     """Finish a member's review, or reopen it before the panel closes.
@@ -73,17 +73,17 @@ def set_done(
     """
     with docket.unit_of_work() as work:
         target = _target(docket, work, seat, key)
-        if target is not None and target.finished != done:
-            sign_act(work, seat.member, signed, "done" if done else "reopen")
-            for body in target.finishing() if done else [target.reopening()]:
+        if target is not None and target.finished != finished:
+            sign_act(work, seat.member, signed, "finish" if finished else "reopen")
+            for body in target.finishing() if finished else [target.reopening()]:
                 work.add(body)
-            if done:
+            if finished:
                 work.close_if_done(seat.round)
     return docket.receipt()
 
 
-finish = partial(set_done, done=True)
-reopen = partial(set_done, done=False)
+finish = partial(set_finished, finished=True)
+reopen = partial(set_finished, finished=False)
 
 
 def close_late_panels(docket: Docket) -> Receipt | None:
@@ -144,7 +144,7 @@ def _check_pair(round_: Round, pair: Pair) -> None:
         raise ServiceError(
             "gap-too-small", 422,
             "The chances of these two are too close for a report; only the pairs that are listed "
-            "can be objected to.",
+            "can be flagged.",
         )  # fmt: skip
 
 

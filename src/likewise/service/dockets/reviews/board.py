@@ -1,6 +1,6 @@
 """Reviews: what a member is asked to look at, under ids that say nothing.
 
-A member knows a round only by a review. Some reviews are of rounds that the member has judged
+A member knows a round only by a review. Some reviews are of rounds that the member has finished
 before: a lottery, which the docket's secret allows to check afterwards, draws when and which.
 Neither the id nor the order of the people, nor any time, tells them from the others.
 """
@@ -94,7 +94,7 @@ class ReviewBoard:
         everything = [*reviews, *self._ended(rows)]
         return sorted(everything, key=lambda r: r.number, reverse=latest_first)[:limit]
 
-    def one(self, member: str, review_id: str) -> Review:
+    def find(self, member: str, review_id: str) -> Review:
         """Return the member's review of that id."""
         entry = self._member(member)
         if review_id in entry.opened:

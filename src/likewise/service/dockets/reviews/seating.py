@@ -41,7 +41,7 @@ class Member:
     """A member's counts of reviews and of rounds finished, and the reviews that have not ended."""
 
     reviews: int = 0
-    judged: int = 0
+    finished: int = 0
     opened: dict[str, OpenReview] = field(default_factory=dict)
 
 
@@ -99,13 +99,13 @@ class Seating:
         for name, seat in round_.seats.items():
             member = self.members[name]
             review = member.opened[self.key.review_id(Seat(round_.id, name))]
-            if seat == "reviewed":
-                member.judged += 1
-                self._end(review, "closed", ended, member.judged)
+            if seat == "finished":
+                member.finished += 1
+                self._end(review, "closed", ended, member.finished)
             else:
                 self._end(review, "missed", ended)
         for name, seat in round_.seats.items():
-            if seat == "reviewed":
+            if seat == "finished":
                 self._draw_repeat(name, at)
 
     def _repeated(self, body: bodies.Repeated, round_: Round, at: str) -> None:
@@ -115,18 +115,27 @@ class Seating:
         review = member.opened.get(self.key.review_id(seat))
         if review is None:
             return
-        changed = replace(review, finished=body.done)
+        changed = replace(review, finished=body.finished)
         self._put(changed)
-        if body.done and round_.finish_records.get(body.member, 1) > 1:
+        if body.finished and round_.finish_records.get(body.member, 1) > 1:
             self._end(changed, "closed", at)
 
-    def _end(self, review: OpenReview, status: str, ended: str, judged: int | None = None) -> None:
+    def _end(
+        self, review: OpenReview, status: str, ended: str, finished: int | None = None
+    ) -> None:
         seat = review.seat
         del self.members[seat.member].opened[review.id]
         self._repeats.pop(review.id, None)
         self.projection.archive.end(
             EndedReview(
-                review.id, seat.member, review.number, seat.round, seat.again, status, ended, judged
+                review.id,
+                seat.member,
+                review.number,
+                seat.round,
+                seat.again,
+                status,
+                ended,
+                finished,
             )
         )
 
@@ -149,12 +158,12 @@ class Seating:
 
         The draw depends on the docket's secret, the member and the count of rounds alone.
         """
-        settings, count = self.projection.settings, self.members[member].judged
+        settings, count = self.projection.settings, self.members[member].finished
         if not self.key.repeats(member, count, settings.repeat_share):
             return
         last, window = count - BETWEEN - 1, settings.repeat_window
         first = 1 if window is None else max(1, last - window + 1)
-        earlier = self.projection.archive.judged(member, first, last) if last > 0 else []
+        earlier = self.projection.archive.finished_rounds(member, first, last) if last > 0 else []
         for name in self._not_repeated(member, self.key.ranked(member, count, earlier)):
             round_ = self.projection.round(name)
             if round_.reportable():

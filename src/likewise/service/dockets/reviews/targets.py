@@ -17,11 +17,11 @@ from likewise.service.dockets.views.round import Repeat, Round
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.bodies import (
     Body,
-    Objected,
+    Finished,
+    Flagged,
     Reopened,
     Repeated,
     RepeatedObjection,
-    Reviewed,
     Withdrawn,
 )
 
@@ -44,7 +44,7 @@ class Seat:
                     f"{self.member!r} does not sit on the panel of round {self.round!r}.",
                 )  # fmt: skip
             return ReviewTarget(projection, round_, self.member)
-        if round_.seats.get(self.member) != "reviewed" or round_.outcome is None:
+        if round_.seats.get(self.member) != "finished" or round_.outcome is None:
             raise ServiceError(
                 "not-repeatable", 409,
                 f"{self.member!r} has not reviewed the round {self.round!r} before.",
@@ -68,7 +68,7 @@ class ReviewTarget:
         self.quorum, self.round, self.member = projection.settings.quorum, round_, member
         self.asked, self.due = round_.sealed or round_.opened, round_.due
         self.objections = round_.objections.get(member, {})
-        self.finished = round_.seats.get(member) == "reviewed"
+        self.finished = round_.seats.get(member) == "finished"
 
     @property
     def outcome(self) -> Audited:
@@ -77,9 +77,9 @@ class ReviewTarget:
             return self.round.conclusion(self.quorum)
         return Audited(self.round.id, self.round.outcome, self.round.pairs)
 
-    def objecting(self, pair: Pair, reason: str | None) -> Body:
+    def flagging(self, pair: Pair, reason: str | None) -> Body:
         """Return the record of an objection."""
-        return Objected(self.round.id, self.member, (pair.first, pair.second), reason)
+        return Flagged(self.round.id, self.member, (pair.first, pair.second), reason)
 
     def withdrawing(self, pair: Pair) -> Body:
         """Return the record that withdraws an objection."""
@@ -87,8 +87,8 @@ class ReviewTarget:
 
     def finishing(self) -> list[Body]:
         """Return the records of a member who finishes; the last member also ends the audit."""
-        seats = {**self.round.seats, self.member: "reviewed"}
-        review = Reviewed(self.round.id, self.member)
+        seats = {**self.round.seats, self.member: "finished"}
+        review = Finished(self.round.id, self.member)
         if "asked" in seats.values():
             return [review]
         return [review, self.round.conclusion(self.quorum, seats)]
@@ -119,27 +119,27 @@ class RepeatedReview(ReviewTarget):
         repeat = round_.repeats.get(member, Repeat())
         self.objections, self.finished = repeat.objections, repeat.finished
 
-    def objecting(self, pair: Pair, reason: str | None) -> Body:
+    def flagging(self, pair: Pair, reason: str | None) -> Body:
         """Return the record of an objection."""
-        return self._repeated({**self.objections, pair: reason}, done=self.finished)
+        return self._repeated({**self.objections, pair: reason}, finished=self.finished)
 
     def withdrawing(self, pair: Pair) -> Body:
         """Return the record that withdraws an objection."""
         rest = {key: reason for key, reason in self.objections.items() if key != pair}
-        return self._repeated(rest, done=self.finished)
+        return self._repeated(rest, finished=self.finished)
 
     def finishing(self) -> list[Body]:
         """Return as many records as the member wrote by finishing the first time."""
         records = self.round.finish_records.get(self.member, 1)
-        return [self._repeated(self.objections, done=True)] * records
+        return [self._repeated(self.objections, finished=True)] * records
 
     def reopening(self) -> Body:
         """Return the record of a member who reopens the review."""
-        return self._repeated(self.objections, done=False)
+        return self._repeated(self.objections, finished=False)
 
-    def _repeated(self, objections: Mapping[Pair, str | None], *, done: bool) -> Body:
+    def _repeated(self, objections: Mapping[Pair, str | None], *, finished: bool) -> Body:
         pairs = tuple(
             RepeatedObjection((pair.first, pair.second), objections[pair])
             for pair in sorted(objections)
         )
-        return Repeated(self.member, self.round.id, pairs, done)
+        return Repeated(self.member, self.round.id, pairs, finished)

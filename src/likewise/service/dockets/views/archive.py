@@ -16,7 +16,7 @@ class Archive:
         self._rounds: dict[str, Round] = {}
         self._order: list[tuple[int, str]] = []  # numbers and ids, sorted on demand
         self._reviews: dict[str, EndedReview] = {}
-        self._judged: dict[str, list[str]] = {}
+        self._finished: dict[str, list[str]] = {}
 
     def find(self, round_id: str, until: int) -> Round | None:  # noqa: ARG002 - for the database
         """Return a closed round as its records up to a number describe it, or None."""
@@ -40,9 +40,9 @@ class Archive:
     def end(self, review: EndedReview) -> None:
         """Keep a review that has ended."""
         self._reviews[review.id] = review
-        if review.judged is not None:
-            self._judged.setdefault(review.member, []).append(review.round)
+        if review.finished is not None:
+            self._finished.setdefault(review.member, []).append(review.round)
 
-    def judged(self, member: str, first: int, last: int) -> list[str]:
+    def finished_rounds(self, member: str, first: int, last: int) -> list[str]:
         """Return the rounds that a member has reviewed, from one of their counts to another."""
-        return self._judged.get(member, [])[first - 1 : last]
+        return self._finished.get(member, [])[first - 1 : last]

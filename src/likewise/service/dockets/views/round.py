@@ -35,7 +35,7 @@ class Repeat:
 class Round:
     """All that the ledger says about one round; each record makes a new value.
 
-    ``seats`` holds for every member ``asked``, ``reviewed`` or ``absent``; ``objections`` holds
+    ``seats`` holds for every member ``asked``, ``finished`` or ``absent``; ``objections`` holds
     the digest of each reason, if there is one; ``reasons`` has every reason ever given, also for
     objections that were withdrawn. ``finish_records`` counts the records that a member wrote by
     finishing: the last member also ends the audit. ``last_finish`` is the last such record,
@@ -125,7 +125,7 @@ class Round:
             tuple(self.decisions),
             {
                 member: MemberObjections(pairs=self.objections.get(member, {}))
-                if seat == "reviewed"
+                if seat == "finished"
                 else MemberObjections(present=False)
                 for member, seat in (self.seats if seats is None else seats).items()
             },
@@ -137,7 +137,7 @@ class Round:
         The docket records it, and replay compares with it.
         """
         seats = self.seats if seats is None else seats
-        present = [member for member, seat in seats.items() if seat == "reviewed"]
+        present = [member for member, seat in seats.items() if seat == "finished"]
         if not seats or len(present) < min(quorum, len(seats)):
             return Audited(self.id, "unaudited")
         if not any(self.objections.get(member) for member in present):

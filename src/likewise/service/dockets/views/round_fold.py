@@ -50,7 +50,7 @@ def after(body: object, round_: Round, record: Record) -> Round:
 def _after_review(body: object, round_: Round, record: Record) -> Round:
     """Return the round after a record of its panel."""
     match body:
-        case bodies.Objected():
+        case bodies.Flagged():
             pair = Pair.of(body.pair)
             reasons = {} if body.reason is None else {body.reason: pair}
             pairs = {**round_.objections.get(body.member, {}), pair: body.reason}
@@ -66,11 +66,12 @@ def _after_review(body: object, round_: Round, record: Record) -> Round:
             return round_.changed(seats={**round_.seats, body.member: "asked"})
         case bodies.Absent():
             return round_.changed(seats={**round_.seats, body.member: "absent"})
-        case bodies.Reviewed():
-            changed = round_.changed(seats={**round_.seats, body.member: "reviewed"})
+        case bodies.Finished():
+            changed = round_.changed(seats={**round_.seats, body.member: "finished"})
             return _count_finish(changed, record, body.member)
         case bodies.Repeated():
-            repeat = Repeat({Pair.of(said.pair): said.reason for said in body.said}, body.done)
+            objections = {Pair.of(item.pair): item.reason for item in body.objections}
+            repeat = Repeat(objections, body.finished)
             return round_.changed(repeats={**round_.repeats, body.member: repeat})
         case bodies.Audited():
             ended = round_.changed(outcome=body.outcome, pairs=body.pairs, audited=record.at)

@@ -11,7 +11,7 @@ from likewise.service.dockets.views.round import Round
 from likewise.service.dockets.views.round_fold import folded
 from likewise.service.ledger.listings import (
     EndedReview,
-    judged_rounds,
+    finished_rounds,
     numbers_of,
     reviews_of,
     rounds_after,
@@ -103,7 +103,7 @@ class StoredArchive(Archive):
         if self._transaction is not None:
             self._transaction.list_review(review.row())
 
-    def judged(self, member: str, first: int, last: int) -> list[str]:
+    def finished_rounds(self, member: str, first: int, last: int) -> list[str]:
         """Return the rounds that a member has reviewed, from one of their counts to another."""
         with self._looking() as view:
-            return judged_rounds(view, member, first, last)
+            return finished_rounds(view, member, first, last)
