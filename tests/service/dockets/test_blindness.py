@@ -31,18 +31,12 @@ People = Callable[..., list[Applicant]]
 
 def test_a_hash_cannot_be_found_by_guessing_the_record() -> None:
     """The same words at the same moment after the same head have another hash every time."""
-    same = (
-        "loans",
-        Head(),
-        "2026-03-01T12:00:00.000000Z",
-        "finished",
-        {"member": "ada"},
-        "machine",
-    )
-    made = [Record.following(*same) for _ in range(50)]
-    assert len({record.hash for record in made}) == 50
-    assert all(record.hash == record.content_hash for record in made)
-    assert all(len(record.nonce) == 32 for record in made)
+    at = "2026-03-01T12:00:00.000000Z"
+    same = ("loans", Head(), at, "finished", {"member": "ada"}, "machine")
+    records = [Record.following(*same) for _ in range(50)]
+    assert len({record.hash for record in records}) == 50
+    assert all(record.hash == record.content_hash for record in records)
+    assert all(len(record.nonce) == 32 for record in records)
 
 
 def test_nothing_counts_after_the_deadline_even_if_nobody_has_closed_the_panel(
@@ -76,7 +70,7 @@ def test_a_reason_given_after_an_erasure_can_be_erased_too(
     reviews.flag(docket, Seat("r1", "ada"), (over, under), "a neighbour of mine")
     erase(docket, "r1", over)
     (digest,) = [
-        d for said in docket.projection.round("r1").objections.values() for d in said.values()
+        d for pairs in docket.projection.round("r1").objections.values() for d in pairs.values()
     ]
     assert digest is not None
     assert docket.store.payload("loans", digest) is None
@@ -98,9 +92,9 @@ def test_what_was_erased_is_in_none_of_sqlites_files(
     reviews.flag(docket, Seat("r1", "ada"), ("a", "b"), "secretneighbour")
     path = Path(sqlite_url.removeprefix("sqlite:///"))
     files = [path, path.with_name(path.name + "-wal")]
-    there = b"".join(file.read_bytes() for file in files if file.exists())
-    assert b"secretneighbour" in there
-    assert b"[777.0," in there
+    content = b"".join(file.read_bytes() for file in files if file.exists())
+    assert b"secretneighbour" in content
+    assert b"[777.0," in content
     erase(docket, "r1", "a")
     for file in files:
         if file.exists():
@@ -152,6 +146,6 @@ def test_replay_finds_what_was_said_after_the_deadline(
     clock.at = later(clock.at, 61)
     with docket.unit_of_work() as work:
         work.add(Finished("r1", "ada"))
-    found = replay_store(docket.store, "loans")
-    assert not found.holds
-    assert [difference.seq for difference in found.differences] == [docket.projection.head.seq]
+    replayed = replay_store(docket.store, "loans")
+    assert not replayed.holds
+    assert [difference.seq for difference in replayed.differences] == [docket.projection.head.seq]

@@ -166,9 +166,7 @@ def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **t
             evidence = _evidence(docket, database, folder, personal=bool(packets))
         outcomes += [_print_packet(packet, keys, evidence) for packet in packets]
         if receipts or not packets:
-            trusted_keys = keys or (
-                KnownKeys({}) if evidence is None else keys_in(evidence.records)
-            )
+            trusted_keys = keys or keys_in(() if evidence is None else evidence.records)
             outcomes.append(_print_contradictions(receipts, trusted_keys, alone=evidence is None))
             if evidence is not None:
                 outcomes.append(_print_receipts(evidence, receipts, trusted_keys))
