@@ -36,7 +36,7 @@ class Evidence:
 def _uncollected() -> Iterator[None]:
     """Pause the garbage collector while a whole ledger is taken into memory.
 
-    Records hold no cycles, and all of them stay; it would visit every one again and again.
+    Records hold no cycles, and all of them stay; it would scan every one again and again.
     """
     enabled = gc.isenabled()
     gc.disable()
