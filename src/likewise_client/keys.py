@@ -1,4 +1,4 @@
-"""A member's own key, from the file that ``likewise key create`` wrote."""
+"""A member's own key, from the file that ``likewise key --create`` wrote."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def read_key(path: Path) -> PrivateKey:
         return PrivateKey(bytes.fromhex(path.read_text(encoding="ascii").strip()))
     except (OSError, ValueError) as error:
         raise LikewiseError(
-            f"{path} holds no private key ({error}). Make one: likewise key create {path}"
+            f"{path} holds no private key ({error}). Make one: likewise key --create {path}"
         ) from error

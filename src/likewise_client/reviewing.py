@@ -44,11 +44,11 @@ class Reviewing(Transport):
         """One review."""
         return self._get(ReviewResponse, docket_path(docket, "reviews", review_id))
 
-    def object_to(
+    def flag(
         self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None
     ) -> ReceiptResponse:
-        """Object to a pair."""
-        signature = self._signature(docket, review_id, "object", pair, reason)
+        """Flag a pair."""
+        signature = self._signature(docket, review_id, "flag", pair, reason)
         body = {"pair": list(pair), "reason": reason, **signature}
         return self._act(docket_path(docket, "reviews", review_id, "objections"), body)
 
@@ -58,10 +58,10 @@ class Reviewing(Transport):
         signature = self._signature(docket, review_id, "withdraw", pair)
         return self._act(path, {"pair": list(pair), **signature})
 
-    def done(self, docket: str, review_id: str) -> ReceiptResponse:
+    def finish(self, docket: str, review_id: str) -> ReceiptResponse:
         """You have looked at all pairs."""
-        signature = self._signature(docket, review_id, "done")
-        return self._act(docket_path(docket, "reviews", review_id, "done"), signature)
+        signature = self._signature(docket, review_id, "finish")
+        return self._act(docket_path(docket, "reviews", review_id, "finish"), signature)
 
     def reopen(self, docket: str, review_id: str) -> ReceiptResponse:
         """You want to look again."""

@@ -47,9 +47,9 @@ def _everything_agrees(docket: Docket) -> None:
         docket.projection.rule,
     )
     assert fresh.receipt() == docket.receipt()
-    found = replay_store(docket.store, docket.name)
-    assert found.holds, found.text()
-    assert found.state == docket.state
+    replayed = replay_store(docket.store, docket.name)
+    assert replayed.holds, replayed.text()
+    assert replayed.state == docket.state
 
 
 def test_a_round_from_arrival_to_its_end(begin: Begin, applicants: People) -> None:
@@ -57,7 +57,7 @@ def test_a_round_from_arrival_to_its_end(begin: Begin, applicants: People) -> No
     round_, _ = open_round(docket, applicants())
     pair = _first_pair(docket, round_.id)
     for member in ("ada", "bob"):
-        reviews.object_to(docket, Seat("r1", member), pair, "same debt")
+        reviews.flag(docket, Seat("r1", member), pair, "same debt")
         reviews.finish(docket, Seat("r1", member))
     assert docket.projection.round("r1").outcome == "report"
     assert docket.projection.round("r1").pairs == (pair,)
@@ -99,9 +99,9 @@ def test_what_is_refused_leaves_no_trace(begin: Begin, applicants: People) -> No
         lambda: feedback.override(docket, "r1", "nobody", True),
         lambda: feedback.close(docket, "r1"),
         lambda: reviews.finish(docket, Seat("r1", "eve")),
-        lambda: reviews.object_to(docket, Seat("r1", "ada"), ("p0", "nobody")),
-        lambda: reviews.object_to(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "\ud800"),
-        lambda: reviews.object_to(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "x" * 2001),
+        lambda: reviews.flag(docket, Seat("r1", "ada"), ("p0", "nobody")),
+        lambda: reviews.flag(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "\ud800"),
+        lambda: reviews.flag(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "x" * 2001),
         lambda: membership.leave(docket, "eve"),
         lambda: membership.join(docket, "\ud800"),
         lambda: membership.change_rule(docket, "veto(eve)"),
@@ -138,9 +138,9 @@ def test_objections_can_be_taken_back_until_the_panel_closes(
     open_round(docket, applicants())
     pair = _first_pair(docket, "r1")
     for member in ("ada", "bob"):
-        reviews.object_to(docket, Seat("r1", member), pair)
-    reviews.object_to(docket, Seat("r1", "ada"), pair)
-    assert [r.kind for r in docket.store.records("loans")].count("objected") == 2
+        reviews.flag(docket, Seat("r1", member), pair)
+    reviews.flag(docket, Seat("r1", "ada"), pair)
+    assert [r.kind for r in docket.store.records("loans")].count("flagged") == 2
     reviews.finish(docket, Seat("r1", "ada"))
     reviews.reopen(docket, Seat("r1", "ada"))
     reviews.withdraw(docket, Seat("r1", "ada"), pair)
@@ -160,15 +160,15 @@ def test_a_deadline_ends_an_audit_by_those_who_were_there(
     for name in ("r1", "r2"):
         open_round(docket, applicants(name))
     pair = _first_pair(docket, "r1")
-    reviews.object_to(docket, Seat("r1", "ada"), pair)
+    reviews.flag(docket, Seat("r1", "ada"), pair)
     reviews.finish(docket, Seat("r1", "ada"))
-    reviews.object_to(docket, Seat("r1", "bob"), pair)
+    reviews.flag(docket, Seat("r1", "bob"), pair)
     assert reviews.close_late_panels(docket) is None
     _later(clock, 61)
     assert reviews.close_late_panels(docket) is not None
     assert reviews.close_late_panels(docket) is None
     first, second = docket.projection.round("r1"), docket.projection.round("r2")
-    assert first.seats == {"ada": "reviewed", "bob": "absent", "cyd": "absent"}
+    assert first.seats == {"ada": "finished", "bob": "absent", "cyd": "absent"}
     assert (first.outcome, first.pairs) == ("report", (pair,))
     assert (second.outcome, set(second.seats.values())) == ("unaudited", {"absent"})
     _everything_agrees(docket)
@@ -179,7 +179,7 @@ def test_below_the_quorum_nobody_audited_the_round(
 ) -> None:
     docket = begin(rule="any", deadline=60, quorum=2)
     open_round(docket, applicants())
-    reviews.object_to(docket, Seat("r1", "ada"), _first_pair(docket, "r1"))
+    reviews.flag(docket, Seat("r1", "ada"), _first_pair(docket, "r1"))
     reviews.finish(docket, Seat("r1", "ada"))
     _later(clock, 60)
     reviews.close_late_panels(docket)
@@ -231,8 +231,8 @@ def test_one_sided_labels_and_overrides(begin: Begin, applicants: People) -> Non
             elif decision.approved:
                 feedback.label(docket, [(round_.id, person, 1), (round_.id, person, 1)])
     records = [r for r in docket.store.records("loans") if r.kind in ("labelled", "overridden")]
-    said = [(r.kind, r.body["round"], r.body["person"]) for r in records]
-    assert len(said) == len(set(said))
+    keys = [(r.kind, r.body["round"], r.body["person"]) for r in records]
+    assert len(keys) == len(set(keys))
     assert all(round_.status == "closed" for round_ in docket.projection.history())
     _everything_agrees(docket)
 
@@ -296,35 +296,35 @@ def test_a_round_that_is_shown_again_changes_nothing(begin: Begin, applicants: P
         if shown_again(docket, "ada"):
             break
     before, [again] = docket.state, shown_again(docket, "ada")
-    reviews.object_to(docket, again, _first_pair(docket, again.round))
+    reviews.flag(docket, again, _first_pair(docket, again.round))
     reviews.finish(docket, again)
     assert docket.state == before
-    assert docket.projection.round(again.round).repeats["ada"].done
+    assert docket.projection.round(again.round).repeats["ada"].finished
     with pytest.raises(ServiceError, match="closed"):
         reviews.finish(docket, Seat(round_.id, "ada", again=docket.clock()))
     _everything_agrees(docket)
 
 
 def test_dockets_on_the_same_store_see_everything(begin: Begin, applicants: People) -> None:
-    one = begin()
-    other = Docket(one.store, "loans", one.clock)
-    open_round(one, applicants("a"))
-    open_round(other, applicants("b"))
-    reviews.finish(one, Seat("r2", "ada"))
-    reviews.finish(other, Seat("r2", "bob"))
-    assert one.refresh().round("r2").outcome == "quiet"
-    assert one.state == other.state
-    _everything_agrees(one)
+    first = begin()
+    second = Docket(first.store, "loans", first.clock)
+    open_round(first, applicants("a"))
+    open_round(second, applicants("b"))
+    reviews.finish(first, Seat("r2", "ada"))
+    reviews.finish(second, Seat("r2", "bob"))
+    assert first.refresh().round("r2").outcome == "quiet"
+    assert first.state == second.state
+    _everything_agrees(first)
 
 
 def test_what_somebody_reads_does_not_change_under_their_hands(
     begin: Begin, applicants: People
 ) -> None:
     docket = begin()
-    held, _ = open_round(docket, applicants())
+    before, _ = open_round(docket, applicants())
     reviews.finish(docket, Seat("r1", "ada"))
-    assert held.seats["ada"] == "asked"
-    assert docket.projection.round("r1").seats["ada"] == "reviewed"
+    assert before.seats["ada"] == "asked"
+    assert docket.projection.round("r1").seats["ada"] == "finished"
 
 
 def test_after_the_seed_is_published_nothing_is_decided(begin: Begin, applicants: People) -> None:
@@ -347,15 +347,15 @@ def test_who_is_erased_is_gone_and_every_decision_is_still_proved(
     open_round(docket, [someone, *applicants("p", 2)], key="k")
     watching.refresh()
     pair = ("ann", "p1")
-    reviews.object_to(docket, Seat("r1", "ada"), pair, "Ann is a nurse")
+    reviews.flag(docket, Seat("r1", "ada"), pair, "Ann is a nurse")
     reviews.withdraw(docket, Seat("r1", "ada"), pair)
-    reviews.object_to(docket, Seat("r1", "bob"), pair, "Ann is a nurse too")
+    reviews.flag(docket, Seat("r1", "bob"), pair, "Ann is a nurse too")
     erase(docket, "r1", "ann")
     erase(docket, "r1", "ann")
     watching.refresh()
-    for one in (docket, watching):
-        held = next(p for p in one.state.open["r1"].people if p.id == "ann")
-        assert debt not in held.features
+    for process in (docket, watching):
+        ann = next(p for p in process.state.open["r1"].people if p.id == "ann")
+        assert debt not in ann.features
     with docket.store.reading() as connection:
         contents = [r[0] for r in connection.exec_driver_sql("SELECT content FROM payloads")]
         prints = [r[0] for r in connection.exec_driver_sql("SELECT fingerprint FROM requests")]
@@ -373,24 +373,10 @@ def test_who_is_erased_is_gone_and_every_decision_is_still_proved(
     erase(docket, "r1", "p0")
     assert list(docket.projection.open_rounds()) == []
     _everything_agrees(docket)
-    found = replay_store(docket.store, "loans")
-    assert found.erased == [("r1", "ann"), ("r1", "p0")]
-    assert found.decisions == 3
-    assert "surrogate" in found.text()
-
-
-def test_sqlites_files_forget_who_was_erased(sqlite_url: str, spec: Any, tmp_path: Path) -> None:
-    store = Store.open(sqlite_url)
-    people.open_docket(store, "loans", spec())
-    docket = Docket(store, "loans")
-    open_round(docket, [Applicant("ann", {"score": 781, "debt": 83, "purpose": "car"})])
-    features = b"781.0,83.0"
-    files = [tmp_path / "ledger.db", tmp_path / "ledger.db-wal"]
-    assert any(features in path.read_bytes() for path in files)
-    erase(docket, "r1", "ann")
-    store.scrub()
-    assert not any(features in path.read_bytes() for path in files if path.exists())
-    store.close()
+    replayed = replay_store(docket.store, "loans")
+    assert replayed.erased == [("r1", "ann"), ("r1", "p0")]
+    assert replayed.decisions == 3
+    assert "surrogate" in replayed.text()
 
 
 def test_postgresqls_table_forgets_who_was_erased(postgres_url: str, spec: Any) -> None:
@@ -401,8 +387,8 @@ def test_postgresqls_table_forgets_who_was_erased(postgres_url: str, spec: Any) 
 
     def on_disk() -> bool:
         with store.reading() as connection:
-            asked = "SELECT current_setting('data_directory'), pg_relation_filepath('payloads')"
-            folder, file = connection.exec_driver_sql(asked).one()
+            query = "SELECT current_setting('data_directory'), pg_relation_filepath('payloads')"
+            folder, file = connection.exec_driver_sql(query).one()
         return b"781.0,83.0" in (Path(folder) / file).read_bytes()
 
     with sa.create_engine(

@@ -27,11 +27,11 @@ Begin = Callable[..., Docket]
 
 @contextmanager
 def webhook(status: int = 200) -> Iterator[tuple[str, list[dict[str, object]]]]:
-    said: list[dict[str, object]] = []
+    bodies: list[dict[str, object]] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            said.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             self.send_response(status)
             self.end_headers()
 
@@ -41,7 +41,7 @@ def webhook(status: int = 200) -> Iterator[tuple[str, list[dict[str, object]]]]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/", said
+    yield f"http://127.0.0.1:{server.server_port}/", bodies
     server.shutdown()
     server.server_close()
     thread.join()
@@ -97,16 +97,16 @@ def test_whom_something_awaits_is_told_once_for_a_while(begin: Begin) -> None:
     reviews.finish(docket, Seat("r1", "ada"))
     assert awaiting(docket) == {"ada": 1, "bob": 2}
     keep_contact(docket.store, "loans", "ada", "ada@panel.example")
-    with webhook() as (url, said), mail_server() as (smtp, messages):
+    with webhook() as (url, bodies), mail_server() as (smtp, messages):
         settings = Settings(webhook=url, smtp=smtp, public_url="https://likewise.example")
-        told = tell(docket.store, settings, "loans", awaiting(docket))
-        assert told == [
+        notices = tell(docket.store, settings, "loans", awaiting(docket))
+        assert notices == [
             Notice("loans", "ada", 1, "ada@panel.example"), Notice("loans", "bob", 2),
         ]  # fmt: skip
         assert tell(docket.store, settings, "loans", awaiting(docket)) == [], "not again so soon"
         soon = settings.model_copy(update={"notice_seconds": 1e-6})
         assert len(tell(docket.store, soon, "loans", awaiting(docket))) == 2
-    assert said[0] == {
+    assert bodies[0] == {
         "docket": "loans", "member": "ada", "awaiting": 1, "address": "https://likewise.example",
     }  # fmt: skip
     assert len(messages) == 2
@@ -117,9 +117,9 @@ def test_whom_something_awaits_is_told_once_for_a_while(begin: Begin) -> None:
 def test_a_notice_that_fails_stops_nothing(begin: Begin) -> None:
     docket = begin()
     open_round(docket, some_people("a"))
-    with webhook(500) as (url, said):
+    with webhook(500) as (url, bodies):
         assert tell(docket.store, Settings(webhook=url), "loans", awaiting(docket)) == []
-    assert len(said) == 2
+    assert len(bodies) == 2
     nobody = Settings(webhook="http://127.0.0.1:9/", notice_seconds=1e-6)
     assert tell(docket.store, nobody, "loans", awaiting(docket)) == []
 
@@ -135,10 +135,10 @@ def test_an_address_that_is_none_is_refused(begin: Begin, email: str) -> None:
 
 
 def test_a_server_tells_by_itself(start: Start) -> None:
-    with webhook() as (url, said):
+    with webhook() as (url, bodies):
         live = start(webhook=url)
         live.client("client").open_round("loans", people())
         ends = time.monotonic() + 60
-        while len(said) < 2 and time.monotonic() < ends:
+        while len(bodies) < 2 and time.monotonic() < ends:
             time.sleep(0.05)
-        assert {one["member"] for one in said} == {"ann", "bob"}
+        assert {body["member"] for body in bodies} == {"ann", "bob"}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.service.live import Clock, people, spec
+from tests.service.live import Clock, every_review, people, spec
 
 from likewise.service.api.review_responses import ReviewResponse
 from likewise.service.api.review_serializers import review_response
@@ -46,14 +46,14 @@ class Panel:
         applicants = [Applicant(name, features) for name, features in people(number, 3).items()]
         open_round(self.docket, applicants)
 
-    def one(self, review: Review) -> Review:
-        return self.board.one(review.seat.member, review.id)
+    def now(self, review: Review) -> Review:
+        return self.board.find(review.seat.member, review.id)
 
-    def shown(self, review: Review) -> ReviewResponse:
-        return review_response(self.docket, self.one(review))
+    def response(self, review: Review) -> ReviewResponse:
+        return review_response(self.docket, self.now(review))
 
-    def object_to(self, review: Review, pair: tuple[str, str], reason: str | None) -> Receipt:
-        return reviews.object_to(self.docket, review.seat, review.people(pair), reason)
+    def flag(self, review: Review, pair: tuple[str, str], reason: str | None) -> Receipt:
+        return reviews.flag(self.docket, review.seat, review.people(pair), reason)
 
     def withdraw(self, review: Review, pair: tuple[str, str]) -> Receipt:
         return reviews.withdraw(self.docket, review.seat, review.people(pair))
@@ -61,27 +61,31 @@ class Panel:
     def finish(self, review: Review) -> Receipt:
         return reviews.finish(self.docket, review.seat)
 
-    def asked(self, member: str = "ann") -> list[Review]:
-        return [review for review in self.board.of(member) if review.status == "asked"]
+    def awaiting(self, member: str = "ann") -> list[Review]:
+        return [review for review in every_review(self.board, member) if review.status == "asked"]
 
-    def judge(self, review: Review, *, object_to: bool) -> ReviewResponse:
-        shown = self.shown(review)
-        if object_to and shown.pairs:
-            self.object_to(review, (shown.pairs[0].over, shown.pairs[0].under), "alike")
+    def judge(self, review: Review, *, flag: bool) -> ReviewResponse:
+        response = self.response(review)
+        if flag and response.pairs:
+            self.flag(review, (response.pairs[0].over, response.pairs[0].under), "alike")
         self.finish(review)
-        for other in self.board.of("bob"):
-            if other.round.id == review.round.id and not repeated(review) and not repeated(other):
-                self.finish(other)
-        return shown
+        for colleague in every_review(self.board, "bob"):
+            if (
+                colleague.round.id == review.round.id
+                and not repeated(review)
+                and not repeated(colleague)
+            ):
+                self.finish(colleague)
+        return response
 
     def until_repeat(self) -> Review:
         """Play rounds until one is shown again."""
         for number in range(60):
             self.play(number)
-            for review in self.asked():
+            for review in self.awaiting():
                 if repeated(review):
                     return review
-                self.judge(review, object_to=number % 2 == 0)
+                self.judge(review, flag=number % 2 == 0)
         raise AssertionError("no round was ever shown again")
 
 
@@ -93,22 +97,28 @@ def test_a_repeat_looks_like_any_other(store: Store) -> None:
     panel = Panel(store)
     repeat = panel.until_repeat()
     panel.play(99)
-    again, fresh = panel.one(repeat), panel.asked()[-1]
+    again, fresh = panel.now(repeat), panel.awaiting()[-1]
     assert (again, repeated(fresh)) == (repeat, False)
-    ours, other = asdict(panel.shown(again)), asdict(panel.shown(fresh))
-    assert ours.keys() == other.keys()
-    assert {k: v for k, v in ours.items() if k not in OPAQUE} == {
-        k: v for k, v in other.items() if k not in OPAQUE
+    repeat_fields, fresh_fields = asdict(panel.response(again)), asdict(panel.response(fresh))
+    assert repeat_fields.keys() == fresh_fields.keys()
+    assert {k: v for k, v in repeat_fields.items() if k not in OPAQUE} == {
+        k: v for k, v in fresh_fields.items() if k not in OPAQUE
     }
-    assert (ours["objections"], ours["outcome"], ours["reported"]) == ([], None, [])
+    assert (repeat_fields["objections"], repeat_fields["outcome"], repeat_fields["reported"]) == (
+        [],
+        None,
+        [],
+    )
     first = next(
-        r for r in panel.board.of("ann") if r.round.id == repeat.round.id and not repeated(r)
+        r
+        for r in every_review(panel.board, "ann")
+        if r.round.id == repeat.round.id and not repeated(r)
     )
     assert first.id != again.id
-    names = str(ours)
+    names = str(repeat_fields)
     assert not any(person in names for person in repeat.round.people)
     # People stand in another order, or at least under names that this review made.
-    assert [p["id"] for p in ours["people"]] == ["p1", "p2", "p3"]
+    assert [p["id"] for p in repeat_fields["people"]] == ["p1", "p2", "p3"]
 
 
 def test_receipts_do_not_tell_either(store: Store) -> None:
@@ -117,53 +127,53 @@ def test_receipts_do_not_tell_either(store: Store) -> None:
     repeat = panel.until_repeat()
     panel.play(99)
     steps = []
-    for review in (repeat, panel.asked()[-1]):
-        shown = panel.shown(review)
-        pair = (shown.pairs[0].over, shown.pairs[0].under)
+    for review in (repeat, panel.awaiting()[-1]):
+        response = panel.response(review)
+        pair = (response.pairs[0].over, response.pairs[0].under)
         before = panel.docket.projection.head.seq
         receipts = [
-            panel.object_to(review, pair, "why"),
-            panel.object_to(review, pair, "another"),
+            panel.flag(review, pair, "why"),
+            panel.flag(review, pair, "another"),
             panel.withdraw(review, pair),
             panel.withdraw(review, pair),
-            panel.object_to(review, pair, None),
+            panel.flag(review, pair, None),
             panel.finish(review),
             reviews.reopen(panel.docket, review.seat),
         ]
         steps.append([receipt.head.seq - before for receipt in receipts])
     assert steps == [[1, 2, 3, 3, 4, 5, 6]] * 2
-    assert panel.one(repeat).status == "asked"
+    assert panel.now(repeat).status == "asked"
 
 
 def test_a_repeat_can_be_taken_back_until_it_closes(store: Store) -> None:
     panel = Panel(store)
     repeat = panel.until_repeat()
-    shown = panel.judge(repeat, object_to=True)
-    assert panel.one(repeat).status == "waiting"
+    response = panel.judge(repeat, flag=True)
+    assert panel.now(repeat).status == "waiting"
     reviews.reopen(panel.docket, repeat.seat)
-    assert panel.one(repeat).status == "asked"
+    assert panel.now(repeat).status == "asked"
     panel.finish(repeat)
     outcome = repeat.round.outcome
     panel.play(99)
-    other = next(r for r in panel.asked() if not repeated(r))
-    panel.judge(other, object_to=False)
-    ended = panel.shown(repeat)
+    first = next(r for r in panel.awaiting() if not repeated(r))
+    panel.judge(first, flag=False)
+    ended = panel.response(repeat)
     assert (ended.status, ended.outcome) == ("closed", outcome)
-    assert ended.ended == panel.shown(other).ended, "it closed with the audit that ended next"
+    assert ended.ended == panel.response(first).ended, "it closed with the audit that ended next"
     assert panel.docket.projection.round(repeat.round.id).outcome == outcome
     with pytest.raises(ServiceError, match="has closed"):
-        panel.withdraw(repeat, (shown.pairs[0].over, shown.pairs[0].under))
+        panel.withdraw(repeat, (response.pairs[0].over, response.pairs[0].under))
 
 
 def test_whoever_sits_alone_closes_the_panel(store: Store) -> None:
     panel = Panel(store, members=("ann",))
     repeat = panel.until_repeat()
     panel.play(99)
-    for review in (repeat, panel.asked()[-1]):
+    for review in (repeat, panel.awaiting()[-1]):
         before = panel.docket.projection.head.seq
         assert panel.finish(review).head.seq == before + 2
-        assert panel.one(review).status == "closed"
-        assert panel.one(review).ended == panel.docket.projection.at
+        assert panel.now(review).status == "closed"
+        assert panel.now(review).ended == panel.docket.projection.at
         with pytest.raises(ServiceError, match="has closed"):
             reviews.reopen(panel.docket, review.seat)
 
@@ -172,53 +182,53 @@ def test_whoever_sits_alone_closes_the_panel(store: Store) -> None:
 def test_whoever_comes_last_ends_a_repeat_as_they_ended_the_round(
     store: Store, early: bool, records: int
 ) -> None:
-    """The last of the panel writes its end too, and the round's, if all labels are known."""
+    """The last of the panel writes its end too, and the round's, if all labels are earlier."""
     panel = Panel(store)
-    seen: dict[bool, set[int]] = {False: set(), True: set()}
+    counts: dict[bool, set[int]] = {False: set(), True: set()}
     for number in range(40):
         panel.play(number)
         if early:
             label(panel.docket, [(f"r{number + 1}", f"x{number}-{i}", 1) for i in range(3)])
-        for review in panel.asked("bob"):
+        for review in panel.awaiting("bob"):
             panel.finish(review)
-        for review in panel.asked("ann"):
+        for review in panel.awaiting("ann"):
             before = panel.docket.projection.head.seq
             count = panel.finish(review).head.seq - before
-            seen[repeated(review)].add(count)
-            assert panel.one(review).status == "closed"
-    assert seen == {False: {records}, True: {records}}
+            counts[repeated(review)].add(count)
+            assert panel.now(review).status == "closed"
+    assert counts == {False: {records}, True: {records}}
 
 
-@pytest.mark.parametrize("done", [True, False])
+@pytest.mark.parametrize("finished", [True, False])
 def test_at_its_deadline_a_repeat_ends_like_any_other(
-    store: Store, clock: Clock, done: bool
+    store: Store, clock: Clock, finished: bool
 ) -> None:
     """Also before anybody has closed the panel: status, time, refusal, and that there is an end."""
     clock.at = "2100-01-01T00:00:00.000000Z"
     panel = Panel(store, clock, deadline=3600)
     repeat = panel.until_repeat()
     panel.play(99)
-    fresh = panel.asked()[-1]
+    fresh = panel.awaiting()[-1]
     for review in (repeat, fresh):
-        assert panel.shown(review).due == "2100-01-01T01:00:00.000000Z"
-        pair = panel.shown(review).pairs[0]
-        panel.object_to(review, (pair.over, pair.under), None)
-        if done:
+        assert panel.response(review).due == "2100-01-01T01:00:00.000000Z"
+        pair = panel.response(review).pairs[0]
+        panel.flag(review, (pair.over, pair.under), None)
+        if finished:
             panel.finish(review)
     clock.at = later(clock.at, 3600)
     ends = []
     for review in (repeat, fresh):
-        shown = panel.shown(review)
-        assert shown.outcome is not None
+        response = panel.response(review)
+        assert response.outcome is not None
         with pytest.raises(ServiceError) as refused:
             panel.finish(review)
-        ends.append((shown.status, shown.ended, refused.value.code, str(refused.value)))
+        ends.append((response.status, response.ended, refused.value.code, str(refused.value)))
     assert ends[0] == ends[1]
-    assert ends[0][:2] == ("closed" if done else "missed", clock.at)
-    before = panel.shown(fresh)
+    assert ends[0][:2] == ("closed" if finished else "missed", clock.at)
+    before = panel.response(fresh)
     clock.at = later(clock.at, 1)
     reviews.close_late_panels(panel.docket)
-    after = panel.shown(fresh)
+    after = panel.response(fresh)
     assert (before.outcome, before.reported) == (after.outcome, after.reported)
     assert (before.status, before.ended) == (after.status, after.ended)
 
@@ -227,7 +237,7 @@ def test_a_repeat_of_somebody_who_was_erased_is_over(store: Store) -> None:
     panel = Panel(store)
     repeat = panel.until_repeat()
     erase(panel.docket, repeat.round.id, next(iter(repeat.round.people)))
-    gone = panel.one(repeat)
+    gone = panel.now(repeat)
     assert (gone.status, gone.ended) == ("missed", panel.docket.projection.at)
 
 
@@ -235,22 +245,24 @@ def test_the_lottery_can_be_drawn_again(store: Store) -> None:
     """Another process, and the same one after a restart, asks for the same reviews."""
     panel = Panel(store)
     panel.until_repeat()
-    there = Panel(store)
-    assert there.board.of("ann") == panel.board.of("ann")
+    restarted = Panel(store)
+    assert every_review(restarted.board, "ann") == every_review(panel.board, "ann")
 
 
 def test_numbers_of_reviews_never_change(store: Store, clock: Clock) -> None:
     """Even where the clock stands still: they are given in the order of the ledger."""
     panel = Panel(store, clock)
-    known: list[str] = []
+    earlier: list[str] = []
     for number in range(12):
         panel.play(number)
-        for review in panel.asked():
-            panel.judge(review, object_to=False)
-        ids = [review.id for review in panel.board.of("ann")]
-        assert ids[: len(known)] == known
-        known = ids
-    assert [review.number for review in panel.board.of("ann")] == list(range(1, len(known) + 1))
+        for review in panel.awaiting():
+            panel.judge(review, flag=False)
+        ids = [review.id for review in every_review(panel.board, "ann")]
+        assert ids[: len(earlier)] == earlier
+        earlier = ids
+    assert [review.number for review in every_review(panel.board, "ann")] == list(
+        range(1, len(earlier) + 1)
+    )
 
 
 def test_a_share_of_zero_means_never(store: Store) -> None:
@@ -262,16 +274,16 @@ def test_a_share_of_zero_means_never(store: Store) -> None:
 def test_reasons_that_nobody_gives_any_more_are_removed(store: Store) -> None:
     panel = Panel(store)
     panel.play(1)
-    [review] = panel.asked()
-    pair = next((p.over, p.under) for p in panel.shown(review).pairs)
+    [review] = panel.awaiting()
+    pair = next((p.over, p.under) for p in panel.response(review).pairs)
 
     def reasons() -> list[str]:
         with store.reading() as connection:
             rows = connection.exec_driver_sql("SELECT content FROM payloads").scalars()
             return [row for row in rows if "text" in row]
 
-    panel.object_to(review, pair, "first")
-    panel.object_to(review, pair, "second")
+    panel.flag(review, pair, "first")
+    panel.flag(review, pair, "second")
     assert len(reasons()) == 1
     panel.withdraw(review, pair)
     assert reasons() == []
@@ -280,10 +292,10 @@ def test_reasons_that_nobody_gives_any_more_are_removed(store: Store) -> None:
 def test_labels_do_not_matter_to_auditors(store: Store) -> None:
     panel = Panel(store)
     panel.play(1)
-    [review] = panel.asked()
-    before = asdict(panel.shown(review))
+    [review] = panel.awaiting()
+    before = asdict(panel.response(review))
     label(panel.docket, [("r1", "x1-0", 1)])
-    after = asdict(panel.shown(review))
+    after = asdict(panel.response(review))
     assert before.pop("receipt") != after.pop("receipt")
     assert before == after
 
@@ -291,18 +303,18 @@ def test_labels_do_not_matter_to_auditors(store: Store) -> None:
 def test_what_cannot_be_objected_to(store: Store) -> None:
     panel = Panel(store)
     applicants = {f"a{n}": {"score": 500, "debt": 1, "purpose": "car"} for n in range(2)}
-    open_round(panel.docket, [Applicant(name, one) for name, one in applicants.items()])
-    [review] = panel.asked()
+    open_round(panel.docket, [Applicant(name, features) for name, features in applicants.items()])
+    [review] = panel.awaiting()
     for pair, code in [
         (("p1", "p2"), "gap-too-small"),
         (("p1", "p1"), "no-pair"),
         (("p1", "a0"), "no-person"),
     ]:
         with pytest.raises(ServiceError) as refused:
-            panel.object_to(review, pair, None)
+            panel.flag(review, pair, None)
         assert refused.value.code == code
         assert "r1" not in str(refused.value)
         assert code == "no-person" or "a0" not in str(refused.value)
     with pytest.raises(ServiceError) as unknown:
-        panel.board.one("cy", review.id)
+        panel.board.find("cy", review.id)
     assert unknown.value.code == "no-review"

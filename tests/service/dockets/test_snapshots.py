@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
-from tests.service.live import Clock, shown_again, some_people
+from tests.service.live import Clock, every_review, shown_again, some_people
 
 from likewise.cli import main
 from likewise.service.clock import later
@@ -23,9 +23,7 @@ from likewise.service.dockets.reviews.board import ReviewBoard
 from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.snapshot_check import check_snapshot
 from likewise.service.dockets.snapshots import content_of
-from likewise.service.ledger.schema import dockets, snapshots
-from likewise.service.ledger.schema import reviews as listed_reviews
-from likewise.service.ledger.schema import rounds as listed_rounds
+from likewise.service.ledger.schema import snapshots
 from likewise.service.ledger.store import Store
 from likewise.service.verification.replay import replay_store
 
@@ -49,7 +47,7 @@ def play(docket: Docket, clock: Clock, first: int, last: int) -> None:
             reviews.close_late_panels(docket)
         elif round_.seats and number % 5:
             if number % 2:
-                reviews.object_to(docket, Seat(round_.id, "ada"), pair, "alike")
+                reviews.flag(docket, Seat(round_.id, "ada"), pair, "alike")
             for member in round_.seats:
                 reviews.finish(docket, Seat(round_.id, member))
         for seat in shown_again(docket, "ada") if "ada" in docket.seating.members else []:
@@ -66,7 +64,7 @@ def everything(docket: Docket) -> dict[str, Any]:
     board = ReviewBoard(docket)
     return {
         **content_of(docket.projection, docket.seating, docket.state),
-        "reviews": {m: [(r.id, r.number, r.status, r.ended) for r in board.of(m)]
+        "reviews": {m: [(r.id, r.number, r.status, r.ended) for r in every_review(board, m)]
                     for m in ("ada", "bob")},
         "rounds": list(docket.projection.history()),
     }  # fmt: skip
@@ -77,7 +75,7 @@ def _forget_snapshots(store: Store) -> None:
         connection.execute(snapshots.delete())
 
 
-def _kept(store: Store) -> list[int]:
+def _snapshots(store: Store) -> list[int]:
     with store.reading() as connection:
         return list(connection.execute(sa.select(snapshots.c.seq)).scalars())
 
@@ -88,43 +86,22 @@ def test_a_start_from_a_snapshot_is_a_start_from_the_first_record(
     docket = begin(rule="any", deadline=60, repeat_share=0.4, audit_share=0.8)
     watching = Docket(store, "loans", clock)
     play(docket, clock, 0, 20)
-    assert 0 < len(_kept(store)) <= 2
+    assert 0 < len(_snapshots(store)) <= 2
     resumed = Docket(store, "loans", clock)
     assert resumed._snapshot > 0
     play(resumed, clock, 20, 40)
     watching.refresh()
     docket.refresh()
-    known = everything(resumed)
-    assert everything(docket) == known
-    assert everything(watching) == known
+    expected = everything(resumed)
+    assert everything(docket) == expected
+    assert everything(watching) == expected
     _forget_snapshots(store)
-    whole = Docket(store, "loans", clock)
-    assert whole._snapshot == 0
-    assert everything(whole) == known
-    assert any(review[3] for review in known["reviews"]["ada"])
+    fresh = Docket(store, "loans", clock)
+    assert fresh._snapshot == 0
+    assert everything(fresh) == expected
+    assert any(review[3] for review in expected["reviews"]["ada"])
     assert replay_store(store, "loans").holds
     assert replay_store(store, "loans").repeats > 0
-
-
-def test_a_docket_of_before_is_listed_when_it_is_opened(
-    begin: Begin, store: Store, clock: Clock
-) -> None:
-    """Tables that are found by an index follow from the ledger alone."""
-    docket = begin(rule="any", deadline=60, repeat_share=0.4)
-    play(docket, clock, 0, 25)
-    known = everything(docket)
-    tables = (dockets, listed_reviews, listed_rounds)
-
-    def rows() -> list[Any]:
-        with store.reading() as connection:
-            return [sorted(map(tuple, connection.execute(sa.select(t)))) for t in tables[1:]]
-
-    before = rows()
-    with store.changing() as connection:
-        for table in (*tables, snapshots):
-            connection.execute(table.delete())
-    assert everything(Docket(store, "loans", clock)) == known
-    assert rows() == before
 
 
 @pytest.mark.parametrize("harm", ["cut", "other", "another record"])
@@ -133,14 +110,14 @@ def test_a_snapshot_that_does_not_fit_is_passed_over(
 ) -> None:
     docket = begin(rule="any", repeat_share=0.4)
     play(docket, clock, 0, 12)
-    known = everything(docket)
+    expected = everything(docket)
     harms: dict[str, dict[str, Any]] = {
         "cut": {"content": b"x"}, "other": {"content": b"{}"}, "another record": {"hash": "0" * 64},
     }  # fmt: skip
     with store.changing() as connection:
         connection.execute(snapshots.update().values(**harms[harm]))
     fresh = Docket(store, "loans", clock)
-    assert (fresh._snapshot, everything(fresh) == known) == (0, True)
+    assert (fresh._snapshot, everything(fresh) == expected) == (0, True)
 
 
 def test_whoever_is_erased_is_erased_from_snapshots(
@@ -150,15 +127,15 @@ def test_whoever_is_erased_is_erased_from_snapshots(
     for number in range(12):
         open_round(docket, some_people(f"x{number}-"))
 
-    def held() -> int:
+    def occurrences() -> int:
         with store.reading() as connection:
-            found = connection.execute(sa.select(snapshots.c.content)).scalars().all()
-        assert found
-        return sum(zlib.decompress(content).count(b"[790.0,37.0,") for content in found)
+            contents = connection.execute(sa.select(snapshots.c.content)).scalars().all()
+        assert contents
+        return sum(zlib.decompress(content).count(b"[790.0,37.0,") for content in contents)
 
-    assert held() > 0
+    assert occurrences() > 0
     erase(docket, "r2", "x1-0")
-    assert held() == 11, "all but the one who was erased"
+    assert occurrences() == 11, "all but the one who was erased"
     assert Docket(store, "loans", clock).state == docket.state
 
 
@@ -173,9 +150,9 @@ def test_refused_commands_of_a_group_leave_no_trace(begin: Begin, store: Store) 
         with pytest.raises(LikewiseError):
             open_round(docket, some_people("b"), round_id="r1")
         open_round(docket, some_people("c"))
-        other = Store.open(store.url.render_as_string(hide_password=False))
-        assert other.head("loans") == head, "nothing can be seen before the end"
-        other.close()
+        reader = Store.open(store.url.render_as_string(hide_password=False))
+        assert reader.head("loans") == head, "nothing can be seen before the end"
+        reader.close()
     assert [r.id for r in docket.projection.open_rounds()] == ["r1", "r2"]
     assert store.head("loans") == docket.projection.head
     assert replay_store(store, "loans").holds
@@ -217,21 +194,21 @@ def test_a_snapshot_that_was_changed_is_found(
     play(docket, clock, 0, 14)
     checked = check_snapshot(store, "loans")
     assert checked is not None
-    assert (checked.seq in _kept(store), checked.differing) == (True, ())
+    assert (checked.seq in _snapshots(store), checked.differing) == (True, ())
     with store.changing() as connection:
-        mine = snapshots.c.seq == checked.seq
-        content = connection.execute(sa.select(snapshots.c.content).where(mine)).scalar_one()
+        newest = snapshots.c.seq == checked.seq
+        content = connection.execute(sa.select(snapshots.c.content).where(newest)).scalar_one()
         data = json.loads(zlib.decompress(content))
         data[part] = change(data[part])
         harmed = zlib.compress(json.dumps(data).encode())
-        connection.execute(snapshots.update().where(mine).values(content=harmed))
-    found = check_snapshot(store, "loans")
-    assert found is not None
-    assert found.differing == (part,)
+        connection.execute(snapshots.update().where(newest).values(content=harmed))
+    checked = check_snapshot(store, "loans")
+    assert checked is not None
+    assert checked.differing == (part,)
     address = store.url.render_as_string(hide_password=False)
     if "sqlite" in address:
-        said = CliRunner().invoke(main, ["replay", "loans", "--snapshot", "--database", address])
-        assert said.exit_code == 1
-        assert f"otherwise about {part}" in said.output
+        result = CliRunner().invoke(main, ["replay", "loans", "--snapshot", "--database", address])
+        assert result.exit_code == 1
+        assert f"otherwise about {part}" in result.output
     _forget_snapshots(store)
     assert check_snapshot(store, "loans") is None

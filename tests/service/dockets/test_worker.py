@@ -18,30 +18,31 @@ from likewise.service.settings import Settings
 def test_those_who_wait_are_counted(sqlite_url: str) -> None:
     store = Store.open(sqlite_url)
     open_docket(store, "loans", spec(), seed=1)
-    held = threading.Event()
-    seen: list[tuple[str, int]] = []
+    released = threading.Event()
+    counts: list[tuple[str, int]] = []
 
     async def crowd() -> None:
         workers = Workers(
-            store, Settings(waiting_limit=2), lambda name, number: seen.append((name, number))
+            store, Settings(waiting_limit=2), lambda name, number: counts.append((name, number))
         )
 
         def wait(worker: Worker) -> str:
-            held.wait(30)
+            released.wait(30)
             return threading.current_thread().name
 
         waiting = [asyncio.create_task(workers.run("loans", wait)) for _ in range(2)]
-        await asyncio.sleep(0.1)
-        assert seen == [("loans", 1), ("loans", 2)]
+        while len(counts) < 2:
+            await asyncio.sleep(0.01)
+        assert counts == [("loans", 1), ("loans", 2)]
         with pytest.raises(ServiceError) as busy:
             await workers.run("loans", wait)
         assert (busy.value.code, busy.value.status) == ("busy", 503)
-        held.set()
+        released.set()
         # The learner has one thread of its own, and no request runs in it.
         names = set(await asyncio.gather(*waiting))
         assert names == {"docket-loans_0"}
         await workers.close()
-        assert seen[-1] == ("loans", 0)
+        assert counts[-1] == ("loans", 0)
 
     asyncio.run(crowd())
     store.close()

@@ -18,7 +18,7 @@ def test_a_member_keeps_what_was_acknowledged(live: Live, tmp_path: Path) -> Non
     ann = live.client("auditor")
     review = ann.review("loans", ann.reviews("loans")[0].id)
     pair = (review.pairs[0].over, review.pairs[0].under)
-    ann.object_to("loans", review.id, pair, "so alike")
+    ann.flag("loans", review.id, pair, "so alike")
     with httpx.Client(base_url=live.address, timeout=60, follow_redirects=True) as browser:
         assert "Paste the token" in browser.get("/console/receipts.json").text
         page = browser.get("/console/sign-in").text
@@ -35,7 +35,7 @@ def test_a_member_keeps_what_was_acknowledged(live: Live, tmp_path: Path) -> Non
     assert said["objections"][0]["reason"] == "so alike"
     path, key = tmp_path / "kept.json", live.client("client").keys()[0].public
     path.write_text(response.text, encoding="utf-8")
-    words = ["--acknowledgement", str(path), "--key", key, "--database", live.settings.database]
+    words = [str(path), "--key", key, "--database", live.settings.database]
     result = CliRunner().invoke(main, ["verify", *words])
     assert result.exit_code == 0, result.output
     assert "THE ACKNOWLEDGEMENT HOLDS" in result.output

@@ -20,7 +20,7 @@ from likewise.cli import main
 from likewise.service.anchoring.targets import FileTarget
 from likewise.service.anchoring.worker import anchor
 from likewise.service.auth.tokens import create_token
-from likewise.service.dockets.commands.reviews import finish, object_to
+from likewise.service.dockets.commands.reviews import finish, flag
 from likewise.service.dockets.commands.rounds import open_docket, open_round
 from likewise.service.dockets.commands.signing import set_member_key
 from likewise.service.dockets.docket import Docket
@@ -33,7 +33,7 @@ from likewise.service.ledger.signing.signatures import PrivateKey
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import Evidence, evidence_of
 from likewise.service.verification.export import write_export
-from likewise.service.verification.packets.give import give_packet
+from likewise.service.verification.packets.packet import give_packet
 from likewise.service.verification.replay import replay_evidence
 
 
@@ -57,36 +57,36 @@ def docket(tmp_path: Path) -> Docket:
     anchor(made, FileTarget(tmp_path / "heads.jsonl"))
     bob = create_token(store, "auditor", "bob", "loans")[1]
     with acting(bob.actor):
-        object_to(made, Seat("r1", "bob"), ("a0", "a1"), "so alike")
+        flag(made, Seat("r1", "bob"), ("a0", "a1"), "so alike")
     return made
 
 
 def exported(docket: Docket, evidence: Evidence, folder: Path) -> Path:
     """What the operator hands over, signed with the installation's key."""
-    write_export(evidence, folder, personal=True, seed=True, keys=docket.store.keys)
+    write_export(evidence, folder, docket.store.keys, personal=True, seed=True)
     return folder
 
 
 def test_a_tail_that_is_dropped_or_rewritten(docket: Docket, tmp_path: Path) -> None:
     receipt, honest = docket.receipt(), evidence_of(docket.store, "loans")
-    objected = next(r for r in honest.records if r.kind == "objected")
+    objected = next(r for r in honest.records if r.kind == "flagged")
     dropped = replace(honest, records=honest.records[: objected.seq - 1])
 
     def quieter(record: Record) -> Record:
-        same = record.kind == "objected"
+        same = record.kind == "flagged"
         return replace(record, body={**record.body, "reason": None}) if same else record
 
     for name, theirs in (("dropped", dropped), ("rewritten", rehashed(honest, quieter))):
         folder = exported(docket, theirs, tmp_path / name)
-        found = run("verify", "--head", receipt, "--export", folder)
+        found = run("verify", receipt, "--export", folder)
         assert found.exit_code == 1, found.output
-        alone = run("verify", "--heads", tmp_path / "heads.jsonl", "--export", folder)
+        alone = run("verify", tmp_path / "heads.jsonl", "--export", folder)
         assert alone.exit_code == 0, "the anchor is older: without a receipt this is the window"
         assert "the window left open is" in alone.output
         assert "minutes" in alone.output
     shorter = replace(honest, records=honest.records[:3])
     folder = exported(docket, shorter, tmp_path / "before the anchor")
-    found = run("verify", "--heads", tmp_path / "heads.jsonl", "--export", folder)
+    found = run("verify", tmp_path / "heads.jsonl", "--export", folder)
     assert found.exit_code == 1, found.output
 
 
@@ -106,17 +106,17 @@ def test_speaking_for_a_member_with_a_second_token(docket: Docket) -> None:
     ada = f"token:{[r for r in honest.records if r.kind == 'token-issued'][-1].body['token']}"
     last = honest.records[-1]
     body = {"round": "r1", "member": "ada"}
-    more = Record.following("loans", last.head, last.at, "reviewed", body, ada)
+    more = Record.following("loans", last.head, last.at, "finished", body, ada)
     forged = replay_evidence(replace(honest, records=[*honest.records, more]))
     assert "signature" in about(forged)
 
 
 def test_showing_two_ledgers(docket: Docket) -> None:
     honest = evidence_of(docket.store, "loans")
-    other = rehashed(honest, lambda r: replace(r, nonce="x") if r.kind == "objected" else r)
+    other = rehashed(honest, lambda r: replace(r, nonce="x") if r.kind == "flagged" else r)
     ann = docket.receipt()
     bob = docket.store.keys.sign(Receipt("loans", other.records[-1].head))
-    found = run("verify", "--head", ann, "--head", bob, "--key", docket.store.keys.public().text)
+    found = run("verify", ann, bob, "--key", docket.store.keys.public().text)
     assert found.exit_code == 1
     assert "TWO LEDGERS WERE SHOWN" in found.output
 
@@ -142,7 +142,7 @@ def test_back_dating_and_post_dating(docket: Docket) -> None:
 def test_a_forged_receipt_against_an_honest_operator(docket: Docket) -> None:
     receipt = docket.receipt()
     forged = replace(receipt, head=Head(receipt.head.seq, "0" * 64))
-    found = run("verify", "--head", forged, "--database", docket.store.where)
+    found = run("verify", forged, "--database", docket.store.where)
     assert found.exit_code == 2
     assert "forged, or changed" in found.output
 
@@ -151,6 +151,6 @@ def test_a_changed_packet(docket: Docket, tmp_path: Path) -> None:
     packet: dict[str, Any] = give_packet(docket.store, "loans", "r1", "a1")
     packet["decision"]["chance"] = 0.99
     (tmp_path / "packet.json").write_text(json.dumps(packet))
-    found = run("verify", "--packet", tmp_path / "packet.json")
+    found = run("verify", tmp_path / "packet.json")
     assert found.exit_code == 1
     assert "was changed" in found.output

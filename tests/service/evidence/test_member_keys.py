@@ -18,10 +18,10 @@ from likewise.service.dockets.commands.rounds import open_docket
 from likewise.service.ledger.bodies import read_body
 from likewise.service.ledger.bodies.evidence import Signed
 from likewise.service.ledger.records import Record
+from likewise.service.ledger.signing.member_statements import MemberStatement
 from likewise.service.ledger.signing.signatures import PrivateKey
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import evidence_of
-from likewise.service.verification.keeping.members import statement_of
 from likewise.service.verification.keeping.witnesses import Trusted
 from likewise.service.verification.replay import replay_evidence
 from likewise_client.errors import ApiError
@@ -31,7 +31,7 @@ from likewise_client.keys import read_key
 @pytest.fixture
 def key(tmp_path: Path) -> PrivateKey:
     """A key as a member makes it."""
-    made = CliRunner().invoke(main, ["key", "create", str(tmp_path / "ann.key")])
+    made = CliRunner().invoke(main, ["key", "--create", str(tmp_path / "ann.key")])
     assert made.exit_code == 0, made.output
     found = read_key(tmp_path / "ann.key")
     assert found.public.text == made.output.strip()
@@ -45,12 +45,12 @@ def test_a_member_who_signs(start: Any, key: PrivateKey) -> None:
     live.client("client").open_round("loans", people(1, 3))
     review = ann.review("loans", ann.reviews("loans")[0].id)
     pair = (review.pairs[0].over, review.pairs[0].under)
-    ann.object_to("loans", review.id, pair, "similar")
+    ann.flag("loans", review.id, pair, "similar")
     ann.withdraw("loans", review.id, pair)
-    ann.object_to("loans", review.id, pair, "similar after all")
-    ann.done("loans", review.id)
+    ann.flag("loans", review.id, pair, "similar after all")
+    ann.finish("loans", review.id)
     ann.reopen("loans", review.id)
-    ann.done("loans", review.id)
+    ann.finish("loans", review.id)
     store = Store.open(live.settings.database)
     evidence = evidence_of(store, "loans")
     trusted = Trusted({"ann": key.public.text})
@@ -84,7 +84,7 @@ def _found(evidence: Any, trusted: Trusted) -> None:
         return None if record.kind == "signed" else record
 
     def other_pair(record: Record) -> Record:
-        if record.kind not in ("objected", "withdrawn"):
+        if record.kind not in ("flagged", "withdrawn"):
             return record
         first = next(r for r in evidence.records if r.kind == "arrived").body["people"]
         names = {p["id"] for p in first} - set(record.body["pair"])
@@ -126,7 +126,7 @@ def test_a_member_who_publishes_a_key_that_the_ledger_does_not_have(
 
 def test_a_key_is_for_its_owner_alone(tmp_path: Path, key: PrivateKey) -> None:
     path = tmp_path / "ann.key"
-    assert CliRunner().invoke(main, ["key", "create", str(path)]).exit_code == 1
+    assert CliRunner().invoke(main, ["key", "--create", str(path)]).exit_code == 1
     path.chmod(0o644)
     with pytest.raises(LikewiseError, match="Others may read"):
         read_key(path)
@@ -148,9 +148,9 @@ def test_a_key_changes_with_the_consent_of_the_one_before(start: Any, key: Priva
     live.client("client").open_round("loans", people(1, 3))
     review = ann.reviews("loans")[0].id
     with pytest.raises(ApiError) as refused:
-        live.client("auditor", member_key=key).done("loans", review)
+        live.client("auditor", member_key=key).finish("loans", review)
     assert refused.value.code == "bad-signature", "the key before it speaks for nobody any more"
-    live.client("auditor", member_key=fresh).done("loans", review)
+    live.client("auditor", member_key=fresh).finish("loans", review)
     evidence = evidence_of(store, "loans")
     assert replay_evidence(evidence).holds
 
@@ -159,8 +159,10 @@ def test_a_key_changes_with_the_consent_of_the_one_before(start: Any, key: Priva
             return record
         signed = read_body(record)
         assert isinstance(signed, Signed)
-        said = statement_of("loans", signed)
-        body = {**record.body, "key": key.public.id, "signature": said.sign(key)}
+        statement = MemberStatement(
+            "loans", signed.member, signed.review, signed.act, signed.pair, signed.reason, signed.at
+        )
+        body = {**record.body, "key": key.public.id, "signature": statement.sign(key)}
         return replace(record, body=body)
 
     assert "signature" in about(replay_evidence(rehashed(evidence, of_before)))

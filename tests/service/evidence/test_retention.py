@@ -23,7 +23,7 @@ from likewise.service.dockets.commands.retention import (
     place_hold,
     set_retention,
 )
-from likewise.service.dockets.commands.reviews import finish, object_to
+from likewise.service.dockets.commands.reviews import finish, flag
 from likewise.service.dockets.commands.rounds import open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews.targets import Seat
@@ -39,7 +39,7 @@ def docket(begin: Callable[..., Docket], applicants: Any) -> Docket:
     made = begin(rule="any")
     for name in ("r1", "r2"):
         round_, _ = open_round(made, applicants(name))
-        object_to(made, Seat(name, "ada"), round_.reportable()[0][:2], "so alike")
+        flag(made, Seat(name, "ada"), round_.reportable()[0][:2], "so alike")
         for member in ("ada", "bob"):
             finish(made, Seat(name, member))
         override(made, name, f"{name}0", not round_.decisions[f"{name}0"].approved, "known to us")
@@ -156,7 +156,7 @@ def test_periods_and_holds_at_the_machine(docket: Docket, clock: Clock) -> None:
     clock.at = later(clock.at, 2 * DAY)
     done = erase_expired(docket)
     assert (done.people, done.reasons, done.held) == (5, 1, 2)
-    assert at_the_machine(docket, "release", hold).exit_code == 0
+    assert at_the_machine(docket, "hold", "--release", hold).exit_code == 0
     assert erase_expired(docket).people == 1
     assert at_the_machine(docket, "retention", "--features", "always").exit_code == 0
     assert docket.refresh().governance.features_days is None
@@ -174,7 +174,7 @@ def test_periods_and_holds_at_the_machine(docket: Docket, clock: Clock) -> None:
         (("hold", "--why", "two\nlines"), 1, "in one line"),
         (("hold", "--why", "x", "--person", "r10"), 1, "round must be given with a person"),
         (("hold", "--why", "x", "--round", "r1", "--person", "eve"), 1, "nobody named 'eve'"),
-        (("release", "0123456789ab"), 1, "no hold '0123456789ab'"),
+        (("hold", "--release", "0123456789ab"), 1, "no hold '0123456789ab'"),
     ],
 )
 def test_what_is_refused_at_the_machine(

@@ -16,12 +16,12 @@ import sqlalchemy as sa
 from likewise.service.clock import now
 from likewise.service.dockets.commands.rounds import open_docket, open_round
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.locks import FairLock
 from likewise.service.errors import ServiceError, StoreError
 from likewise.service.ledger.bodies import MemberJoined
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import LedgerBroken, chained
 from likewise.service.ledger.store import Store
+from likewise.service.ledger.transaction import Transaction
 
 Begin = Callable[..., Docket]
 
@@ -29,24 +29,23 @@ Begin = Callable[..., Docket]
 def _append(store: Store, docket: str, times: int, body: dict[str, Any]) -> None:
     for _ in range(times):
         with store.transaction(docket) as transaction:
-            transaction.append("first", body, now())
-            transaction.append("second", body, now())
+            transaction.append("first", body, now(), "machine")
+            transaction.append("second", body, now(), "machine")
 
 
 WRITER = """
 import sys
 from likewise.service.clock import now
 from likewise.service.ledger.store import Store
-from likewise.service.dockets.locks import FairLock
 store = Store.open(sys.argv[1])
 for _ in range(10):
     with store.transaction("d") as transaction:
         for kind in ("first", "second"):
-            transaction.append(kind, {"who": sys.argv[2]}, now())
+            transaction.append(kind, {"who": sys.argv[2]}, now(), "machine")
 """
 
 
-COLUMNS = "docket, seq, at, kind, body, nonce, prev, hash"
+COLUMNS = "docket, seq, at, kind, body, nonce, prev, hash, actor"
 
 
 @pytest.mark.parametrize(
@@ -56,9 +55,9 @@ COLUMNS = "docket, seq, at, kind, body, nonce, prev, hash"
         "DELETE FROM events",
         "DELETE FROM events WHERE seq = 2",
         f"INSERT INTO events ({COLUMNS}) "
-        "SELECT docket, seq + 7, at, kind, body, nonce, prev, hash FROM events",
+        "SELECT docket, seq + 7, at, kind, body, nonce, prev, hash, actor FROM events",
         f"INSERT INTO events ({COLUMNS}) "
-        "SELECT docket, 3, at, kind, body, nonce, prev, hash FROM events WHERE seq = 1",
+        "SELECT docket, 3, at, kind, body, nonce, prev, hash, actor FROM events WHERE seq = 1",
     ],
 )
 def test_the_database_itself_refuses_to_change_a_ledger(store: Store, statement: str) -> None:
@@ -75,7 +74,8 @@ def test_sqlite_refuses_to_replace_a_record(sqlite_url: str) -> None:
     with pytest.raises(sa.exc.DBAPIError), store.changing() as connection:
         connection.exec_driver_sql(
             f"INSERT OR REPLACE INTO events ({COLUMNS}) "
-            "SELECT docket, seq, 'x', kind, body, nonce, prev, hash FROM events WHERE seq = 2"
+            "SELECT docket, seq, 'x', kind, body, nonce, prev, hash, actor FROM events "
+            "WHERE seq = 2"
         )
     store.close()
 
@@ -143,7 +143,7 @@ def test_a_transaction_that_fails_leaves_no_trace(store: Store) -> None:
 
     def fail() -> None:
         with store.transaction("d") as transaction:
-            transaction.append("third", {}, now())
+            transaction.append("third", {}, now(), "machine")
             transaction.keep(payload)
             transaction.records(0)
             raise KeyError("something else")
@@ -151,6 +151,26 @@ def test_a_transaction_that_fails_leaves_no_trace(store: Store) -> None:
     with pytest.raises(KeyError):
         fail()
     assert store.head("d").seq == 2
+    assert store.payload("d", payload.digest) is None
+
+
+def test_a_savepoint_that_fails_leaves_the_rest_of_the_transaction(store: Store) -> None:
+    payload = Payload.fresh({"text": "why"})
+
+    def fail(transaction: Transaction) -> None:
+        with transaction.savepoint():
+            transaction.append("refused", {}, now(), "machine")
+            transaction.keep(payload)
+            assert payload.digest in transaction.payloads()
+            raise KeyError("something else")
+
+    with store.transaction("d") as transaction:
+        transaction.append("first", {}, now(), "machine")
+        with pytest.raises(KeyError):
+            fail(transaction)
+        with transaction.savepoint():
+            transaction.append("second", {}, now(), "machine")
+    assert [record.kind for record in chained("d", store.records("d"))] == ["first", "second"]
     assert store.payload("d", payload.digest) is None
 
 
@@ -246,7 +266,7 @@ def test_a_writer_who_fell_silent_does_not_keep_the_turn(
         with store.transaction("d") as transaction:
             time.sleep(1.6)
             _append(other, "d", 1, {})
-            transaction.append("late", {}, now())
+            transaction.append("late", {}, now(), "machine")
 
     with pytest.raises(ServiceError):
         be_silent()
@@ -283,21 +303,3 @@ def test_a_desk_survives_the_loss_of_all_connections(
     assert Docket(other, "loans").state == docket.state
     store.close()
     other.close()
-
-
-def test_turns_are_taken_in_the_order_of_asking() -> None:
-    lock, order = FairLock(), list[int]()
-
-    def ask(number: int) -> None:
-        with lock:
-            order.append(number)
-
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
-    with lock:
-        for number, thread in enumerate(threads):
-            thread.start()
-            while len(lock._waiting) <= number:
-                time.sleep(0.001)
-    for thread in threads:
-        thread.join()
-    assert order == list(range(8))

@@ -5,7 +5,6 @@ from likewise.cli.service import (  # noqa: F401 - they add their commands
     keys,
     ledger,
     operate,
-    packets,
     retention,
     serve,
 )

@@ -12,7 +12,7 @@ from likewise.service.dockets.views.projection import Projection
 __all__ = ["agreement_table"]
 
 COLUMNS = (
-    "month", "member", "asked", "reviewed", "absent", "objections", "decisive", "compared", "same",
+    "month", "member", "asked", "finished", "absent", "objections", "decisive", "compared", "same",
     "share", "alpha", "reports", "rounds",
 )  # fmt: skip
 
@@ -35,7 +35,7 @@ def agreement_table(projection: Projection) -> str:
 
 
 def _row(counts: Counter[str], compared: MemberAgreement) -> list[object]:
-    numbers = [counts[key] for key in ("asked", "reviewed", "absent", "objections", "decisive")]
+    numbers = [counts[key] for key in ("asked", "finished", "absent", "objections", "decisive")]
     share = "" if compared.share is None else f"{compared.share:.6f}"
     return [*numbers, compared.compared, compared.same, share]
 

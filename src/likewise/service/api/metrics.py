@@ -48,7 +48,7 @@ def measured(worker: Worker, *, with_panel: bool) -> MetricsResponse:
     They are counted when the ledger has grown. What becomes older by itself is told anew.
     """
     docket = worker.docket
-    found, moment = worker.kept("metrics", lambda: _counted(docket)), docket.moment()
+    found, moment = worker.cached("metrics", lambda: _counted(docket)), docket.moment()
     opened = [round_.opened for round_ in docket.projection.open_rounds()]
     oldest = seconds_between(min(opened), moment) if opened else None
     found = replace(found, at=moment, oldest_open_seconds=oldest)
@@ -132,8 +132,8 @@ def _members(
         MemberMetrics(
             member=name,
             sitting=name in projection.members,
-            asked=sum(seats[name, seat] for seat in ("asked", "reviewed", "absent")),
-            reviewed=seats[name, "reviewed"],
+            asked=sum(seats[name, seat] for seat in ("asked", "finished", "absent")),
+            finished=seats[name, "finished"],
             absent=seats[name, "absent"],
             objections=objections[name],
             decisive=decided[name],
@@ -145,7 +145,7 @@ def _members(
 
 
 def _series(curves: Curves) -> Series:
-    points = list(curves.points())
+    points = list(curves.cumulative())
     chosen = [points[place] for place in thinned(len(points), POINTS)]
     return Series(
         number=[one.number for one in chosen],

@@ -193,7 +193,7 @@ class ObjectionResponse(Response):
 class RoundSummary(Response):
     """A round in a list; ``missing`` counts the labels that may still come.
 
-    How many ``seats`` its panel has, and how many members have ``reviewed`` it, is for the operator
+    How many ``seats`` its panel has, and how many members have ``finished`` it, is for the operator
     and regulators alone.
     """
 
@@ -208,7 +208,7 @@ class RoundSummary(Response):
     missing: int
     closed: str | None
     seats: int | None
-    reviewed: int | None
+    finished: int | None
 
 
 class RoundList(Response):

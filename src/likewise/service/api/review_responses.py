@@ -87,7 +87,7 @@ class ReviewPair(Response):
     under: str
     gap: float
     differing: list[str]
-    objected: bool
+    flagged: bool
     differences: list[FeatureDifference] = field(default_factory=list)
 
 
@@ -167,7 +167,7 @@ class MemberMetrics(Response):
     member: str
     sitting: bool
     asked: int
-    reviewed: int
+    finished: int
     absent: int
     objections: int
     decisive: int

@@ -44,7 +44,7 @@ def _summary(review: Review) -> ReviewSummary:
         status=review.status,
         people=len(review.round.decisions),
         pairs=len(review.round.reportable()),
-        objections=len(review.target.said),
+        objections=len(review.target.objections),
         asked=review.target.asked,
         due=review.target.due,
         ended=review.ended,
@@ -53,7 +53,7 @@ def _summary(review: Review) -> ReviewSummary:
 
 def review_response(docket: Docket, review: Review) -> ReviewResponse:
     """A round as the member sees it: no labels, nothing of others before the panel closes."""
-    round_, names, mine = review.round, review.aliases, review.target.said
+    round_, names, mine = review.round, review.aliases, review.target.objections
     values = _values(docket, review)
     facts = _facts(docket, values)
     found = docket.payloads(mine.values())
@@ -90,7 +90,7 @@ def _pairs(
     facts: Mapping[str, Mapping[str, Fact]],
 ) -> list[ReviewPair]:  # fmt: skip
     """The pairs that can be reported, each with the features in which the two differ."""
-    names, mine, visible = review.aliases, review.target.said, _visible(docket)
+    names, mine, visible = review.aliases, review.target.objections, _visible(docket)
     return [
         ReviewPair(
             names[over], names[under], from_units(gap),
@@ -159,10 +159,10 @@ def _apart(feature: Feature, one: float, other: float) -> FeatureDifference:
 
 def _reported(review: Review) -> list[ReportedPair]:
     """The reported pairs, and the member's part in each."""
-    round_, names, spoken = review.round, review.aliases, review.round.spoken()
+    round_, names, spoken = review.round, review.aliases, review.round.panel_objections()
     found = []
     for over, under in review.target.outcome.pairs:
-        mine = Pair(over, under) in review.target.said
+        mine = Pair(over, under) in review.target.objections
         alone = mine and review.target.member in decisive(round_.rule, spoken, (over, under))
         found.append(ReportedPair(names[over], names[under], mine, alone))
     return found

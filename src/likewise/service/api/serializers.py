@@ -23,7 +23,6 @@ from likewise.service.api.responses import (
 )
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.learner import awaited
-from likewise.service.dockets.spec import OF_THEN
 from likewise.service.dockets.views.round import Round
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Receipt
@@ -64,8 +63,8 @@ def docket_list(store: Store, names: Iterable[str]) -> DocketList:
     found = []
     for name in names:
         for record in store.records(name, 0, 1):
-            stored = {**OF_THEN, **record.body["spec"]}
-            found.append(DocketSummary(name, stored["title"], stored["shadow"]))
+            spec = record.body["spec"]
+            found.append(DocketSummary(name, spec["title"], spec["shadow"]))
     return DocketList(found)
 
 
@@ -120,13 +119,13 @@ def round_list(
 
 
 def _summary(docket: Docket, round_: Round, with_panel: bool) -> RoundSummary:
-    reviewed = sum(seat == "reviewed" for seat in round_.seats.values())
+    reviewed = sum(seat == "finished" for seat in round_.seats.values())
     return RoundSummary(
         id=round_.id, number=round_.number, status=round_.status, people=len(round_.people),
         opened=round_.opened, sealed=round_.sealed, due=round_.due, outcome=round_.outcome,
         missing=len(awaited(docket.state, round_.id)), closed=round_.closed,
         seats=len(round_.seats) if with_panel else None,
-        reviewed=reviewed if with_panel else None,
+        finished=reviewed if with_panel else None,
     )  # fmt: skip
 
 

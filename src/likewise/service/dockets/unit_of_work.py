@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from likewise.service.clock import compact, now
-from likewise.service.dockets.governance import prefaces
+from likewise.service.dockets.governance import introductions
 from likewise.service.dockets.learner import Contents, State, advance, awaited
 from likewise.service.dockets.views.projection import Projection
 from likewise.service.ledger.actors import current_actor
@@ -12,24 +12,23 @@ from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, Receipt, Record
 from likewise.service.ledger.signing.keys import Keyring
 from likewise.service.ledger.signing.signatures import PublicKey
-from likewise.service.ledger.transaction import Stage
+from likewise.service.ledger.transaction import Transaction
 
 __all__ = ["Receipts", "UnitOfWork"]
 
 
 class UnitOfWork:
-    """One command at work: its records go to the database together with those of others.
+    """One command at work, within a savepoint of a transaction that it shares with others.
 
     ``projection`` is as it was when the command began; ``state`` follows the records. All of them
-    have the same time, ``at``, and the same actor. ``public`` is the key that signs receipts.
+    have the same time, ``at``, and the same actor.
     """
 
     def __init__(
-        self, stage: Stage, projection: Projection, state: State, at: str,
-        public: PublicKey | None = None,
-    ) -> None:  # fmt: skip
-        self.stage, self.projection, self.state = stage, projection, state
-        self.actor, self.public = current_actor(), public
+        self, transaction: Transaction, projection: Projection, state: State, at: str
+    ) -> None:
+        self.transaction, self.projection, self.state = transaction, projection, state
+        self.actor = current_actor()
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
         self.at, self.clock = max(at, projection.at), at
         self.added: list[tuple[Record, Body]] = []
@@ -38,23 +37,22 @@ class UnitOfWork:
     def add(self, body: Body) -> None:
         """One more record; the fold has to accept what it stands for.
 
-        Before the first one comes what the ledger does not know yet: the key that signs its
-        receipts, and whoever acts.
+        The first one is preceded by those that introduce the actor, if the ledger lacks them.
         """
         self.state = advance(self.state, body, self._contents)
         if not self.added:
-            for unknown in prefaces(self.projection.governance, self.actor, self.public):
-                self._append(unknown)
+            for introduction in introductions(self.projection.governance, self.actor):
+                self._append(introduction)
         self._append(body)
 
     def _append(self, body: Body) -> None:
         kind, plain = write_body(body)
-        self.added.append((self.stage.append(kind, plain, self.at, self.actor.id), body))
+        self.added.append((self.transaction.append(kind, plain, self.at, self.actor.id), body))
 
     def keep(self, payload: Payload) -> str:
         """Keep something personal beside the ledger; its digest is for a record."""
         self._contents = {**self._contents, payload.digest: payload.content}
-        return self.stage.keep(payload)
+        return self.transaction.keep(payload)
 
     def close_if_done(self, round_id: str) -> None:
         """A round of which nothing more can be heard is closed."""

@@ -4,27 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-__all__ = [
-    "REVISION",
-    "contacts",
-    "dockets",
-    "events",
-    "keys",
-    "marks",
-    "metadata",
-    "payloads",
-    "requests",
-    "reviews",
-    "rounds",
-    "seats",
-    "secrets",
-    "sessions",
-    "snapshots",
-    "tokens",
-]
-
 # The revision of the tables that this code reads and writes: the newest in ``migrations``.
-REVISION = 6
+REVISION = 1
 
 metadata = sa.MetaData()
 
@@ -84,8 +65,8 @@ seats = _table("seats", ("hash", "token"), ())
 
 # ── Found by an index, instead of being held in memory; all of it follows from the ledgers ──────
 
-# One row a docket whose rounds and reviews are listed here; ``due`` is when to look at its panels,
-# ``numbers`` are its running numbers as JSON.
+# One row a docket; ``due`` is when to look at its panels, ``numbers`` are its running numbers as
+# JSON.
 dockets = _table(
     "dockets", ("docket",), (), sa.Column("due", sa.Text), sa.Column("numbers", sa.Text)
 )
@@ -97,14 +78,14 @@ rounds = _table(
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
 )  # fmt: skip
 
-# Reviews that have ended, by the member's own count; ``judged`` counts the rounds they reviewed.
+# Reviews that have ended, by the member's own count; ``finished`` counts the rounds they reviewed.
 reviews = _table(
     "reviews", ("docket", "id"), ("member", "round", "status", "ended"),
     sa.Column("number", sa.BigInteger, nullable=False),
     sa.Column("again", sa.Text),
-    sa.Column("judged", sa.BigInteger),
+    sa.Column("finished", sa.BigInteger),
     sa.Index("reviews_status", "docket", "member", "status", "number"),
-    sa.Index("reviews_judged", "docket", "member", "judged"),
+    sa.Index("reviews_finished", "docket", "member", "finished"),
 )  # fmt: skip
 
 # States to start from; features of people in open rounds are among them.
@@ -118,5 +99,5 @@ snapshots = _table(
 
 marks = _table("marks", ("docket", "review", "pair"), ("mark", "at"))
 contacts = _table("contacts", ("docket", "member"), ("email",), sa.Column("told", sa.Text))
-# Kept for the Likewise before the migrations: it finds there that it must not open the store.
+# What is said of the database as a whole: the manifest of a backup.
 meta = _table("meta", ("key",), ("value",))

@@ -46,7 +46,7 @@ def review_data(
                 "over": pair.over,
                 "under": pair.under,
                 "apart": _apart(people[pair.over].chance, people[pair.under].chance),
-                "flagged": pair.objected,
+                "flagged": pair.flagged,
                 "reason": reasons.get((pair.over, pair.under)) or "",
                 "mark": marks.get(f"{pair.over}.{pair.under}", ""),
                 "differences": {places[name]: how_far(pair, name) for name in pair.differing},

@@ -22,7 +22,7 @@ from likewise.service.dockets.commands.signing import set_member_key
 from likewise.service.ledger.actors import acting
 from likewise.service.ledger.signing.keys import InstallationKey
 from likewise.service.ledger.signing.signatures import PublicKey
-from likewise.service.verification.packets.give import give_packet
+from likewise.service.verification.packets.packet import give_packet
 from likewise.service.verification.packets.words import packet_words
 
 __all__ = ["published", "router"]

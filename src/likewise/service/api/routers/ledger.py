@@ -69,7 +69,7 @@ async def check_receipt(body: ReceiptBody, at: Everybody) -> ReceiptCheck:
     return ReceiptCheck(
         True,
         f"Record {head.seq} is what it was when this receipt was given. That all before it is so "
-        f"too is shown by: likewise verify --head.",
+        f"too is shown by: likewise verify RECEIPT.",
     )
 
 

@@ -19,7 +19,7 @@ from likewise.service.api.responses import Written
 from likewise.service.api.review_responses import ReviewList, ReviewResponse
 from likewise.service.api.review_serializers import review_list, review_response
 from likewise.service.api.serializers import written
-from likewise.service.dockets.commands.reviews import object_to, set_done, withdraw
+from likewise.service.dockets.commands.reviews import flag, set_finished, withdraw
 from likewise.service.dockets.commands.signing import SignedAct
 from likewise.service.dockets.worker import Worker
 from likewise.service.ledger.signing.member_statements import Act
@@ -44,20 +44,22 @@ async def list_reviews(
 @router.get("/{review_id}")
 async def get_review(review_id: ReviewId, at: Auditing) -> ReviewResponse:
     """The people of a round, the pairs that can be reported, and what you object to."""
-    return await at.run(lambda w: review_response(w.docket, w.board.one(at.caller.name, review_id)))
+    return await at.run(
+        lambda w: review_response(w.docket, w.board.find(at.caller.name, review_id))
+    )
 
 
 @router.post("/{review_id}/objections")
-async def object_to_pair(
+async def flag_pair(
     review_id: ReviewId, body: ObjectionBody, at: Auditing, key: IdempotencyKey = None
 ) -> Written:
-    """Object to a pair, or say another reason."""
-    act = _signed(body, review_id, "object", body.pair)
+    """Flag a pair, or say another reason."""
+    act = _signed(body, review_id, "flag", body.pair)
 
     def task(worker: Worker) -> Written:
-        review = worker.board.one(at.caller.name, review_id)
+        review = worker.board.find(at.caller.name, review_id)
         pair = review.people(body.pair)
-        return written(object_to(worker.docket, review.seat, pair, body.reason, act, key=key))
+        return written(flag(worker.docket, review.seat, pair, body.reason, act, key=key))
 
     return await at.run(task)
 
@@ -69,41 +71,41 @@ async def withdraw_objection(
     """Take an objection back, before the panel closes."""
 
     def task(worker: Worker) -> Written:
-        review = worker.board.one(at.caller.name, review_id)
+        review = worker.board.find(at.caller.name, review_id)
         act = _signed(body, review_id, "withdraw", body.pair)
         return written(withdraw(worker.docket, review.seat, review.people(body.pair), act, key=key))
 
     return await at.run(task)
 
 
-def _being_done(
+def _finishing(
     review_id: ReviewId, at: Auditing, body: ActBody | None = None, key: IdempotencyKey = None
 ) -> Callable[[bool], Awaitable[Written]]:
-    """A review that somebody says they are done with, or are not."""
+    """A review that somebody finishes, or reopens."""
 
-    async def say(done: bool) -> Written:
-        act = _signed(body, review_id, "done" if done else "reopen")
+    async def say(finished: bool) -> Written:
+        act = _signed(body, review_id, "finish" if finished else "reopen")
 
         def task(worker: Worker) -> Written:
-            seat = worker.board.one(at.caller.name, review_id).seat
-            return written(set_done(worker.docket, seat, act, done=done, key=key))
+            seat = worker.board.find(at.caller.name, review_id).seat
+            return written(set_finished(worker.docket, seat, act, finished=finished, key=key))
 
         return await at.run(task)
 
     return say
 
 
-BeingDone = Annotated[Callable[[bool], Awaitable[Written]], Depends(_being_done)]
+Finishing = Annotated[Callable[[bool], Awaitable[Written]], Depends(_finishing)]
 
 
-@router.post("/{review_id}/done")
-async def finish_review(say: BeingDone) -> Written:
+@router.post("/{review_id}/finish")
+async def finish_review(say: Finishing) -> Written:
     """You have looked at all pairs; the last of the panel to say so closes it."""
     return await say(True)
 
 
 @router.post("/{review_id}/reopen")
-async def reopen_review(say: BeingDone) -> Written:
+async def reopen_review(say: Finishing) -> Written:
     """You want to look again, before the panel closes."""
     return await say(False)
 

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse, Response
 
 from likewise.service.api.review_responses import ReviewPair, ReviewResponse
 from likewise.service.api.review_serializers import review_list, review_response
-from likewise.service.dockets.commands.reviews import finish, object_to, reopen, withdraw
+from likewise.service.dockets.commands.reviews import finish, flag, reopen, withdraw
 from likewise.service.dockets.reviews.board import ENDED, Review
 from likewise.service.dockets.reviews.marks import keep_marks, parse_marks, read_marks, unseen
 from likewise.service.dockets.worker import Worker
@@ -52,7 +52,7 @@ async def review_page(
 
     def found(worker: Worker) -> tuple[ReviewResponse, PageContext]:
         docket = worker.docket
-        review = review_response(docket, worker.board.one(request.reader, key))
+        review = review_response(docket, worker.board.find(request.reader, key))
         page = request.page(docket.projection.settings.title, str(docket.receipt()))
         return review, page
 
@@ -85,10 +85,10 @@ def _name(pair: ReviewPair) -> str:
 
 
 def _unseen(review: ReviewResponse, marks: Mapping[str, str]) -> int:
-    return unseen([(_name(pair), pair.objected) for pair in review.pairs], marks)
+    return unseen([(_name(pair), pair.flagged) for pair in review.pairs], marks)
 
 
-Act = Literal["flag", "unflag", "marks", "done", "reopen"]
+Act = Literal["flag", "withdraw", "marks", "finish", "reopen"]
 
 
 @router.post("/rounds/{key}/{act}")
@@ -98,10 +98,10 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
     if key == PRACTICE:  # nothing of it is recorded
         if wants_json(request.request):
             return JSONResponse({"saved": True, "receipt": ""})
-        return request.go("/guidelines?practised=1" if act == "done" else f"/rounds/{key}")
+        return request.go("/guidelines?practised=1" if act == "finish" else f"/rounds/{key}")
 
     def task(worker: Worker) -> str:
-        review = worker.board.one(request.reader, key)
+        review = worker.board.find(request.reader, key)
         if act != "marks":
             _act(worker, review, act, form)
         return str(worker.docket.receipt())
@@ -112,7 +112,7 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
         await asyncio.to_thread(keep_marks, request.app.store, request.docket, key, marks)
     if wants_json(request.request):
         return JSONResponse({"saved": True, "receipt": receipt})
-    if act == "done":
+    if act == "finish":
         return request.go("/")
     place = form.get("place", "1")
     focus = f"?pair={int(place) if place.isdecimal() else 1}#pair" if act != "reopen" else ""
@@ -121,7 +121,7 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
 
 def _act(worker: Worker, review: Review, act: Act, form: Mapping[str, str]) -> None:
     docket, key = worker.docket, _checked_key(form.get("key"))
-    if act == "done":
+    if act == "finish":
         if not form.get("meant"):
             shown = review_response(docket, review)
             left = _unseen(shown, read_marks(worker.store, worker.name, review.id))
@@ -139,7 +139,7 @@ def _act(worker: Worker, review: Review, act: Act, form: Mapping[str, str]) -> N
         if len(pair) != 2:
             raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
         if act == "flag":
-            object_to(docket, review.seat, review.people(pair), reason or None, key=key)
+            flag(docket, review.seat, review.people(pair), reason or None, key=key)
         else:
             withdraw(docket, review.seat, review.people(pair), key=key)
 
