@@ -9,8 +9,7 @@ import pytest
 from tests.service.live import Clock, Live, people, shown_again, some_people
 
 from likewise.auditing import Pair
-from likewise.service.api.metrics import measured
-from likewise.service.api.review_responses import MetricsResponse
+from likewise.service.api.metrics import MetricsResponse, measure
 from likewise.service.clock import later
 from likewise.service.dockets.commands import feedback, reviews
 from likewise.service.dockets.commands.rounds import open_round
@@ -32,7 +31,7 @@ def worker_of(docket: Docket) -> Worker:
 
 
 def metrics(docket: Docket) -> MetricsResponse:
-    return measured(worker_of(docket), with_panel=True)
+    return measure(worker_of(docket), with_panel=True)
 
 
 def reviewed(docket: Docket, round_id: str, **pairs: list[Pair]) -> None:
@@ -72,12 +71,12 @@ def test_running_counts_are_those_of_the_rounds(begin: Begin) -> None:
 def test_ages_grow_without_a_record(begin: Begin, clock: Clock) -> None:
     docket = begin()
     worker = worker_of(docket)
-    assert measured(worker, with_panel=True).oldest_open_seconds is None
+    assert measure(worker, with_panel=True).oldest_open_seconds is None
     open_round(docket, some_people())
     worker.docket.refresh()
-    assert measured(worker, with_panel=True).oldest_open_seconds == 0
+    assert measure(worker, with_panel=True).oldest_open_seconds == 0
     clock.at = later(clock.at, 3600)
-    found = measured(worker, with_panel=True)
+    found = measure(worker, with_panel=True)
     assert (found.oldest_open_seconds, found.at) == (3600, clock.at)
     assert found.recorded == later(clock.at, -3600)
 
@@ -113,7 +112,7 @@ def test_consistency_is_pooled_by_pairs(begin: Begin) -> None:
 
 
 def test_how_the_panel_works_is_not_for_everybody(begin: Begin) -> None:
-    found = measured(worker_of(begin()), with_panel=False)
+    found = measure(worker_of(begin()), with_panel=False)
     assert (found.members, found.agreement, found.consistency) == (None, None, None)
 
 

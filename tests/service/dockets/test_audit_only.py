@@ -10,7 +10,7 @@ from tests.service.live import LENDER, SCHEMA, Clock, shown_again
 
 from likewise import Learner
 from likewise.errors import LikewiseError
-from likewise.service.api.metrics import measured
+from likewise.service.api.metrics import measure
 from likewise.service.dockets.commands import feedback, reviews
 from likewise.service.dockets.commands.erasure import erase, reveal_seed
 from likewise.service.dockets.commands.learners import give_learner
@@ -65,7 +65,7 @@ def test_the_institution_decides_and_the_panel_audits(docket: Docket) -> None:
     assert [d.score for d in first.decisions.values()] == [round(s * 2**20) for s in SCORES]
     assert [d.approved for d in first.decisions.values()] == [True, False, True]
     assert [docket.projection.round(f"r{n}").outcome for n in (1, 2)] == ["quiet", "report"]
-    found = measured(Worker(docket.store, "ours", Settings()), with_panel=True)
+    found = measure(Worker(docket.store, "ours", Settings()), with_panel=True)
     assert (found.reports, found.quiet, found.lam) == (6, 6, 0.0)
     assert found.agreement is not None
     assert found.agreement.units > 0

@@ -1,4 +1,4 @@
-"""Responses to what is refused or fails: a code, and a sentence that says what to do."""
+"""Responses to requests that are refused or fail: a code, and a sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -18,16 +18,6 @@ from likewise.service.auth.rate_limits import TooMany, too_large
 from likewise.service.errors import ServiceError, StoreError, store_unavailable
 from likewise.service.ledger.records import LedgerBroken
 
-__all__ = [
-    "DOCUMENTED",
-    "UNAVAILABLE",
-    "BodyTooLarge",
-    "error_response",
-    "install_handlers",
-    "problem",
-    "unavailable",
-]
-
 LOG = logging.getLogger("likewise.service")
 
 # Errors of a database that is gone, locked for too long, or has no connection left.
@@ -46,10 +36,10 @@ _MEANINGS = {
     503: "Too many wait already, or the database is out of reach; send it again.",
 }
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorResponse, "description": words} for status, words in _MEANINGS.items()
+    status: {"model": ErrorResponse, "description": text} for status, text in _MEANINGS.items()
 }
 
-_OTHERS = {
+_HTTP_ERRORS = {
     400: ("bad-request", "The request cannot be read. Send JSON in UTF-8."),
     404: ("not-found", "There is nothing at this address. /v1/openapi.json lists what there is."),
     405: ("wrong-method", "This address takes other methods; the header Allow names them."),
@@ -65,14 +55,14 @@ class BodyTooLarge(HTTPException):
 
 
 def problem(code: str, status: int, sentence: str) -> JSONResponse:
-    """One response of that kind."""
+    """Return the JSON of an error."""
     # Text from a request may hold what UTF-8 cannot say.
     plain = sentence.encode("utf-8", "replace").decode()
     return JSONResponse({"error": {"code": code, "message": plain}}, status)
 
 
 def error_response(error: LikewiseError) -> JSONResponse:
-    """The response to something that Likewise refuses."""
+    """Return the response to a refusal of Likewise."""
     if isinstance(error, ServiceError):
         response = problem(error.code, error.status, error.sentence)
         if isinstance(error, TooMany):
@@ -90,14 +80,10 @@ def error_response(error: LikewiseError) -> JSONResponse:
     return problem("refused", 422, str(error))
 
 
-def _where(error: Mapping[str, Any]) -> str:
-    """A place in a request in words: body.people.0.id."""
-    return ".".join(str(part) for part in error.get("loc", ())) or "body"
-
-
-def _words(message: str) -> str:
-    """The fault, without the name that Python has for it."""
-    return message.removeprefix("Value error, ")
+def _fault(error: Mapping[str, Any]) -> str:
+    """Say what is wrong where in a request, such as body.people.0.id."""
+    field = ".".join(str(part) for part in error.get("loc", ())) or "body"
+    return f"{field}: {error['msg'].removeprefix('Value error, ')}"
 
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:
@@ -107,9 +93,9 @@ async def _refused(_: Request, error: Exception) -> JSONResponse:
 
 async def _invalid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
-    found = error.errors()
-    listed = "; ".join(f"{_where(one)}: {_words(one['msg'])}" for one in found[:5])
-    more = f" (and {len(found) - 5} more)" if len(found) > 5 else ""
+    errors = error.errors()
+    listed = "; ".join(map(_fault, errors[:5]))
+    more = f" (and {len(errors) - 5} more)" if len(errors) > 5 else ""
     return problem(
         "invalid", 422, f"The request does not fit: {listed}{more}. Correct it and send it again."
     )
@@ -119,14 +105,14 @@ async def _http(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, AnyHTTPException)  # noqa: S101 - registered for it
     if isinstance(error, BodyTooLarge):
         return error_response(too_large(error.limit))
-    code, sentence = _OTHERS.get(error.status_code, ("refused", str(error.detail)))
+    code, sentence = _HTTP_ERRORS.get(error.status_code, ("refused", str(error.detail)))
     response = problem(code, error.status_code, sentence)
     response.headers.update(error.headers or {})
     return response
 
 
 def unavailable(error: Exception) -> JSONResponse:
-    """The response while the database cannot be used."""
+    """Return the response while the database cannot be used."""
     LOG.error("The database cannot be reached.", exc_info=error)
     return error_response(store_unavailable())
 
@@ -136,7 +122,7 @@ async def _unreachable(_: Request, error: Exception) -> JSONResponse:
 
 
 def install_handlers(app: FastAPI) -> None:
-    """Let the app respond in this way."""
+    """Let the app respond to errors in this way."""
     app.add_exception_handler(LikewiseError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(AnyHTTPException, _http)

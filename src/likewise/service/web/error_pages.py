@@ -1,4 +1,4 @@
-"""Errors in a browser are pages: what the API would say as JSON, said to a person."""
+"""Errors in a browser are pages: the sentence that the API would send as JSON."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likewise.service.web.rendering import POLICY, PageContext, render
 
-__all__ = ["ErrorPages", "error_page", "wants_page"]
-
 TITLES = {
     401: "Sign in", 403: "Not for you", 404: "Not found", 409: "Too late", 413: "Too large",
     429: "Too fast", 503: "Not now",
 }  # fmt: skip
-# What the API says of these is for programs.
+# The API's own sentences about these are for programs.
 FOR_PEOPLE = {
     "not-found": "There is nothing at this address. It may have been mistyped, or has moved.",
     "wrong-method": "This address cannot be opened like that. Go back, and use the buttons there.",
@@ -23,13 +21,8 @@ FOR_PEOPLE = {
 }
 
 
-def wants_page(headers: Headers) -> bool:
-    """Tell if somebody looks at the response in a browser."""
-    return "text/html" in headers.get("accept", "")
-
-
 def error_page(path: str, status: int, sentence: str) -> str:
-    """A page that says what went wrong and what to do."""
+    """Render a page that says what went wrong and what to do."""
     base = "/dashboard" if path.startswith("/dashboard") else "/console"
     way_out, label = f"{base}/", "Back to the beginning"
     if status == 403:
@@ -41,36 +34,36 @@ def error_page(path: str, status: int, sentence: str) -> str:
 
 
 class ErrorPages:
-    """Turns refusals into pages for those who look at them in a browser; the API stays as it is."""
+    """Turns JSON errors into pages for browsers; the API's own responses pass unchanged."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
-        if scope["type"] != "http" or not self._concerned(scope):
+        """Handle one request."""
+        if (
+            scope["type"] != "http"
+            or scope["path"].startswith("/v1/")
+            or "text/html" not in Headers(scope=scope).get("accept", "")
+        ):
             await self.app(scope, receive, send)
             return
-        begun: Message | None = None
+        start: Message | None = None
         content = b""
 
         async def respond(message: Message) -> None:
-            nonlocal begun, content
+            nonlocal start, content
             if message["type"] == "http.response.start" and _is_problem(message):
-                begun = message
+                start = message
                 return
-            if begun is None:
+            if start is None:
                 await send(message)
                 return
             content += message.get("body", b"")
             if not message.get("more_body"):
-                await _send_page(scope["path"], begun, content, send)
+                await _send_page(scope["path"], start, content, send)
 
         await self.app(scope, receive, respond)
-
-    def _concerned(self, scope: Scope) -> bool:
-        path: str = scope["path"]
-        return not path.startswith("/v1/") and wants_page(Headers(scope=scope))
 
 
 def _is_problem(message: Message) -> bool:
@@ -78,13 +71,13 @@ def _is_problem(message: Message) -> bool:
     return bool(message["status"] >= 400 and kind.startswith("application/json"))
 
 
-async def _send_page(path: str, begun: Message, content: bytes, send: Send) -> None:
+async def _send_page(path: str, start: Message, content: bytes, send: Send) -> None:
     error = json.loads(content)["error"]
     sentence = FOR_PEOPLE.get(error["code"], str(error["message"]))
-    page = error_page(path, begun["status"], sentence).encode()
-    headers = MutableHeaders(raw=list(begun["headers"]))
+    page = error_page(path, start["status"], sentence).encode()
+    headers = MutableHeaders(raw=list(start["headers"]))
     headers["content-type"] = "text/html; charset=utf-8"
     headers["content-length"] = str(len(page))
     headers["content-security-policy"] = POLICY
-    await send({**begun, "headers": headers.raw})
+    await send({**start, "headers": headers.raw})
     await send({"type": "http.response.body", "body": page})

@@ -8,27 +8,31 @@ from fastapi import APIRouter, Security
 from fastapi.responses import Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from likewise.service.api.dependencies import BEARER, App, Supervising
+from likewise.service.api.dependencies import BEARER, App, SupervisorCaller
 from likewise.service.api.errors import DOCUMENTED
-from likewise.service.api.responses import HealthResponse
 from likewise.service.dockets.snapshots import numbers_of
 from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
-
-__all__ = ["router"]
+from likewise_client.responses import Response as Value
 
 router = APIRouter(tags=["health"])
 
 
+class HealthResponse(Value):
+    """The server responds."""
+
+    status: str
+
+
 @router.get("/healthz")
 async def healthz() -> HealthResponse:
-    """The server responds."""
+    """Respond."""
     return HealthResponse("ok")
 
 
 @router.get("/readyz", responses={s: DOCUMENTED[s] for s in (429, 503)})
 async def readyz(app: App) -> HealthResponse:
-    """The database can be written to, and no docket is being loaded."""
+    """Check that the database can be written to, and that no docket is being loaded."""
     if loading := app.workers.loading():
         raise ServiceError(
             "loading", 503, f"Dockets are being loaded: {', '.join(loading)}. Ask again in a while."
@@ -40,27 +44,27 @@ async def readyz(app: App) -> HealthResponse:
 @router.get(
     "/metrics",
     dependencies=[Security(BEARER)],
-    # A class without a media type: that of errors is another one.
+    # A class without a media type: errors have another one.
     response_class=Response,
     responses={
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
         **{s: DOCUMENTED[s] for s in (401, 403, 429, 503)},
     },
 )
-async def metrics(caller: Supervising, app: App) -> Response:
-    """Counters in Prometheus's text format: of all processes, and of all dockets."""
+async def metrics(caller: SupervisorCaller, app: App) -> Response:
+    """Return counters of all processes and all dockets, in Prometheus's text format."""
     if caller.docket is not None:
-        mine = f"/v1/dockets/{caller.docket}/metrics"
-        raise ServiceError("other-docket", 403, f"This is about all dockets; see {mine}.")
-    # Kept beside the ledgers: dockets that nobody touches are not opened for them.
-    found = await asyncio.to_thread(app.store.numbers)
+        path = f"/v1/dockets/{caller.docket}/metrics"
+        raise ServiceError("other-docket", 403, f"This is about all dockets; see {path}.")
+    # Stored beside the ledgers: dockets that nobody uses are not opened for them.
+    numbers = await asyncio.to_thread(app.store.numbers)
     for docket in await app.workers.dockets():
-        if docket not in found:
-            found[docket] = await app.workers.run(docket, _numbers)
-    return Response(app.telemetry.text(found), media_type=CONTENT_TYPE_LATEST)
+        if docket not in numbers:
+            numbers[docket] = await app.workers.run(docket, _numbers)
+    return Response(app.telemetry.text(numbers), media_type=CONTENT_TYPE_LATEST)
 
 
 def _numbers(worker: Worker) -> dict[str, float]:
     docket = worker.docket
-    counted = numbers_of(docket.projection, docket.state)
-    return {**counted, "ledger_records": docket.projection.head.seq}
+    counts = numbers_of(docket.projection, docket.state)
+    return {**counts, "ledger_records": docket.projection.head.seq}
