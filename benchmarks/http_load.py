@@ -154,7 +154,7 @@ def _done(member: Any, review_id: str) -> Any:
     from likewise_client.errors import Conflict
 
     try:
-        return member.done(DOCKET, review_id)
+        return member.finish(DOCKET, review_id)
     except Conflict:
         return member.receipt(DOCKET)
 

@@ -75,7 +75,7 @@ def serve(url: str, process: int, clients: int, rounds: int) -> None:
                 pairs = round_.reportable()
                 if pairs and turn % 3 == 0:
                     seat = Seat(round_.id, "ada")
-                    timed("object", reviews.object_to, docket, seat, pairs[0][:2], "why")
+                    timed("flag", reviews.flag, docket, seat, pairs[0][:2], "why")
                 for member in ("ada", "bob"):
                     timed("review", reviews.finish, docket, Seat(round_.id, member))
                 labels = [(round_.id, person, turn % 2) for person in round_.people]

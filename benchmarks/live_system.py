@@ -74,7 +74,7 @@ async def live_rounds(port: int, tokens: dict[str, str], numbers: range) -> floa
                 free = [one["id"] for one in listed["reviews"] if one["id"] not in begun]
         begun.add(free[0])
         await member.ask("GET", f"{path}/{free[0]}")
-        await member.ask("POST", f"{path}/{free[0]}/done")
+        await member.ask("POST", f"{path}/{free[0]}/finish")
 
     async def client() -> None:
         async with Caller(port, tokens["bank"]) as bank:

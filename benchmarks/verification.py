@@ -76,7 +76,7 @@ def write_now(url: str, rounds: int, folder: Path) -> None:
     from likewise.service.auth.tokens import create_token
     from likewise.service.clock import now
     from likewise.service.dockets.commands.feedback import label
-    from likewise.service.dockets.commands.reviews import finish, object_to
+    from likewise.service.dockets.commands.reviews import finish, flag
     from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
     from likewise.service.dockets.commands.signing import SignedAct, set_member_key
     from likewise.service.dockets.docket import Docket
@@ -118,9 +118,9 @@ def write_now(url: str, rounds: int, folder: Path) -> None:
                 ranked = sorted(round_.decisions.values(), key=lambda d: -d.score)
                 over, under = ranked[0].person, ranked[-1].person
                 if ranked[0].score - ranked[-1].score > 2**20 // 3:
-                    act = signed(seat, "object", round_.decisions, (over, under))
-                    object_to(docket, seat, (over, under), "much the same", act)
-                finish(docket, seat, signed(seat, "done"))
+                    act = signed(seat, "flag", round_.decisions, (over, under))
+                    flag(docket, seat, (over, under), "much the same", act)
+                finish(docket, seat, signed(seat, "finish"))
         with acting(bank):
             label(docket, [(round_.id, d, 1) for d in round_.decisions])
         if number % 500 == 0:

@@ -206,20 +206,20 @@ class Client:
         """Return one review in full."""
         return self._send(api.ReviewResponse, "GET", path(docket, "reviews", review_id))
 
-    def object_to(
+    def flag(
         self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None
     ) -> Receipt:
-        """Object to a pair."""
+        """Flag a pair: object to it."""
         body = {"pair": list(pair), "reason": reason}
-        return self._act(docket, review_id, "object", "objections", body)
+        return self._act(docket, review_id, "flag", "objections", body)
 
     def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> Receipt:
         """Withdraw an objection."""
         return self._act(docket, review_id, "withdraw", "withdrawals", {"pair": list(pair)})
 
-    def done(self, docket: str, review_id: str) -> Receipt:
+    def finish(self, docket: str, review_id: str) -> Receipt:
         """Finish a review."""
-        return self._act(docket, review_id, "done", "done", {})
+        return self._act(docket, review_id, "finish", "finish", {})
 
     def reopen(self, docket: str, review_id: str) -> Receipt:
         """Reopen a review that you finished."""

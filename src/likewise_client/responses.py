@@ -141,7 +141,7 @@ class ObjectionResponse(Response):
 class RoundSummary(Response):
     """A round in a list; ``missing`` counts the labels that may still come.
 
-    Only the operator and regulators see ``seats`` (members) and ``reviewed`` (those who finished).
+    Only the operator and regulators see ``seats`` (members) and ``finished`` (those who are).
     """
 
     id: str
@@ -155,7 +155,7 @@ class RoundSummary(Response):
     missing: int
     closed: str | None
     seats: int | None
-    reviewed: int | None
+    finished: int | None
 
 
 class RoundList(Response):
@@ -236,7 +236,7 @@ class ReviewPair(PairResponse):
 
     gap: float
     differing: list[str]
-    objected: bool
+    flagged: bool
     differences: list[FeatureDifference]
 
 

@@ -13,6 +13,7 @@ from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
 from likewise.service.auth.tokens import create_token
 from likewise.service.dockets.commands.rounds import Applicant, open_docket
 from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.reviews.board import ENDED, OPEN, Review, ReviewBoard
 from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.spec import DocketSpec
 from likewise.service.ledger.store import Store
@@ -100,6 +101,11 @@ def shown_again(docket: Docket, member: str) -> list[Seat]:
     """The rounds that a member is being shown again by now."""
     opened = docket.seating.members[member].opened.values()
     return [review.seat for review in opened if review.seat.again is not None]
+
+
+def every_review(board: ReviewBoard, member: str) -> list[Review]:
+    """All reviews of a member, in the order in which they were asked for."""
+    return board.listed(member, (*OPEN, *ENDED), 10**6)
 
 
 @dataclass

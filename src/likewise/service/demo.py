@@ -8,6 +8,7 @@ import math
 
 from likewise.auditing import Panel
 from likewise.errors import LikewiseError
+from likewise.features import Feature
 from likewise.learning.learner import Learner
 from likewise.schema import People
 from likewise.service.dockets.commands import feedback, members, reviews
@@ -18,94 +19,92 @@ from likewise.service.dockets.spec import DocketSpec
 from likewise.service.dockets.views.round import Round
 from likewise.service.dockets.worker import Workers
 from likewise.service.ledger.store import Store
-from likewise.worlds import Encounter, Loans
-
-__all__ = ["DEMO", "YOU", "Simulation", "applicants", "demonstrate"]
+from likewise.worlds import Loans
 
 DEMO, YOU = "demo-lending", "you"
 LOG = logging.getLogger("likewise.service")
+# The rounds before you join, and those that wait for you at most.
 HISTORY = 40
 AHEAD = 3
 
 
 def applicants(people: People) -> list[Applicant]:
-    """People of a simulated world as a client would send them.
+    """Return people of a simulated world as a client would send them.
 
-    >>> met = Loans(1).encounter(1).people
-    >>> applicants(met)[0].features["employment"] in ("employed", "self-employed")
-    True
+    >>> applicants(Loans(1).encounter(1).people)[0].features["employment"]
+    'self-employed'
     """
     schema = people.schema
-    found = []
-    for name, row in zip(people.ids, people.x.tolist(), strict=True):
-        features: dict[str, object] = {}
-        for column, value in zip(schema.names, row, strict=True):
-            levels = schema[column].levels
-            missing = math.isnan(value)
-            features[column] = None if missing else levels[int(value)] if levels else value
-        found.append(Applicant(name, features))
-    return found
+    return [
+        Applicant(name, {c: _plain(schema[c], v) for c, v in zip(schema.names, row, strict=True)})
+        for name, row in zip(people.ids, people.x.tolist(), strict=True)
+    ]
+
+
+def _plain(feature: Feature, value: float) -> float | str | None:
+    if math.isnan(value):
+        return None
+    return feature.levels[int(value)] if feature.levels else value
 
 
 class Simulation:
-    """Somebody who sends applicants, reports who repaid, and speaks for four of the five seats.
+    """Sends applicants, reports who repaid, and reviews for four of the five seats.
 
-    It does one thing at a time and remembers nothing that the ledger does not say, so it can be
-    stopped and started like the rest of the service.
+    It takes one step at a time and keeps its state in the ledger alone, so it can be stopped and
+    started like the rest of the service.
     """
 
     def __init__(self, store: Store, seed: int = 7, k: int = 5) -> None:
         self.world = Loans(seed, k=k)
         if DEMO not in store.dockets():
             learner = Learner(self.world.hypotheses(), k, 0.3, 0.3, 0, feedback="one-sided")
-            seated = self.world.panel.members[:4]
+            members = self.world.panel.members[:4]
             spec = DocketSpec.of(
-                "Small loans (a demonstration)", learner, seated, rule="at_least(2)",
+                "Small loans (a demonstration)", learner, members, rule="at_least(2)",
                 deadline=900.0, quorum=3, repeat_share=0.2,
             )  # fmt: skip
             open_docket(store, DEMO, spec, seed)
 
     def step(self, docket: Docket) -> bool:
-        """Do the next thing that there is to do; False where there is none."""
+        """Take the next step; return False if there is none."""
         projection = docket.refresh()
         opened, rounds = projection.open_rounds(), projection.counts["rounds"]
         for round_ in opened:
             if self._review(docket, round_) or self._repay(docket, round_):
                 return True
         waiting = sum(r.seats.get(YOU) == "asked" and r.outcome is None for r in opened)
-        if rounds < HISTORY or waiting < AHEAD:
-            if rounds >= HISTORY and YOU not in projection.members:
-                members.join(docket, YOU)
-            t = rounds + 1
-            open_round(docket, applicants(self._met(t).people), key=f"demo-{t}")
-            return True
-        return False
-
-    def _met(self, number: int) -> Encounter:
-        return self.world.encounter(number)
+        if rounds >= HISTORY and waiting >= AHEAD:
+            return False
+        if rounds >= HISTORY and YOU not in projection.members:
+            members.join(docket, YOU)
+        number = rounds + 1
+        people = self.world.encounter(number).people
+        open_round(docket, applicants(people), key=f"demo-{number}")
+        return True
 
     def _review(self, docket: Docket, round_: Round) -> bool:
-        """One simulated member reviews the round."""
-        for member, seat in round_.seats.items():
-            if seat == "asked" and member != YOU and round_.outcome is None:
-                auditor = next(a for a in self.world.panel.auditors if a.name == member)
-                scores = [decision.score for decision in round_.decisions.values()]
-                people, panel = self._met(round_.number).people, Panel([auditor], "any")
-                said = panel.objections(people, scores, round_.sensitivity)
-                for pair in said.members[member].pairs:
-                    reviews.object_to(docket, Seat(round_.id, member), pair)
-                reviews.finish(docket, Seat(round_.id, member))
-                return True
-        return False
+        """Let one simulated member review the round."""
+        asked = [m for m, seat in round_.seats.items() if seat == "asked" and m != YOU]
+        if not asked or round_.outcome is not None:
+            return False
+        auditor = next(a for a in self.world.panel.auditors if a.name == asked[0])
+        scores = [decision.score for decision in round_.decisions.values()]
+        people, panel = self.world.encounter(round_.number).people, Panel([auditor], "any")
+        objections = panel.objections(people, scores, round_.sensitivity)
+        seat = Seat(round_.id, auditor.name)
+        for pair in objections.members[auditor.name].pairs:
+            reviews.flag(docket, seat, pair)
+        reviews.finish(docket, seat)
+        return True
 
     def _repay(self, docket: Docket, round_: Round) -> bool:
-        """Those who got a loan repay it, or not, once the panel has closed."""
+        """Report who repaid their loan, once the panel has closed."""
         if round_.outcome is None:
             return False
-        met = self._met(round_.number)
+        encounter = self.world.encounter(round_.number)
         labels = [
             (round_.id, person, int(label))
-            for person, label in zip(met.people.ids, met.labels, strict=True)
+            for person, label in zip(encounter.people.ids, encounter.labels, strict=True)
             if round_.decisions[person].approved and person not in round_.labels
         ]
         if labels:
@@ -116,11 +115,11 @@ class Simulation:
 
 
 async def demonstrate(workers: Workers, simulation: Simulation, stop: asyncio.Event) -> None:
-    """Let the simulation work until told to stop, in the docket's own thread."""
+    """Run the simulation in the docket's own thread, until ``stop`` is set."""
     while not stop.is_set():
         try:
             busy = await workers.run(DEMO, lambda worker: simulation.step(worker.docket))
-        except LikewiseError:  # another process may have been faster; the next step will tell
+        except LikewiseError:  # another process may have been faster; the next step shows
             LOG.exception("The demonstration stumbled; it goes on.")
             busy = False
         try:

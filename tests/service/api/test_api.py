@@ -32,14 +32,14 @@ def until(found: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def reviewed(client: Client, *, object_to: bool = False) -> str:
+def reviewed(client: Client, *, flag: bool = False) -> str:
     """Review what has waited longest; object to the largest gap, or to nothing."""
     review = client.reviews("loans")[0].id
     shown = client.review("loans", review)
-    if object_to:
+    if flag:
         pair = shown.pairs[0]
-        client.object_to("loans", review, (pair.over, pair.under), "much alike")
-    client.done("loans", review)
+        client.flag("loans", review, (pair.over, pair.under), "much alike")
+    client.finish("loans", review)
     return review
 
 
@@ -61,17 +61,17 @@ def test_a_round_from_people_to_labels(live: Live) -> None:
     assert facts["Debt"].endswith("% of income")
 
     before = ann.receipt("loans")
-    after = ann.object_to("loans", review.id, (pair.under, pair.over), "same debts")
+    after = ann.flag("loans", review.id, (pair.under, pair.over), "same debts")
     assert after.seq == before.seq + 1
     ann.withdraw("loans", review.id, (pair.over, pair.under))
     assert ann.review("loans", review.id).objections == []
-    ann.object_to("loans", review.id, (pair.over, pair.under), "same debts")
+    ann.flag("loans", review.id, (pair.over, pair.under), "same debts")
     [mine] = ann.review("loans", review.id).objections
     assert (mine.over, mine.under, mine.reason) == (pair.over, pair.under, "same debts")
-    ann.done("loans", review.id)
+    ann.finish("loans", review.id)
     assert [r.id for r in ann.reviews("loans", status="waiting")] == [review.id]
     ann.reopen("loans", review.id)
-    ann.done("loans", review.id)
+    ann.finish("loans", review.id)
 
     # Bob sees nothing of Ann's, until the panel has closed.
     [waiting] = bob.reviews("loans")
@@ -80,7 +80,7 @@ def test_a_round_from_people_to_labels(live: Live) -> None:
     assert (seen.objections, seen.reported, seen.outcome) == ([], [], None)
     with pytest.raises(NotFound):
         bob.review("loans", review.id)
-    bob.done("loans", waiting.id)
+    bob.finish("loans", waiting.id)
     [told] = bob.review("loans", waiting.id).reported
     assert (told.mine, told.decisive) == (False, False)
     [told] = ann.review("loans", review.id).reported
@@ -103,7 +103,7 @@ def test_a_round_from_people_to_labels(live: Live) -> None:
     assert late.value.code == "refused"
 
     state = live.client("regulator").round("loans", opened.id)
-    assert state.seats == {"ann": "reviewed", "bob": "reviewed"}
+    assert state.seats == {"ann": "finished", "bob": "finished"}
     assert state.objections is not None
     assert [(o.member, o.reason) for o in state.objections] == [("ann", "same debts")]
 
@@ -280,7 +280,7 @@ def test_a_round_that_nobody_waits_for(live: Live) -> None:
     assert bank.round("loans", opened.id).outcome == "unaudited"
     [missed] = ann.reviews("loans", status="missed")
     with pytest.raises(Conflict):
-        ann.done("loans", missed.id)
+        ann.finish("loans", missed.id)
     assert bank.metrics("loans")["missing"] == 2
 
 
@@ -298,7 +298,7 @@ def test_metrics(live: Live) -> None:
     ann, bob = live.client("auditor"), live.client("auditor-bob")
     for number in range(3):
         opened = bank.open_round("loans", people(number))
-        reviewed(ann, object_to=number == 1)
+        reviewed(ann, flag=number == 1)
         reviewed(bob)
         bank.label("loans", [(opened.id, f"x{number}-0", 0), (opened.id, f"x{number}-1", 1)])
     bank.open_round("loans", people(9))

@@ -52,7 +52,7 @@ def test_lists(start: Start) -> None:
     ann = live.client("auditor")
     [review] = ann.reviews("loans")
     with pytest.raises(Refused) as long:
-        ann.object_to("loans", review.id, ("p1", "p2"), "too long")
+        ann.flag("loans", review.id, ("p1", "p2"), "too long")
     assert long.value.code == "too-long"
 
 

@@ -37,7 +37,7 @@ def metrics(docket: Docket) -> MetricsResponse:
 def reviewed(docket: Docket, round_id: str, **pairs: list[Pair]) -> None:
     for member, listed in pairs.items():
         for pair in listed:
-            reviews.object_to(docket, Seat(round_id, member), pair)
+            reviews.flag(docket, Seat(round_id, member), pair)
         reviews.finish(docket, Seat(round_id, member))
 
 
@@ -95,7 +95,7 @@ def test_consistency_is_pooled_by_pairs(begin: Begin) -> None:
                 pairs = [Pair(over, under) for over, under, _ in round_.reportable()]
                 again, first = set(pairs[1:2]), set(round_.objections.get(member, {}))
                 for pair in again:
-                    reviews.object_to(docket, seat, pair)
+                    reviews.flag(docket, seat, pair)
                 reviews.finish(docket, seat)
                 same = len(pairs) - len(first ^ again)
                 mine = (1, len(pairs), same)

@@ -64,7 +64,7 @@ TABLE: dict[tuple[str, str], tuple[set[str] | None, Any]] = {
     ("GET", REVIEW): (AUDITOR, None),
     ("POST", REVIEW + "/objections"): (AUDITOR, {"pair": ["p1", "p2"]}),
     ("POST", REVIEW + "/withdrawals"): (AUDITOR, {"pair": ["p1", "p2"]}),
-    ("POST", REVIEW + "/done"): (AUDITOR, None),
+    ("POST", REVIEW + "/finish"): (AUDITOR, None),
     ("POST", REVIEW + "/reopen"): (AUDITOR, None),
     ("GET", D + "/receipt"): (EVERYBODY, None),
     ("POST", D + "/receipt/check"): (EVERYBODY, {"receipt": f"likewise-receipt/1:x:1:{'0' * 64}"}),

@@ -18,7 +18,7 @@ from likewise.service.dockets.commands.rounds import Applicant, open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.bodies import Reviewed
+from likewise.service.ledger.bodies import Finished
 from likewise.service.ledger.records import Head, Record
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import evidence_of
@@ -31,7 +31,7 @@ People = Callable[..., list[Applicant]]
 
 def test_a_hash_cannot_be_found_by_guessing_the_record() -> None:
     """The same words at the same moment after the same head have another hash every time."""
-    same = ("loans", Head(), "2026-03-01T12:00:00.000000Z", "reviewed", {"member": "ada"})
+    same = ("loans", Head(), "2026-03-01T12:00:00.000000Z", "finished", {"member": "ada"})
     made = [Record.following(*same) for _ in range(50)]
     assert len({record.hash for record in made}) == 50
     assert all(record.hash == record.content_hash for record in made)
@@ -44,10 +44,10 @@ def test_nothing_counts_after_the_deadline_even_if_nobody_has_closed_the_panel(
     docket = begin(deadline=60.0)
     open_round(docket, applicants())
     over, under, _ = docket.projection.round("r1").reportable()[0]
-    reviews.object_to(docket, Seat("r1", "ada"), (over, under))
+    reviews.flag(docket, Seat("r1", "ada"), (over, under))
     clock.at = later(clock.at, 60)
     acts: list[Callable[[], object]] = [
-        lambda: reviews.object_to(docket, Seat("r1", "bob"), (over, under)),
+        lambda: reviews.flag(docket, Seat("r1", "bob"), (over, under)),
         lambda: reviews.withdraw(docket, Seat("r1", "ada"), (over, under)),
         lambda: reviews.finish(docket, Seat("r1", "ada")),
         lambda: reviews.reopen(docket, Seat("r1", "ada")),
@@ -66,7 +66,7 @@ def test_a_reason_given_after_an_erasure_can_be_erased_too(
     open_round(docket, applicants())
     over, under, _ = docket.projection.round("r1").reportable()[0]
     erase(docket, "r1", over)
-    reviews.object_to(docket, Seat("r1", "ada"), (over, under), "a neighbour of mine")
+    reviews.flag(docket, Seat("r1", "ada"), (over, under), "a neighbour of mine")
     erase(docket, "r1", over)
     (digest,) = [
         d for said in docket.projection.round("r1").objections.values() for d in said.values()
@@ -88,7 +88,7 @@ def test_what_was_erased_is_in_none_of_sqlites_files(
         Applicant("b", {"score": 333, "debt": 44, "purpose": "car"}),
     ]
     open_round(docket, people)
-    reviews.object_to(docket, Seat("r1", "ada"), ("a", "b"), "secretneighbour")
+    reviews.flag(docket, Seat("r1", "ada"), ("a", "b"), "secretneighbour")
     path = Path(sqlite_url.removeprefix("sqlite:///"))
     files = [path, path.with_name(path.name + "-wal")]
     there = b"".join(file.read_bytes() for file in files if file.exists())
@@ -144,7 +144,7 @@ def test_replay_finds_what_was_said_after_the_deadline(
     open_round(docket, applicants())
     clock.at = later(clock.at, 61)
     with docket.unit_of_work() as work:
-        work.add(Reviewed("r1", "ada"))
+        work.add(Finished("r1", "ada"))
     found = replay_store(docket.store, "loans")
     assert not found.holds
     assert [difference.seq for difference in found.differences] == [docket.projection.head.seq]

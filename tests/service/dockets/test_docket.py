@@ -57,7 +57,7 @@ def test_a_round_from_arrival_to_its_end(begin: Begin, applicants: People) -> No
     round_, _ = open_round(docket, applicants())
     pair = _first_pair(docket, round_.id)
     for member in ("ada", "bob"):
-        reviews.object_to(docket, Seat("r1", member), pair, "same debt")
+        reviews.flag(docket, Seat("r1", member), pair, "same debt")
         reviews.finish(docket, Seat("r1", member))
     assert docket.projection.round("r1").outcome == "report"
     assert docket.projection.round("r1").pairs == (pair,)
@@ -99,9 +99,9 @@ def test_what_is_refused_leaves_no_trace(begin: Begin, applicants: People) -> No
         lambda: feedback.override(docket, "r1", "nobody", True),
         lambda: feedback.close(docket, "r1"),
         lambda: reviews.finish(docket, Seat("r1", "eve")),
-        lambda: reviews.object_to(docket, Seat("r1", "ada"), ("p0", "nobody")),
-        lambda: reviews.object_to(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "\ud800"),
-        lambda: reviews.object_to(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "x" * 2001),
+        lambda: reviews.flag(docket, Seat("r1", "ada"), ("p0", "nobody")),
+        lambda: reviews.flag(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "\ud800"),
+        lambda: reviews.flag(docket, Seat("r1", "ada"), _first_pair(docket, "r1"), "x" * 2001),
         lambda: membership.leave(docket, "eve"),
         lambda: membership.join(docket, "\ud800"),
         lambda: membership.change_rule(docket, "veto(eve)"),
@@ -138,9 +138,9 @@ def test_objections_can_be_taken_back_until_the_panel_closes(
     open_round(docket, applicants())
     pair = _first_pair(docket, "r1")
     for member in ("ada", "bob"):
-        reviews.object_to(docket, Seat("r1", member), pair)
-    reviews.object_to(docket, Seat("r1", "ada"), pair)
-    assert [r.kind for r in docket.store.records("loans")].count("objected") == 2
+        reviews.flag(docket, Seat("r1", member), pair)
+    reviews.flag(docket, Seat("r1", "ada"), pair)
+    assert [r.kind for r in docket.store.records("loans")].count("flagged") == 2
     reviews.finish(docket, Seat("r1", "ada"))
     reviews.reopen(docket, Seat("r1", "ada"))
     reviews.withdraw(docket, Seat("r1", "ada"), pair)
@@ -160,15 +160,15 @@ def test_a_deadline_ends_an_audit_by_those_who_were_there(
     for name in ("r1", "r2"):
         open_round(docket, applicants(name))
     pair = _first_pair(docket, "r1")
-    reviews.object_to(docket, Seat("r1", "ada"), pair)
+    reviews.flag(docket, Seat("r1", "ada"), pair)
     reviews.finish(docket, Seat("r1", "ada"))
-    reviews.object_to(docket, Seat("r1", "bob"), pair)
+    reviews.flag(docket, Seat("r1", "bob"), pair)
     assert reviews.close_late_panels(docket) is None
     _later(clock, 61)
     assert reviews.close_late_panels(docket) is not None
     assert reviews.close_late_panels(docket) is None
     first, second = docket.projection.round("r1"), docket.projection.round("r2")
-    assert first.seats == {"ada": "reviewed", "bob": "absent", "cyd": "absent"}
+    assert first.seats == {"ada": "finished", "bob": "absent", "cyd": "absent"}
     assert (first.outcome, first.pairs) == ("report", (pair,))
     assert (second.outcome, set(second.seats.values())) == ("unaudited", {"absent"})
     _everything_agrees(docket)
@@ -179,7 +179,7 @@ def test_below_the_quorum_nobody_audited_the_round(
 ) -> None:
     docket = begin(rule="any", deadline=60, quorum=2)
     open_round(docket, applicants())
-    reviews.object_to(docket, Seat("r1", "ada"), _first_pair(docket, "r1"))
+    reviews.flag(docket, Seat("r1", "ada"), _first_pair(docket, "r1"))
     reviews.finish(docket, Seat("r1", "ada"))
     _later(clock, 60)
     reviews.close_late_panels(docket)
@@ -296,10 +296,10 @@ def test_a_round_that_is_shown_again_changes_nothing(begin: Begin, applicants: P
         if shown_again(docket, "ada"):
             break
     before, [again] = docket.state, shown_again(docket, "ada")
-    reviews.object_to(docket, again, _first_pair(docket, again.round))
+    reviews.flag(docket, again, _first_pair(docket, again.round))
     reviews.finish(docket, again)
     assert docket.state == before
-    assert docket.projection.round(again.round).repeats["ada"].done
+    assert docket.projection.round(again.round).repeats["ada"].finished
     with pytest.raises(ServiceError, match="closed"):
         reviews.finish(docket, Seat(round_.id, "ada", again=docket.clock()))
     _everything_agrees(docket)
@@ -324,7 +324,7 @@ def test_what_somebody_reads_does_not_change_under_their_hands(
     held, _ = open_round(docket, applicants())
     reviews.finish(docket, Seat("r1", "ada"))
     assert held.seats["ada"] == "asked"
-    assert docket.projection.round("r1").seats["ada"] == "reviewed"
+    assert docket.projection.round("r1").seats["ada"] == "finished"
 
 
 def test_after_the_seed_is_published_nothing_is_decided(begin: Begin, applicants: People) -> None:
@@ -347,9 +347,9 @@ def test_who_is_erased_is_gone_and_every_decision_is_still_proved(
     open_round(docket, [someone, *applicants("p", 2)], key="k")
     watching.refresh()
     pair = ("ann", "p1")
-    reviews.object_to(docket, Seat("r1", "ada"), pair, "Ann is a nurse")
+    reviews.flag(docket, Seat("r1", "ada"), pair, "Ann is a nurse")
     reviews.withdraw(docket, Seat("r1", "ada"), pair)
-    reviews.object_to(docket, Seat("r1", "bob"), pair, "Ann is a nurse too")
+    reviews.flag(docket, Seat("r1", "bob"), pair, "Ann is a nurse too")
     erase(docket, "r1", "ann")
     erase(docket, "r1", "ann")
     watching.refresh()

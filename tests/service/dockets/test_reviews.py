@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.service.live import Clock, people, spec
+from tests.service.live import Clock, every_review, people, spec
 
 from likewise.service.api.reviews import review_response
 from likewise.service.clock import later
@@ -47,13 +47,13 @@ class Panel:
         open_round(self.docket, applicants)
 
     def one(self, review: Review) -> Review:
-        return self.board.one(review.seat.member, review.id)
+        return self.board.find(review.seat.member, review.id)
 
     def shown(self, review: Review) -> ReviewResponse:
         return review_response(self.docket, self.one(review))
 
-    def object_to(self, review: Review, pair: tuple[str, str], reason: str | None) -> Receipt:
-        return reviews.object_to(self.docket, review.seat, review.people(pair), reason)
+    def flag(self, review: Review, pair: tuple[str, str], reason: str | None) -> Receipt:
+        return reviews.flag(self.docket, review.seat, review.people(pair), reason)
 
     def withdraw(self, review: Review, pair: tuple[str, str]) -> Receipt:
         return reviews.withdraw(self.docket, review.seat, review.people(pair))
@@ -62,14 +62,14 @@ class Panel:
         return reviews.finish(self.docket, review.seat)
 
     def asked(self, member: str = "ann") -> list[Review]:
-        return [review for review in self.board.of(member) if review.status == "asked"]
+        return [review for review in every_review(self.board, member) if review.status == "asked"]
 
-    def judge(self, review: Review, *, object_to: bool) -> ReviewResponse:
+    def judge(self, review: Review, *, flag: bool) -> ReviewResponse:
         shown = self.shown(review)
-        if object_to and shown.pairs:
-            self.object_to(review, (shown.pairs[0].over, shown.pairs[0].under), "alike")
+        if flag and shown.pairs:
+            self.flag(review, (shown.pairs[0].over, shown.pairs[0].under), "alike")
         self.finish(review)
-        for other in self.board.of("bob"):
+        for other in every_review(self.board, "bob"):
             if other.round.id == review.round.id and not repeated(review) and not repeated(other):
                 self.finish(other)
         return shown
@@ -81,7 +81,7 @@ class Panel:
             for review in self.asked():
                 if repeated(review):
                     return review
-                self.judge(review, object_to=number % 2 == 0)
+                self.judge(review, flag=number % 2 == 0)
         raise AssertionError("no round was ever shown again")
 
 
@@ -102,7 +102,9 @@ def test_a_repeat_looks_like_any_other(store: Store) -> None:
     }
     assert (ours["objections"], ours["outcome"], ours["reported"]) == ([], None, [])
     first = next(
-        r for r in panel.board.of("ann") if r.round.id == repeat.round.id and not repeated(r)
+        r
+        for r in every_review(panel.board, "ann")
+        if r.round.id == repeat.round.id and not repeated(r)
     )
     assert first.id != again.id
     names = str(ours)
@@ -122,11 +124,11 @@ def test_receipts_do_not_tell_either(store: Store) -> None:
         pair = (shown.pairs[0].over, shown.pairs[0].under)
         before = panel.docket.projection.head.seq
         receipts = [
-            panel.object_to(review, pair, "why"),
-            panel.object_to(review, pair, "another"),
+            panel.flag(review, pair, "why"),
+            panel.flag(review, pair, "another"),
             panel.withdraw(review, pair),
             panel.withdraw(review, pair),
-            panel.object_to(review, pair, None),
+            panel.flag(review, pair, None),
             panel.finish(review),
             reviews.reopen(panel.docket, review.seat),
         ]
@@ -138,7 +140,7 @@ def test_receipts_do_not_tell_either(store: Store) -> None:
 def test_a_repeat_can_be_taken_back_until_it_closes(store: Store) -> None:
     panel = Panel(store)
     repeat = panel.until_repeat()
-    shown = panel.judge(repeat, object_to=True)
+    shown = panel.judge(repeat, flag=True)
     assert panel.one(repeat).status == "waiting"
     reviews.reopen(panel.docket, repeat.seat)
     assert panel.one(repeat).status == "asked"
@@ -146,7 +148,7 @@ def test_a_repeat_can_be_taken_back_until_it_closes(store: Store) -> None:
     outcome = repeat.round.outcome
     panel.play(99)
     other = next(r for r in panel.asked() if not repeated(r))
-    panel.judge(other, object_to=False)
+    panel.judge(other, flag=False)
     ended = panel.shown(repeat)
     assert (ended.status, ended.outcome) == ("closed", outcome)
     assert ended.ended == panel.shown(other).ended, "it closed with the audit that ended next"
@@ -202,7 +204,7 @@ def test_at_its_deadline_a_repeat_ends_like_any_other(
     for review in (repeat, fresh):
         assert panel.shown(review).due == "2100-01-01T01:00:00.000000Z"
         pair = panel.shown(review).pairs[0]
-        panel.object_to(review, (pair.over, pair.under), None)
+        panel.flag(review, (pair.over, pair.under), None)
         if done:
             panel.finish(review)
     clock.at = later(clock.at, 3600)
@@ -236,7 +238,7 @@ def test_the_lottery_can_be_drawn_again(store: Store) -> None:
     panel = Panel(store)
     panel.until_repeat()
     there = Panel(store)
-    assert there.board.of("ann") == panel.board.of("ann")
+    assert every_review(there.board, "ann") == every_review(panel.board, "ann")
 
 
 def test_numbers_of_reviews_never_change(store: Store, clock: Clock) -> None:
@@ -246,11 +248,13 @@ def test_numbers_of_reviews_never_change(store: Store, clock: Clock) -> None:
     for number in range(12):
         panel.play(number)
         for review in panel.asked():
-            panel.judge(review, object_to=False)
-        ids = [review.id for review in panel.board.of("ann")]
+            panel.judge(review, flag=False)
+        ids = [review.id for review in every_review(panel.board, "ann")]
         assert ids[: len(known)] == known
         known = ids
-    assert [review.number for review in panel.board.of("ann")] == list(range(1, len(known) + 1))
+    assert [review.number for review in every_review(panel.board, "ann")] == list(
+        range(1, len(known) + 1)
+    )
 
 
 def test_a_share_of_zero_means_never(store: Store) -> None:
@@ -270,8 +274,8 @@ def test_reasons_that_nobody_gives_any_more_are_removed(store: Store) -> None:
             rows = connection.exec_driver_sql("SELECT content FROM payloads").scalars()
             return [row for row in rows if "text" in row]
 
-    panel.object_to(review, pair, "first")
-    panel.object_to(review, pair, "second")
+    panel.flag(review, pair, "first")
+    panel.flag(review, pair, "second")
     assert len(reasons()) == 1
     panel.withdraw(review, pair)
     assert reasons() == []
@@ -299,10 +303,10 @@ def test_what_cannot_be_objected_to(store: Store) -> None:
         (("p1", "a0"), "no-person"),
     ]:
         with pytest.raises(ServiceError) as refused:
-            panel.object_to(review, pair, None)
+            panel.flag(review, pair, None)
         assert refused.value.code == code
         assert "r1" not in str(refused.value)
         assert code == "no-person" or "a0" not in str(refused.value)
     with pytest.raises(ServiceError) as unknown:
-        panel.board.one("cy", review.id)
+        panel.board.find("cy", review.id)
     assert unknown.value.code == "no-review"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
-from tests.service.live import Clock, shown_again, some_people
+from tests.service.live import Clock, every_review, shown_again, some_people
 
 from likewise.cli import main
 from likewise.service.clock import later
@@ -23,9 +23,7 @@ from likewise.service.dockets.reviews.board import ReviewBoard
 from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.snapshot_check import check_snapshot
 from likewise.service.dockets.snapshots import content_of
-from likewise.service.ledger.schema import dockets, snapshots
-from likewise.service.ledger.schema import reviews as listed_reviews
-from likewise.service.ledger.schema import rounds as listed_rounds
+from likewise.service.ledger.schema import snapshots
 from likewise.service.ledger.store import Store
 from likewise.service.verification.replay import replay_store
 
@@ -49,7 +47,7 @@ def play(docket: Docket, clock: Clock, first: int, last: int) -> None:
             reviews.close_late_panels(docket)
         elif round_.seats and number % 5:
             if number % 2:
-                reviews.object_to(docket, Seat(round_.id, "ada"), pair, "alike")
+                reviews.flag(docket, Seat(round_.id, "ada"), pair, "alike")
             for member in round_.seats:
                 reviews.finish(docket, Seat(round_.id, member))
         for seat in shown_again(docket, "ada") if "ada" in docket.seating.members else []:
@@ -66,7 +64,7 @@ def everything(docket: Docket) -> dict[str, Any]:
     board = ReviewBoard(docket)
     return {
         **content_of(docket.projection, docket.seating, docket.state),
-        "reviews": {m: [(r.id, r.number, r.status, r.ended) for r in board.of(m)]
+        "reviews": {m: [(r.id, r.number, r.status, r.ended) for r in every_review(board, m)]
                     for m in ("ada", "bob")},
         "rounds": list(docket.projection.history()),
     }  # fmt: skip
@@ -104,27 +102,6 @@ def test_a_start_from_a_snapshot_is_a_start_from_the_first_record(
     assert any(review[3] for review in known["reviews"]["ada"])
     assert replay_store(store, "loans").holds
     assert replay_store(store, "loans").repeats > 0
-
-
-def test_a_docket_of_before_is_listed_when_it_is_opened(
-    begin: Begin, store: Store, clock: Clock
-) -> None:
-    """Tables that are found by an index follow from the ledger alone."""
-    docket = begin(rule="any", deadline=60, repeat_share=0.4)
-    play(docket, clock, 0, 25)
-    known = everything(docket)
-    tables = (dockets, listed_reviews, listed_rounds)
-
-    def rows() -> list[Any]:
-        with store.reading() as connection:
-            return [sorted(map(tuple, connection.execute(sa.select(t)))) for t in tables[1:]]
-
-    before = rows()
-    with store.changing() as connection:
-        for table in (*tables, snapshots):
-            connection.execute(table.delete())
-    assert everything(Docket(store, "loans", clock)) == known
-    assert rows() == before
 
 
 @pytest.mark.parametrize("harm", ["cut", "other", "another record"])

@@ -18,7 +18,7 @@ def test_a_member_keeps_what_was_acknowledged(live: Live, tmp_path: Path) -> Non
     ann = live.client("auditor")
     review = ann.review("loans", ann.reviews("loans")[0].id)
     pair = (review.pairs[0].over, review.pairs[0].under)
-    ann.object_to("loans", review.id, pair, "so alike")
+    ann.flag("loans", review.id, pair, "so alike")
     with httpx.Client(base_url=live.address, timeout=60, follow_redirects=True) as browser:
         assert "Paste the token" in browser.get("/console/receipts.json").text
         page = browser.get("/console/sign-in").text

@@ -11,7 +11,7 @@ from tests.service.live import Live, people
 
 from likewise.service.auth.sign_ins import begin_session, end_session
 from likewise.service.auth.tokens import create_token, revoke_token
-from likewise.service.dockets.commands.reviews import finish, object_to
+from likewise.service.dockets.commands.reviews import finish, flag
 from likewise.service.dockets.commands.rounds import open_docket, open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews.targets import Seat
@@ -54,7 +54,7 @@ def store(sqlite_url: str) -> Store:
     for member in ("ada", "bob"):
         who = create_token(made, "auditor", member, "loans")[1]
         with acting(who.actor):
-            object_to(docket, Seat("r1", member), round_.reportable()[0][:2], "why?")
+            flag(docket, Seat("r1", member), round_.reportable()[0][:2], "why?")
             finish(docket, Seat("r1", member))
     return made
 
@@ -146,13 +146,13 @@ def test_the_api_and_the_pages_say_who_acts(live: Live) -> None:
     round_ = live.client("client").open_round("loans", people())
     ann = live.client("auditor")
     review = ann.review("loans", ann.reviews("loans")[0].id)
-    ann.object_to("loans", review.id, (review.pairs[0].over, review.pairs[0].under), "similar")
+    ann.flag("loans", review.id, (review.pairs[0].over, review.pairs[0].under), "similar")
     live.client("operator").create_token("regulator", "other", None)
     store = Store.open(live.settings.database)
     names = {f"token:{r.body['token']}": r.body["name"] for r in store.records("loans")
              if r.kind == "token-issued"}  # fmt: skip
     by = {r.kind: names.get(r.actor, r.actor) for r in store.records("loans")}
-    assert (by["arrived"], by["objected"], by["token-issued"]) == ("bank", "ann", "olga")
+    assert (by["arrived"], by["flagged"], by["token-issued"]) == ("bank", "ann", "olga")
     assert round_.id
     assert replay_store(store, "loans").holds
     store.close()

@@ -20,7 +20,7 @@ from likewise.cli import main
 from likewise.service.anchoring.targets import FileTarget
 from likewise.service.anchoring.worker import anchor
 from likewise.service.auth.tokens import create_token
-from likewise.service.dockets.commands.reviews import finish, object_to
+from likewise.service.dockets.commands.reviews import finish, flag
 from likewise.service.dockets.commands.rounds import open_docket, open_round
 from likewise.service.dockets.commands.signing import set_member_key
 from likewise.service.dockets.docket import Docket
@@ -57,7 +57,7 @@ def docket(tmp_path: Path) -> Docket:
     anchor(made, FileTarget(tmp_path / "heads.jsonl"))
     bob = create_token(store, "auditor", "bob", "loans")[1]
     with acting(bob.actor):
-        object_to(made, Seat("r1", "bob"), ("a0", "a1"), "so alike")
+        flag(made, Seat("r1", "bob"), ("a0", "a1"), "so alike")
     return made
 
 
@@ -69,11 +69,11 @@ def exported(docket: Docket, evidence: Evidence, folder: Path) -> Path:
 
 def test_a_tail_that_is_dropped_or_rewritten(docket: Docket, tmp_path: Path) -> None:
     receipt, honest = docket.receipt(), evidence_of(docket.store, "loans")
-    objected = next(r for r in honest.records if r.kind == "objected")
+    objected = next(r for r in honest.records if r.kind == "flagged")
     dropped = replace(honest, records=honest.records[: objected.seq - 1])
 
     def quieter(record: Record) -> Record:
-        same = record.kind == "objected"
+        same = record.kind == "flagged"
         return replace(record, body={**record.body, "reason": None}) if same else record
 
     for name, theirs in (("dropped", dropped), ("rewritten", rehashed(honest, quieter))):
@@ -106,14 +106,14 @@ def test_speaking_for_a_member_with_a_second_token(docket: Docket) -> None:
     ada = f"token:{[r for r in honest.records if r.kind == 'token-issued'][-1].body['token']}"
     last = honest.records[-1]
     body = {"round": "r1", "member": "ada"}
-    more = Record.following("loans", last.head, last.at, "reviewed", body, ada)
+    more = Record.following("loans", last.head, last.at, "finished", body, ada)
     forged = replay_evidence(replace(honest, records=[*honest.records, more]))
     assert "signature" in about(forged)
 
 
 def test_showing_two_ledgers(docket: Docket) -> None:
     honest = evidence_of(docket.store, "loans")
-    other = rehashed(honest, lambda r: replace(r, nonce="x") if r.kind == "objected" else r)
+    other = rehashed(honest, lambda r: replace(r, nonce="x") if r.kind == "flagged" else r)
     ann = docket.receipt()
     bob = docket.store.keys.sign(Receipt("loans", other.records[-1].head))
     found = run("verify", "--head", ann, "--head", bob, "--key", docket.store.keys.public().text)

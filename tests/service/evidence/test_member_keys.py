@@ -44,12 +44,12 @@ def test_a_member_who_signs(start: Any, key: MemberKey) -> None:
     live.client("client").open_round("loans", people(1, 3))
     review = ann.review("loans", ann.reviews("loans")[0].id)
     pair = (review.pairs[0].over, review.pairs[0].under)
-    ann.object_to("loans", review.id, pair, "similar")
+    ann.flag("loans", review.id, pair, "similar")
     ann.withdraw("loans", review.id, pair)
-    ann.object_to("loans", review.id, pair, "similar after all")
-    ann.done("loans", review.id)
+    ann.flag("loans", review.id, pair, "similar after all")
+    ann.finish("loans", review.id)
     ann.reopen("loans", review.id)
-    ann.done("loans", review.id)
+    ann.finish("loans", review.id)
     store = Store.open(live.settings.database)
     evidence = evidence_of(store, "loans")
     trusted = Trusted({"ann": key.public.text})
@@ -83,7 +83,7 @@ def _found(evidence: Any, trusted: Trusted) -> None:
         return None if record.kind == "signed" else record
 
     def other_pair(record: Record) -> Record:
-        if record.kind not in ("objected", "withdrawn"):
+        if record.kind not in ("flagged", "withdrawn"):
             return record
         first = next(r for r in evidence.records if r.kind == "arrived").body["people"]
         names = {p["id"] for p in first} - set(record.body["pair"])
@@ -147,9 +147,9 @@ def test_a_key_changes_with_the_consent_of_the_one_before(start: Any, key: Membe
     live.client("client").open_round("loans", people(1, 3))
     review = ann.reviews("loans")[0].id
     with pytest.raises(ApiError) as refused:
-        live.client("auditor", member_key=key).done("loans", review)
+        live.client("auditor", member_key=key).finish("loans", review)
     assert refused.value.code == "bad-signature", "the key before it speaks for nobody any more"
-    live.client("auditor", member_key=fresh).done("loans", review)
+    live.client("auditor", member_key=fresh).finish("loans", review)
     evidence = evidence_of(store, "loans")
     assert replay_evidence(evidence).holds
 

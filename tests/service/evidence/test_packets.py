@@ -18,7 +18,7 @@ from likewise.features import Feature
 from likewise.fixed_point import ONE
 from likewise.service.dockets.commands.erasure import erase
 from likewise.service.dockets.commands.feedback import label, override
-from likewise.service.dockets.commands.reviews import finish, object_to, withdraw
+from likewise.service.dockets.commands.reviews import finish, flag, withdraw
 from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.learner import chances
@@ -55,8 +55,8 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
         round_, _ = open_round(docket, some)
         pairs = round_.reportable()
         if pairs:
-            object_to(docket, Seat(round_.id, "ada"), pairs[0][:2], "much the same debt")
-            object_to(docket, Seat(round_.id, "bob"), pairs[0][:2])
+            flag(docket, Seat(round_.id, "ada"), pairs[0][:2], "much the same debt")
+            flag(docket, Seat(round_.id, "bob"), pairs[0][:2])
             withdraw(docket, Seat(round_.id, "bob"), pairs[0][:2])
         other = not round_.decisions[f"n{number}-1"].approved
         override(docket, round_.id, f"n{number}-1", other, "seen in person")

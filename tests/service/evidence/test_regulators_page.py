@@ -16,7 +16,7 @@ from likewise.cli import main
 from likewise.service.anchoring.targets import FileTarget, TimeStampTarget
 from likewise.service.anchoring.worker import anchor
 from likewise.service.auth.tokens import create_token
-from likewise.service.dockets.commands.reviews import finish, object_to
+from likewise.service.dockets.commands.reviews import finish, flag
 from likewise.service.dockets.commands.rounds import open_docket, open_round
 from likewise.service.dockets.commands.signing import set_member_key
 from likewise.service.dockets.docket import Docket
@@ -46,7 +46,7 @@ def test_every_command_of_the_page_holds(tmp_path: Path, monkeypatch: pytest.Mon
     round_, ann = open_round(docket, some_people("x"))
     bob = create_token(store, "auditor", "bob", "loans")[1]
     with acting(bob.actor):
-        object_to(docket, Seat(round_.id, "bob"), round_.reportable()[0][:2], "so alike")
+        flag(docket, Seat(round_.id, "bob"), round_.reportable()[0][:2], "so alike")
         finish(docket, Seat(round_.id, "bob"))
     make_authority(tmp_path / "authority")
     with serving(Authority(tmp_path / "authority")) as address:

@@ -23,7 +23,7 @@ from likewise.service.dockets.commands.retention import (
     place_hold,
     set_retention,
 )
-from likewise.service.dockets.commands.reviews import finish, object_to
+from likewise.service.dockets.commands.reviews import finish, flag
 from likewise.service.dockets.commands.rounds import open_round
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews.targets import Seat
@@ -39,7 +39,7 @@ def docket(begin: Callable[..., Docket], applicants: Any) -> Docket:
     made = begin(rule="any")
     for name in ("r1", "r2"):
         round_, _ = open_round(made, applicants(name))
-        object_to(made, Seat(name, "ada"), round_.reportable()[0][:2], "so alike")
+        flag(made, Seat(name, "ada"), round_.reportable()[0][:2], "so alike")
         for member in ("ada", "bob"):
             finish(made, Seat(name, member))
         override(made, name, f"{name}0", not round_.decisions[f"{name}0"].approved, "known to us")

@@ -98,7 +98,7 @@ class Client:
                 pairs = (await self.round(round_id)).reportable()
                 if pairs and self.random.random() < 0.6:
                     pair = pairs[0][:2]
-                    said = partial(reviews.object_to, seat=seat, pair=pair, reason="why")
+                    said = partial(reviews.flag, seat=seat, pair=pair, reason="why")
                     await self.ask(said)
                     if self.random.random() < 0.3:
                         await self.ask(partial(reviews.withdraw, seat=seat, pair=pair))

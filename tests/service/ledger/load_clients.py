@@ -80,7 +80,7 @@ class LoadClients:
                     pair = [shown["pairs"][0]["over"], shown["pairs"][0]["under"]]
                     said = {"pair": pair, "reason": "alike"}
                     self._ask(http, "POST", f"{path}/objections", member, said, f"{key}-o")
-                self._ask(http, "POST", f"{path}/done", member, None, f"{key}-d")
+                self._ask(http, "POST", f"{path}/finish", member, None, f"{key}-d")
         labels = [{"round": opened["id"], "person": person["id"], "label": 1} for person in listed]
         self._ask(http, "POST", "/labels", "client", {"labels": labels})
 

@@ -16,7 +16,6 @@ import sqlalchemy as sa
 from likewise.service.clock import now
 from likewise.service.dockets.commands.rounds import open_docket, open_round
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.locks import FairLock
 from likewise.service.errors import ServiceError, StoreError
 from likewise.service.ledger.bodies import MemberJoined
 from likewise.service.ledger.payloads import Payload
@@ -37,7 +36,6 @@ WRITER = """
 import sys
 from likewise.service.clock import now
 from likewise.service.ledger.store import Store
-from likewise.service.dockets.locks import FairLock
 store = Store.open(sys.argv[1])
 for _ in range(10):
     with store.transaction("d") as transaction:
@@ -283,21 +281,3 @@ def test_a_desk_survives_the_loss_of_all_connections(
     assert Docket(other, "loans").state == docket.state
     store.close()
     other.close()
-
-
-def test_turns_are_taken_in_the_order_of_asking() -> None:
-    lock, order = FairLock(), list[int]()
-
-    def ask(number: int) -> None:
-        with lock:
-            order.append(number)
-
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
-    with lock:
-        for number, thread in enumerate(threads):
-            thread.start()
-            while len(lock._waiting) <= number:
-                time.sleep(0.001)
-    for thread in threads:
-        thread.join()
-    assert order == list(range(8))

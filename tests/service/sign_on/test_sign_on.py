@@ -125,7 +125,7 @@ def test_somebody_signs_on_acts_and_signs_out_everywhere(live: Live) -> None:
         assert key is not None
         csrf = re.search(r'name="csrf" value="([^"]+)"', asked.text)
         assert csrf is not None
-        done = one.post(f"/console/rounds/{key[1]}/done", data={"csrf": csrf[1], "meant": "yes"})
+        done = one.post(f"/console/rounds/{key[1]}/finish", data={"csrf": csrf[1], "meant": "yes"})
         assert done.status_code == 200
         out = one.post("/console/sign-out", data={"csrf": csrf[1]})
         assert "Sign out there too" in out.text
@@ -136,7 +136,7 @@ def test_somebody_signs_on_acts_and_signs_out_everywhere(live: Live) -> None:
     signed = [r for r in records if r.kind == "signed-in"]
     assert {r.body["subject"] for r in signed} == {"auditor.loans.ann"}
     assert {r.body["issuer"] for r in signed} == {live.settings.oidc_issuer}
-    reviewed = [r for r in records if r.kind == "reviewed"]
+    reviewed = [r for r in records if r.kind == "finished"]
     assert [r.actor for r in reviewed] == [signed[0].actor]
     assert [r.kind for r in records].count("signed-out") == 2
     found = replay_store(store, "loans")

@@ -56,9 +56,9 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if round_.drawn:
             pairs = round_.reportable()
             if pairs:
-                reviews.object_to(docket, Seat(round_.id, "ada"), pairs[0][:2], "warum?")
+                reviews.flag(docket, Seat(round_.id, "ada"), pairs[0][:2], "warum?")
             if number % 2:
-                reviews.object_to(docket, Seat(round_.id, "bob"), pairs[0][:2])
+                reviews.flag(docket, Seat(round_.id, "bob"), pairs[0][:2])
                 reviews.withdraw(docket, Seat(round_.id, "bob"), pairs[0][:2])
             for member in round_.seats:
                 reviews.finish(docket, Seat(round_.id, member))
@@ -198,9 +198,9 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], None]] = {
     "arrived": lambda b: b["people"][0].update(id="somebody else"),
     "decided": lambda b: b["decisions"][0].update(score=b["decisions"][0]["score"] + 1),
     "sealed": lambda b: b.update(drawn=not b["drawn"]),
-    "objected": lambda b: b.update(member="eve"),
+    "flagged": lambda b: b.update(member="eve"),
     "withdrawn": lambda b: b.update(member="eve"),
-    "reviewed": lambda b: b.update(member="eve"),
+    "finished": lambda b: b.update(member="eve"),
     "audited": lambda b: b.update(outcome="quiet", pairs=[]),
     "labelled": lambda b: b.update(label=1 - b["label"]),
     "rule-changed": lambda b: b.update(rule="any"),

@@ -180,7 +180,7 @@ class Samples:
         self, review: ReviewResponse, position: int = 1, marks: dict[str, str] | None = None
     ) -> str:
         known = marks or {}
-        names = [(f"{pair.over}.{pair.under}", pair.objected) for pair in review.pairs]
+        names = [(f"{pair.over}.{pair.under}", pair.flagged) for pair in review.pairs]
         return render(
             "console/review.html", self.page, review=review, position=position, marks=known,
             unseen=unseen(names, known),

@@ -174,7 +174,7 @@ def test_what_can_be_done_follows_the_status(samples: Samples) -> None:
     def ends(review: ReviewResponse) -> list[str]:
         return re.findall(rf'action="/console/rounds/{KEY}/(\w+)"', samples.shown(review))
 
-    assert ends(samples.review()) == ["flag", "marks", "unflag", "done"]
+    assert ends(samples.review()) == ["flag", "marks", "withdraw", "finish"]
     assert 'id="unflag-form"' in samples.shown(samples.review({0: "why"}))
     assert ends(samples.flagged(status="waiting")) == ["reopen"]
     for closed in samples.past():

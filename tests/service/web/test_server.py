@@ -37,7 +37,7 @@ PAGES = {
     "/dashboard/loans/agreement.csv": {"operator", "regulator"},
 }
 FORMS = {
-    **{f"/console/rounds/{REVIEW}/{act}": {"auditor"} for act in ("flag", "unflag", "done")},
+    **{f"/console/rounds/{REVIEW}/{act}": {"auditor"} for act in ("flag", "withdraw", "finish")},
     f"/console/rounds/{REVIEW}/reopen": {"auditor"},
     "/console/sign-out": {"auditor"},
     "/console/seats/add": {"auditor"},
@@ -167,11 +167,11 @@ def test_a_request_of_the_page_that_comes_twice_is_done_once(live: Live) -> None
         assert pair is not None
         form = {"csrf": field(page), "pair": pair[1], "reason": "alike"}
         accept = {"Accept": "application/json"}
-        for act, key in (("flag", "a"), ("flag", "a"), ("unflag", "b"), ("flag", "a")):
+        for act, key in (("flag", "a"), ("flag", "a"), ("withdraw", "b"), ("flag", "a")):
             said = browser.post(f"{where}/{act}", data={**form, "key": key * 32}, headers=accept)
             assert said.json()["saved"] is True
         kinds = [record["kind"] for record in live.client("operator").ledger("loans")]
-        assert (kinds.count("objected"), kinds.count("withdrawn")) == (1, 1)
+        assert (kinds.count("flagged"), kinds.count("withdrawn")) == (1, 1)
         refused = browser.post(f"{where}/flag", data={**form, "pair": "p1"}, headers=accept)
         assert (refused.status_code, refused.json()["error"]["code"]) == (422, "no-pair")
     with browse(live) as nobody:
@@ -190,7 +190,7 @@ def test_the_panel_is_told_what_to_look_for_and_may_practise(live: Live) -> None
         practice = browser.get(where).text
         assert "nothing is recorded" in practice
         form = {"csrf": field(practice), "pair": "p1.p2", "reason": "alike"}
-        for act in ("flag", "unflag", "marks", "done"):
+        for act in ("flag", "withdraw", "marks", "finish"):
             assert browser.post(f"{where}/{act}", data=form).status_code == 303
         assert "You have practised" in browser.get("/console/guidelines?practised=1").text
     assert operator.receipt("loans") == head, "nothing of it is on record"
@@ -232,8 +232,8 @@ def test_agreement_is_a_table_by_member_and_month(start: Start) -> None:
             [review] = member.reviews("loans")
             pair = member.review("loans", review.id).pairs[0]
             if who == "auditor" or number:
-                member.object_to("loans", review.id, (pair.over, pair.under))
-            member.done("loans", review.id)
+                member.flag("loans", review.id, (pair.over, pair.under))
+            member.finish("loans", review.id)
     with browse(live, "regulator") as browser:
         response = browser.get("/dashboard/loans/agreement.csv")
     assert response.headers["content-type"].startswith("text/csv")
@@ -307,17 +307,17 @@ def test_a_review_without_javascript(live: Live) -> None:
             response = browser.post(f"{where}/flag", data={**form, "reason": reason})
             assert response.headers["location"] == f"{where}?pair=1#pair"
         assert "similar &lt;b&gt;debts&lt;/b&gt;" in browser.get(where).text
-        assert browser.post(f"{where}/unflag", data=form).status_code == 303
+        assert browser.post(f"{where}/withdraw", data=form).status_code == 303
         assert browser.post(f"{where}/flag", data={**form, "reason": "similar"}).status_code == 303
-        unseen = browser.post(f"{where}/done", data={"csrf": csrf})
+        unseen = browser.post(f"{where}/finish", data={"csrf": csrf})
         assert (unseen.status_code, "not looked at" in unseen.text) == (422, True)
         meant = {"csrf": csrf, "meant": "yes"}
-        assert browser.post(f"{where}/done", data=meant).status_code == 303
+        assert browser.post(f"{where}/finish", data=meant).status_code == 303
         assert browser.post(f"{where}/reopen", data={"csrf": csrf}).status_code == 303
-        assert browser.post(f"{where}/done", data=meant).status_code == 303
+        assert browser.post(f"{where}/finish", data=meant).status_code == 303
         assert bank.round("loans", opened.id).outcome is None
         review = bob.reviews("loans")[0]
-        bob.done("loans", review.id)
+        bob.finish("loans", review.id)
         assert bank.round("loans", opened.id).outcome == "report"
         past = browser.get("/console/history").text
         assert "Reported" in past
@@ -349,7 +349,7 @@ def test_history_says_when_a_round_closed(start: Start, ahead: list[float]) -> N
     live.client("client").open_round("loans", people())
     ahead[0] = 3600.0
     for member in (live.client("auditor"), live.client("auditor-bob")):
-        member.done("loans", member.reviews("loans")[0].id)
+        member.finish("loans", member.reviews("loans")[0].id)
     audited = next(r for r in live.client("operator").ledger("loans") if r["kind"] == "audited")
     [review] = live.client("auditor").reviews("loans", status="closed")
     assert (review.ended, review.asked < audited["at"]) == (audited["at"], True)
@@ -363,11 +363,11 @@ def test_a_reason_may_be_as_long_as_the_setting_says(start: Start) -> None:
     ann, bob = live.client("auditor"), live.client("auditor-bob")
     [review] = ann.reviews("loans")
     pair = ann.review("loans", review.id).pairs[0]
-    ann.object_to("loans", review.id, (pair.over, pair.under), "x" * 5_000)
+    ann.flag("loans", review.id, (pair.over, pair.under), "x" * 5_000)
     assert ann.review("loans", review.id).reason_limit == 5_000
     for length in (5_001, 20_000):
         with pytest.raises(Refused, match="5000 characters"):
-            ann.object_to("loans", review.id, (pair.over, pair.under), "x" * length)
+            ann.flag("loans", review.id, (pair.over, pair.under), "x" * length)
     with browse(live, "auditor-bob") as browser:
         where = f"/console/rounds/{bob.reviews('loans')[0].id}"
         page = browser.get(where).text

@@ -60,10 +60,10 @@ def _shown(known: Governance) -> list[str]:
         f"{what}: kept " + (ALWAYS if days is None else f"{days:g} days after a round has closed")
         for what, days in (("features", known.features_days), ("reasons", known.reasons_days))
     ]
-    for name, one in known.holds.items():
-        of = "everything" if one["of_round"] is None else f"round {one['of_round']}"
-        whose = "" if one["person"] is None else f", {one['person']}"
-        lines.append(f"hold {name}: {of}{whose}, for {one['why']}")
+    for name, hold in known.holds.items():
+        scope = "everything" if hold.of_round is None else f"round {hold.of_round}"
+        person = "" if hold.person is None else f", {hold.person}"
+        lines.append(f"hold {name}: {scope}{person}, for {hold.why}")
     return lines
 
 

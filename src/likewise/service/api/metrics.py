@@ -21,7 +21,7 @@ from likewise_client.responses import PairResponse, ReceiptResponse, Response
 
 POINTS = 400
 LARGEST = 10
-COUNTS = ("asked", "reviewed", "absent", "objections", "decisive")
+COUNTS = ("asked", "finished", "absent", "objections", "decisive")
 COLUMNS = ("month", "member", *COUNTS, "compared", "same", "share", "alpha", "reports", "rounds")
 
 
@@ -57,7 +57,7 @@ class MemberMetrics(Response):
     member: str
     sitting: bool
     asked: int
-    reviewed: int
+    finished: int
     absent: int
     objections: int
     decisive: int
@@ -126,7 +126,7 @@ def evenly_spread(count: int, points: int) -> list[int]:
 def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
     """Return a docket in numbers; they are counted again only when the ledger has grown."""
     docket = worker.docket
-    metrics, moment = worker.kept("metrics", lambda: _count(docket)), docket.moment()
+    metrics, moment = worker.cached("metrics", lambda: _count(docket)), docket.moment()
     opened = [round_.opened for round_ in docket.projection.open_rounds()]
     oldest = seconds_between(min(opened), moment) if opened else None
     metrics = replace(metrics, at=moment, oldest_open_seconds=oldest)
@@ -194,8 +194,8 @@ def _members(
         MemberMetrics(
             member=name,
             sitting=name in projection.members,
-            asked=sum(seats[name, seat] for seat in ("asked", "reviewed", "absent")),
-            reviewed=seats[name, "reviewed"],
+            asked=sum(seats[name, seat] for seat in ("asked", "finished", "absent")),
+            finished=seats[name, "finished"],
             absent=seats[name, "absent"],
             objections=objections[name],
             decisive=decisive[name],
@@ -207,7 +207,7 @@ def _members(
 
 
 def _series(curves: Curves) -> Series:
-    points = list(curves.points())
+    points = list(curves.cumulative())
     chosen = [points[i] for i in evenly_spread(len(points), POINTS)]
     return Series(
         number=[point.number for point in chosen],

@@ -15,7 +15,7 @@ from likewise.fixed_point import from_units
 from likewise.service.api.dependencies import AuditorAccess, DocketAccess, api_router
 from likewise.service.api.fields import SIGNATURE, Body, IdempotencyKey, Reason
 from likewise.service.api.responses import fill, reason_text, receipt_response, written
-from likewise.service.dockets.commands.reviews import object_to, set_done, withdraw
+from likewise.service.dockets.commands.reviews import flag, set_finished, withdraw
 from likewise.service.dockets.commands.signing import SignedAct
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.learner import features_known
@@ -90,14 +90,14 @@ def review_list(
 def _summary(review: Review) -> ReviewSummary:
     return fill(
         ReviewSummary, review, people=len(review.round.decisions),
-        pairs=len(review.round.reportable()), objections=len(review.target.said),
+        pairs=len(review.round.reportable()), objections=len(review.target.objections),
         asked=review.target.asked, due=review.target.due,
     )  # fmt: skip
 
 
 def review_response(docket: Docket, review: Review) -> ReviewResponse:
     """Return a round as a member sees it: no labels, nothing of others before the panel closes."""
-    round_, aliases, objections = review.round, review.aliases, review.target.said
+    round_, aliases, objections = review.round, review.aliases, review.target.objections
     values = _values(docket, review)
     facts = _facts(docket, values)
     payloads = docket.payloads(objections.values())
@@ -136,7 +136,7 @@ def _pairs(
         ReviewPair(
             aliases[over], aliases[under], from_units(gap),
             [f for f, fact in facts[over].items() if facts[under].get(f, fact) != fact],
-            Pair(over, under) in review.target.said,
+            Pair(over, under) in review.target.objections,
             [
                 _difference(feature, values[over][column], values[under][column])
                 for column, feature in visible
@@ -202,10 +202,10 @@ def apart(amount: str, share: float | None) -> str:
 
 def _reported(review: Review) -> list[ReportedPair]:
     """List the reported pairs, and the member's part in each."""
-    round_, aliases, objections = review.round, review.aliases, review.round.spoken()
+    round_, aliases, objections = review.round, review.aliases, review.round.panel_objections()
     pairs = []
     for over, under in review.target.outcome.pairs:
-        mine = Pair(over, under) in review.target.said
+        mine = Pair(over, under) in review.target.objections
         alone = mine and review.target.member in decisive(round_.rule, objections, (over, under))
         pairs.append(ReportedPair(aliases[over], aliases[under], mine, alone))
     return pairs
@@ -225,7 +225,7 @@ async def list_reviews(
 async def get_review(review_id: ReviewId, access: AuditorAccess) -> ReviewResponse:
     """Return the people of a round, the pairs that can be reported, and your objections."""
     return await access.run(
-        lambda w: review_response(w.docket, w.board.one(access.caller.name, review_id))
+        lambda w: review_response(w.docket, w.board.find(access.caller.name, review_id))
     )
 
 
@@ -234,7 +234,7 @@ async def _act(
 ) -> Written:
     """Run a command on a review of the caller."""
     return await access.run(
-        lambda w: written(command(w.docket, w.board.one(access.caller.name, review_id)))
+        lambda w: written(command(w.docket, w.board.find(access.caller.name, review_id)))
     )
 
 
@@ -250,15 +250,15 @@ def _signed(
 
 
 @router.post("/{review_id}/objections")
-async def object_to_pair(
+async def flag_pair(
     review_id: ReviewId, body: ObjectionBody, access: AuditorAccess, key: IdempotencyKey = None
 ) -> Written:
-    """Object to a pair, or change the reason."""
-    signed = _signed(body, review_id, "object", body.pair)
+    """Flag a pair, or change the reason."""
+    signed = _signed(body, review_id, "flag", body.pair)
 
     def command(docket: Docket, review: Review) -> Receipt:
         pair = review.people(body.pair)
-        return object_to(docket, review.seat, pair, body.reason, signed, key=key)
+        return flag(docket, review.seat, pair, body.reason, signed, key=key)
 
     return await _act(access, review_id, command)
 
@@ -276,7 +276,7 @@ async def withdraw_objection(
     return await _act(access, review_id, command)
 
 
-@router.post("/{review_id}/done")
+@router.post("/{review_id}/finish")
 async def finish_review(
     review_id: ReviewId,
     access: AuditorAccess,
@@ -284,9 +284,11 @@ async def finish_review(
     key: IdempotencyKey = None,
 ) -> Written:
     """Finish a review; the last member of the panel to do so closes it."""
-    signed = _signed(body, review_id, "done")
+    signed = _signed(body, review_id, "finish")
     return await _act(
-        access, review_id, lambda d, review: set_done(d, review.seat, signed, done=True, key=key)
+        access,
+        review_id,
+        lambda d, review: set_finished(d, review.seat, signed, finished=True, key=key),
     )
 
 
@@ -300,5 +302,7 @@ async def reopen_review(
     """Reopen a review that you finished, before the panel closes."""
     signed = _signed(body, review_id, "reopen")
     return await _act(
-        access, review_id, lambda d, review: set_done(d, review.seat, signed, done=False, key=key)
+        access,
+        review_id,
+        lambda d, review: set_finished(d, review.seat, signed, finished=False, key=key),
     )

@@ -115,12 +115,12 @@ def round_list(
 
 
 def _summary(docket: Docket, round_: Round, with_panel: bool) -> RoundSummary:
-    reviewed = sum(seat == "reviewed" for seat in round_.seats.values())
+    finished = sum(seat == "finished" for seat in round_.seats.values())
     return fill(
         RoundSummary, round_, people=len(round_.people),
         missing=len(awaited(docket.state, round_.id)),
         seats=len(round_.seats) if with_panel else None,
-        reviewed=reviewed if with_panel else None,
+        finished=finished if with_panel else None,
     )  # fmt: skip
 
 

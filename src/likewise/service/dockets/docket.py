@@ -7,6 +7,7 @@ command that is refused leaves no trace. Commands of a group share one transacti
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -14,7 +15,6 @@ from likewise.errors import LikewiseError
 from likewise.schema import FeatureSchema
 from likewise.service.clock import Clock, LedgerClock, now
 from likewise.service.dockets.learner import State, advance, digests_needed, start, surrogates_in
-from likewise.service.dockets.locks import FairLock
 from likewise.service.dockets.reviews.lottery import ReviewKey
 from likewise.service.dockets.reviews.seating import Seating
 from likewise.service.dockets.snapshots import EVERY, numbers_of, restore, write_snapshot
@@ -23,7 +23,6 @@ from likewise.service.dockets.views.projection import Projection
 from likewise.service.dockets.views.stored import StoredArchive
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.bodies import Body, RoundSealed, read_body
-from likewise.service.ledger.listings import is_listed
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, LedgerBroken, Receipt, Record, chained
 from likewise.service.ledger.store import Store
@@ -31,9 +30,7 @@ from likewise.service.ledger.transaction import Stage, Transaction
 from likewise.service.ledger.view import LedgerView
 from likewise.service.settings import REASON_LIMIT
 
-__all__ = ["Docket"]
-
-# So many records are read at once.
+# The number of records that are read at once.
 PAGE = 2000
 
 
@@ -45,7 +42,7 @@ class Docket:
     ) -> None:
         self.store, self.name, self.reason_limit = store, name, reason_limit
         self._clock = LedgerClock(clock)
-        self._turn = FairLock()
+        self._turn = threading.RLock()
         self._view: LedgerView | None = None
         self._transaction: Transaction | None = None
         self._group: ExitStack | None = None
@@ -61,7 +58,7 @@ class Docket:
         self.refresh()
 
     def _forget(self) -> None:
-        """Begin anew: the next look starts from a snapshot, or from the first record."""
+        """Reset: the next read starts from a snapshot, or from the first record."""
         self.archive.forget()
         self.projection = Projection(self.name, self.archive)
         self.seating = Seating(ReviewKey(self.seed, self.salt), self.projection)
@@ -91,41 +88,37 @@ class Docket:
         self._clock = LedgerClock(clock)
 
     def moment(self) -> str:
-        """The time, which is never before the ledger's last record."""
+        """Return the time, which is never before the ledger's last record."""
         return self._clock.after(self.projection.at, self.name)
 
     @property
     def seconds_ahead(self) -> float:
-        """How far the ledger's time is before the machine's; 0 where all is well."""
+        """How far the ledger's time is ahead of the machine's; 0 where it is not."""
         return self._clock.seconds_ahead(self.projection.at)
 
     def refresh(self) -> Projection:
-        """Catch up with what others wrote, without taking the writer's turn."""
+        """Read the records of other processes, without taking the writer's turn."""
         with self._turn:
             if self._transaction is None and self.store.head(self.name) != self.projection.head:
                 with self.looking() as view:
-                    fresh = not self.projection.head.seq and not is_listed(view)
-                    if not fresh:
-                        self._catch_up(view)
-                if fresh:
-                    self._list()
+                    self._catch_up(view)
             return self.projection
 
     def receipt(self) -> Receipt:
-        """The ledger's head as far as it was read, signed."""
+        """Return a signed receipt of the last record that was read."""
         return self._receipts.of(self.projection.head)
 
     def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
-        """Personal content, as far as it has not been erased."""
-        wanted = [digest for digest in digests if digest is not None]
-        if not wanted:
+        """Return payloads by digest, as far as they have not been erased."""
+        stored = [digest for digest in digests if digest is not None]
+        if not stored:
             return {}
         with self.looking() as view:
-            return view.payloads(wanted)
+            return view.payloads(stored)
 
     @contextmanager
     def looking(self) -> Iterator[LedgerView]:
-        """The docket's rows: within the transaction that is under way, or at this moment."""
+        """Yield the docket's rows: within the transaction under way, or at this moment."""
         if self._view is not None:
             yield self._view
             return
@@ -144,20 +137,19 @@ class Docket:
 
     @contextmanager
     def unit_of_work(self) -> Iterator[UnitOfWork]:
-        """The docket's turn: what the block adds is recorded as a whole, or not."""
+        """Take the docket's turn; all that the block adds is recorded, or nothing."""
         with self._turn, ExitStack() as alone:
             if self._transaction is None:
                 (self._group or alone).enter_context(self._writing())
             transaction = self._transaction
             assert transaction is not None  # noqa: S101 - it has just begun
-            stage, public = Stage(transaction), self.store.keys.public()
-            work = UnitOfWork(stage, self.projection, self.state, self.moment(), public)
+            work = UnitOfWork(Stage(transaction), self.projection, self.state, self.moment())
             yield work
             self._accept(transaction, work)
 
     @contextmanager
     def group(self) -> Iterator[None]:
-        """Units of work within the block share one transaction, which ends with it.
+        """Let the units of work within the block share one transaction, which ends with it.
 
         Nobody may be told of them before that.
         """
@@ -175,7 +167,7 @@ class Docket:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """A transaction; if it does not commit, memory forgets what it has taken in since."""
+        """Open a transaction; if it does not commit, memory forgets what it has taken in since."""
         try:
             with self.store.transaction(self.name) as transaction, self._through(transaction):
                 self._catch_up(transaction)
@@ -194,11 +186,11 @@ class Docket:
             self._transaction = None
 
     def _interval(self) -> int:
-        """So many records between two snapshots; more, where much is open and has to be written."""
+        """Return the records between two snapshots: more where many open rounds make them large."""
         return max(EVERY, 2 * len(self.projection.opened))
 
     def _accept(self, transaction: Transaction, work: UnitOfWork) -> None:
-        """All of a command's records, now that none of them can be refused any more."""
+        """Take in a command's records, now that none of them can be refused any more."""
         transaction.accept(work.stage)
         try:
             with self.archive.recording(transaction):
@@ -221,7 +213,7 @@ class Docket:
         self.seating.take(record, body, round_)
 
     def settle_due(self) -> None:
-        """Say when somebody has to look at the docket's panels next."""
+        """Record the earliest deadline of an open panel, for the tick."""
         with self.unit_of_work():
             assert self._transaction is not None  # noqa: S101 - it has just begun
             dues = [r.due for r in self.projection.open_rounds() if r.outcome is None and r.due]
@@ -229,20 +221,8 @@ class Docket:
 
     # ── Reading ──────────────────────────────────────────────────────────────────────────────────
 
-    def _list(self) -> None:
-        """List what has ended in a docket of before there were lists: all of it is read once."""
-        with self.store.transaction(self.name) as transaction, self._through(transaction):
-            if not is_listed(transaction):
-                transaction.begin_listing()
-                with self.archive.recording(transaction):
-                    self._catch_up(transaction)
-                for round_ in self.projection.open_rounds():
-                    if round_.outcome is None and round_.due is not None:
-                        transaction.look_at(round_.due)
-                write_snapshot(transaction, self.projection, self.seating, self.state)
-
     def _catch_up(self, view: LedgerView) -> None:
-        """Take in what the database has more than memory; it must continue what is known."""
+        """Take in the records that memory lacks; they must continue the chain."""
         if view.head == self.projection.head:
             return
         try:
@@ -256,14 +236,13 @@ class Docket:
         if view.head != self.projection.head:
             raise LedgerBroken(
                 self.name, min(view.head.seq, self.projection.head.seq),
-                f"this process has read {self.projection.head.seq} records that the database does "
-                f"not have so any more. If a backup was restored, what was acknowledged since is "
-                f"lost.",
+                f"this process has read {self.projection.head.seq} records that the database no "
+                f"longer has. If a backup was restored, what was acknowledged since is lost.",
             )  # fmt: skip
         self._committed = self.projection.head
 
     def _start(self, view: LedgerView) -> None:
-        """Begin from a snapshot, if there is one that fits."""
+        """Start from a snapshot, if one fits."""
         self._state = restore(view, self.projection, self.seating)
         if self._state is None:
             self._forget()
@@ -274,26 +253,23 @@ class Docket:
         surrogates = surrogates_in(read_body(record) for record in erased)
         while records := list(self._page(view)):
             bodies = [read_body(record) for record in records]
-            found = view.payloads(digests_needed(bodies, surrogates))
-            for digest, payload in found.items():
+            payloads = view.payloads(digests_needed(bodies, surrogates))
+            for digest, payload in payloads.items():
                 if payload.digest != digest:
-                    why = f"the payload {digest[:12]}… beside the ledger was changed."
-                    raise LedgerBroken(self.name, records[0].seq, why)
-            contents = {digest: payload.content for digest, payload in found.items()}
+                    message = f"the payload {digest[:12]}… beside the ledger was changed."
+                    raise LedgerBroken(self.name, records[0].seq, message)
+            contents = {digest: payload.content for digest, payload in payloads.items()}
             for record, body in zip(records, bodies, strict=True):
-                try:
-                    # The state begins with the settings that the first record holds.
-                    before = self.state if self.projection.spec is not None else None
-                    if before is not None:
-                        self._state = advance(before, body, contents, surrogates)
-                except LikewiseError as error:
-                    why = f"the learner refuses it ({error})."
-                    raise LedgerBroken(self.name, record.seq, why) from error
-                if self._state is None:
+                if self.projection.spec is None:  # the first record, from which the state starts
                     self.projection.take(record, body)
-                else:
-                    self._take(record, body, self._state)
+                    continue
+                try:
+                    self._state = advance(self.state, body, contents, surrogates)
+                except LikewiseError as error:
+                    message = f"the learner refuses it ({error})."
+                    raise LedgerBroken(self.name, record.seq, message) from error
+                self._take(record, body, self._state)
 
     def _page(self, view: LedgerView) -> Iterator[Record]:
-        known = self.projection.head
-        return chained(self.name, view.records(known.seq, limit=PAGE), known)
+        head = self.projection.head
+        return chained(self.name, view.records(head.seq, limit=PAGE), head)

@@ -37,57 +37,41 @@ __all__ = [
     "advance",
     "awaited",
     "chances",
-    "decisions",
+    "decide",
     "digests_needed",
-    "drawn",
-    "dumped",
+    "drawn_for_audit",
+    "dump_state",
     "features_known",
     "lottery",
-    "parsed",
+    "parse_state",
     "start",
     "surrogates_in",
 ]
 
-# Payloads by digest; and by whose features, if any, somebody who was erased is replaced.
+# Payloads by digest, and the digest of the surrogate of everybody who was erased, if there is one.
 Contents = Mapping[str, Mapping[str, object]]
 Surrogates = Mapping[tuple[str, str], str | None]
 
 
 def start(spec: DocketSpec, seed: int) -> State:
-    """The learner before the first round."""
+    """Return the learner before the first round."""
     return State.start(spec.make_learner(seed))
 
 
 def advance(
     state: State, body: Body, contents: Contents | None = None, surrogates: Surrogates | None = None
 ) -> State:
-    """The learner after a record; whoever was erased is forgotten by it too."""
+    """Return the learner after a record."""
     if isinstance(body, LearnerGiven):
-        seeded = {**body.learner, "seed": state.learner.seed}
-        return State.start(Learner.from_spec(seeded))
+        return State.start(Learner.from_spec({**body.learner, "seed": state.learner.seed}))
     if isinstance(body, Erased):
         return _forgetting(state, body, contents or {})
     event = _event(body, contents or {}, surrogates or {})
     return state if event is None else apply(state, event)
 
 
-def dumped(state: State) -> str:
-    """A state as text."""
-    return dump_state(state).decode()
-
-
-def parsed(text: str) -> State:
-    """The state that a text holds."""
-    return parse_state(text.encode(), "a snapshot")
-
-
-def decisions(state: State, round_id: str) -> Decided:
-    """The decisions on the batch that arrived last."""
-    return decide(state, round_id)
-
-
 def chances(state: State, round_id: str, rows: Sequence[tuple[float, ...]]) -> list[int]:
-    """The scores that people with these features would have had in the batch that arrived last.
+    """Return the scores that people with these features would have had in the last batch.
 
     They come from the same draws as those of the batch itself, so that only features differ.
     """
@@ -98,35 +82,29 @@ def chances(state: State, round_id: str, rows: Sequence[tuple[float, ...]]) -> l
 
 
 def features_known(state: State, round_id: str) -> dict[str, tuple[float, ...]]:
-    """Features by person, of a round that the learner holds as open; of others nothing."""
+    """Return features by person for a round that is open; an empty one otherwise."""
     round_ = state.open.get(round_id)
     return {} if round_ is None else {person.id: person.features for person in round_.people}
 
 
-def drawn(state: State, round_id: str) -> bool:
-    """Tell if the lottery drew an open round for audit."""
-    return drawn_for_audit(state, round_id)
-
-
 def awaited(state: State, round_id: str) -> tuple[str, ...]:
-    """Those in a round whose labels may still come; nobody in one that has closed."""
+    """Return the people of a round whose labels may still come; none once it has closed."""
     open_round = state.open.get(round_id)
     if open_round is None:
         return ()
     return open_round.awaited(one_sided=state.learner.pricing.one_sided)
 
 
-# A docket asks for the same few again and again, and a name needs its rule to be read.
+# A docket has few panels, and naming one parses its rule.
 _panel = lru_cache(maxsize=256)(panel_name)
 
 
 def _event(body: Body, contents: Contents, surrogates: Surrogates) -> Event | None:
-    """The event of the fold that a record stands for; None for records that do not concern it."""
+    """Return the event that a record stands for; None for one that does not concern the fold."""
     if isinstance(body, (Decided, Overridden, Audited, Labelled, Closed)):
         return body
     if isinstance(body, RoundSealed):
-        panel = _panel(body.members, body.rule) if body.members else "nobody"
-        return Sealed(body.round, panel)
+        return Sealed(body.round, _panel(body.members, body.rule) if body.members else "nobody")
     if isinstance(body, PeopleArrived):
         people = []
         for person in body.people:
@@ -141,27 +119,26 @@ def _event(body: Body, contents: Contents, surrogates: Surrogates) -> Event | No
 
 
 def _forgetting(state: State, body: Erased, contents: Contents) -> State:
-    """The same state, with a surrogate for somebody; their point, and so every cost, stays."""
+    """Replace an erased person by a surrogate at the same point, so that every cost stays."""
     round_ = state.open.get(body.round)
     if round_ is None or body.digest is None or body.digest not in contents:
         return state
-    plain = Person(body.person, features_of(contents[body.digest]))
-    people = tuple(plain if person.id == body.person else person for person in round_.people)
-    changed = replace(round_, people=people)
-    return replace(state, open=state.open.having(changed))
+    surrogate = Person(body.person, features_of(contents[body.digest]))
+    people = tuple(surrogate if person.id == body.person else person for person in round_.people)
+    return replace(state, open=state.open.having(replace(round_, people=people)))
 
 
 def surrogates_in(bodies: Iterable[Body]) -> dict[tuple[str, str], str | None]:
-    """Those who were erased: (round, person) and the digest of the surrogate, if there is one."""
+    """Return the digests of surrogates by (round, person), for everybody who was erased."""
     return {(b.round, b.person): b.digest for b in bodies if isinstance(b, Erased)}
 
 
 def digests_needed(bodies: Iterable[Body], surrogates: Surrogates) -> list[str]:
-    """The payloads without which the records cannot be folded."""
-    needed: list[str | None] = []
+    """Return the digests of the payloads without which the records cannot be folded."""
+    digests: list[str | None] = []
     for body in bodies:
         if isinstance(body, PeopleArrived):
-            needed += [surrogates.get((body.round, p.id), p.digest) for p in body.people]
+            digests += [surrogates.get((body.round, p.id), p.digest) for p in body.people]
         elif isinstance(body, Erased):
-            needed.append(body.digest)
-    return [digest for digest in needed if digest is not None]
+            digests.append(body.digest)
+    return [digest for digest in digests if digest is not None]

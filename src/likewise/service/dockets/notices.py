@@ -1,7 +1,7 @@
 """Notices: members are told what awaits them, by e-mail or through a webhook.
 
-Nothing is said about anybody in a round: how many rounds await whom, and where. Whoever is told
-is not told again for a while, whichever process tells them; what fails is logged.
+A notice says nothing about anybody in a round: how many rounds await whom, and where. A member who
+was told is not told again for a while, whichever process does it; failures are logged.
 """
 
 from __future__ import annotations
@@ -22,15 +22,13 @@ from likewise.service.ledger.schema import contacts
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
 
-__all__ = ["Notice", "awaiting", "keep_contact", "tell"]
-
 PATIENCE = 10.0
 LOG = logging.getLogger("likewise.service")
 
 
 @dataclass(frozen=True)
 class Notice:
-    """So many rounds await a member; ``email`` is empty where none is known."""
+    """The number of rounds that await a member; ``email`` is empty where none is known."""
 
     docket: str
     member: str
@@ -39,31 +37,29 @@ class Notice:
 
 
 def awaiting(docket: Docket) -> dict[str, int]:
-    """How many rounds each member is asked about and has not finished."""
-    moment, found = docket.moment(), {}
-    for member, known in docket.seating.members.items():
-        targets = (review.seat.target(docket.projection) for review in known.opened.values())
-        number = sum(target.status(moment) == "asked" for target in targets)
-        if number and member in docket.projection.members:
-            found[member] = number
-    return found
+    """Return how many rounds each member is asked about and has not finished."""
+    moment, numbers = docket.moment(), {}
+    for name in docket.projection.members:
+        member = docket.seating.members.get(name)
+        reviews = member.opened.values() if member is not None else ()
+        targets = (review.seat.target(docket.projection) for review in reviews)
+        if number := sum(target.status(moment) == "asked" for target in targets):
+            numbers[name] = number
+    return numbers
 
 
 def keep_contact(store: Store, docket: str, member: str, email: str) -> None:
-    """The address by which a member wants to be told; an empty one for none."""
+    """Keep the address at which a member wants to be told; an empty one for none."""
     if email and ("@" not in email or any(char.isspace() for char in email) or len(email) > 254):
         raise ServiceError("bad-address", 422, f"{email!r} is not an e-mail address. Correct it.")
-    mine = (contacts.c.docket == docket) & (contacts.c.member == member)
     with store.changing() as connection:
-        connection.execute(contacts.delete().where(mine))
-        connection.execute(
-            contacts.insert().values(docket=docket, member=member, email=email, told=None)
-        )
+        connection.execute(contacts.delete().where(_of(docket, member)))
+        _insert(connection, docket, member, email, None)
 
 
 def tell(store: Store, settings: Settings, docket: str, waiting: Mapping[str, int]) -> list[Notice]:
-    """Tell those whom something awaits and who were not told lately; whom it told."""
-    told = []
+    """Send notices to members who were not told lately; return those that were sent."""
+    sent = []
     for member, number in waiting.items():
         email = _claimed(store, docket, member, settings.notice_seconds)
         if email is None:
@@ -75,28 +71,35 @@ def tell(store: Store, settings: Settings, docket: str, waiting: Mapping[str, in
             if settings.smtp and email:
                 _mail(settings, notice)
         except (httpx.HTTPError, OSError, smtplib.SMTPException) as error:
-            said = {"docket": docket, "member": member, "why": type(error).__name__}
-            LOG.warning("A notice could not be sent.", extra={"said": said})
+            context = {"docket": docket, "member": member, "why": type(error).__name__}
+            LOG.warning("A notice could not be sent.", extra={"said": context})
             continue
-        told.append(notice)
-    return told
+        sent.append(notice)
+    return sent
 
 
 def _claimed(store: Store, docket: str, member: str, seconds: float) -> str | None:
-    """The member's address, if it is for this process to tell them now."""
+    """Return the member's address, if this process is the one to tell them now."""
     moment = now()
-    mine = (contacts.c.docket == docket) & (contacts.c.member == member)
-    lately = contacts.c.told > later(moment, -seconds)
     with store.changing() as connection:
-        row = connection.execute(sa.select(contacts).where(mine)).first()
+        row = connection.execute(sa.select(contacts).where(_of(docket, member))).first()
         if row is None:
-            connection.execute(
-                contacts.insert().values(docket=docket, member=member, email="", told=moment)
-            )
+            _insert(connection, docket, member, "", moment)
             return ""
-        free = contacts.c.told.is_(None) | ~lately
-        claimed = connection.execute(contacts.update().where(mine, free).values(told=moment))
-        return str(row.email) if claimed.rowcount else None
+        free = contacts.c.told.is_(None) | (contacts.c.told <= later(moment, -seconds))
+        update = contacts.update().where(_of(docket, member), free).values(told=moment)
+        return str(row.email) if connection.execute(update).rowcount else None
+
+
+def _of(docket: str, member: str) -> sa.ColumnElement[bool]:
+    return (contacts.c.docket == docket) & (contacts.c.member == member)
+
+
+def _insert(
+    connection: sa.Connection, docket: str, member: str, email: str, told: str | None
+) -> None:
+    row = contacts.insert().values(docket=docket, member=member, email=email, told=told)
+    connection.execute(row)
 
 
 def _post(settings: Settings, notice: Notice) -> None:
@@ -113,7 +116,7 @@ def _mail(settings: Settings, notice: Notice) -> None:
     message["From"], message["To"] = settings.mail_from, notice.email
     rounds = "1 round awaits" if notice.awaiting == 1 else f"{notice.awaiting} rounds await"
     message["Subject"] = f"{rounds} you in {notice.docket}"
-    where = settings.public_url or "the address that you were given"
-    message.set_content(f"{rounds} you in {notice.docket}. Sign in at {where} with your token.\n")
+    address = settings.public_url or "the address that you were given"
+    message.set_content(f"{rounds} you in {notice.docket}. Sign in at {address} with your token.\n")
     with smtplib.SMTP(host, int(port or 25), timeout=PATIENCE) as server:
         server.send_message(message)

@@ -1,4 +1,4 @@
-"""A snapshot against the ledger: it is computed again from the first record, and compared."""
+"""A snapshot is checked against the ledger: computed again from the first record, and compared."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from likewise.service.ledger.records import Record, chained
 from likewise.service.ledger.store import Store
 from likewise.service.ledger.view import LedgerView
 
-__all__ = ["SnapshotCheck", "check_snapshot"]
-
 
 @dataclass(frozen=True)
 class SnapshotCheck:
@@ -26,7 +24,7 @@ class SnapshotCheck:
 
 
 class DocketAt(Docket):
-    """A docket as it was at one of its records, read from the first; no snapshot is looked at."""
+    """A docket as it was at one of its records, read from the first without a snapshot."""
 
     def __init__(self, store: Store, name: str, seq: int) -> None:
         self._until = seq
@@ -36,27 +34,28 @@ class DocketAt(Docket):
         self._read(view)
 
     def _page(self, view: LedgerView) -> Iterator[Record]:
-        known = self.projection.head
-        records = view.records(known.seq, self._until, PAGE)
-        return chained(self.name, records, known)
+        head = self.projection.head
+        return chained(self.name, view.records(head.seq, self._until, PAGE), head)
 
 
 def check_snapshot(store: Store, docket: str) -> SnapshotCheck | None:
-    """Tell if the snapshot from which a docket would start says what the records say.
+    """Compare the snapshot from which a docket would start with the records.
 
-    None if there is none that fits the chain. It takes the time of one start without snapshots.
+    Returns None if no snapshot fits the chain. It takes as long as a start without snapshots.
     """
     with store.view(docket) as view:
-        found = newest_snapshot(view)
-    if found is None:
+        snapshot = newest_snapshot(view)
+    if snapshot is None:
         return None
     try:
-        stored = json.loads(zlib.decompress(found.content))
+        stored = json.loads(zlib.decompress(snapshot.content))
     except (ValueError, zlib.error):
-        return SnapshotCheck(found.seq, ("content",))
-    read = DocketAt(store, docket, found.seq)
-    content = content_of(read.projection, read.seating, read.state)
+        stored = None
+    if not isinstance(stored, dict):
+        return SnapshotCheck(snapshot.seq, ("content",))
+    replayed = DocketAt(store, docket, snapshot.seq)
+    content = content_of(replayed.projection, replayed.seating, replayed.state)
     derived = json.loads(json.dumps(content))
-    names = sorted({*stored, *derived} if isinstance(stored, dict) else derived)
-    wrong = [n for n in names if not isinstance(stored, dict) or stored.get(n) != derived.get(n)]
-    return SnapshotCheck(found.seq, tuple(wrong))
+    names = sorted({*stored, *derived})
+    wrong = tuple(name for name in names if stored.get(name) != derived.get(name))
+    return SnapshotCheck(snapshot.seq, wrong)

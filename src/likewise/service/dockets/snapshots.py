@@ -1,8 +1,7 @@
 """Snapshots: a docket at some record, so that a start need not read its ledger from the first.
 
-They are a cache. One is read only if it fits the chain and this code; ``replay`` never builds on
-one, and ``replay --snapshot`` computes it again and compares. Whoever is erased is erased from
-them too.
+They are a cache. One is used only if it fits the chain and this code; ``replay`` never builds on
+one, and ``replay --snapshot`` computes it again and compares. An erasure removes them.
 """
 
 from __future__ import annotations
@@ -10,61 +9,44 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from collections import Counter
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from likewise.errors import LikewiseError
-from likewise.service.dockets.governance import Governance
-from likewise.service.dockets.learner import ALGORITHM, State, dumped, parsed
-from likewise.service.dockets.reviews.seating import Seating
-from likewise.service.dockets.views.projection import Projection
+from likewise.service.dockets.learner import ALGORITHM, State, dump_state, parse_state
+from likewise.service.dockets.reviews.seating import Member, Seating
+from likewise.service.dockets.views.projection import Projection, Standing
 from likewise.service.dockets.views.round import Round
 from likewise.service.dockets.views.round_fold import folded
-from likewise.service.dockets.views.series import Curves
-from likewise.service.dockets.views.tallies import Tallies
-from likewise.service.ledger.bodies import SeedRevealed, read_body
+from likewise.service.ledger.bodies import read_body
 from likewise.service.ledger.listings import Snapshot, newest_snapshot
 from likewise.service.ledger.records import Head, chained
 from likewise.service.ledger.transaction import Transaction
 from likewise.service.ledger.view import LedgerView
 
-__all__ = ["EVERY", "content_of", "numbers_of", "restore", "write_snapshot"]
-
 FORMAT = "likewise-snapshot/1"
-# A snapshot is written after so many records: the most that a start has to fold.
+# A snapshot is written after this many records: the most that a start has to fold.
 EVERY = 500
 LOG = logging.getLogger("likewise.service")
 _UNFIT = (LikewiseError, KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error)
+_STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, Member])
 
 
 def content_of(projection: Projection, seating: Seating, state: State) -> dict[str, Any]:
-    """A docket as a snapshot holds it; what is open is named, and folded from its records."""
-    revealed = projection.revealed
+    """Return a docket as a snapshot holds it; open rounds are named, and folded from records."""
     return {
         "format": FORMAT,
         "algorithm": ALGORITHM,
-        "at": projection.at,
-        "members": list(projection.members),
-        "rule": projection.rule,
-        "guidelines": projection.guidelines,
-        "counts": dict(sorted(projection.counts.items())),
-        "named": projection.named,
-        "revealed": None if revealed is None else [revealed.seed, revealed.salt],
-        "learner": [projection.learner_from, projection.decided_elsewhere],
+        **_STANDING.dump_python(projection, mode="json"),
         "opened": [[r.id, r.number, r.opened] for r in projection.opened.values()],
-        "curves": projection.curves.to_json(),
-        "tallies": projection.tallies.to_json(),
-        "seating": seating.to_json(),
-        "governance": projection.governance.to_json(),
-        "state": dumped(state),
+        "seating": _MEMBERS.dump_python(seating.members, mode="json"),
+        "state": dump_state(state).decode(),
     }
 
 
 def numbers_of(projection: Projection, state: State) -> dict[str, float]:
-    """A docket in a few numbers, which are kept beside its ledger: nobody has to open it for them.
-
-    The number of its records is the ledger's own.
-    """
+    """Return the numbers that are kept beside the ledger, for those who do not open the docket."""
     return {
         "rounds": projection.counts["rounds"],
         "open_rounds": len(projection.opened),
@@ -84,45 +66,36 @@ def write_snapshot(
 
 
 def restore(view: LedgerView, projection: Projection, seating: Seating) -> State | None:
-    """Begin from the newest snapshot, if there is one that fits; the state it was written with.
+    """Start from the newest snapshot that fits, and return its state; None if there is none.
 
     The projection and the seating must be new; where None comes back, they have to be made anew.
     """
-    found = newest_snapshot(view)
-    if found is None:
+    snapshot = newest_snapshot(view)
+    if snapshot is None:
         return None
     try:
-        data = json.loads(zlib.decompress(found.content))
-        if (data["format"], data["algorithm"]) != (FORMAT, ALGORITHM):
+        content = json.loads(zlib.decompress(snapshot.content))
+        if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
             return None
-        return _restored(view, projection, seating, Head(found.seq, found.hash), data)
+        return _restored(view, projection, seating, Head(snapshot.seq, snapshot.hash), content)
     except _UNFIT as error:
-        said = {"docket": view.docket, "record": found.seq, "why": str(error)}
-        LOG.warning("A snapshot does not fit; the ledger is read instead.", extra={"said": said})
+        context = {"docket": view.docket, "record": snapshot.seq, "why": str(error)}
+        LOG.warning("A snapshot does not fit; the ledger is read instead.", extra={"said": context})
         return None
 
 
 def _restored(
-    view: LedgerView, projection: Projection, seating: Seating, head: Head, data: dict[str, Any]
+    view: LedgerView, projection: Projection, seating: Seating, head: Head, content: dict[str, Any]
 ) -> State:
     for record in chained(view.docket, view.records(0, 1)):
         projection.take(record, read_body(record))
-    if data["learner"][0]:
-        place = data["learner"][0]
-        for record in view.records(place - 1, place):
+    if seq := content["learner_from"]:
+        for record in view.records(seq - 1, seq):
             projection.take(record, read_body(record))
-        projection.decided_elsewhere = data["learner"][1]
-    projection.members, projection.rule = list(data["members"]), data["rule"]
-    projection.guidelines = data["guidelines"]
-    projection.counts, projection.named = Counter(data["counts"]), data["named"]
-    projection.revealed = None if data["revealed"] is None else SeedRevealed(*data["revealed"])
-    projection.curves = Curves.from_json(data["curves"])
-    projection.tallies = Tallies.from_json(data["tallies"])
-    records = view.records_of([name for name, _, _ in data["opened"]], head.seq)
-    for name, number, opened in data["opened"]:
+    vars(projection).update(vars(_STANDING.validate_python(content)), head=head)
+    records = view.records_of([name for name, _, _ in content["opened"]], head.seq)
+    for name, number, opened in content["opened"]:
         begun = Round(name, number, opened, projection.settings.sensitivity)
         projection.opened[name] = folded(begun, records[name])
-    seating.restore(data["seating"])
-    projection.governance = Governance.from_json(data["governance"])
-    projection.head, projection.at = head, data["at"]
-    return parsed(data["state"])
+    seating.restore(_MEMBERS.validate_python(content["seating"]))
+    return parse_state(content["state"].encode(), "a snapshot")

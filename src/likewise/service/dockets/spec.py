@@ -19,21 +19,13 @@ from likewise.schema import FeatureSchema
 from likewise.service.errors import ServiceError
 from likewise.validation import flag, integer, real
 
-__all__ = ["DocketSpec", "checked_docket_name", "checked_panel", "commitment"]
-
-# The value that a setting had when dockets did not say it yet: a stored docket keeps it, whatever
-# the default becomes. Whoever adds a setting adds here the value that means "as before".
-OF_THEN: dict[str, Any] = {
-    "rule": "majority", "quorum": 1, "deadline": None, "shadow": False, "repeat_share": 0.05,
-    "repeat_window": None, "audit_only": False,
-}  # fmt: skip
-# Whatever a hand-written file makes a constructor stumble over, short of our own sentences.
-_STUMBLES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+# The errors of constructors that read a hand-written file, other than our own.
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?\Z")
 
 
 def checked_docket_name(name: str) -> str:
-    """A name that fits into an address: small letters, digits and hyphens, at most 64.
+    """Return a name that fits into an address: small letters, digits and hyphens, at most 64.
 
     >>> checked_docket_name("small-loans-2026")
     'small-loans-2026'
@@ -47,7 +39,7 @@ def checked_docket_name(name: str) -> str:
 
 
 def checked_panel(members: tuple[str, ...], rule: str) -> str:
-    """The rule's own text, once it is known to make sense for the members."""
+    """Return the rule's canonical text, if it can fire on a panel of these members."""
     if len(set(members)) != len(members):
         raise ParameterError("members", "must be different people", list(members), "")
     for member in members:
@@ -61,7 +53,7 @@ def checked_panel(members: tuple[str, ...], rule: str) -> str:
 
 
 def commitment(seed: int, salt: bytes) -> str:
-    """The text by which a docket's first record commits to its seed: SHA-256(salt ‖ seed)."""
+    """Return a docket's commitment to its seed: SHA-256(salt ‖ seed)."""
     return hashlib.sha256(salt + str(seed).encode()).hexdigest()
 
 
@@ -73,7 +65,7 @@ class DocketSpec:
     round for its audit to count when the ``deadline`` (in seconds after sealing) passes; without a
     deadline a panel waits for all of its members. In ``shadow`` the docket scores and is audited,
     but its decisions are not used. ``repeat_share`` is how often an auditor is shown an earlier
-    round again, without being told, out of the last ``repeat_window`` that they judged (None: of
+    round again, without being told, out of the last ``repeat_window`` that they finished (None: of
     all). Pairs whose scores differ by more than ``sensitivity`` (in
     units of 2^-20, the learner's) can be reported. In an ``audit_only`` docket the institution
     decides, scores come with the people, and the learner only keeps count.
@@ -111,22 +103,22 @@ class DocketSpec:
         if "seed" in self.learner:
             raise ParameterError("learner", "must not name its seed", "seed", "It stays secret.")
         object.__setattr__(self, "audit_only", flag("audit_only", self.audit_only, "Say which."))
-        made = self.make_learner(0)
-        if self.audit_only and (self.shadow or made.pricing.one_sided):
+        learner = self.make_learner(0)
+        if self.audit_only and (self.shadow or learner.pricing.one_sided):
             raise ParameterError(
                 "audit_only", "must have full feedback, and no shadow", self.audit_only,
                 "The institution decides in any case.",
             )  # fmt: skip
-        if self.shadow and made.pricing.one_sided:
+        if self.shadow and learner.pricing.one_sided:
             raise ParameterError(
                 "shadow", "must have full feedback", self.learner.get("feedback"),
                 "In shadow somebody else decides, so the chances of approval are not ours.",
             )  # fmt: skip
-        object.__setattr__(self, "learner", _without_seed(made))
-        object.__setattr__(self, "sensitivity", made.sensitivity)
+        object.__setattr__(self, "learner", _without_seed(learner))
+        object.__setattr__(self, "sensitivity", learner.sensitivity)
 
     def make_learner(self, seed: int) -> Learner:
-        """The learner with its seed."""
+        """Return the learner with its seed."""
         try:
             return Learner.from_spec({"algorithm": ALGORITHM, **self.learner, "seed": seed})
         except (KeyError, TypeError) as error:
@@ -142,22 +134,22 @@ class DocketSpec:
 
     @classmethod
     def of(cls, title: str, learner: Learner, members: tuple[str, ...], **more: Any) -> DocketSpec:
-        """From a learner; its seed is left out."""
+        """Make settings from a learner, without its seed."""
         return cls(title, _without_seed(learner), members, **more)
 
     def to_json(self) -> dict[str, Any]:
-        """The settings by name."""
+        """Return the settings by name."""
         plain = {name: getattr(self, name) for name in _settings()}
         return {**plain, "learner": dict(self.learner), "members": list(self.members)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> DocketSpec:
-        """Read settings; those that are left out have today's defaults."""
-        known = set(_settings())
-        if unknown := set(data) - known:
+        """Read settings; those that are left out have their defaults."""
+        names = _settings()
+        if unknown := set(data) - set(names):
             raise LikewiseError(
                 f"A docket has no setting {', '.join(sorted(map(repr, unknown)))}; it has "
-                f"{', '.join(sorted(known))}."
+                f"{', '.join(sorted(names))}."
             )
         try:
             return cls(**data)
@@ -165,11 +157,6 @@ class DocketSpec:
             raise LikewiseError(
                 f"These are not the settings of a docket: {_plain(error)}."
             ) from error
-
-    @classmethod
-    def from_stored(cls, data: Mapping[str, Any]) -> DocketSpec:
-        """Read the settings of a ledger; those that are not there mean their value of then."""
-        return cls.from_json({**OF_THEN, **data})
 
     @classmethod
     def from_hand(cls, data: Mapping[str, Any]) -> DocketSpec:
@@ -189,11 +176,11 @@ class DocketSpec:
             # With all of them it is the learner's own record, which is checked for its version.
             audit_only = data.get("audit_only") is True and "hypotheses" not in learner
             completed = _bookkeeping if audit_only else _completed
-            whole = learner if "algorithm" in learner else completed(learner)
-            return cls.from_json({**data, "learner": whole})
+            settings = learner if "algorithm" in learner else completed(learner)
+            return cls.from_json({**data, "learner": settings})
         except LikewiseError:
             raise
-        except _STUMBLES as error:
+        except _UNREADABLE as error:
             raise ServiceError(
                 "bad-docket", 422,
                 f"These are not the settings of a docket: something in them is missing, or of "
@@ -203,12 +190,12 @@ class DocketSpec:
 
 
 def _plain(error: Exception) -> str:
-    """An error of Python's without the names that only this code knows."""
+    """Return the message of a Python error without the names of our code."""
     return re.sub(r"\b[\w.]*__\w+__\(?\)?\s*|\b(?:\w+\.)+\w+\(\)\s*", "", str(error)).strip()
 
 
 def _settings() -> list[str]:
-    return [one.name for one in fields(DocketSpec) if one.init]
+    return [setting.name for setting in fields(DocketSpec) if setting.init]
 
 
 def _without_seed(learner: Learner) -> dict[str, Any]:
@@ -218,18 +205,18 @@ def _without_seed(learner: Learner) -> dict[str, Any]:
 
 
 def _completed(learner: Mapping[str, Any]) -> dict[str, Any]:
-    given = dict(learner)
-    hypotheses = class_from_spec(given.pop("hypotheses"))
-    given.pop("schema", None)
-    if "schedule" in given:
-        given["schedule"] = schedule_from_spec(given["schedule"])
-    return _without_seed(Learner(hypotheses=hypotheses, seed=0, **given))
+    settings = dict(learner)
+    hypotheses = class_from_spec(settings.pop("hypotheses"))
+    settings.pop("schema", None)
+    if "schedule" in settings:
+        settings["schedule"] = schedule_from_spec(settings["schedule"])
+    return _without_seed(Learner(hypotheses=hypotheses, seed=0, **settings))
 
 
-def _bookkeeping(given: Mapping[str, Any]) -> dict[str, Any]:
-    """A learner that decides nothing: it knows who is in a round, and what is still awaited."""
-    asked = dict(given)
-    schema = FeatureSchema.from_spec(asked.pop("schema"))
+def _bookkeeping(learner: Mapping[str, Any]) -> dict[str, Any]:
+    """Complete a learner that decides nothing: it knows a round's people and missing labels."""
+    settings = dict(learner)
+    schema = FeatureSchema.from_spec(settings.pop("schema"))
     numbers = [
         feature
         for feature in schema.features
@@ -244,4 +231,4 @@ def _bookkeeping(given: Mapping[str, Any]) -> dict[str, Any]:
     low, high = numbers[0].limits
     cut = (low + high) / 2 if math.isfinite(high - low) else 0.0
     hypotheses = Stumps(schema, {numbers[0].name: [cut]})
-    return _without_seed(Learner(hypotheses=hypotheses, seed=0, **{"eps": 0.02, **asked}))
+    return _without_seed(Learner(hypotheses=hypotheses, seed=0, **{"eps": 0.02, **settings}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from likewise.service.clock import compact, now
-from likewise.service.dockets.governance import prefaces
+from likewise.service.dockets.governance import introductions
 from likewise.service.dockets.learner import Contents, State, advance, awaited
 from likewise.service.dockets.views.projection import Projection
 from likewise.service.ledger.actors import current_actor
@@ -21,15 +21,12 @@ class UnitOfWork:
     """One command at work: its records go to the database together with those of others.
 
     ``projection`` is as it was when the command began; ``state`` follows the records. All of them
-    have the same time, ``at``, and the same actor. ``public`` is the key that signs receipts.
+    have the same time, ``at``, and the same actor.
     """
 
-    def __init__(
-        self, stage: Stage, projection: Projection, state: State, at: str,
-        public: PublicKey | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, stage: Stage, projection: Projection, state: State, at: str) -> None:
         self.stage, self.projection, self.state = stage, projection, state
-        self.actor, self.public = current_actor(), public
+        self.actor = current_actor()
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
         self.at, self.clock = max(at, projection.at), at
         self.added: list[tuple[Record, Body]] = []
@@ -38,13 +35,12 @@ class UnitOfWork:
     def add(self, body: Body) -> None:
         """One more record; the fold has to accept what it stands for.
 
-        Before the first one comes what the ledger does not know yet: the key that signs its
-        receipts, and whoever acts.
+        The first one is preceded by those that introduce the actor, if the ledger lacks them.
         """
         self.state = advance(self.state, body, self._contents)
         if not self.added:
-            for unknown in prefaces(self.projection.governance, self.actor, self.public):
-                self._append(unknown)
+            for introduction in introductions(self.projection.governance, self.actor):
+                self._append(introduction)
         self._append(body)
 
     def _append(self, body: Body) -> None:

@@ -1,9 +1,9 @@
 """Workers: every docket of a process has one thread, in which all of its work is done.
 
-Requests wait for that thread without blocking anybody else's. The learner runs there alone, so it
-is never called by two requests at once; between processes the database takes turns. Requests that
-wait for the same docket are done as a group, in one transaction: each of them is all or nothing by
-itself, and nobody is told before all of it is on disk.
+Requests wait for that thread without blocking those of other dockets. The learner runs there alone,
+so two requests never call it at once; between processes the database takes turns. Requests that
+wait for the same docket form a group and share one transaction: each of them is all or nothing by
+itself, and none is answered before all of it is on disk.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
@@ -29,40 +29,31 @@ from likewise.service.ledger.actors import SERVICE, done_by
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
 
-__all__ = ["Worker", "Workers"]
-
 T = TypeVar("T")
-# So many commands share a transaction at most; after so many seconds a docket is let go of.
+# The most commands in a transaction; the seconds after which an idle docket is released.
 GROUP = 64
 IDLE = 900.0
-# So many seconds at least lie between two looks at whom something awaits.
+# The least number of seconds between two rounds of notices.
 NOTICE = 2.0
 LOG = logging.getLogger("likewise.service")
 
 
 class Job(NamedTuple):
-    """Something to do with a docket, and who waits for it."""
+    """A task for a docket, and the future of the request that waits for it."""
 
     task: Callable[[Worker], Any]
-    loop: asyncio.AbstractEventLoop
-    waiting: asyncio.Future[Any]
+    future: Future[Any]
 
-    def tell(self, result: object, error: BaseException | None) -> None:
-        """Tell who waits, unless they have gone."""
-
-        def told() -> None:
-            if self.waiting.done():
-                return
-            if error is None:
-                self.waiting.set_result(result)
-            else:
-                self.waiting.set_exception(error)
-
-        self.loop.call_soon_threadsafe(told)
+    def resolve(self, result: object, error: BaseException | None) -> None:
+        """Pass the result or the error to the request."""
+        if error is None:
+            self.future.set_result(result)
+        else:
+            self.future.set_exception(error)
 
 
 class Worker:
-    """One docket at work: its thread, the docket once it has been opened, and who waits."""
+    """One docket at work: its thread, the docket once it has been opened, and its jobs."""
 
     def __init__(self, store: Store, name: str, settings: Settings) -> None:
         self.store, self.name, self.settings, self.waiting = store, name, settings, 0
@@ -72,7 +63,7 @@ class Worker:
         self._jobs: deque[Job] = deque()
         self._docket: Docket | None = None
         self._board: ReviewBoard | None = None
-        self._kept: dict[str, tuple[int, object]] = {}
+        self._cache: dict[str, tuple[int, object]] = {}
 
     @property
     def docket(self) -> Docket:
@@ -91,12 +82,12 @@ class Worker:
 
     @property
     def seq(self) -> int:
-        """The last record that was read; 0 where the docket is not open."""
+        """The number of the last record that was read; 0 where the docket is not open."""
         return 0 if self._docket is None else self._docket.projection.head.seq
 
     @property
     def loading(self) -> bool:
-        """Tell if somebody waits while the docket is being opened."""
+        """Tell if a request waits for the docket to be opened."""
         return self._docket is None and self.waiting > 0
 
     @property
@@ -104,16 +95,16 @@ class Worker:
         """Tell if the docket is open and its time is ahead of the machine's."""
         return self._docket is not None and self._docket.seconds_ahead > 0
 
-    def kept(self, name: str, compute: Callable[[], T]) -> T:
-        """Something that is computed anew only when the ledger has grown."""
+    def cached(self, name: str, compute: Callable[[], T]) -> T:
+        """Return a value that is computed again only when the ledger has grown."""
         seq = self.docket.projection.head.seq
-        known = self._kept.get(name)
-        if known is None or known[0] != seq:
-            self._kept[name] = known = (seq, compute())
-        return known[1]  # type: ignore[return-value] # what was kept under that name
+        entry = self._cache.get(name)
+        if entry is None or entry[0] != seq:
+            self._cache[name] = entry = (seq, compute())
+        return entry[1]  # type: ignore[return-value] # the value under that name
 
     def submit(self, job: Job) -> None:
-        """One more thing to do; whatever waits when the thread is free is done in one group."""
+        """Add a job; all that wait when the thread is free are done in one group."""
         self._jobs.append(job)
         self.thread.submit(self._drain)
 
@@ -125,50 +116,49 @@ class Worker:
             group = self._work(group)
 
     def _work(self, jobs: list[Job]) -> list[Job]:
-        """Do a group of things, in one transaction; those that have to be done again.
+        """Do a group of jobs in one transaction; return those that have to be done again.
 
-        A command that is refused leaves no trace, and the others go on. After anything else nobody
-        knows how far a command came: the group leaves no trace, it is told so, and the others are
-        done again without it.
+        A command that is refused leaves no trace, and the others go on. After any other error
+        nobody knows how far the command came: the group leaves no trace, the command fails, and
+        the others are done again without it.
         """
-        done: list[tuple[Job, object, BaseException | None]] = []
-        failed: Job | None = None
+        results: list[tuple[Job, object, BaseException | None]] = []
+        running: Job | None = None
         try:
             self.docket.refresh()
             with self.docket.group():
                 for job in jobs:
-                    failed = job
+                    running = job
                     try:
-                        done.append((job, job.task(self), None))
+                        results.append((job, job.task(self), None))
                     except LikewiseError as error:
-                        done.append((job, None, error))
-                failed = None
-        except BaseException as error:  # noqa: BLE001 - whoever waits is told, and nobody else
-            return self._failed(jobs, done, failed, error)
-        for job, result, refusal in done:
-            job.tell(result, refusal)
+                        results.append((job, None, error))
+                running = None
+        except BaseException as error:  # noqa: BLE001 - the requests that wait are told
+            refusals = {id(job): refusal for job, _, refusal in results if refusal is not None}
+            return self._fail(jobs, refusals, running, error)
+        for job, result, refusal in results:
+            job.resolve(result, refusal)
         return []
 
-    def _failed(
-        self, jobs: list[Job], done: list[tuple[Job, object, BaseException | None]],
-        failed: Job | None, error: BaseException,
+    def _fail(
+        self, jobs: list[Job], refusals: dict[int, BaseException], running: Job | None,
+        error: BaseException,
     ) -> list[Job]:  # fmt: skip
-        database = isinstance(error, (sa.exc.SQLAlchemyError, ServiceError))
-        if not database:
+        if not isinstance(error, (sa.exc.SQLAlchemyError, ServiceError)):
             self._docket = self._board = None
-        if failed is not None and not database:
-            failed.tell(None, error)
-            return [job for job in jobs if job is not failed]
-        refused = {id(job): refusal for job, _, refusal in done if refusal is not None}
+            if running is not None:
+                running.resolve(None, error)
+                return [job for job in jobs if job is not running]
         for job in jobs:
-            job.tell(None, refused.get(id(job), error))
+            job.resolve(None, refusals.get(id(job), error))
         return []
 
 
 class Workers:
-    """The workers of all dockets that this process has had to do with.
+    """The workers of the dockets in use in this process.
 
-    ``watch`` is told how many requests wait for a docket, whenever that changes.
+    ``watch`` is called with the number of requests that wait for a docket, when it changes.
     """
 
     def __init__(
@@ -178,7 +168,7 @@ class Workers:
         self._workers: dict[str, Worker] = {}
 
     async def run(self, docket: str, task: Callable[[Worker], T]) -> T:
-        """Do something for a docket in its thread."""
+        """Run a task in a docket's thread."""
         worker = await self._worker(docket)
         if worker.waiting >= self.settings.waiting_limit:
             raise ServiceError(
@@ -187,12 +177,11 @@ class Workers:
                 f"second and send it again.",
             )  # fmt: skip
         self._count(worker, 1)
-        loop = asyncio.get_running_loop()
-        waiting: asyncio.Future[T] = loop.create_future()
+        future: Future[T] = Future()
+        future.set_running_or_notify_cancel()  # a caller who leaves does not cancel the command
         try:
-            worker.submit(Job(task, loop, waiting))
-            # Once begun a command runs to its end, even if the caller has gone.
-            return await waiting
+            worker.submit(Job(task, future))
+            return await asyncio.wrap_future(future)
         finally:
             self._count(worker, -1)
 
@@ -203,17 +192,17 @@ class Workers:
             self._watch(worker.name, worker.waiting)
 
     async def dockets(self) -> tuple[str, ...]:
-        """The names of all dockets."""
+        """Return the names of all dockets."""
         return await asyncio.to_thread(self.store.dockets)
 
     def loading(self) -> list[str]:
-        """The dockets that somebody waits for and that are not open yet."""
+        """Return the dockets that a request waits for and that are not open yet."""
         return sorted(name for name, worker in self._workers.items() if worker.loading)
 
     async def tick(self, seconds: float, stop: asyncio.Event) -> None:
-        """Close panels whose deadline has passed, again and again until told to stop.
+        """Close panels whose deadline has passed, every few seconds until ``stop`` is set.
 
-        It is told, not cancelled: a thread that is reading goes on, and needs its connection.
+        It is not cancelled: a thread that is reading goes on, and needs its connection.
         """
         while not stop.is_set():
             try:
@@ -222,30 +211,30 @@ class Workers:
                 await self._tick_once()
 
     async def _tick_once(self) -> None:
-        """Look at dockets that are due; those that nobody touches cost nothing."""
+        """Close late panels of the dockets that are due; the others cost nothing."""
         self._release()
         try:
             due = await asyncio.to_thread(self.store.due, now())
             behind = [name for name, worker in self._workers.items() if worker.behind]
             names = dict.fromkeys([*due, *behind])
-        except Exception:  # the next tick may succeed, and the log says why this did not
+        except Exception:  # the next tick may succeed; the log has the error
             LOG.exception("A tick failed; it is tried again.")
             return
-        await self.each("A tick", names, _look)
+        await self.each("A tick", names, _tick)
 
-    async def each(self, what: str, names: Iterable[str], task: Callable[[Worker], object]) -> None:
-        """Do something for some dockets, on the service's own account."""
+    async def each(self, name: str, names: Iterable[str], task: Callable[[Worker], object]) -> None:
+        """Run a task for some dockets on the service's own account; ``name`` is for the log."""
         for docket in names:
             try:
                 await self.run(docket, done_by(SERVICE, task))
             except Exception:  # one docket that fails must not stop the others
                 LOG.exception(
-                    "%s failed; it is tried again.", what, extra={"said": {"docket": docket}}
+                    "%s failed; it is tried again.", name, extra={"said": {"docket": docket}}
                 )
         await self._notify()
 
     async def _notify(self) -> None:
-        """Tell members what awaits them, in dockets that have changed since the last look."""
+        """Tell members what awaits them, in dockets that have changed since the last notices."""
         if not (self.settings.webhook or self.settings.smtp):
             return
         for name, worker in list(self._workers.items()):
@@ -254,26 +243,26 @@ class Workers:
                 continue
             worker.noticed, worker.looked = seq, time.monotonic()
             try:
-                waiting = await self.run(name, lambda one: awaiting(one.docket))
+                waiting = await self.run(name, lambda worker: awaiting(worker.docket))
                 await asyncio.to_thread(tell, self.store, self.settings, name, waiting)
             except Exception:  # a notice that fails must not stop deadlines
-                LOG.exception("Nobody could be told.", extra={"said": {"docket": worker.name}})
+                LOG.exception("Notices failed.", extra={"said": {"docket": worker.name}})
 
     def _release(self) -> None:
-        """Let go of dockets that nobody has touched for a while."""
+        """Release dockets that nobody has used for a while."""
         for name, worker in list(self._workers.items()):
             if not worker.waiting and time.monotonic() - worker.used > IDLE:
                 del self._workers[name]
                 worker.thread.shutdown(wait=False)
 
     async def close(self) -> None:
-        """Wait for what has begun, and let the threads go."""
+        """Wait for running jobs, and end the threads."""
         for worker in self._workers.values():
             await asyncio.to_thread(worker.thread.shutdown, cancel_futures=True)
 
     async def _worker(self, docket: str) -> Worker:
         if docket not in self._workers:
-            # Asked first, so that made-up names do not make threads.
+            # Checked first, so that made-up names do not make threads.
             if docket not in await self.dockets():
                 raise ServiceError(
                     "no-docket", 404, f"There is no docket {docket!r}. They are at /v1/dockets."
@@ -282,7 +271,7 @@ class Workers:
         return self._workers[docket]
 
 
-def _look(worker: Worker) -> None:
-    """Close the panels that are due, and say when to look next."""
+def _tick(worker: Worker) -> None:
+    """Close the panels that are due, and record the next deadline."""
     close_late_panels(worker.docket)
     worker.docket.settle_due()

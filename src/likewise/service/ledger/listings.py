@@ -12,15 +12,14 @@ from dataclasses import asdict, dataclass
 
 import sqlalchemy as sa
 
-from likewise.service.ledger.schema import dockets, events, reviews, rounds, snapshots
+from likewise.service.ledger.schema import events, reviews, rounds, snapshots
 from likewise.service.ledger.view import LedgerView, json_text, portions
 
 __all__ = [
     "EndedReview",
     "Snapshot",
     "ended_reviews",
-    "is_listed",
-    "judged_rounds",
+    "finished_rounds",
     "newest_snapshot",
     "numbers_of",
     "reviews_of",
@@ -32,7 +31,7 @@ __all__ = [
 class EndedReview:
     """A review that has ended: whose and of which round, when, and how.
 
-    ``number`` is the member's own count of reviews, ``judged`` their count of rounds reviewed;
+    ``number`` is the member's own count of reviews, ``finished`` their count of rounds reviewed;
     ``again`` is when they were asked, if it was for the second time.
     """
 
@@ -43,7 +42,7 @@ class EndedReview:
     again: str | None
     status: str
     ended: str
-    judged: int | None
+    finished: int | None
 
     def row(self) -> dict[str, object]:
         """The row that keeps it."""
@@ -53,14 +52,8 @@ class EndedReview:
 def _ended(row: sa.Row[tuple[object, ...]]) -> EndedReview:
     return EndedReview(
         row.id, json.loads(row.member), row.number, json.loads(row.round), row.again,
-        row.status, row.ended, row.judged,
+        row.status, row.ended, row.finished,
     )  # fmt: skip
-
-
-def is_listed(view: LedgerView) -> bool:
-    """Tell if what has ended in a docket is listed."""
-    query = sa.select(dockets.c.docket).where(dockets.c.docket == view.docket)
-    return view.connection.execute(query).first() is not None
 
 
 # ── Rounds ───────────────────────────────────────────────────────────────────────────────────────
@@ -121,15 +114,15 @@ def ended_reviews(
     return sorted(found, key=lambda review: -review.number)[:limit]
 
 
-def judged_rounds(view: LedgerView, member: str, first: int, last: int) -> list[str]:
+def finished_rounds(view: LedgerView, member: str, first: int, last: int) -> list[str]:
     """The rounds that a member has reviewed, from one count to another, in their order."""
     view.flush()
     query = sa.select(reviews.c.round).where(
         reviews.c.docket == view.docket,
         reviews.c.member == json_text(member),
-        reviews.c.judged.between(first, last),
+        reviews.c.finished.between(first, last),
     )
-    rows = view.connection.execute(query.order_by(reviews.c.judged))
+    rows = view.connection.execute(query.order_by(reviews.c.finished))
     return [json.loads(row.round) for row in rows]
 
 

@@ -97,14 +97,14 @@ rounds = _table(
     sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
 )  # fmt: skip
 
-# Reviews that have ended, by the member's own count; ``judged`` counts the rounds they reviewed.
+# Reviews that have ended, by the member's own count; ``finished`` counts the rounds they reviewed.
 reviews = _table(
     "reviews", ("docket", "id"), ("member", "round", "status", "ended"),
     sa.Column("number", sa.BigInteger, nullable=False),
     sa.Column("again", sa.Text),
-    sa.Column("judged", sa.BigInteger),
+    sa.Column("finished", sa.BigInteger),
     sa.Index("reviews_status", "docket", "member", "status", "number"),
-    sa.Index("reviews_judged", "docket", "member", "judged"),
+    sa.Index("reviews_finished", "docket", "member", "finished"),
 )  # fmt: skip
 
 # States to start from; features of people in open rounds are among them.

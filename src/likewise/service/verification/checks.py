@@ -98,7 +98,7 @@ class Checks:
         if not round_.can_report(pair):
             self.differ(record, "panel", f"An objection to {list(pair)}", "a pair to ask about")
 
-    def in_audit(self, body: bodies.Reviewed | bodies.Withdrawn, record: Record) -> Round:
+    def in_audit(self, body: bodies.Finished | bodies.Withdrawn, record: Record) -> Round:
         """The round of which a member speaks: seated, in time, and before the end."""
         round_, member = self.projection.round(body.round), body.member
         if member not in round_.seats:

@@ -134,12 +134,12 @@ def _sealed(body: bodies.RoundSealed, checks: Checks, record: Record) -> None:
         checks.owed = ("audited", round_.id)
 
 
-@check_kind.register(bodies.Objected)
+@check_kind.register(bodies.Flagged)
 @check_kind.register(bodies.Withdrawn)
-def _said(body: bodies.Objected | bodies.Withdrawn, checks: Checks, record: Record) -> None:
+def _said(body: bodies.Flagged | bodies.Withdrawn, checks: Checks, record: Record) -> None:
     """Objections and their withdrawal: by a member, before the end, on a pair to ask about."""
     checks.pair(record, checks.in_audit(body, record), Pair.of(body.pair))
-    if isinstance(body, bodies.Objected) and body.reason is not None:
+    if isinstance(body, bodies.Flagged) and body.reason is not None:
         checks.reasons[body.reason] = record
 
 
@@ -147,20 +147,20 @@ def _said(body: bodies.Objected | bodies.Withdrawn, checks: Checks, record: Reco
 def _repeated(body: bodies.Repeated, checks: Checks, record: Record) -> None:
     """Only who has reviewed a round before can be shown it again."""
     round_ = checks.projection.round(body.round)
-    if round_.seats.get(body.member) != "reviewed":
+    if round_.seats.get(body.member) != "finished":
         checks.differ(record, "panel", "Somebody reviewed it again", "a member who had reviewed")
-    for one in body.said:
+    for one in body.objections:
         checks.pair(record, round_, Pair.of(one.pair))
 
 
-@check_kind.register(bodies.Reviewed)
+@check_kind.register(bodies.Finished)
 @check_kind.register(bodies.Reopened)
 @check_kind.register(bodies.Absent)
-def _seat(body: bodies.Reviewed, checks: Checks, record: Record) -> None:
+def _seat(body: bodies.Finished, checks: Checks, record: Record) -> None:
     """Reviews and absences; the last one ends the audit."""
     round_ = checks.in_audit(body, record)
     seats, reopened = dict(round_.seats), isinstance(body, bodies.Reopened)
-    was = "reviewed" if reopened else "asked"
+    was = "finished" if reopened else "asked"
     if seats[body.member] != was:
         checks.differ(record, "panel", f"{body.member!r} was {seats[body.member]}", was)
     if isinstance(body, bodies.Absent) and not passed(round_.due, record.at):

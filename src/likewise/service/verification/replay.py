@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from likewise.errors import LikewiseError
-from likewise.service.dockets.learner import State, advance, decisions, start, surrogates_in
+from likewise.service.dockets.learner import State, advance, decide, start, surrogates_in
 from likewise.service.dockets.reviews.lottery import ReviewKey
 from likewise.service.dockets.reviews.seating import Seating
 from likewise.service.dockets.reviews.targets import Seat
@@ -207,7 +207,7 @@ class _Replay:
         if self.state is None:
             self.found.skipped += len(body.decisions)
             return
-        should = decisions(self.state, body.round)
+        should = decide(self.state, body.round)
         self.state = advance(self.state, should)
         self.found.decisions += len(body.decisions)
         self.checks.decisions(record, body.decisions, should.decisions)

@@ -13,7 +13,7 @@ from fastapi import Path, Query
 from fastapi.responses import JSONResponse, Response
 
 from likewise.service.api.reviews import review_list, review_response
-from likewise.service.dockets.commands.reviews import finish, object_to, reopen, withdraw
+from likewise.service.dockets.commands.reviews import finish, flag, reopen, withdraw
 from likewise.service.dockets.reviews.board import ENDED, OPEN, Review
 from likewise.service.dockets.reviews.marks import keep_marks, parse_marks, read_marks, unseen
 from likewise.service.dockets.worker import Worker
@@ -32,7 +32,7 @@ LISTED, PAGE = 500, 50
 _KEY = re.compile(r"[0-9a-f]{32}\Z")
 
 Key = Annotated[str, Path(pattern="^[0-9a-f]{32}$")]
-Act = Literal["flag", "unflag", "marks", "done", "reopen"]
+Act = Literal["flag", "withdraw", "marks", "finish", "reopen"]
 
 
 @router.get("/")
@@ -52,7 +52,7 @@ async def review_page(
 
     def load(worker: Worker) -> tuple[ReviewResponse, PageContext]:
         docket = worker.docket
-        review = review_response(docket, worker.board.one(request.reader, key))
+        review = review_response(docket, worker.board.find(request.reader, key))
         page = request.page(docket.projection.settings.title, str(docket.receipt()))
         return replace(review, pairs=by_points(review)), page
 
@@ -80,20 +80,20 @@ def _mark_seen(request: PageRequest, review: ReviewResponse, position: int) -> d
 
 
 def _unseen(review: ReviewResponse, marks: Mapping[str, str]) -> int:
-    return unseen([(pair_key(pair), pair.objected) for pair in review.pairs], marks)
+    return unseen([(pair_key(pair), pair.flagged) for pair in review.pairs], marks)
 
 
 @router.post("/rounds/{key}/{act}")
 async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
-    """Flag a pair, take a flag back, mark pairs as seen, finish a review, or reopen it."""
+    """Flag a pair, withdraw that, mark pairs as seen, finish a review, or reopen it."""
     form = await request.form()
     if key == PRACTICE:  # nothing of it is recorded
         if request.wants_json:
             return JSONResponse({"saved": True, "receipt": ""})
-        return request.go("/guidelines?practised=1" if act == "done" else f"/rounds/{key}")
+        return request.go("/guidelines?practised=1" if act == "finish" else f"/rounds/{key}")
 
     def task(worker: Worker) -> str:
-        review = worker.board.one(request.reader, key)
+        review = worker.board.find(request.reader, key)
         if act != "marks":
             _act(worker, review, act, form)
         return str(worker.docket.receipt())
@@ -104,7 +104,7 @@ async def act_on_review(request: Auditor, key: Key, act: Act) -> Response:
         await asyncio.to_thread(keep_marks, request.app.store, request.docket, key, marks)
     if request.wants_json:
         return JSONResponse({"saved": True, "receipt": receipt})
-    if act == "done":
+    if act == "finish":
         return request.go("/")
     position = form.get("place", "1")
     focus = f"?pair={int(position) if position.isdecimal() else 1}#pair" if act != "reopen" else ""
@@ -115,7 +115,7 @@ def _act(worker: Worker, review: Review, act: Act, form: Mapping[str, str]) -> N
     docket, key = worker.docket, form.get("key")  # a request that is sent again has the same key
     if key is not None and not _KEY.match(key):
         raise ServiceError("bad-key", 422, "This form has a key that is none. Load the page again.")
-    if act == "done":
+    if act == "finish":
         if not form.get("meant"):
             _check_all_seen(worker, review)
         finish(docket, review.seat, key=key)
@@ -126,7 +126,7 @@ def _act(worker: Worker, review: Review, act: Act, form: Mapping[str, str]) -> N
         if len(pair) != 2:
             raise ServiceError("no-pair", 422, "This form names no pair. Load the page again.")
         if act == "flag":
-            object_to(docket, review.seat, review.people(pair), reason or None, key=key)
+            flag(docket, review.seat, review.people(pair), reason or None, key=key)
         else:
             withdraw(docket, review.seat, review.people(pair), key=key)
 

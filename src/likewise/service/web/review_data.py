@@ -49,7 +49,7 @@ def review_data(
                 "over": pair.over,
                 "under": pair.under,
                 "apart": _apart(chance[pair.over], chance[pair.under]),
-                "flagged": pair.objected,
+                "flagged": pair.flagged,
                 "reason": reasons.get(pair_key(pair)) or "",
                 "mark": marks.get(pair_key(pair), ""),
                 "differences": {

@@ -93,11 +93,11 @@ class Stage:
             for word in form["marks"].split():
                 pair, _, mark = word.partition("=")
                 self.marks[pair] = mark
-        elif verb == "unflag":
+        elif verb == "withdraw":
             self.flags.pop(form["pair"], None)
-        elif verb in {"done", "reopen"}:
-            self.status = "waiting" if verb == "done" else "asked"
-            return "/console/" if verb == "done" else path.removesuffix("/reopen")
+        elif verb in {"finish", "reopen"}:
+            self.status = "waiting" if verb == "finish" else "asked"
+            return "/console/" if verb == "finish" else path.removesuffix("/reopen")
         return f"{path.rsplit('/', 1)[0]}?pair={form.get('place', '1')}#pair"
 
 

@@ -135,7 +135,7 @@ def test_a_person_reviews_rounds_and_the_dashboard_moves(
     page.keyboard.press("Enter")
     page.wait_for_url("**/console/")
     assert bank.round("loans", first.id).outcome is None, "the panel waits for bob"
-    bob.done("loans", bob.reviews("loans")[0].id)
+    bob.finish("loans", bob.reviews("loans")[0].id)
     assert bank.round("loans", first.id).outcome == "report"
 
     # The operator watches.
@@ -153,7 +153,7 @@ def test_a_person_reviews_rounds_and_the_dashboard_moves(
     page.click("#done")
     page.get_by_role("button", name="I mean it").click()
     page.wait_for_url("**/console/")
-    bob.done("loans", bob.reviews("loans")[0].id)
+    bob.finish("loans", bob.reviews("loans")[0].id)
     assert bank.round("loans", second.id).outcome == "quiet"
     for name in (first.id, second.id):
         people = [d.person for d in bank.round("loans", name).decisions]

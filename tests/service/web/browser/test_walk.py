@@ -85,7 +85,7 @@ def test_by_keyboard_alone(page: Page, stage: Stage, wrong: list[str]) -> None:
     assert stage.status == "waiting"
     assert {form["csrf"] for _, form in stage.posts} == {"c5rf"}
     verbs = [verb for verb, _ in stage.posts if verb != "marks"]
-    assert verbs == ["flag", "unflag", "flag", "done"]
+    assert verbs == ["flag", "withdraw", "flag", "finish"]
     assert len({form["key"] for _, form in stage.posts}) == len(stage.posts)
     assert len(stage.marks) >= 6
     assert wrong == []

@@ -7,27 +7,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from likewise.auditing import Pair
 from likewise.features import Feature
 from likewise.fixed_point import FloatArray
 from likewise.hypotheses import HypothesisClass
 from likewise.schema import People
 from likewise.service.dockets.docket import Docket
+from likewise.service.dockets.views.round import Round
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.bodies import Erased, SeedRevealed
 from likewise.service.ledger.payloads import features_of, person_payload
 from likewise.service.ledger.records import Receipt
 
-__all__ = ["erase", "reveal_seed", "surrogate"]
-
 
 def erase(docket: Docket, round_id: str, person: str) -> Receipt:
     """Erase what is personal about somebody.
 
-    Features, reasons that name them (also those taken back), and what requests are recognised
-    by are removed; :meth:`Store.scrub` then empties the database's own files of them. A coarse
-    surrogate remains whom the class cannot tell from them, so that every decision can still be
-    recomputed.
+    Features, reasons that name them (also those withdrawn), and the fingerprints of requests are
+    removed; :meth:`Store.scrub` then empties the database's own files of them. A coarse surrogate
+    remains whom the class cannot tell from them, so that every decision can still be recomputed.
     """
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
@@ -43,22 +40,27 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
         digest = round_.people[person]
         if person not in round_.erased and digest is not None:
             content = work.stage.payloads([digest])[digest].content
-            plain = surrogate(work.state.learner.hypotheses, features_of(content))
-            work.add(Erased(round_id, person, work.keep(person_payload(plain))))
+            features = surrogate(work.state.learner.hypotheses, features_of(content))
+            work.add(Erased(round_id, person, work.keep(person_payload(features))))
             work.stage.erase(digest)
             work.stage.forget_fingerprints(round_id)
             work.stage.drop_snapshots()
         # Reasons may have been given since; erasing again removes those.
-        again = [(d, p) for repeat in round_.repeats.values() for p, d in repeat.said.items()]
-        said: list[tuple[str | None, Pair]] = [*round_.reasons.items(), *again]
-        for reason, pair in said:
-            if reason is not None and person in pair:
-                work.stage.erase(reason)
-        if person in round_.explanations:
-            work.stage.erase(round_.explanations[person])
-    if not docket.grouped:  # otherwise whoever ends the group does it: nothing is committed yet
+        for reason in _reasons(round_, person):
+            work.stage.erase(reason)
+    if not docket.grouped:  # otherwise the end of the group does it: nothing is committed yet
         docket.store.scrub_soon()
     return docket.receipt()
+
+
+def _reasons(round_: Round, person: str) -> list[str]:
+    """Return the digests of all reasons that name a person."""
+    reasons = [reason for reason, pair in round_.reasons.items() if person in pair]
+    for repeat in round_.repeats.values():
+        reasons += [d for pair, d in repeat.objections.items() if d is not None and person in pair]
+    if person in round_.explanations:
+        reasons.append(round_.explanations[person])
+    return reasons
 
 
 def reveal_seed(docket: Docket) -> Receipt:
@@ -70,11 +72,11 @@ def reveal_seed(docket: Docket) -> Receipt:
 
 
 def surrogate(hypotheses: HypothesisClass, features: Sequence[float]) -> tuple[float, ...]:
-    """A coarse person whom the class cannot tell from this one.
+    """Return a coarse person whom the class cannot tell from this one.
 
     Every feature becomes the plainest value that does not move the person's point: the lowest
-    one, or the lowest end of a stretch as long as possible. So all decisions and costs stay what
-    they were, and what the class never looks at is gone.
+    one, or the lowest end of a range as long as possible. So all decisions and costs stay what
+    they were, and features that the class ignores are gone.
 
     >>> from likewise.worlds import Loans
     >>> world = Loans(1)
@@ -84,20 +86,20 @@ def surrogate(hypotheses: HypothesisClass, features: Sequence[float]) -> tuple[f
     True
     """
     schema = hypotheses.schema
-    plain = np.array(features, dtype=np.float64)
-    where = _point(hypotheses, plain)
-    for place, name in enumerate(schema.names):
-        for value in _plainer(schema[name], float(plain[place])):
-            changed = plain.copy()
-            changed[place] = value
-            if _point(hypotheses, changed) == where:
-                plain = changed
+    coarse = np.array(features, dtype=np.float64)
+    point = _point(hypotheses, coarse)
+    for column, name in enumerate(schema.names):
+        for value in _plainer(schema[name], float(coarse[column])):
+            changed = coarse.copy()
+            changed[column] = value
+            if _point(hypotheses, changed) == point:
+                coarse = changed
                 break
-    return tuple(plain.tolist())
+    return tuple(coarse.tolist())
 
 
 def _plainer(feature: Feature, value: float) -> list[float]:
-    """Values to try, the plainest first: the lowest, then ends of halves, quarters, …, itself."""
+    """Return values to try, the plainest first: the lowest, ends of halves, quarters, …, itself."""
     low, high = feature.limits
     if math.isnan(value):
         return [value]
@@ -105,12 +107,12 @@ def _plainer(feature: Feature, value: float) -> list[float]:
         return [low, value]
     if not math.isfinite(high - low):
         return [min(max(0.0, low), high), value]
-    tried = [low]
+    values = [low]
     for depth in range(1, 11):
         step = (high - low) / 2**depth
         end = low + math.floor((value - low) / step) * step
-        tried.append(max(low, float(math.floor(end))) if feature.kind == "integer" else end)
-    return [*tried, value]
+        values.append(max(low, float(math.floor(end))) if feature.kind == "integer" else end)
+    return [*values, value]
 
 
 def _point(hypotheses: HypothesisClass, x: FloatArray) -> bytes:

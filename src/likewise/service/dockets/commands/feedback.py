@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from likewise.service.dockets.commands.reviews import reason_payload
 from likewise.service.dockets.docket import Docket
-from likewise.service.errors import ServiceError
 from likewise.service.ledger.bodies import (
     Audited,
     Closed,
@@ -13,19 +13,15 @@ from likewise.service.ledger.bodies import (
     Overridden,
     OverrideExplained,
 )
-from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Receipt
-
-__all__ = ["close", "label", "override"]
 
 
 def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> Receipt:
-    """Labels (round, person, label) have become known: all of them are recorded, or none."""
+    """Record labels (round, person, label): all of them, or none."""
     with docket.unit_of_work() as work:
         for round_id, person, value in dict.fromkeys(labels):
             if work.projection.round(round_id).labels.get(person) != value:
-                known = int(value) if value in (0, 1) else value
-                work.add(Labelled(round_id, person, known))
+                work.add(Labelled(round_id, person, int(value) if value in (0, 1) else value))
         for round_id in dict.fromkeys(name for name, _, _ in labels):
             work.close_if_done(round_id)
     return docket.receipt()
@@ -34,22 +30,19 @@ def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> Receipt:
 def override(
     docket: Docket, round_id: str, person: str, approved: bool, reason: str | None = None
 ) -> Receipt:
-    """Somebody decided otherwise, and may say why."""
-    if reason is not None and len(reason) > docket.reason_limit:
-        words = f"A reason may have {docket.reason_limit} characters; shorten it."
-        raise ServiceError("too-long", 422, words)
+    """Record that a human decided otherwise, and why, if they say so."""
+    payload = reason_payload(reason, docket.reason_limit)
     with docket.unit_of_work() as work:
         if work.projection.round(round_id).overrides.get(person) is not approved:
-            if reason:
-                digest = work.keep(Payload.fresh({"text": reason}))
-                work.add(OverrideExplained(round_id, person, digest))
+            if payload is not None:
+                work.add(OverrideExplained(round_id, person, work.keep(payload)))
             work.add(Overridden(round_id, person, approved))
             work.close_if_done(round_id)
     return docket.receipt()
 
 
 def close(docket: Docket, round_id: str, *, unaudited: bool = False) -> Receipt:
-    """Nothing more will be heard of a round; ``unaudited`` ends an audit that is under way."""
+    """Close a round without the labels that are missing; ``unaudited`` ends an open audit too."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
         if round_.closed is None:

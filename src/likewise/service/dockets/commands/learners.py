@@ -11,14 +11,12 @@ from likewise.service.errors import ServiceError
 from likewise.service.ledger.bodies import LearnerGiven
 from likewise.service.ledger.records import Receipt
 
-__all__ = ["give_learner"]
-
 
 def give_learner(docket: Docket, learner: Mapping[str, Any]) -> Receipt:
-    """From the next record on a learner decides; rounds of before have to be closed.
+    """Let a learner decide from the next record on; all rounds have to be closed.
 
-    It must have the docket's features, and ask the panel at the same gap: what members learnt to
-    look at stays what it was.
+    It must have the docket's features, and ask the panel at the same gap, so that members go on
+    judging as they learnt to.
     """
     with docket.unit_of_work() as work:
         projection = work.projection
@@ -44,7 +42,7 @@ def give_learner(docket: Docket, learner: Mapping[str, Any]) -> Receipt:
 
 
 def _check(before: DocketSpec, now: DocketSpec) -> None:
-    """Refuse a learner that would be asked about other people, or at another gap."""
+    """Refuse a learner with other features, or another gap."""
     if before.schema.digest != now.schema.digest:
         raise ServiceError(
             "other-features", 422,

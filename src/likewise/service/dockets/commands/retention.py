@@ -1,4 +1,4 @@
-"""Retention: how long features and reasons are kept, holds, and erasure when the time has ended."""
+"""Retention: how long features and reasons are kept, legal holds, and erasure afterwards."""
 
 from __future__ import annotations
 
@@ -20,17 +20,15 @@ from likewise.service.ledger.bodies.evidence import (
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.store import Store
 
-__all__ = ["Expired", "erase_expired", "has_periods", "lift_hold", "place_hold", "set_retention"]
-
 DAY = 86_400.0
-# So many days are the longest; a hundred years.
+# The longest period, in days: a hundred years.
 LONGEST = 36_525.0
-# So many characters may a hold be explained in.
+# The most characters of a hold's reason.
 LONGEST_WHY = 200
 
 
 def set_retention(docket: Docket, features: float | None, reasons: float | None) -> Receipt:
-    """Keep features and reasons so many days after a round has closed; None keeps them always.
+    """Keep features and reasons some days after a round has closed; None keeps them always.
 
     Regulation B asks for 25 months, which are 761 days at least.
     """
@@ -41,8 +39,8 @@ def set_retention(docket: Docket, features: float | None, reasons: float | None)
                 "Say null, or `always` at the command line, to keep them always.",
             )  # fmt: skip
     with docket.unit_of_work() as work:
-        known = work.projection.governance
-        if (known.features_days, known.reasons_days) != (features, reasons):
+        governance = work.projection.governance
+        if (governance.features_days, governance.reasons_days) != (features, reasons):
             work.add(RetentionSet(features, reasons))
     return docket.receipt()
 
@@ -50,7 +48,7 @@ def set_retention(docket: Docket, features: float | None, reasons: float | None)
 def place_hold(
     docket: Docket, why: str, round_id: str | None = None, person: str | None = None
 ) -> tuple[str, Receipt]:
-    """Erase nothing, of everything or of one round or person, until the hold is lifted; its id."""
+    """Place a legal hold on all rounds, one round or one person; return its id and a receipt."""
     if not why.isprintable() or not 0 < len(why.strip()) == len(why) <= LONGEST_WHY:
         raise ParameterError(
             "why", f"must be 1 to {LONGEST_WHY} characters in one line", why,
@@ -70,7 +68,7 @@ def place_hold(
 
 
 def lift_hold(docket: Docket, hold: str) -> Receipt:
-    """The hold is over."""
+    """Lift a legal hold."""
     with docket.unit_of_work() as work:
         if hold not in work.projection.governance.holds:
             raise ServiceError("no-hold", 404, f"There is no hold {hold!r}. It may be over.")
@@ -80,7 +78,7 @@ def lift_hold(docket: Docket, hold: str) -> Receipt:
 
 @dataclass
 class Expired:
-    """The work of one look: who was erased, whose reasons were, and what a hold kept."""
+    """How many people and rounds' reasons were erased, and how many a hold kept."""
 
     people: int = 0
     reasons: int = 0
@@ -88,60 +86,59 @@ class Expired:
 
 
 def erase_expired(docket: Docket, limit: int = 100) -> Expired:
-    """Erase what has been kept for its time, as far as no hold keeps it; so much at a look."""
-    done, known, at = Expired(), docket.refresh().governance, docket.clock()
-    if known.reasons_days is not None:
-        for round_id in _closed_by(docket, later(at, -DAY * known.reasons_days)):
-            if done.reasons < limit:
-                _erase_reasons(docket, round_id, done)
-    if known.features_days is not None:
-        for round_id in _closed_by(docket, later(at, -DAY * known.features_days)):
-            _erase_people(docket, round_id, done, limit)
-            if done.people >= limit:
+    """Erase what has been kept for its time, unless held; at most ``limit`` of each kind."""
+    expired, governance, at = Expired(), docket.refresh().governance, docket.clock()
+    if governance.reasons_days is not None:
+        for round_id in _closed_by(docket, later(at, -DAY * governance.reasons_days)):
+            if expired.reasons < limit:
+                _erase_reasons(docket, round_id, expired)
+    if governance.features_days is not None:
+        for round_id in _closed_by(docket, later(at, -DAY * governance.features_days)):
+            _erase_people(docket, round_id, expired, limit)
+            if expired.people >= limit:
                 break
-    return done
+    return expired
 
 
 def _closed_by(docket: Docket, moment: str) -> list[str]:
-    """Rounds that had closed by then, the oldest first."""
+    """Return the rounds that had closed by a moment, the oldest first."""
     with docket.store.view(docket.name) as view:
         closed = view.records_of_kind("closed")
     return [str(record.body["round"]) for record in closed if record.at <= moment]
 
 
 def has_periods(store: Store, docket: str) -> bool:
-    """Tell if anything of a docket is to be erased by time; nothing is opened for that."""
+    """Tell if a docket has a period, without opening it."""
     with store.view(docket) as view:
-        found = view.records_of_kind("retention-set")
-    return bool(found) and found[-1].body != {"features": None, "reasons": None}
+        records = view.records_of_kind("retention-set")
+    return bool(records) and records[-1].body != {"features": None, "reasons": None}
 
 
-def _erase_people(docket: Docket, round_id: str, done: Expired, limit: int) -> None:
+def _erase_people(docket: Docket, round_id: str, expired: Expired, limit: int) -> None:
     round_ = docket.projection.round(round_id)
     for person in round_.people:
-        if person in round_.erased or done.people >= limit:
+        if person in round_.erased or expired.people >= limit:
             continue
         if docket.projection.governance.held(round_id, person) is not None:
-            done.held += 1
+            expired.held += 1
             continue
         erase(docket, round_id, person)
-        done.people += 1
+        expired.people += 1
 
 
-def _erase_reasons(docket: Docket, round_id: str, done: Expired) -> None:
-    """The words of a round's reasons are removed; that they were there stays recorded."""
+def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
+    """Remove the words of a round's reasons; their digests stay on record."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
-        digests = [*round_.reasons, *round_.explanations.values()]
-        there = work.stage.payloads(digests)
-        if not there:
+        payloads = work.stage.payloads([*round_.reasons, *round_.explanations.values()])
+        if not payloads:
             return
         if work.projection.governance.held(round_id) is not None:
-            done.held += 1
+            expired.held += 1
             return
-        for digest in there:
+        for digest in payloads:
             work.stage.erase(digest)
         work.add(ReasonsErased(round_id))
-        done.reasons += 1
-    if not docket.grouped:  # otherwise whoever ends the group does it
+        expired.reasons += 1
+    if not docket.grouped:  # otherwise the end of the group does it
         docket.store.scrub_soon()

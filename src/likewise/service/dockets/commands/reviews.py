@@ -18,10 +18,8 @@ from likewise.service.ledger.bodies import Absent
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Receipt
 
-__all__ = ["close_late_panels", "finish", "object_to", "reopen", "set_done", "withdraw"]
 
-
-def object_to(
+def flag(
     docket: Docket,
     seat: Seat,
     pair: Iterable[str],
@@ -30,23 +28,24 @@ def object_to(
     *,
     key: str | None = None,
 ) -> Receipt:
-    """A member objects to a pair; the direction follows from the scores.
+    """Flag a pair for a member; the direction follows from the scores.
 
-    Here as below, what is sent again with the same ``key`` is done once, and ``signed`` is the
-    member's own signature, if they sign.
+    Here as below, a request that is sent again with the same ``key`` is recorded once, and
+    ``signed`` is the member's own signature, if they sign.
     """
     with docket.unit_of_work() as work:
-        if _known(work, seat, key):
+        target, flagged = _target(docket, work, seat, key), Pair.of(pair)
+        if target is None:
             return docket.receipt()
-        target, asked = _open(docket, work, seat), Pair.of(pair)
-        _check_pair(target.round, asked)
-        if asked in target.said and not reason and target.said[asked] is None:
+        _check_pair(target.round, flagged)
+        before = target.objections.get(flagged)
+        if flagged in target.objections and not reason and before is None:
             return docket.receipt()
-        words = _reason(reason, docket.reason_limit, signed)
-        sign_act(work, seat.member, signed, "object", words)
-        digest = None if words is None else work.keep(words)
-        _drop_reason(work, target.said.get(asked))
-        work.add(target.objecting(asked, digest))
+        payload = reason_payload(reason, docket.reason_limit, signed)
+        sign_act(work, seat.member, signed, "flag", payload)
+        digest = None if payload is None else work.keep(payload)
+        _drop_reason(work, before)
+        work.add(target.flagging(flagged, digest))
     return docket.receipt()
 
 
@@ -54,46 +53,41 @@ def withdraw(
     docket: Docket, seat: Seat, pair: Iterable[str], signed: SignedAct | None = None, *,
     key: str | None = None,
 ) -> Receipt:  # fmt: skip
-    """A member takes an objection back, before the panel closes."""
+    """Withdraw a member's objection, before the panel closes."""
     with docket.unit_of_work() as work:
-        if _known(work, seat, key):
-            return docket.receipt()
-        target, asked = _open(docket, work, seat), Pair.of(pair)
-        if asked in target.said:
+        target, flagged = _target(docket, work, seat, key), Pair.of(pair)
+        if target is not None and flagged in target.objections:
             sign_act(work, seat.member, signed, "withdraw")
-            _drop_reason(work, target.said[asked])
-            work.add(target.withdrawing(asked))
+            _drop_reason(work, target.objections[flagged])
+            work.add(target.withdrawing(flagged))
     return docket.receipt()
 
 
-def set_done(
-    docket: Docket, seat: Seat, signed: SignedAct | None = None, *, done: bool,
+def set_finished(
+    docket: Docket, seat: Seat, signed: SignedAct | None = None, *, finished: bool,
     key: str | None = None,
 ) -> Receipt:  # fmt: skip
-    """A member is done with a round, or takes that back before the panel closes.
+    """Finish a member's review, or reopen it before the panel closes.
 
-    The last one who is done closes the panel.
+    The last member to finish closes the panel.
     """
     with docket.unit_of_work() as work:
-        if _known(work, seat, key):
-            return docket.receipt()
-        target = _open(docket, work, seat)
-        if target.done != done:
-            sign_act(work, seat.member, signed, "done" if done else "reopen")
-            for body in target.finishing() if done else [target.reopening()]:
+        target = _target(docket, work, seat, key)
+        if target is not None and target.finished != finished:
+            sign_act(work, seat.member, signed, "finish" if finished else "reopen")
+            for body in target.finishing() if finished else [target.reopening()]:
                 work.add(body)
-            if done:
+            if finished:
                 work.close_if_done(seat.round)
     return docket.receipt()
 
 
-# A member is done with a round, and takes that back.
-finish = partial(set_done, done=True)
-reopen = partial(set_done, done=False)
+finish = partial(set_finished, finished=True)
+reopen = partial(set_finished, finished=False)
 
 
 def close_late_panels(docket: Docket) -> Receipt | None:
-    """Close the panels whose deadline has passed; None where there was none."""
+    """Close the panels whose deadline has passed; return None if there are none."""
     if not _late(docket.refresh(), docket.moment()):
         return None
     with docket.unit_of_work() as work:
@@ -107,24 +101,18 @@ def close_late_panels(docket: Docket) -> Receipt | None:
     return docket.receipt()
 
 
-def _known(work: UnitOfWork, seat: Seat, key: str | None) -> bool:
-    """Tell if a request came before; one that did not is remembered from now on."""
-    if key is None:
-        return False
-    named = f"{seat.member}:{key}"
-    if work.stage.request(named) is not None:
-        return True
-    work.stage.keep_request(named, "said", seat.round)
-    return False
-
-
 def _late(projection: Projection, at: str) -> list[Round]:
-    """The rounds whose panel should have closed by now."""
+    """Return the rounds whose panel should have closed by now."""
     return [r for r in projection.open_rounds() if r.outcome is None and passed(r.due, at)]
 
 
-def _open(docket: Docket, work: UnitOfWork, seat: Seat) -> ReviewTarget:
-    """The review that a seat is about, as long as something can be said there."""
+def _target(docket: Docket, work: UnitOfWork, seat: Seat, key: str | None) -> ReviewTarget | None:
+    """Return the open review of a seat; None if a request with that key came before."""
+    if key is not None:
+        request = f"{seat.member}:{key}"
+        if work.stage.request(request) is not None:
+            return None
+        work.stage.keep_request(request, "said", seat.round)
     target = seat.target(work.projection)
     if passed(target.due, work.at):
         raise ServiceError(
@@ -132,10 +120,11 @@ def _open(docket: Docket, work: UnitOfWork, seat: Seat) -> ReviewTarget:
             "The time for this round is over and the panel has closed; nothing can be added or "
             "taken back.",
         )  # fmt: skip
-    first = seat.again is None
-    if (first and target.round.outcome is not None) or (
-        not first and not docket.seating.drawn(seat)
-    ):
+    if seat.again is None:
+        closed = target.round.outcome is not None
+    else:
+        closed = not docket.seating.drawn(seat)
+    if closed:
         raise ServiceError(
             "panel-closed", 409,
             "The panel has closed; nothing can be added or taken back. See what became of it.",
@@ -151,16 +140,18 @@ def _check_pair(round_: Round, pair: Pair) -> None:
                 "no-person", 404, f"Round {round_.id!r} has nobody of the id {person!r}."
             )
     if not round_.can_report(pair):
-        # Without their names: an auditor knows these people by others.
+        # Without their names: an auditor knows these people by aliases.
         raise ServiceError(
             "gap-too-small", 422,
             "The chances of these two are too close for a report; only the pairs that are listed "
-            "can be objected to.",
+            "can be flagged.",
         )  # fmt: skip
 
 
-def _reason(reason: str | None, limit: int, signed: SignedAct | None) -> Payload | None:
-    """The words of a reason, with the salt that was signed or a new one; None without any."""
+def reason_payload(
+    reason: str | None, limit: int, signed: SignedAct | None = None
+) -> Payload | None:
+    """Return the words of a reason, with the salt that was signed or a new one, if any."""
     if reason is not None and len(reason) > limit:
         raise ServiceError("too-long", 422, f"A reason may have {limit} characters; shorten it.")
     if not reason:
@@ -170,6 +161,6 @@ def _reason(reason: str | None, limit: int, signed: SignedAct | None) -> Payload
 
 
 def _drop_reason(work: UnitOfWork, digest: str | None) -> None:
-    """Remove a reason that no objection has any more: nobody would find it to erase it later."""
+    """Remove a reason that no objection has any more: nobody could find it to erase it later."""
     if digest is not None:
         work.stage.erase(digest)

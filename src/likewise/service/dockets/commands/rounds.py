@@ -1,4 +1,4 @@
-"""Dockets begin, people arrive and are decided on, rounds are sealed."""
+"""Open dockets and rounds: people arrive, are decided on, and rounds are sealed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from likewise.events import Decision
 from likewise.fixed_point import ONE, to_units
 from likewise.service.clock import due_after, now
 from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.learner import ALGORITHM, decisions, drawn, start
+from likewise.service.dockets.learner import ALGORITHM, decide, drawn_for_audit, start
 from likewise.service.dockets.snapshots import numbers_of
 from likewise.service.dockets.spec import DocketSpec, checked_docket_name, commitment
 from likewise.service.dockets.unit_of_work import UnitOfWork
@@ -36,11 +36,9 @@ from likewise.service.ledger.records import FORMAT, Receipt
 from likewise.service.ledger.store import Store
 from likewise.validation import real
 
-__all__ = ["Applicant", "add_people", "open_docket", "open_round", "seal"]
-
 
 def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = None) -> Receipt:
-    """Begin a docket: its first record holds all settings, and commits to the seed."""
+    """Open a docket: its first record holds all settings, and commits to the seed."""
     chosen = secrets.randbits(64) if seed is None else seed
     salt = secrets.token_bytes(16)
     public, actor, at = store.keys.public(), current_actor(), now()
@@ -50,8 +48,8 @@ def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = No
         transaction.keep_secret(chosen, salt)
         transaction.begin_listing()
         transaction.keep_numbers(numbers_of(Projection(name), start(spec, chosen)))
-        sealed = commitment(chosen, salt)
-        opened = DocketOpened(spec.to_json(), sealed, ALGORITHM, FORMAT, public.text)
+        committed = commitment(chosen, salt)
+        opened = DocketOpened(spec.to_json(), committed, ALGORITHM, FORMAT, public.text)
         for body in (opened, *tokens_for(transaction.connection, name)):
             transaction.append(*write_body(body), at, actor.id)
         receipt = Receipt(name, transaction.head)
@@ -60,10 +58,10 @@ def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = No
 
 @dataclass(frozen=True)
 class Applicant:
-    """Somebody as a client sends them: an id, and features by name.
+    """Somebody to decide on: an id, and features by name.
 
-    Where the institution decides: its score, in [0, 1], and its decision (of half or more, if it is
-    not said).
+    Where the institution decides: its score in [0, 1], and its decision (by default, to approve
+    from one half on).
     """
 
     id: str
@@ -80,17 +78,16 @@ def open_round(
     key: str | None = None,
     seal: bool = True,
 ) -> tuple[Round, Receipt]:
-    """People arrive and are decided on at once; unless told otherwise the round is sealed.
+    """Open a round and decide on its people at once; by default, seal it too.
 
     A request that is sent again with the same key and the same people gets the same response.
     """
     with docket.unit_of_work() as work:
         request = _request(docket, key, people, round_id, seal)
-        known = _known(work, request)
-        if known is not None:
-            return known, docket.receipt()
+        earlier = _earlier(work, request)
+        if earlier is not None:
+            return earlier, docket.receipt()
         name = work.projection.free_name() if round_id is None else round_id
-        # A name of our own is free; those that clients choose are looked up.
         if round_id is not None and work.projection.find(name) is not None:
             raise ServiceError(
                 "round-exists", 409, f"There is a round {name!r} already; use another id."
@@ -106,13 +103,13 @@ def open_round(
 def add_people(
     docket: Docket, round_id: str, people: Sequence[Applicant], *, key: str | None = None
 ) -> tuple[Round, Receipt]:
-    """More people join a round that is not sealed; they are decided on at once."""
+    """Add people to a round that is not sealed, and decide on them at once."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
         request = _request(docket, key, people, "add", round_id)
-        known = _known(work, request)
-        if known is not None:
-            return known, docket.receipt()
+        earlier = _earlier(work, request)
+        if earlier is not None:
+            return earlier, docket.receipt()
         if round_.sealed is not None:
             raise ServiceError(
                 "round-sealed", 409,
@@ -125,7 +122,7 @@ def add_people(
 
 
 def seal(docket: Docket, round_id: str) -> tuple[Round, Receipt]:
-    """Nobody else will join; the panel is asked."""
+    """Seal a round: nobody else joins it, and the panel is asked."""
     with docket.unit_of_work() as work:
         if work.projection.round(round_id).sealed is None:
             _seal(work, round_id)
@@ -135,29 +132,23 @@ def seal(docket: Docket, round_id: str) -> tuple[Round, Receipt]:
 def _request(
     docket: Docket, key: str | None, people: Sequence[Applicant], *more: object
 ) -> tuple[str, str] | None:
-    """The key of a request and a fingerprint of its content; None without a key."""
+    """Return the key of a request and a fingerprint of its content; None without a key."""
     if key is None:
         return None
     if not (isinstance(key, str) and 0 < len(key) <= 200 and key.isprintable()):
         raise ServiceError(
             "bad-key", 422, "An idempotency key must be 1 to 200 printable characters."
         )
-    asked = canonical([[_asked(p) for p in people], *more])
-    return key, hmac.new(docket.salt, asked, "sha256").hexdigest()
+    content = [[p.id, dict(p.features), p.score, p.approved] for p in people]
+    return key, hmac.new(docket.salt, canonical([content, *more]), "sha256").hexdigest()
 
 
-def _asked(person: Applicant) -> list[object]:
-    """Somebody in a request, as it was recognised before there were scores in it."""
-    given = [] if person.score is None else [person.score, person.approved]
-    return [person.id, dict(person.features), *given]
-
-
-def _known(work: UnitOfWork, request: tuple[str, str] | None) -> Round | None:
-    """The round that a request made, if it came before."""
-    known = None if request is None else work.stage.request(request[0])
-    if request is None or known is None:
+def _earlier(work: UnitOfWork, request: tuple[str, str] | None) -> Round | None:
+    """Return the round of an earlier request with the same key and content, if there is one."""
+    row = None if request is None else work.stage.request(request[0])
+    if request is None or row is None:
         return None
-    key, (fingerprint, round_id) = request[0], known
+    key, (fingerprint, round_id) = request[0], row
     if not fingerprint:
         raise ServiceError(
             "key-forgotten", 409,
@@ -181,30 +172,30 @@ def _arrive(work: UnitOfWork, round_id: str, people: Sequence[Applicant]) -> Non
             f"The seed of {work.projection.name!r} has been published: whoever knows it knows the "
             f"draws, so nothing is decided any more. Open a new docket.",
         )  # fmt: skip
-    _check_scores(people, given=work.projection.audit_only)
+    _check_scores(people, expected=work.projection.audit_only)
     schema = work.state.learner.hypotheses.schema
     encoded = schema.people([dict(p.features) for p in people], [p.id for p in people])
-    listed = tuple(
+    arrived = tuple(
         PersonArrived(name, work.keep(person_payload(row)))
         for name, row in zip(encoded.ids, encoded.x.tolist(), strict=True)
     )
-    work.add(PeopleArrived(round_id, listed))
+    work.add(PeopleArrived(round_id, arrived))
     if work.projection.audit_only:
         work.add(Decided(round_id, tuple(map(_decided_elsewhere, people))))
     else:
-        work.add(decisions(work.state, round_id))
+        work.add(decide(work.state, round_id))
 
 
-def _check_scores(people: Sequence[Applicant], *, given: bool) -> None:
-    """Scores come with people where the institution decides, and nowhere else."""
+def _check_scores(people: Sequence[Applicant], *, expected: bool) -> None:
+    """Require scores where the institution decides, and refuse them elsewhere."""
     for person in people:
-        if given and person.score is None:
+        if expected and person.score is None:
             raise ServiceError(
                 "no-score", 422,
                 f"This docket audits decisions that are taken elsewhere: send the score of "
                 f"{person.id!r}, in [0, 1].",
             )  # fmt: skip
-        if not given and (person.score is not None or person.approved is not None):
+        if not expected and (person.score is not None or person.approved is not None):
             raise ServiceError(
                 "score-given", 422,
                 f"A learner decides in this docket; leave out the score of {person.id!r}.",
@@ -223,10 +214,10 @@ def _decided_elsewhere(person: Applicant) -> Decision:
 
 
 def _seal(work: UnitOfWork, round_id: str) -> None:
-    """Fix the panel; if nobody is to look at the round, say so at once."""
-    projection, audit = work.projection, drawn(work.state, round_id)
+    """Fix the panel; if no panel looks at the round, record at once that it is unaudited."""
+    projection, drawn = work.projection, drawn_for_audit(work.state, round_id)
     due = due_after(work.at, projection.settings.deadline)
-    asked = tuple(projection.members) if audit else ()
-    work.add(RoundSealed(round_id, asked, projection.rule, audit, due))
-    if not asked:
+    members = tuple(projection.members) if drawn else ()
+    work.add(RoundSealed(round_id, members, projection.rule, drawn, due))
+    if not members:
         work.add(Audited(round_id, "unaudited"))

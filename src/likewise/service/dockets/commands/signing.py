@@ -1,4 +1,4 @@
-"""Members' own signatures: keys they take into use, and acts that they sign."""
+"""Members' own signatures: their keys, and the acts that they sign."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.signing.member_statements import Act, MemberStatement, possession
 from likewise.service.ledger.signing.signatures import PublicKey
-
-__all__ = ["SignedAct", "set_member_key", "sign_act"]
 
 # Seconds by which a member's clock may differ from ours; older signatures are not taken again.
 CLOCKS = 300.0
@@ -36,20 +34,20 @@ class SignedAct:
 def set_member_key(
     docket: Docket, member: str, key: PublicKey, proof: str, consent: str | None
 ) -> Receipt:
-    """A member signs with a key from now on; the key before it has to agree."""
+    """Record the key that a member signs with from now on; the key before it has to consent."""
     content = possession(docket.name, member, key)
     if not key.verifies("member-key", content, proof):
         raise _bad("The new key did not sign that you take it into use. Send its own signature.")
     with docket.unit_of_work() as work:
-        known = work.projection.governance.keys.get(member)
-        if known == key.text:
+        current = work.projection.governance.keys.get(member)
+        if current == key.text:
             return docket.receipt()
-        if known is not None and (
-            consent is None or not PublicKey(known).verifies("member-key", content, consent)
+        if current is not None and (
+            consent is None or not PublicKey(current).verifies("member-key", content, consent)
         ):
             raise _bad(
-                f"You sign with the key {PublicKey(known).id}, which has to agree to another one. "
-                f"If you have lost it, leave the panel and join it under another name."
+                f"You sign with the key {PublicKey(current).id}, which has to agree to another "
+                f"one. If you have lost it, leave the panel and join it under another name."
             )
         work.add(MemberKeySet(member, key.text, proof, consent))
     return docket.receipt()
@@ -58,36 +56,36 @@ def set_member_key(
 def sign_act(
     work: UnitOfWork, member: str, signed: SignedAct | None, act: Act, reason: Payload | None = None
 ) -> None:
-    """Record a member's signature before what it signs.
+    """Record a member's signature before the record that it signs.
 
-    A member who has a key says nothing without it: nobody else can speak for them then.
+    Once a member has a key, nothing of theirs is recorded without it.
     """
-    known = work.projection.governance.keys.get(member)
+    key = work.projection.governance.keys.get(member)
     if signed is None:
-        if known is not None:
+        if key is not None:
             raise ServiceError(
                 "signature-needed", 409,
-                f"You sign with the key {PublicKey(known).id}, so nothing is taken without a "
+                f"You sign with the key {PublicKey(key).id}, so nothing is taken without a "
                 f"signature. Use the client with that key.",
             )  # fmt: skip
         return
-    if known is None or PublicKey(known).id != signed.key or signed.act != act:
+    if key is None or PublicKey(key).id != signed.key or signed.act != act:
         raise _bad(f"The key {signed.key} is not one that you have taken into use for this.")
     if not _in_time(signed.at, work.clock):
         raise _bad(f"You signed at {signed.at}, and it is {work.clock}. Set your clock.")
     if signed.at <= work.projection.governance.signed.get(member, ""):
         raise _bad("You signed something later already. Sign again, at this time.")
-    digest = None if reason is None else reason.digest
-    said = MemberStatement(
-        work.projection.name, member, signed.review, act, signed.pair, digest, signed.at
+    content = (
+        signed.review,
+        act,
+        signed.pair,
+        None if reason is None else reason.digest,
+        signed.at,
     )
-    if not said.signed_by(PublicKey(known), signed.signature):
+    statement = MemberStatement(work.projection.name, member, *content)
+    if not statement.signed_by(PublicKey(key), signed.signature):
         raise _bad("The signature is not one of what was sent. Sign exactly that.")
-    work.add(
-        Signed(
-            member, signed.key, signed.review, act, signed.pair, digest, signed.at, signed.signature
-        )
-    )
+    work.add(Signed(member, signed.key, *content, signed.signature))
 
 
 def _in_time(at: str, clock: str) -> bool:

@@ -1,12 +1,11 @@
-"""Review targets: a round before one member, for the first time or again without being told.
+"""Review targets: a round before one member, for the first time or as a hidden repeat.
 
-Both kinds are objected to, finished and taken back by the same commands. They differ in what is
-recorded, never in how many records: nothing that a member sees tells one kind from the other.
+The same commands act on both. They differ in what is recorded, never in how many records: nothing
+that a member sees tells one kind from the other.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -18,29 +17,25 @@ from likewise.service.dockets.views.round import Repeat, Round
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.bodies import (
     Body,
-    Objected,
+    Finished,
+    Flagged,
     Reopened,
     Repeated,
     RepeatedObjection,
-    Reviewed,
     Withdrawn,
 )
-
-__all__ = ["FirstReview", "RepeatedReview", "ReviewTarget", "Seat"]
-
-Said = Mapping[Pair, str | None]
 
 
 @dataclass(frozen=True)
 class Seat:
-    """A member's seat at a round; ``again`` is the time at which they were asked once more."""
+    """A member's seat at a round; ``again`` is the time at which the round was shown again."""
 
     round: str
     member: str
     again: str | None = None
 
     def target(self, projection: Projection) -> ReviewTarget:
-        """The review as it stands; refused to those who were never asked."""
+        """Return the review as it stands; refused to members who were never asked."""
         round_ = projection.round(self.round)
         if self.again is None:
             if self.member not in round_.seats:
@@ -48,8 +43,8 @@ class Seat:
                     "not-seated", 403,
                     f"{self.member!r} does not sit on the panel of round {self.round!r}.",
                 )  # fmt: skip
-            return FirstReview(projection, round_, self.member)
-        if round_.seats.get(self.member) != "reviewed" or round_.outcome is None:
+            return ReviewTarget(projection, round_, self.member)
+        if round_.seats.get(self.member) != "finished" or round_.outcome is None:
             raise ServiceError(
                 "not-repeatable", 409,
                 f"{self.member!r} has not reviewed the round {self.round!r} before.",
@@ -57,122 +52,94 @@ class Seat:
         return RepeatedReview(projection, round_, self.member, self.again)
 
 
-class ReviewTarget(ABC):
-    """One round before one member: what they have said, and if they are done.
+class ReviewTarget:
+    """A round under audit before one member.
 
-    ``said`` are the pairs objected to, with the digests of reasons.
+    ``objections`` are the member's pairs with the digests of reasons; ``finished`` tells if they
+    have finished.
     """
 
-    said: Said
-    done: bool
-
-    def __init__(
-        self, projection: Projection, round_: Round, member: str, asked: str, due: str | None
-    ) -> None:
-        self.projection, self.round, self.member = projection, round_, member
-        self.asked, self.due = asked, due
-
-    @property
-    @abstractmethod
-    def outcome(self) -> Audited:
-        """How the audit ended, for a target that has."""
-
-    @abstractmethod
-    def objecting(self, pair: Pair, reason: str | None) -> Body:
-        """The record of an objection."""
-
-    @abstractmethod
-    def withdrawing(self, pair: Pair) -> Body:
-        """The record of an objection that is taken back."""
-
-    @abstractmethod
-    def finishing(self) -> list[Body]:
-        """The records of a member who is done."""
-
-    @abstractmethod
-    def reopening(self) -> Body:
-        """The record of a member who is not done after all."""
-
-    def status(self, at: str) -> str:
-        """``asked``, ``waiting`` (for the others), ``closed``, or ``missed``.
-
-        Of a review whose end is not recorded: the time may be over all the same.
-        """
-        if passed(self.due, at):
-            return "closed" if self.done else "missed"
-        return "waiting" if self.done else "asked"
-
-
-class FirstReview(ReviewTarget):
-    """A round that is under audit."""
+    asked: str
+    due: str | None
+    objections: Mapping[Pair, str | None]
+    finished: bool
 
     def __init__(self, projection: Projection, round_: Round, member: str) -> None:
-        super().__init__(projection, round_, member, round_.sealed or round_.opened, round_.due)
-        self.said = round_.objections.get(member, {})
-        self.done = round_.seats[member] == "reviewed"
+        self.quorum, self.round, self.member = projection.settings.quorum, round_, member
+        self.asked, self.due = round_.sealed or round_.opened, round_.due
+        self.objections = round_.objections.get(member, {})
+        self.finished = round_.seats.get(member) == "finished"
 
     @property
     def outcome(self) -> Audited:
         """The outcome on record; after the deadline, the one that is about to be recorded."""
-        if self.round.outcome is not None:
-            return Audited(self.round.id, self.round.outcome, self.round.pairs)
-        return self.round.conclusion(self.projection.settings.quorum)
+        if self.round.outcome is None:
+            return self.round.conclusion(self.quorum)
+        return Audited(self.round.id, self.round.outcome, self.round.pairs)
 
-    def objecting(self, pair: Pair, reason: str | None) -> Body:
-        """An objection."""
-        return Objected(self.round.id, self.member, (pair.first, pair.second), reason)
+    def flagging(self, pair: Pair, reason: str | None) -> Body:
+        """Return the record of an objection."""
+        return Flagged(self.round.id, self.member, (pair.first, pair.second), reason)
 
     def withdrawing(self, pair: Pair) -> Body:
-        """An objection that is taken back."""
+        """Return the record that withdraws an objection."""
         return Withdrawn(self.round.id, self.member, (pair.first, pair.second))
 
     def finishing(self) -> list[Body]:
-        """A review; the last one ends the audit."""
-        seats = {**self.round.seats, self.member: "reviewed"}
-        review = Reviewed(self.round.id, self.member)
+        """Return the records of a member who finishes; the last member also ends the audit."""
+        seats = {**self.round.seats, self.member: "finished"}
+        review = Finished(self.round.id, self.member)
         if "asked" in seats.values():
             return [review]
-        return [review, self.round.conclusion(self.projection.settings.quorum, seats)]
+        return [review, self.round.conclusion(self.quorum, seats)]
 
     def reopening(self) -> Body:
-        """A review that is taken back."""
+        """Return the record of a member who reopens the review."""
         return Reopened(self.round.id, self.member)
+
+    def status(self, at: str) -> str:
+        """Return ``asked``, ``waiting`` (for the others), ``closed`` or ``missed``.
+
+        The deadline may have passed although no record has ended the review yet.
+        """
+        if passed(self.due, at):
+            return "closed" if self.finished else "missed"
+        return "waiting" if self.finished else "asked"
 
 
 class RepeatedReview(ReviewTarget):
-    """An earlier round that is shown again; only a measure of consistency follows from it."""
+    """An earlier round shown again: it measures consistency, and changes nothing else.
+
+    Each record holds everything that the member says so far.
+    """
 
     def __init__(self, projection: Projection, round_: Round, member: str, asked: str) -> None:
-        due = due_after(asked, projection.settings.deadline)
-        super().__init__(projection, round_, member, asked, due)
-        self.repeat = round_.repeats.get(member, Repeat())
-        self.said, self.done = self.repeat.said, self.repeat.done
-        self.records = round_.finished.get(member, 1)
+        super().__init__(projection, round_, member)
+        self.asked, self.due = asked, due_after(asked, projection.settings.deadline)
+        repeat = round_.repeats.get(member, Repeat())
+        self.objections, self.finished = repeat.objections, repeat.finished
 
-    @property
-    def outcome(self) -> Audited:
-        """The outcome of then."""
-        return Audited(self.round.id, self.round.outcome or "unaudited", self.round.pairs)
-
-    def objecting(self, pair: Pair, reason: str | None) -> Body:
-        """Everything said so far, with an objection."""
-        return self._repeated({**self.said, pair: reason}, done=self.done)
+    def flagging(self, pair: Pair, reason: str | None) -> Body:
+        """Return the record of an objection."""
+        return self._repeated({**self.objections, pair: reason}, finished=self.finished)
 
     def withdrawing(self, pair: Pair) -> Body:
-        """Everything said so far, without an objection."""
-        rest = {other: reason for other, reason in self.said.items() if other != pair}
-        return self._repeated(rest, done=self.done)
+        """Return the record that withdraws an objection."""
+        rest = {key: reason for key, reason in self.objections.items() if key != pair}
+        return self._repeated(rest, finished=self.finished)
 
     def finishing(self) -> list[Body]:
-        """Everything said, in as many records as the member wrote by being done then."""
-        return [self._repeated(self.said, done=True)] * self.records
+        """Return as many records as the member wrote by finishing the first time."""
+        records = self.round.finish_records.get(self.member, 1)
+        return [self._repeated(self.objections, finished=True)] * records
 
     def reopening(self) -> Body:
-        """Everything said so far, and not done."""
-        return self._repeated(self.said, done=False)
+        """Return the record of a member who reopens the review."""
+        return self._repeated(self.objections, finished=False)
 
-    def _repeated(self, said: Said, *, done: bool) -> Body:
-        listed = tuple(
-            RepeatedObjection((pair.first, pair.second), said[pair]) for pair in sorted(said)
+    def _repeated(self, objections: Mapping[Pair, str | None], *, finished: bool) -> Body:
+        pairs = tuple(
+            RepeatedObjection((pair.first, pair.second), objections[pair])
+            for pair in sorted(objections)
         )
-        return Repeated(self.member, self.round.id, listed, done)
+        return Repeated(self.member, self.round.id, pairs, finished)

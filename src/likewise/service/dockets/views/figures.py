@@ -1,4 +1,4 @@
-"""A round in figures: what its panel did, once it has ended, in a few numbers."""
+"""A round in figures: what its panel did, in a few numbers."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from likewise.auditing import MemberObjections, Objections, Pair, as_rule, consistency, decisive
 from likewise.auditing.agreement import Consistency
-from likewise.auditing.agreement_counts import AgreementCounts, MemberAgreement
+from likewise.auditing.agreement_counts import AgreementCounts
 from likewise.service.dockets.views.round import Repeat, Round
-
-__all__ = ["RoundFigures", "counts_from_json", "counts_to_json", "figures", "repeat_consistency"]
 
 
 @dataclass(frozen=True)
@@ -33,77 +30,46 @@ class RoundFigures:
     decisive: Mapping[str, int] = field(default_factory=dict)
     agreement: AgreementCounts = field(default_factory=AgreementCounts)
 
-    def to_json(self) -> list[Any]:
-        """The figures as JSON."""
-        return [
-            self.number, self.id, self.gap, dict(self.seats), dict(self.objections),
-            dict(self.decisive), counts_to_json(self.agreement),
-        ]  # fmt: skip
-
-    @classmethod
-    def from_json(cls, data: list[Any]) -> RoundFigures:
-        """Read them back."""
-        number, name, gap, seats, objections, decided, agreement = data
-        largest = None if gap is None else (gap[0], gap[1], gap[2])
-        counts = counts_from_json(agreement)
-        return cls(number, name, largest, seats, objections, decided, counts)
-
 
 def figures(round_: Round) -> RoundFigures:
-    """A round in figures, as it stands."""
+    """Return a round in figures, as it stands."""
     pairs = round_.reportable()
-    decided: Counter[str] = Counter()
+    votes: Counter[str] = Counter()
     for pair in round_.pairs:
-        decided.update(decisive(round_.rule, round_.spoken(), pair))
+        votes.update(decisive(round_.rule, round_.panel_objections(), pair))
     return RoundFigures(
         round_.number, round_.id, pairs[0] if pairs else None, dict(round_.seats),
-        {member: len(said) for member, said in round_.objections.items() if said},
-        dict(decided), _agreement(round_),
+        {member: len(flagged) for member, flagged in round_.objections.items() if flagged},
+        dict(votes), _agreement(round_),
     )  # fmt: skip
 
 
 def _agreement(round_: Round) -> AgreementCounts:
-    """Among the members who had to name all of their pairs: whoever has a veto may stop at one."""
+    """Count agreement among members without a veto: those with one may stop at one pair."""
     if round_.outcome not in ("report", "quiet"):
         return AgreementCounts()
-    spoken = round_.spoken()
-    veto = _veto(round_.rule, tuple(spoken.members))
-    rest = {m: said for m, said in spoken.members.items() if m not in veto}
+    panel = round_.panel_objections()
+    vetoing = _vetoing(round_.rule, tuple(panel.members))
+    rest = {name: member for name, member in panel.members.items() if name not in vetoing}
     if len(rest) < 2:
         return AgreementCounts()
-    shown = [(over, under) for over, under, _ in round_.reportable()]
-    return AgreementCounts.of(Objections(spoken.people, rest), shown)
+    return AgreementCounts.of(Objections(panel.people, rest), _pairs(round_))
+
+
+def _pairs(round_: Round) -> list[Pair]:
+    return [Pair(over, under) for over, under, _ in round_.reportable()]
 
 
 @lru_cache(maxsize=256)
-def _veto(rule: str, members: tuple[str, ...]) -> frozenset[str]:
+def _vetoing(rule: str, members: tuple[str, ...]) -> frozenset[str]:
     alone = as_rule(rule).fires(np.eye(len(members), dtype=np.bool_), members)
     return frozenset(m for m, fires in zip(members, alone.tolist(), strict=True) if fires)
 
 
 def repeat_consistency(round_: Round, member: str) -> Consistency:
-    """How far a member judged a round alike the second time; nothing until they are done."""
+    """Compare a member's two reviews of a round (intra-rater), once the second is finished."""
     repeat = round_.repeats.get(member, Repeat())
-    if not repeat.done:
+    if not repeat.finished:
         return Consistency()
-    shown = [Pair(over, under) for over, under, _ in round_.reportable()]
     first = MemberObjections(pairs=round_.objections.get(member, {}))
-    return consistency(first, MemberObjections(pairs=repeat.said), shown)
-
-
-def counts_to_json(counts: AgreementCounts) -> list[Any]:
-    """Agreement as JSON."""
-    return [
-        counts.units,
-        sorted(counts.judgements.items()),
-        sorted(counts.apart.items()),
-        counts.objections,
-        {name: [one.compared, one.same] for name, one in counts.members.items()},
-    ]
-
-
-def counts_from_json(data: list[Any]) -> AgreementCounts:
-    """Read it back."""
-    units, judgements, apart, objections, members = data
-    mine = {name: MemberAgreement(*one) for name, one in members.items()}
-    return AgreementCounts(units, dict(judgements), dict(apart), objections, mine)
+    return consistency(first, MemberObjections(pairs=repeat.objections), _pairs(round_))

@@ -1,4 +1,4 @@
-"""A round as its records tell it, and what a panel may say about it."""
+"""A round as its records describe it, and what its panel may report."""
 
 from __future__ import annotations
 
@@ -9,42 +9,38 @@ from typing import Any
 from likewise.auditing import MemberObjections, Objections, Pair, report
 from likewise.events import Audited, Decision, Outcome
 
-__all__ = ["Repeat", "Round", "reportable"]
 
-
-def reportable(one: Decision, other: Decision, sensitivity: int) -> bool:
+def reportable(first: Decision, second: Decision, sensitivity: int) -> bool:
     """Tell if a panel may report two people: |score − score′| > sensitivity, in units of 2^-20.
 
     >>> ann, bo = Decision("ann", True, 700_000), Decision("bo", False, 400_000)
     >>> reportable(ann, bo, 299_999), reportable(ann, bo, 300_000)
     (True, False)
     """
-    return abs(one.score - other.score) > sensitivity
+    return abs(first.score - second.score) > sensitivity
 
 
 @dataclass(frozen=True)
 class Repeat:
-    """A second review of a round by a member: what they said this time.
+    """A member's second review of a round: the pairs, with the digest of each reason.
 
-    ``said`` holds the digest of each reason, if there is one; until it is ``done`` the member may
-    still change their mind.
+    Until it is ``finished`` the member may still change it.
     """
 
-    said: Mapping[Pair, str | None] = field(default_factory=dict)
-    done: bool = False
-    at: str = ""
+    objections: Mapping[Pair, str | None] = field(default_factory=dict)
+    finished: bool = False
 
 
 @dataclass(frozen=True)
 class Round:
-    """All that the ledger says about one round, at one moment: a later record makes another value.
+    """All that the ledger says about one round; each record makes a new value.
 
-    ``seats`` says of every member that they are still ``asked``, have ``reviewed``, or were
-    ``absent``; ``objections`` holds the digest of each reason, if there is one; ``reasons`` has
-    all that were ever given, also for objections that were taken back. ``finished`` says how many
-    records a member wrote by being done: the last one ends the audit too; ``finishing`` is the
-    last record of such a member, (number, time, member). ``repeats`` are second reviews by member.
-    ``explanations`` are the digests of the reasons of overrides. ``erased`` says when.
+    ``seats`` holds for every member ``asked``, ``finished`` or ``absent``; ``objections`` holds
+    the digest of each reason, if there is one; ``reasons`` has every reason ever given, also for
+    objections that were withdrawn. ``finish_records`` counts the records that a member wrote by
+    finishing: the last member also ends the audit. ``last_finish`` is the last such record,
+    (number, time, member). ``repeats`` are second reviews by member. ``explanations`` are the
+    digests of the reasons of overrides, ``erased`` the times of erasures by person.
     """
 
     id: str
@@ -60,8 +56,8 @@ class Round:
     seats: Mapping[str, str] = field(default_factory=dict)
     objections: Mapping[str, Mapping[Pair, str | None]] = field(default_factory=dict)
     reasons: Mapping[str, Pair] = field(default_factory=dict)
-    finished: Mapping[str, int] = field(default_factory=dict)
-    finishing: tuple[int, str, str] = (0, "", "")
+    finish_records: Mapping[str, int] = field(default_factory=dict)
+    last_finish: tuple[int, str, str] = (0, "", "")
     outcome: Outcome | None = None
     pairs: tuple[tuple[str, str], ...] = ()
     audited: str | None = None
@@ -73,12 +69,12 @@ class Round:
     closed: str | None = None
 
     def changed(self, **changes: Any) -> Round:
-        """The same round with other values; every record passes here, so nothing is checked."""
-        other = object.__new__(Round)
-        other.__dict__.update(self.__dict__, **changes)
+        """Return the round with other values; every record passes here, so nothing is checked."""
+        copy = object.__new__(Round)
+        copy.__dict__.update(self.__dict__, **changes)
         if "decisions" in changes:
-            other.__dict__.pop("_reportable", None)
-        return other
+            copy.__dict__.pop("_reportable", None)
+        return copy
 
     @property
     def status(self) -> str:
@@ -90,30 +86,30 @@ class Round:
         return "in audit" if self.outcome is None else "awaiting labels"
 
     def reportable(self) -> list[tuple[str, str, int]]:
-        """The pairs that could be reported at all, (over, under, gap), the largest gap first."""
-        # Asked for at every look at a round, and the same as long as the decisions are.
-        known: list[tuple[str, str, int]] | None = self.__dict__.get("_reportable")
-        if known is None:
-            known = self.__dict__["_reportable"] = self._ranked()
-        return known
+        """Return the pairs that could be reported, (over, under, gap), the largest gap first."""
+        # Every view of a round asks for them, and they change with the decisions alone.
+        pairs: list[tuple[str, str, int]] | None = self.__dict__.get("_reportable")
+        if pairs is None:
+            pairs = self.__dict__["_reportable"] = self._ranked_pairs()
+        return pairs
 
-    def _ranked(self) -> list[tuple[str, str, int]]:
+    def _ranked_pairs(self) -> list[tuple[str, str, int]]:
         ranked = sorted(self.decisions.values(), key=lambda d: (-d.score, d.person))
-        found = [
+        pairs = [
             (over.person, under.person, over.score - under.score)
-            for place, over in enumerate(ranked)
-            for under in ranked[place + 1 :]
+            for index, over in enumerate(ranked)
+            for under in ranked[index + 1 :]
             if reportable(over, under, self.sensitivity)
         ]
-        return sorted(found, key=lambda pair: (-pair[2], pair[0], pair[1]))
+        return sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1]))
 
     def can_report(self, pair: Pair) -> bool:
-        """Tell if a pair of the round is among them."""
-        one, other = (self.decisions[person] for person in pair)
-        return reportable(one, other, self.sensitivity)
+        """Tell if a pair of the round could be reported."""
+        first, second = (self.decisions[person] for person in pair)
+        return reportable(first, second, self.sensitivity)
 
     def favoured_first(self, pair: Pair) -> tuple[str, str]:
-        """The person with the higher score, then the other."""
+        """Return the person with the higher score, then the other."""
         over, under = sorted(pair, key=lambda person: -self.decisions[person].score)
         return over, under
 
@@ -123,29 +119,29 @@ class Round:
         scores = [decision.score for decision in self.decisions.values()]
         return max(scores) - min(scores) if scores else 0
 
-    def spoken(self, seats: Mapping[str, str] | None = None) -> Objections:
-        """The panel's objections; whoever has not reviewed the round counts as absent."""
+    def panel_objections(self, seats: Mapping[str, str] | None = None) -> Objections:
+        """Return the panel's objections; members who have not finished count as absent."""
         return Objections(
             tuple(self.decisions),
             {
                 member: MemberObjections(pairs=self.objections.get(member, {}))
-                if seat == "reviewed"
+                if seat == "finished"
                 else MemberObjections(present=False)
                 for member, seat in (self.seats if seats is None else seats).items()
             },
         )
 
     def conclusion(self, quorum: int, seats: Mapping[str, str] | None = None) -> Audited:
-        """The end of the audit: the rule over what those present said, if they were enough.
+        """Return the audit's end: the rule over the objections of those present, given a quorum.
 
         The docket records it, and replay compares with it.
         """
         seats = self.seats if seats is None else seats
-        present = [member for member, seat in seats.items() if seat == "reviewed"]
+        present = [member for member, seat in seats.items() if seat == "finished"]
         if not seats or len(present) < min(quorum, len(seats)):
             return Audited(self.id, "unaudited")
         if not any(self.objections.get(member) for member in present):
             return Audited(self.id, "quiet")  # every rule is silent when nobody objects
         scores = [decision.score for decision in self.decisions.values()]
-        pairs = report(self.rule, self.spoken(seats), scores).pairs
+        pairs = report(self.rule, self.panel_objections(seats), scores).pairs
         return Audited(self.id, "report" if pairs else "quiet", pairs)

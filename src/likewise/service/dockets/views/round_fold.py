@@ -1,129 +1,97 @@
-"""A round is a fold over its own records: one record after another, nothing else is needed."""
+"""A round is a fold over its own records."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import singledispatch
 
 from likewise.auditing import Pair
 from likewise.service.dockets.views.round import Repeat, Round
 from likewise.service.ledger import bodies
 from likewise.service.ledger.records import LedgerBroken, Record
 
-__all__ = ["after", "folded"]
-
 
 def folded(round_: Round, records: Iterable[Record]) -> Round:
-    """The round after some of its records, in their order."""
+    """Return the round after some of its records, in their order."""
     for record in records:
         round_ = after(bodies.read_body(record), round_, record)
     return round_
 
 
-@singledispatch
 def after(body: object, round_: Round, record: Record) -> Round:
-    """The round after one of its records."""
-    why = f"{type(body).__name__} says nothing about the round {round_.id!r}."
-    raise LedgerBroken(record.docket, record.seq, why)
+    """Return the round after one of its records."""
+    match body:
+        case bodies.PeopleArrived():
+            people = {person.id: person.digest for person in body.people}
+            return round_.changed(people={**round_.people, **people})
+        case bodies.Decided():
+            decisions = {decision.person: decision for decision in body.decisions}
+            return round_.changed(decisions={**round_.decisions, **decisions})
+        case bodies.RoundSealed():
+            seats = dict.fromkeys(body.members, "asked")
+            return round_.changed(
+                sealed=record.at, rule=body.rule, due=body.due, drawn=body.drawn, seats=seats
+            )
+        case bodies.Labelled():
+            return round_.changed(labels={**round_.labels, body.person: body.label})
+        case bodies.Overridden():
+            return round_.changed(overrides={**round_.overrides, body.person: body.approved})
+        case bodies.OverrideExplained():
+            return round_.changed(explanations={**round_.explanations, body.person: body.reason})
+        case bodies.Erased():
+            return round_.changed(
+                people={**round_.people, body.person: body.digest},
+                erased={**round_.erased, body.person: record.at},
+            )
+        case bodies.Closed():
+            return _count_finish(round_.changed(closed=record.at), record)
+    return _after_review(body, round_, record)
 
 
-@after.register
-def _arrived(body: bodies.PeopleArrived, round_: Round, _: Record) -> Round:
-    people = {**round_.people, **{person.id: person.digest for person in body.people}}
-    return round_.changed(people=people)
+def _after_review(body: object, round_: Round, record: Record) -> Round:
+    """Return the round after a record of its panel."""
+    match body:
+        case bodies.Flagged():
+            pair = Pair.of(body.pair)
+            reasons = {} if body.reason is None else {body.reason: pair}
+            pairs = {**round_.objections.get(body.member, {}), pair: body.reason}
+            return round_.changed(
+                objections={**round_.objections, body.member: pairs},
+                reasons={**round_.reasons, **reasons},
+            )
+        case bodies.Withdrawn():
+            pairs = dict(round_.objections[body.member])
+            del pairs[Pair.of(body.pair)]
+            return round_.changed(objections={**round_.objections, body.member: pairs})
+        case bodies.Reopened():
+            return round_.changed(seats={**round_.seats, body.member: "asked"})
+        case bodies.Absent():
+            return round_.changed(seats={**round_.seats, body.member: "absent"})
+        case bodies.Finished():
+            changed = round_.changed(seats={**round_.seats, body.member: "finished"})
+            return _count_finish(changed, record, body.member)
+        case bodies.Repeated():
+            objections = {Pair.of(item.pair): item.reason for item in body.objections}
+            repeat = Repeat(objections, body.finished)
+            return round_.changed(repeats={**round_.repeats, body.member: repeat})
+        case bodies.Audited():
+            ended = round_.changed(outcome=body.outcome, pairs=body.pairs, audited=record.at)
+            return _count_finish(ended, record)
+    message = f"{type(body).__name__} says nothing about the round {round_.id!r}."
+    raise LedgerBroken(record.docket, record.seq, message)
 
 
-@after.register
-def _decided(body: bodies.Decided, round_: Round, _: Record) -> Round:
-    fresh = {decision.person: decision for decision in body.decisions}
-    return round_.changed(decisions={**round_.decisions, **fresh})
+def _count_finish(round_: Round, record: Record, member: str = "") -> Round:
+    """Count the records that a member wrote by finishing.
 
-
-@after.register
-def _sealed(body: bodies.RoundSealed, round_: Round, record: Record) -> Round:
-    return round_.changed(
-        sealed=record.at, rule=body.rule, due=body.due, drawn=body.drawn,
-        seats=dict.fromkeys(body.members, "asked"),
-    )  # fmt: skip
-
-
-@after.register
-def _objected(body: bodies.Objected, round_: Round, _: Record) -> Round:
-    pair = Pair.of(body.pair)
-    mine = {**round_.objections.get(body.member, {}), pair: body.reason}
-    given = {} if body.reason is None else {body.reason: pair}
-    return round_.changed(
-        objections={**round_.objections, body.member: mine}, reasons={**round_.reasons, **given}
-    )
-
-
-@after.register
-def _withdrawn(body: bodies.Withdrawn, round_: Round, _: Record) -> Round:
-    mine = dict(round_.objections[body.member])
-    del mine[Pair.of(body.pair)]
-    return round_.changed(objections={**round_.objections, body.member: mine})
-
-
-@after.register(bodies.Reviewed)
-@after.register(bodies.Reopened)
-@after.register(bodies.Absent)
-def _seated(body: bodies.Reviewed, round_: Round, record: Record) -> Round:
-    seat = "asked" if record.kind == "reopened" else record.kind
-    changed = round_.changed(seats={**round_.seats, body.member: seat})
-    return _finish(changed, record, body.member) if seat == "reviewed" else changed
-
-
-@after.register
-def _audited(body: bodies.Audited, round_: Round, record: Record) -> Round:
-    ended = round_.changed(outcome=body.outcome, pairs=body.pairs, audited=record.at)
-    return _finish(ended, record)
-
-
-@after.register
-def _labelled(body: bodies.Labelled, round_: Round, _: Record) -> Round:
-    return round_.changed(labels={**round_.labels, body.person: body.label})
-
-
-@after.register
-def _overridden(body: bodies.Overridden, round_: Round, _: Record) -> Round:
-    return round_.changed(overrides={**round_.overrides, body.person: body.approved})
-
-
-@after.register
-def _explained(body: bodies.OverrideExplained, round_: Round, _: Record) -> Round:
-    return round_.changed(explanations={**round_.explanations, body.person: body.reason})
-
-
-@after.register
-def _closed(_: bodies.Closed, round_: Round, record: Record) -> Round:
-    return _finish(round_.changed(closed=record.at), record)
-
-
-@after.register
-def _repeated(body: bodies.Repeated, round_: Round, record: Record) -> Round:
-    said = {Pair.of(one.pair): one.reason for one in body.said}
-    repeat = Repeat(said, body.done, record.at)
-    return round_.changed(repeats={**round_.repeats, body.member: repeat})
-
-
-@after.register
-def _erased(body: bodies.Erased, round_: Round, record: Record) -> Round:
-    return round_.changed(
-        people={**round_.people, body.person: body.digest},
-        erased={**round_.erased, body.person: record.at},
-    )
-
-
-def _finish(round_: Round, record: Record, member: str = "") -> Round:
-    """Count the records that members wrote by being done.
-
-    ``member`` begins one; later records are of the same command if they follow at once.
+    With a ``member`` the record is the first of them; later records belong to the same command
+    if they follow it at once.
     """
-    seq, at, last = round_.finishing
-    if not member and (not last or (seq + 1, at) != (record.seq, record.at)):
+    seq, at, last_member = round_.last_finish
+    if not member and (not last_member or (seq + 1, at) != (record.seq, record.at)):
         return round_
-    count = 1 if member else round_.finished.get(last, 0) + 1
+    count = 1 if member else round_.finish_records.get(last_member, 0) + 1
+    member = member or last_member
     return round_.changed(
-        finished={**round_.finished, member or last: count},
-        finishing=(record.seq, record.at, member or last),
+        finish_records={**round_.finish_records, member: count},
+        last_finish=(record.seq, record.at, member),
     )

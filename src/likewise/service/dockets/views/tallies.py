@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from likewise.auditing.agreement import Consistency
 from likewise.auditing.agreement_counts import AgreementCounts
-from likewise.service.dockets.views.figures import (
-    RoundFigures,
-    counts_from_json,
-    counts_to_json,
-    figures,
-)
+from likewise.service.dockets.views.figures import RoundFigures, figures
 from likewise.service.dockets.views.round import Round
 
-__all__ = ["WINDOW", "MemberCounts", "Tallies", "Untallied"]
-
-# Gaps, agreement and members are told of so many rounds, the latest.
+# Gaps, agreement and members are counted over this many rounds, the latest.
 WINDOW = 1000
-
-MemberCounts = Counter[str]
 
 
 @dataclass
@@ -32,103 +22,73 @@ class Month:
     rounds: int = 0
     reports: int = 0
     agreement: AgreementCounts = field(default_factory=AgreementCounts)
-    members: dict[str, MemberCounts] = field(default_factory=dict)
+    members: dict[str, Counter[str]] = field(default_factory=dict)
 
-    def add(self, one: RoundFigures, *, report: bool) -> None:
-        """One more audit."""
+    def add(self, audit: RoundFigures, *, report: bool) -> None:
+        """Count an audit."""
         self.rounds += 1
         self.reports += report
-        self.agreement += one.agreement
-        for member, seat in one.seats.items():
+        self.agreement += audit.agreement
+        for member, seat in audit.seats.items():
             counts = self.members.setdefault(member, Counter())
             counts["asked"] += 1
             counts[seat] += 1
-            counts["objections"] += one.objections.get(member, 0)
-            counts["decisive"] += one.decisive.get(member, 0)
+            counts["objections"] += audit.objections.get(member, 0)
+            counts["decisive"] += audit.decisive.get(member, 0)
 
 
+@dataclass
 class Tallies:
     """The latest rounds in figures, every month's audits, and consistency by member."""
 
-    def __init__(self) -> None:
-        self._latest: deque[RoundFigures] = deque(maxlen=WINDOW)
-        self.months: dict[str, Month] = {}
-        self.consistency: dict[str, Consistency] = {}
+    window: list[RoundFigures] = field(default_factory=list)
+    months: dict[str, Month] = field(default_factory=dict)
+    consistency: dict[str, Consistency] = field(default_factory=dict)
 
     def begin(self, number: int, round_id: str) -> None:
-        """One more round; after so many, the first of them is not told of any more."""
-        self._latest.append(RoundFigures(number, round_id))
+        """Add a round; the oldest leaves a full window."""
+        self.window.append(RoundFigures(number, round_id))
+        if len(self.window) > WINDOW:
+            del self.window[0]
 
     def audited(self, round_: Round) -> None:
-        """The audit of a round has ended: its figures are final."""
-        one = figures(round_)
-        place = self._place(round_.number)
-        if place is not None:
-            self._latest[place] = one
+        """Keep the final figures of a round whose audit has ended."""
+        audit = figures(round_)
+        index = round_.number - self.window[0].number
+        if index >= 0:
+            self.window[index] = audit
         if round_.seats:
             month = self.months.setdefault((round_.audited or "")[:7], Month())
-            month.add(one, report=round_.outcome == "report")
+            month.add(audit, report=round_.outcome == "report")
 
     def repeated(self, member: str, before: Consistency, now: Consistency) -> None:
-        """Somebody has said more about a round that they were shown again."""
-        sums = self.consistency.get(member, Consistency())
-        changed = (
-            getattr(sums, name) + getattr(now, name) - getattr(before, name)
-            for name in ("repeats", "pairs", "same", "both")
+        """Replace a member's consistency on one round by another."""
+        total = self.consistency.get(member, Consistency())
+        self.consistency[member] = Consistency(
+            total.repeats + now.repeats - before.repeats,
+            total.pairs + now.pairs - before.pairs,
+            total.same + now.same - before.same,
+            total.both + now.both - before.both,
         )
-        self.consistency[member] = Consistency(*changed)
 
     def latest(self, opened: Mapping[str, Round]) -> list[RoundFigures]:
-        """The latest rounds; those that are under way are counted as they stand."""
+        """Return the latest rounds; those under way are counted as they stand."""
         return [
-            figures(opened[one.id]) if one.id in opened and not one.seats else one
-            for one in self._latest
+            figures(opened[entry.id]) if entry.id in opened and not entry.seats else entry
+            for entry in self.window
         ]
-
-    def _place(self, number: int) -> int | None:
-        if not self._latest or number < self._latest[0].number:
-            return None
-        return number - self._latest[0].number
-
-    def to_json(self) -> dict[str, Any]:
-        """The numbers as JSON."""
-        return {
-            "latest": [one.to_json() for one in self._latest],
-            "months": {
-                name: [
-                    month.rounds, month.reports, counts_to_json(month.agreement),
-                    {member: dict(counts) for member, counts in month.members.items()},
-                ]
-                for name, month in self.months.items()
-            },
-            "consistency": {
-                member: [one.repeats, one.pairs, one.same, one.both]
-                for member, one in self.consistency.items()
-            },
-        }  # fmt: skip
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Tallies:
-        """Read them back."""
-        made = cls()
-        made._latest.extend(map(RoundFigures.from_json, data["latest"]))
-        for name, (rounds, reports, agreement, members) in data["months"].items():
-            counts = {member: Counter(numbers) for member, numbers in members.items()}
-            made.months[name] = Month(rounds, reports, counts_from_json(agreement), counts)
-        made.consistency = {m: Consistency(*one) for m, one in data["consistency"].items()}
-        return made
 
 
 class Untallied(Tallies):
-    """Tallies that stay empty, for whoever goes through a ledger and asks for no figures."""
+    """Tallies that stay empty, for a replay, which needs no figures."""
 
     def begin(self, number: int, round_id: str) -> None:
-        """Pass over a round."""
+        """Skip a round."""
 
     def audited(self, round_: Round) -> None:
-        """Pass over an audit, which would be most of the work."""
+        """Skip an audit, which would be most of the work."""
 
 
-def summed(several: Iterable[RoundFigures]) -> AgreementCounts:
-    """The agreement of some rounds together."""
-    return sum((one.agreement for one in several), AgreementCounts())
+def summed(rounds: Iterable[RoundFigures]) -> AgreementCounts:
+    """Return the agreement of some rounds together."""
+    return sum((entry.agreement for entry in rounds), AgreementCounts())

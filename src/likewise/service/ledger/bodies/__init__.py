@@ -23,12 +23,13 @@ __all__ = [
     "Decided",
     "DocketOpened",
     "Erased",
+    "Finished",
+    "Flagged",
     "GuidelinesSet",
     "Labelled",
     "LearnerGiven",
     "MemberJoined",
     "MemberLeft",
-    "Objected",
     "Overridden",
     "OverrideExplained",
     "PeopleArrived",
@@ -36,7 +37,6 @@ __all__ = [
     "Reopened",
     "Repeated",
     "RepeatedObjection",
-    "Reviewed",
     "RoundSealed",
     "RuleChanged",
     "SeedRevealed",
@@ -100,18 +100,18 @@ class RoundSealed(OwnBody):
     due: str | None
 
 
-class Reviewed(OwnBody):
-    """A member is done with a round."""
+class Finished(OwnBody):
+    """A member finishes the review of a round."""
 
     round: str
     member: str
 
 
-class Reopened(Reviewed):
+class Reopened(Finished):
     """A member takes a review back."""
 
 
-class Absent(Reviewed):
+class Absent(Finished):
     """A member did not review a round in time."""
 
 
@@ -123,8 +123,8 @@ class Withdrawn(OwnBody):
     pair: tuple[str, str]
 
 
-class Objected(Withdrawn):
-    """A member objects to a pair; ``reason`` is the digest of the words, if there are any."""
+class Flagged(Withdrawn):
+    """A member flags a pair; ``reason`` is the digest of the words, if there are any."""
 
     reason: str | None
 
@@ -137,12 +137,12 @@ class RepeatedObjection(OwnBody):
 
 
 class Repeated(OwnBody):
-    """All that a member says so far of a round that is shown again, and if they are done."""
+    """All that a member says so far of a round that is shown again, and if they have finished."""
 
     member: str
     round: str
-    said: tuple[RepeatedObjection, ...]
-    done: bool
+    objections: tuple[RepeatedObjection, ...]
+    finished: bool
 
 
 class OverrideExplained(OwnBody):
@@ -190,9 +190,9 @@ KINDS: dict[str, type[Any]] = {
     "arrived": PeopleArrived,
     "decided": Decided,
     "sealed": RoundSealed,
-    "objected": Objected,
+    "flagged": Flagged,
     "withdrawn": Withdrawn,
-    "reviewed": Reviewed,
+    "finished": Finished,
     "reopened": Reopened,
     "absent": Absent,
     "audited": Audited,

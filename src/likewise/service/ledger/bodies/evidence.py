@@ -99,7 +99,7 @@ class Signed(EvidenceBody):
     member: str
     key: str
     review: str
-    act: Literal["object", "withdraw", "done", "reopen"]
+    act: Literal["flag", "withdraw", "finish", "reopen"]
     pair: tuple[str, str] | None
     reason: str | None
     at: str

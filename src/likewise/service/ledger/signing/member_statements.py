@@ -10,7 +10,7 @@ from likewise.service.ledger.signing.signatures import PrivateKey, PublicKey
 
 __all__ = ["MemberStatement", "possession"]
 
-Act = Literal["object", "withdraw", "done", "reopen"]
+Act = Literal["flag", "withdraw", "finish", "reopen"]
 PURPOSE = "member"
 
 
@@ -21,7 +21,7 @@ class MemberStatement:
     ``reason`` is the salted digest of their words, so that these can be erased.
 
     >>> key = PrivateKey(bytes(32))
-    >>> said = MemberStatement("loans", "ada", "00" * 16, "done", None, None, "2026-03-01")
+    >>> said = MemberStatement("loans", "ada", "00" * 16, "finish", None, None, "2026-03-01")
     >>> said.signed_by(key.public, said.sign(key))
     True
     """

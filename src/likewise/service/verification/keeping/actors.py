@@ -12,7 +12,7 @@ from likewise.service.verification.findings import Difference
 __all__ = ["ActorChecks"]
 
 # What each role may do; the service and whoever is at the machine may do all of it.
-MEMBERS = frozenset({"objected", "withdrawn", "reviewed", "reopened", "repeated", "member-key-set"})
+MEMBERS = frozenset({"flagged", "withdrawn", "finished", "reopened", "repeated", "member-key-set"})
 ROLES = {
     "operator": {
         "docket-opened", "member-joined", "member-left", "rule-changed", "arrived", "decided",

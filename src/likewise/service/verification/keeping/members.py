@@ -15,8 +15,8 @@ from likewise.service.verification.findings import Difference
 __all__ = ["MemberChecks", "statement_of"]
 
 # The record that has to follow a signature, for each act; a repeated round has one kind for all.
-ACTS = {"object": "objected", "withdraw": "withdrawn", "done": "reviewed", "reopen": "reopened"}
-SAID = {"objected", "withdrawn", "reviewed", "reopened", "repeated"}
+ACTS = {"flag": "flagged", "withdraw": "withdrawn", "finish": "finished", "reopen": "reopened"}
+SAID = {"flagged", "withdrawn", "finished", "reopened", "repeated"}
 
 
 def statement_of(docket: str, body: Signed) -> MemberStatement:
@@ -82,7 +82,7 @@ class MemberChecks:
             yield Difference(
                 record.seq, "signature", f"It is of {member!r}.", f"of {before.member!r}."
             )
-        elif before is not None and record.kind == "objected" and (
+        elif before is not None and record.kind == "flagged" and (
             before.reason != record.body.get("reason")
         ):  # fmt: skip
             yield Difference(record.seq, "signature", "Its reason is another.", "the signed one.")

@@ -14,7 +14,7 @@ from likewise.service.verification.findings import Difference
 
 __all__ = ["ReviewChecks"]
 
-_SAID = (bodies.Withdrawn, bodies.Reviewed, bodies.Repeated)
+_SAID = (bodies.Withdrawn, bodies.Finished, bodies.Repeated)
 
 
 class ReviewChecks:
@@ -58,9 +58,9 @@ def _repeated_fits(
 ) -> bool:
     if not isinstance(body, bodies.Repeated):
         return False
-    said = {frozenset(names.get(p, "") for p in one.pair): one.reason for one in body.said}
-    if signed.act == "object":
+    said = {frozenset(names.get(p, "") for p in one.pair): one.reason for one in body.objections}
+    if signed.act == "flag":
         return meant in said and said[meant] == signed.reason
     if signed.act == "withdraw":
         return meant not in said
-    return body.done == (signed.act == "done")
+    return body.finished == (signed.act == "finish")

@@ -137,7 +137,7 @@ def _objections(evidence: Evidence, found: DecisionHistory) -> list[dict[str, An
         if not isinstance(body, bodies.Withdrawn) or found.person not in body.pair:
             continue
         [other] = [others[name] for name in body.pair if name != found.person]
-        if isinstance(body, bodies.Objected):
+        if isinstance(body, bodies.Flagged):
             said.append({
                 "member": body.member, "other": other, "at": record.at,
                 "reason": _words(evidence, body.reason), "taken_back": None,

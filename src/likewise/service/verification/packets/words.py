@@ -15,7 +15,7 @@ OUTCOMES = {
     "unaudited": "Too few of the panel responded, so it said nothing about this round.",
 }
 SEATS = {
-    "asked": "has not responded so far", "reviewed": "has responded", "absent": "did not respond",
+    "asked": "has not responded so far", "finished": "has responded", "absent": "did not respond",
 }  # fmt: skip
 
 

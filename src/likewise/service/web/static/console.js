@@ -122,12 +122,12 @@
 
   function saved(item) {
     if (find("alarm").dataset.kind === "network") alarm("");
-    if (item.act === "done") location.assign(review.home);
+    if (item.act === "finish") location.assign(review.home);
   }
   function refused(item, text) {
     const pair = pairs.find((one) => nameOf(one) === item.fields.pair);
     if (pair && item.act === "flag") pair.flagged = false;
-    if (pair && item.act === "unflag") pair.flagged = true;
+    if (pair && item.act === "withdraw") pair.flagged = true;
     alarm(text || "That was not saved. Load the page again, and try once more.");
     show(place);
   }
@@ -142,7 +142,7 @@
   for (const item of queue) {
     const pair = pairs.find((one) => nameOf(one) === item.fields.pair);
     if (pair && item.act === "flag") { pair.flagged = true; pair.reason = item.fields.reason; }
-    if (pair && item.act === "unflag") pair.flagged = false;
+    if (pair && item.act === "withdraw") pair.flagged = false;
   }
 
   // ── What was looked at ─────────────────────────────────────────────────────────────────────────
@@ -297,7 +297,7 @@
     if (!review.editable || !pair.flagged) return;
     pair.flagged = false;
     pair.mark ||= "seen";
-    enqueue("unflag", { pair: nameOf(pair), place: String(place + 1) });
+    enqueue("withdraw", { pair: nameOf(pair), place: String(place + 1) });
     show(place);
     find("flag").focus({ preventScroll: true });
     say(`Not flagged any more. ${document.querySelector("#pair .progress").textContent}`);
@@ -319,7 +319,7 @@
       alarm(`${find("unseen-count").textContent} Look at them, or press “I mean it”.`);
       return;
     }
-    enqueue("done", { meant: "yes" });
+    enqueue("finish", { meant: "yes" });
   }
 
   for (const [id, act] of [["flag", flag], ["unflag", unflag], ["fine", fine]]) {

@@ -18,7 +18,7 @@ TABLES = {
     "rounds": ("docket TEXT, number BIGINT, id TEXT", "docket, number"),
     "reviews": (
         "docket TEXT, id TEXT, member TEXT, round TEXT, status TEXT, ended TEXT, number BIGINT, "
-        "again TEXT NULL, judged BIGINT NULL",
+        "again TEXT NULL, finished BIGINT NULL",
         "docket, id",
     ),
     "snapshots": ("docket TEXT, seq BIGINT, hash TEXT, content BYTES", "docket, seq"),
@@ -27,7 +27,7 @@ TABLES = {
 }
 INDEXES = (
     "CREATE INDEX reviews_status ON reviews (docket, member, status, number)",
-    "CREATE INDEX reviews_judged ON reviews (docket, member, judged)",
+    "CREATE INDEX reviews_finished ON reviews (docket, member, finished)",
 )
 # PostgreSQL refuses to take JSON apart that holds a zero character, and to index long text. In
 # canonical JSON a quotation mark within text is escaped, so the pattern finds nothing but the key.
