@@ -7,13 +7,12 @@ from pathlib import Path
 
 import click
 
-from likewise.cli.main import main
 from likewise.cli.service.serve import DATABASE, opened_store
 
 __all__ = ["key"]
 
 
-@main.group(short_help="Keys that sign receipts, and keys of members.")
+@click.group(short_help="Keys that sign receipts, and keys of members.")
 def key() -> None:
     """Keys: the installation's, which signs every receipt, and those of members."""
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise.cli.main import main
 from likewise.cli.service.serve import without_password
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def _ledger(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@main.command(short_help="Take every decision of a ledger again, and compare.")
+@click.command(short_help="Take every decision of a ledger again, and compare.")
 @click.argument("docket", required=False)
 @_ledger
 @click.option(
@@ -92,7 +91,7 @@ def replay(
     _end(found.holds)
 
 
-@main.command(short_help="Check a ledger against receipts, anchors and signatures.")
+@click.command(short_help="Check a ledger against receipts, anchors and signatures.")
 @click.option(
     "--head", "heads", multiple=True, metavar="RECEIPT",
     help="A line that somebody was given. Any number of times, from any number of people.",
@@ -141,7 +140,7 @@ def verify(
     raise SystemExit(print_verdicts(evidence, receipts, keys, trusted, exported))
 
 
-@main.command(short_help="Write a docket's ledger to a folder.")
+@click.command(short_help="Write a docket's ledger to a folder.")
 @click.argument("docket")
 @click.option(
     "--database", metavar="URL", envvar="LIKEWISE_DATABASE", required=True,

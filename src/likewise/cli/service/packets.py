@@ -8,13 +8,12 @@ from pathlib import Path
 
 import click
 
-from likewise.cli.main import main
 from likewise.cli.service.serve import DATABASE, opened_store
 
 __all__ = ["packet"]
 
 
-@main.command(short_help="The file of one decision, for the person that it is about.")
+@click.command(short_help="The file of one decision, for the person that it is about.")
 @click.argument("docket")
 @click.argument("round_id", metavar="ROUND")
 @click.argument("person")

@@ -21,7 +21,7 @@ from likewise.service.auth.tokens import ROLES, Identity, Role
 from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.worker import Worker, Workers
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.actors import done_by
+from likewise.service.ledger.actors import Actor, done_by
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
@@ -85,13 +85,18 @@ class DocketAccess:
     app: AppContext
 
     @property
+    def actor(self) -> Actor:
+        """Return the caller as an actor of the ledger."""
+        return self.caller.actor
+
+    @property
     def sees_panel(self) -> bool:
         """Tell whether the caller may see what members say and do."""
         return self.caller.role in ("operator", "regulator")
 
     async def run(self, task: Callable[[Worker], T]) -> T:
         """Run a task in the docket's thread, in the name of the caller."""
-        return await self.app.workers.run(self.docket, done_by(self.caller.actor, task))
+        return await self.app.workers.run(self.docket, done_by(self.actor, task))
 
     async def write(
         self, command: Callable[Concatenate[Docket, P], Receipt], *args: P.args, **options: P.kwargs

@@ -18,7 +18,6 @@ from likewise.service.api.errors import (
     BodyTooLarge,
     error_response,
     problem,
-    unavailable,
 )
 from likewise.service.api.telemetry import Telemetry
 from likewise.service.auth.rate_limits import Buckets, too_large
@@ -86,12 +85,10 @@ class AccessMiddleware:
         try:
             scope["state"]["caller"] = await self._caller(scope)
             await self.app(scope, self._bounded(scope, receive), respond)
-        except LikewiseError as error:
+        except (LikewiseError, *UNAVAILABLE) as error:
             await error_response(error)(scope, receive, respond)
         except ClientDisconnect:
             status = DISCONNECTED
-        except UNAVAILABLE as error:
-            await unavailable(error)(scope, receive, respond)
         except Exception:
             LOG.exception("A request failed.", extra={"said": {"request": request_id}})
             if status:

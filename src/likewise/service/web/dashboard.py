@@ -7,13 +7,12 @@ from typing import Any
 
 from fastapi.responses import RedirectResponse, Response
 
-from likewise.service.api.dependencies import DocketAccess
 from likewise.service.api.dockets import docket_list, docket_response
 from likewise.service.api.ledger import export_csv, export_jsonl, get_agreement
 from likewise.service.api.metrics import MetricsResponse, measure
 from likewise.service.api.rounds import round_list
 from likewise.service.dockets.worker import Worker
-from likewise.service.web.dependencies import PageRequest, Supervisor, file_response, page_router
+from likewise.service.web.dependencies import Supervisor, file_response, page_router
 from likewise.service.web.rendering import html, render
 
 router = page_router("/dashboard")
@@ -24,7 +23,7 @@ LISTED = 100
 @router.get("/")
 async def dockets(request: Supervisor) -> Response:
     """List the dockets; a single one is shown at once."""
-    docket = request.session.identity.docket
+    docket = request.caller.docket
     names = (docket,) if docket else await request.app.workers.dockets()
     if len(names) == 1:
         return RedirectResponse(f"/dashboard/{names[0]}/", 303)
@@ -56,22 +55,18 @@ async def data(request: Supervisor) -> MetricsResponse:
 @router.get("/{docket}/ledger.jsonl")
 async def ledger_lines(request: Supervisor) -> Response:
     """Return all records, one a line."""
-    response = await export_jsonl(_access(request))
+    response = await export_jsonl(request)
     return file_response(response, f"{request.docket}-ledger.jsonl")
 
 
 @router.get("/{docket}/ledger.csv")
 async def ledger_table(request: Supervisor) -> Response:
     """Return all records as a table."""
-    return file_response(await export_csv(_access(request)), f"{request.docket}-ledger.csv")
+    return file_response(await export_csv(request), f"{request.docket}-ledger.csv")
 
 
 @router.get("/{docket}/agreement.csv")
 async def agreement(request: Supervisor) -> Response:
     """Return agreement and disagreement by member and month."""
-    response = await get_agreement(_access(request))
+    response = await get_agreement(request)
     return file_response(response, f"{request.docket}-agreement.csv")
-
-
-def _access(request: PageRequest) -> DocketAccess:
-    return DocketAccess(request.session.identity, request.docket, request.app)

@@ -1,38 +1,27 @@
-"""Dependencies of the pages: who is signed in, and whether a form is theirs.
-
-Refusals are pages too: a person who is not signed in is sent to the sign-in page, and every other
-refusal is a sentence with a way out.
-"""
+"""Dependencies of the pages: who is signed in, and whether a form is theirs."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse, Response
-from fastapi.routing import APIRoute
-from starlette.exceptions import HTTPException
 
-from likewise.errors import LikewiseError
-from likewise.service.api.dependencies import AppContext, app_context
-from likewise.service.api.errors import problem
+from likewise.service.api.dependencies import AppContext, DocketAccess, app_context
 from likewise.service.api.fields import DOCKET_NAME
 from likewise.service.auth.sign_ins import Session, find_session
 from likewise.service.auth.tokens import Role
 from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.actors import done_by
-from likewise.service.web.error_pages import error_page
+from likewise.service.ledger.actors import Actor
 from likewise.service.web.rendering import PageContext, html, render
 
-T = TypeVar("T")
 SESSION = "likewise_session"
 
 
@@ -47,38 +36,33 @@ def file_response(response: Response, name: str) -> Response:
     return response
 
 
-class SignedOut(LikewiseError):  # noqa: N818 - the sentence reads better
-    """Nobody is signed in; the page is behind the sign-in page."""
-
-
 @dataclass(frozen=True)
-class PageRequest:
+class PageRequest(DocketAccess):
     """A request for a page of one docket, by somebody who is signed in."""
 
     request: Request
-    app: AppContext
     session: Session
-    docket: str
     base: str
+
+    @property
+    def actor(self) -> Actor:
+        """Return the person who is signed in as an actor of the ledger."""
+        return self.session.actor
 
     @property
     def reader(self) -> str:
         """Return the name of the person who is signed in."""
-        return self.session.identity.name
+        return self.caller.name
 
     @property
     def wants_json(self) -> bool:
         """Tell whether the page's own script asks."""
-        return wants_json(self.request)
+        return self.request.headers.get("accept", "") == "application/json"
 
     @property
     def cookie(self) -> str:
         """Return the value of the session's cookie."""
         return session_cookie(self.request)
-
-    async def run(self, task: Callable[[Worker], T]) -> T:
-        """Run a task in the docket's thread, in the name of the person who is signed in."""
-        return await self.app.workers.run(self.docket, done_by(self.session.actor, task))
 
     async def show(self, template: str, values: Callable[[Worker], dict[str, Any]]) -> Response:
         """Render a page of the docket, with values that are computed in its thread."""
@@ -137,7 +121,7 @@ class SignedIn:
         app = await app_context(request)
         session = await asyncio.to_thread(find_session, app.store, session_cookie(request))
         if session is None:
-            raise SignedOut("Sign in first.")
+            raise ServiceError("signed-out", 401, "You are signed out. Sign in again.")
         identity = session.identity
         request.state.caller = identity  # for the log
         app.page_limits.take(identity.id)
@@ -153,7 +137,7 @@ class SignedIn:
         if docket and not identity.concerns(docket):
             raise ServiceError("other-docket", 403, "Your token is for another docket.")
         base = self.base.format(docket=docket).rstrip("/")
-        return PageRequest(request, app, session, docket, base)
+        return PageRequest(identity, docket, app, request, session, base)
 
 
 Auditor = Annotated[PageRequest, Depends(SignedIn("/console", "auditor"))]
@@ -162,46 +146,6 @@ Supervisor = Annotated[
 ]
 
 
-class PageRoute(APIRoute):
-    """A route whose refusals are pages; the page's own script gets them as JSON."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler, which turns refusals into pages."""
-        handle = super().get_route_handler()
-
-        async def handled(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except SignedOut:
-                if wants_json(request):
-                    return problem("signed-out", 401, "You are signed out. Sign in again.")
-                return RedirectResponse("/console/sign-in", 303)
-            except ServiceError as error:
-                return _refusal(request, error.status, error.sentence, error.code)
-            except RequestValidationError:
-                return _refusal(request, 422, "This page was asked for in a way it does not know.")
-            except HTTPException as error:
-                return _refusal(request, error.status_code, "There is no such page.")
-            except LikewiseError as error:
-                return _refusal(request, 422, str(error))
-
-        return handled
-
-
 def page_router(prefix: str = "") -> APIRouter:
     """Return a router of pages."""
-    return APIRouter(prefix=prefix, route_class=PageRoute, include_in_schema=False)
-
-
-def wants_json(request: Request) -> bool:
-    """Tell whether the page's script asks, and not a browser that shows the response."""
-    return request.headers.get("accept", "") == "application/json"
-
-
-def _refusal(request: Request, status: int, sentence: str, code: str = "refused") -> Response:
-    if wants_json(request):
-        response = problem(code, status, sentence)
-        if status in (429, 503):
-            response.headers["Retry-After"] = "1"
-        return response
-    return html(error_page(request.url.path, status, sentence), status)
+    return APIRouter(prefix=prefix, include_in_schema=False)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from likewise.service.web.rendering import POLICY, PageContext, render
+from likewise.service.web.rendering import PageContext, html, render
 
 TITLES = {
     401: "Sign in", 403: "Not for you", 404: "Not found", 409: "Too late", 413: "Too large",
@@ -17,6 +18,7 @@ TITLES = {
 FOR_PEOPLE = {
     "not-found": "There is nothing at this address. It may have been mistyped, or has moved.",
     "wrong-method": "This address cannot be opened like that. Go back, and use the buttons there.",
+    "invalid": "This page was asked for in a way it does not know.",
     "bad-request": "The browser sent something that cannot be read. Go back, and try again.",
 }
 
@@ -34,18 +36,14 @@ def error_page(path: str, status: int, sentence: str) -> str:
 
 
 class ErrorPages:
-    """Turns JSON errors into pages for browsers; the API's own responses pass unchanged."""
+    """Turns JSON errors into pages for browsers; programs and the pages' scripts get the JSON."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if (
-            scope["type"] != "http"
-            or scope["path"].startswith("/v1/")
-            or "text/html" not in Headers(scope=scope).get("accept", "")
-        ):
+        if scope["type"] != "http" or not _wants_page(scope):
             await self.app(scope, receive, send)
             return
         start: Message | None = None
@@ -61,9 +59,16 @@ class ErrorPages:
                 return
             content += message.get("body", b"")
             if not message.get("more_body"):
-                await _send_page(scope["path"], start, content, send)
+                await _page(scope["path"], start, content)(scope, receive, send)
 
         await self.app(scope, receive, respond)
+
+
+def _wants_page(scope: Scope) -> bool:
+    path, accept = scope["path"], Headers(scope=scope).get("accept", "")
+    if path.startswith(("/console", "/dashboard")):
+        return accept != "application/json"
+    return not path.startswith("/v1/") and "text/html" in accept
 
 
 def _is_problem(message: Message) -> bool:
@@ -71,13 +76,13 @@ def _is_problem(message: Message) -> bool:
     return bool(message["status"] >= 400 and kind.startswith("application/json"))
 
 
-async def _send_page(path: str, start: Message, content: bytes, send: Send) -> None:
+def _page(path: str, start: Message, content: bytes) -> Response:
+    """Return the page of an error, with the headers of its response."""
     error = json.loads(content)["error"]
+    if error["code"] == "signed-out":
+        return RedirectResponse("/console/sign-in", 303)
     sentence = FOR_PEOPLE.get(error["code"], str(error["message"]))
-    page = error_page(path, start["status"], sentence).encode()
-    headers = MutableHeaders(raw=list(start["headers"]))
-    headers["content-type"] = "text/html; charset=utf-8"
-    headers["content-length"] = str(len(page))
-    headers["content-security-policy"] = POLICY
-    await send({**start, "headers": headers.raw})
-    await send({"type": "http.response.body", "body": page})
+    response = html(error_page(path, start["status"], sentence), start["status"])
+    for name, value in Headers(raw=start["headers"]).items():
+        response.headers.setdefault(name, value)
+    return response

@@ -22,7 +22,7 @@ async def seats_page(request: Auditor) -> Response:
 
 async def _page(request: PageRequest, problem: str = "", status: int = 200) -> Response:
     seats = await asyncio.to_thread(list_seats, request.app.store, request.cookie)
-    current, page = request.session.identity.id, request.page("Your seats")
+    current, page = request.caller.id, request.page("Your seats")
     text = render("console/seats.html", page, seats=seats, current=current, problem=problem)
     return html(text, status)
 
