@@ -128,7 +128,7 @@ def test_a_copy_without_its_log_is_refused(start: Start, sqlite_url: str, tmp_pa
     copy, whole = tmp_path / "copy.db", tmp_path / "whole.db"
     shutil.copy(path, copy)
     for database in (copy, f"sqlite:///{copy}"):
-        for command in (["replay", "loans"], ["verify", "--head", str(docket.receipt())]):
+        for command in (["replay", "loans"], ["verify", str(docket.receipt())]):
             done = CliRunner().invoke(main, [*command, "--database", str(database)])
             assert done.exit_code == 2, done.output
             assert "likewise backup" in done.output
@@ -152,7 +152,7 @@ def test_a_store_is_verified_on_a_medium_that_cannot_be_written(
     store.close()
     path = Path(sqlite_url.removeprefix("sqlite:///"))
     before = {one: one.read_bytes() for one in path.parent.iterdir() if one.is_file()}
-    done = CliRunner().invoke(main, ["verify", "--head", str(receipt), "--database", str(path)])
+    done = CliRunner().invoke(main, ["verify", str(receipt), "--database", str(path)])
     assert done.exit_code == 0, done.output
     assert {one: one.read_bytes() for one in path.parent.iterdir() if one.is_file()} == before
     with sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True) as connection:

@@ -44,7 +44,7 @@ def _warnings_as_notes() -> Iterator[None]:
 # Commands of the package likewise-service, which it brings by entry points of this group.
 ENTRY_POINTS = "likewise.commands"
 SERVICE = (
-    "serve", "init", "token", "docket", "key", "replay", "verify", "export", "packet", "backup",
+    "serve", "init", "token", "docket", "key", "replay", "verify", "export", "backup",
     "restore", "upgrade",
 )  # fmt: skip
 

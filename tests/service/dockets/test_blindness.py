@@ -31,7 +31,14 @@ People = Callable[..., list[Applicant]]
 
 def test_a_hash_cannot_be_found_by_guessing_the_record() -> None:
     """The same words at the same moment after the same head have another hash every time."""
-    same = ("loans", Head(), "2026-03-01T12:00:00.000000Z", "finished", {"member": "ada"})
+    same = (
+        "loans",
+        Head(),
+        "2026-03-01T12:00:00.000000Z",
+        "finished",
+        {"member": "ada"},
+        "machine",
+    )
     made = [Record.following(*same) for _ in range(50)]
     assert len({record.hash for record in made}) == 50
     assert all(record.hash == record.content_hash for record in made)
@@ -113,10 +120,10 @@ def test_the_ledger_alone_can_be_verified_as_it_was_downloaded(
 ) -> None:
     docket = begin()
     open_round(docket, applicants())
-    write_export(evidence_of(docket.store, "loans"), tmp_path / "out")
+    write_export(evidence_of(docket.store, "loans"), tmp_path / "out", docket.store.keys)
     saved = tmp_path / "loans-ledger.jsonl"
     saved.write_bytes((tmp_path / "out" / "ledger.jsonl").read_bytes())
-    words = ["verify", "--head", str(docket.receipt()), "--export", str(saved)]
+    words = ["verify", str(docket.receipt()), "--export", str(saved)]
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 0, result.output
     assert "THE RECEIPT HOLDS" in result.output

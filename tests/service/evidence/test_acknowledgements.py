@@ -35,7 +35,7 @@ def test_a_member_keeps_what_was_acknowledged(live: Live, tmp_path: Path) -> Non
     assert said["objections"][0]["reason"] == "so alike"
     path, key = tmp_path / "kept.json", live.client("client").keys()[0].public
     path.write_text(response.text, encoding="utf-8")
-    words = ["--acknowledgement", str(path), "--key", key, "--database", live.settings.database]
+    words = [str(path), "--key", key, "--database", live.settings.database]
     result = CliRunner().invoke(main, ["verify", *words])
     assert result.exit_code == 0, result.output
     assert "THE ACKNOWLEDGEMENT HOLDS" in result.output

@@ -200,10 +200,8 @@ def test_a_tail_that_was_dropped_is_found_from_the_file(docket: Docket, tmp_path
     from likewise.service.verification.export import write_export
 
     short = replace(evidence, records=evidence.records[:-2])
-    write_export(short, tmp_path / "short")
-    result = CliRunner().invoke(
-        main, ["verify", "--heads", str(path), "--export", str(tmp_path / "short")]
-    )
+    write_export(short, tmp_path / "short", docket.store.keys)
+    result = CliRunner().invoke(main, ["verify", str(path), "--export", str(tmp_path / "short")])
     assert result.exit_code == 1, result.output
     assert "records have been removed" in result.output
 
@@ -238,6 +236,6 @@ def test_a_server_anchors_by_itself_and_decisions_go_on_while_it_fails(
     wait("anchor-failed", 2)
     made.mood = "honest"
     wait("anchored", 2)
-    assert path.read_text().count("likewise-receipt/2:loans") >= 1
+    assert path.read_text().count("likewise-receipt/1:loans") >= 1
     assert replay_evidence(evidence_of(store, "loans")).holds
     store.close()

@@ -33,7 +33,7 @@ from likewise.service.ledger.signing.signatures import PrivateKey
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import Evidence, evidence_of
 from likewise.service.verification.export import write_export
-from likewise.service.verification.packets.give import give_packet
+from likewise.service.verification.packets.packet import give_packet
 from likewise.service.verification.replay import replay_evidence
 
 
@@ -63,7 +63,7 @@ def docket(tmp_path: Path) -> Docket:
 
 def exported(docket: Docket, evidence: Evidence, folder: Path) -> Path:
     """What the operator hands over, signed with the installation's key."""
-    write_export(evidence, folder, personal=True, seed=True, keys=docket.store.keys)
+    write_export(evidence, folder, docket.store.keys, personal=True, seed=True)
     return folder
 
 
@@ -78,15 +78,15 @@ def test_a_tail_that_is_dropped_or_rewritten(docket: Docket, tmp_path: Path) -> 
 
     for name, theirs in (("dropped", dropped), ("rewritten", rehashed(honest, quieter))):
         folder = exported(docket, theirs, tmp_path / name)
-        found = run("verify", "--head", receipt, "--export", folder)
+        found = run("verify", receipt, "--export", folder)
         assert found.exit_code == 1, found.output
-        alone = run("verify", "--heads", tmp_path / "heads.jsonl", "--export", folder)
+        alone = run("verify", tmp_path / "heads.jsonl", "--export", folder)
         assert alone.exit_code == 0, "the anchor is older: without a receipt this is the window"
         assert "the window left open is" in alone.output
         assert "minutes" in alone.output
     shorter = replace(honest, records=honest.records[:3])
     folder = exported(docket, shorter, tmp_path / "before the anchor")
-    found = run("verify", "--heads", tmp_path / "heads.jsonl", "--export", folder)
+    found = run("verify", tmp_path / "heads.jsonl", "--export", folder)
     assert found.exit_code == 1, found.output
 
 
@@ -116,7 +116,7 @@ def test_showing_two_ledgers(docket: Docket) -> None:
     other = rehashed(honest, lambda r: replace(r, nonce="x") if r.kind == "flagged" else r)
     ann = docket.receipt()
     bob = docket.store.keys.sign(Receipt("loans", other.records[-1].head))
-    found = run("verify", "--head", ann, "--head", bob, "--key", docket.store.keys.public().text)
+    found = run("verify", ann, bob, "--key", docket.store.keys.public().text)
     assert found.exit_code == 1
     assert "TWO LEDGERS WERE SHOWN" in found.output
 
@@ -142,7 +142,7 @@ def test_back_dating_and_post_dating(docket: Docket) -> None:
 def test_a_forged_receipt_against_an_honest_operator(docket: Docket) -> None:
     receipt = docket.receipt()
     forged = replace(receipt, head=Head(receipt.head.seq, "0" * 64))
-    found = run("verify", "--head", forged, "--database", docket.store.where)
+    found = run("verify", forged, "--database", docket.store.where)
     assert found.exit_code == 2
     assert "forged, or changed" in found.output
 
@@ -151,6 +151,6 @@ def test_a_changed_packet(docket: Docket, tmp_path: Path) -> None:
     packet: dict[str, Any] = give_packet(docket.store, "loans", "r1", "a1")
     packet["decision"]["chance"] = 0.99
     (tmp_path / "packet.json").write_text(json.dumps(packet))
-    found = run("verify", "--packet", tmp_path / "packet.json")
+    found = run("verify", tmp_path / "packet.json")
     assert found.exit_code == 1
     assert "was changed" in found.output

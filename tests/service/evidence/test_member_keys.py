@@ -19,9 +19,9 @@ from likewise.service.dockets.commands.rounds import open_docket
 from likewise.service.ledger.bodies import read_body
 from likewise.service.ledger.bodies.evidence import Signed
 from likewise.service.ledger.records import Record
+from likewise.service.ledger.signing.member_statements import MemberStatement
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import evidence_of
-from likewise.service.verification.keeping.members import statement_of
 from likewise.service.verification.keeping.witnesses import Trusted
 from likewise.service.verification.replay import replay_evidence
 from likewise_client.errors import ApiError
@@ -30,7 +30,7 @@ from likewise_client.errors import ApiError
 @pytest.fixture
 def key(tmp_path: Path) -> MemberKey:
     """A key as a member makes it."""
-    made = CliRunner().invoke(main, ["key", "create", str(tmp_path / "ann.key")])
+    made = CliRunner().invoke(main, ["key", "--create", str(tmp_path / "ann.key")])
     assert made.exit_code == 0, made.output
     found = read_key(tmp_path / "ann.key")
     assert found.public.text == made.output.strip()
@@ -125,7 +125,7 @@ def test_a_member_who_publishes_a_key_that_the_ledger_does_not_have(
 
 def test_a_key_is_for_its_owner_alone(tmp_path: Path, key: MemberKey) -> None:
     path = tmp_path / "ann.key"
-    assert CliRunner().invoke(main, ["key", "create", str(path)]).exit_code == 1
+    assert CliRunner().invoke(main, ["key", "--create", str(path)]).exit_code == 1
     path.chmod(0o644)
     with pytest.raises(LikewiseError, match="Others may read"):
         read_key(path)
@@ -158,8 +158,10 @@ def test_a_key_changes_with_the_consent_of_the_one_before(start: Any, key: Membe
             return record
         signed = read_body(record)
         assert isinstance(signed, Signed)
-        said = statement_of("loans", signed)
-        body = {**record.body, "key": key.public.id, "signature": said.sign(key)}
+        statement = MemberStatement(
+            "loans", signed.member, signed.review, signed.act, signed.pair, signed.reason, signed.at
+        )
+        body = {**record.body, "key": key.public.id, "signature": statement.sign(key)}
         return replace(record, body=body)
 
     assert "signature" in about(replay_evidence(rehashed(evidence, of_before)))

@@ -30,9 +30,8 @@ from likewise.service.ledger.signing.signatures import PrivateKey
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import Evidence, evidence_of
 from likewise.service.verification.known_keys import KnownKeys
-from likewise.service.verification.packets.give import give_packet
 from likewise.service.verification.packets.history import history_of
-from likewise.service.verification.packets.packet import check_packet, packet_content
+from likewise.service.verification.packets.packet import check_packet, give_packet, packet_content
 from likewise.service.verification.packets.reasons import values_of
 from likewise.service.verification.packets.words import packet_words
 
@@ -158,20 +157,24 @@ def test_values_of_features_without_bounds_or_with_missing_ones() -> None:
 
 
 def test_a_packet_is_verified_and_derived_again(store: Store, tmp_path: Path) -> None:
-    made = run("packet", "loans", "r5", "n5-2", "--to", tmp_path, "--database", store.where)
+    made = run(
+        "export", "loans", "--decision", "r5", "n5-2", "--to", tmp_path, "--database", store.where
+    )
     assert made.exit_code == 0, made.output
     file, key = tmp_path / "packet.json", store.keys.public().text
-    alone = run("verify", "--packet", file, "--key", key)
+    alone = run("verify", file, "--key", key)
     assert alone.exit_code == 0, alone.output
-    derived = run("verify", "--packet", file, "--key", key, "--database", store.where)
+    derived = run("verify", file, "--key", key, "--database", store.where)
     assert derived.exit_code == 0, derived.output
     assert "every part of it follows from the ledger" in derived.output
-    foreign = run("verify", "--packet", file, "--key", PrivateKey.fresh().public.text)
+    foreign = run("verify", file, "--key", PrivateKey.fresh().public.text)
     assert foreign.exit_code == 1
     assert "The decision on n5-2" in (tmp_path / "packet.txt").read_text()
     assert store.records("loans")[-1].kind == "packet-given"
-    assert run("verify", "--packet", tmp_path / "packet.txt", "--key", key).exit_code == 2
-    again = run("packet", "loans", "r5", "n5-2", "--to", tmp_path, "--database", store.where)
+    assert run("verify", tmp_path / "packet.txt", "--key", key).exit_code == 2
+    again = run(
+        "export", "loans", "--decision", "r5", "n5-2", "--to", tmp_path, "--database", store.where
+    )
     assert again.exit_code == 1
 
 

@@ -156,7 +156,7 @@ def test_periods_and_holds_at_the_machine(docket: Docket, clock: Clock) -> None:
     clock.at = later(clock.at, 2 * DAY)
     done = erase_expired(docket)
     assert (done.people, done.reasons, done.held) == (5, 1, 2)
-    assert at_the_machine(docket, "release", hold).exit_code == 0
+    assert at_the_machine(docket, "hold", "--release", hold).exit_code == 0
     assert erase_expired(docket).people == 1
     assert at_the_machine(docket, "retention", "--features", "always").exit_code == 0
     assert docket.refresh().governance.features_days is None
@@ -174,7 +174,7 @@ def test_periods_and_holds_at_the_machine(docket: Docket, clock: Clock) -> None:
         (("hold", "--why", "two\nlines"), 1, "in one line"),
         (("hold", "--why", "x", "--person", "r10"), 1, "round must be given with a person"),
         (("hold", "--why", "x", "--round", "r1", "--person", "eve"), 1, "nobody named 'eve'"),
-        (("release", "0123456789ab"), 1, "no hold '0123456789ab'"),
+        (("hold", "--release", "0123456789ab"), 1, "no hold '0123456789ab'"),
     ],
 )
 def test_what_is_refused_at_the_machine(

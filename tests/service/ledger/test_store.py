@@ -21,6 +21,7 @@ from likewise.service.ledger.bodies import MemberJoined
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import LedgerBroken, chained
 from likewise.service.ledger.store import Store
+from likewise.service.ledger.transaction import Transaction
 
 Begin = Callable[..., Docket]
 
@@ -28,8 +29,8 @@ Begin = Callable[..., Docket]
 def _append(store: Store, docket: str, times: int, body: dict[str, Any]) -> None:
     for _ in range(times):
         with store.transaction(docket) as transaction:
-            transaction.append("first", body, now())
-            transaction.append("second", body, now())
+            transaction.append("first", body, now(), "machine")
+            transaction.append("second", body, now(), "machine")
 
 
 WRITER = """
@@ -40,11 +41,11 @@ store = Store.open(sys.argv[1])
 for _ in range(10):
     with store.transaction("d") as transaction:
         for kind in ("first", "second"):
-            transaction.append(kind, {"who": sys.argv[2]}, now())
+            transaction.append(kind, {"who": sys.argv[2]}, now(), "machine")
 """
 
 
-COLUMNS = "docket, seq, at, kind, body, nonce, prev, hash"
+COLUMNS = "docket, seq, at, kind, body, nonce, prev, hash, actor"
 
 
 @pytest.mark.parametrize(
@@ -54,9 +55,9 @@ COLUMNS = "docket, seq, at, kind, body, nonce, prev, hash"
         "DELETE FROM events",
         "DELETE FROM events WHERE seq = 2",
         f"INSERT INTO events ({COLUMNS}) "
-        "SELECT docket, seq + 7, at, kind, body, nonce, prev, hash FROM events",
+        "SELECT docket, seq + 7, at, kind, body, nonce, prev, hash, actor FROM events",
         f"INSERT INTO events ({COLUMNS}) "
-        "SELECT docket, 3, at, kind, body, nonce, prev, hash FROM events WHERE seq = 1",
+        "SELECT docket, 3, at, kind, body, nonce, prev, hash, actor FROM events WHERE seq = 1",
     ],
 )
 def test_the_database_itself_refuses_to_change_a_ledger(store: Store, statement: str) -> None:
@@ -73,7 +74,8 @@ def test_sqlite_refuses_to_replace_a_record(sqlite_url: str) -> None:
     with pytest.raises(sa.exc.DBAPIError), store.changing() as connection:
         connection.exec_driver_sql(
             f"INSERT OR REPLACE INTO events ({COLUMNS}) "
-            "SELECT docket, seq, 'x', kind, body, nonce, prev, hash FROM events WHERE seq = 2"
+            "SELECT docket, seq, 'x', kind, body, nonce, prev, hash, actor FROM events "
+            "WHERE seq = 2"
         )
     store.close()
 
@@ -141,7 +143,7 @@ def test_a_transaction_that_fails_leaves_no_trace(store: Store) -> None:
 
     def fail() -> None:
         with store.transaction("d") as transaction:
-            transaction.append("third", {}, now())
+            transaction.append("third", {}, now(), "machine")
             transaction.keep(payload)
             transaction.records(0)
             raise KeyError("something else")
@@ -149,6 +151,26 @@ def test_a_transaction_that_fails_leaves_no_trace(store: Store) -> None:
     with pytest.raises(KeyError):
         fail()
     assert store.head("d").seq == 2
+    assert store.payload("d", payload.digest) is None
+
+
+def test_a_savepoint_that_fails_leaves_the_rest_of_the_transaction(store: Store) -> None:
+    payload = Payload.fresh({"text": "why"})
+
+    def fail(transaction: Transaction) -> None:
+        with transaction.savepoint():
+            transaction.append("refused", {}, now(), "machine")
+            transaction.keep(payload)
+            assert payload.digest in transaction.payloads()
+            raise KeyError("something else")
+
+    with store.transaction("d") as transaction:
+        transaction.append("first", {}, now(), "machine")
+        with pytest.raises(KeyError):
+            fail(transaction)
+        with transaction.savepoint():
+            transaction.append("second", {}, now(), "machine")
+    assert [record.kind for record in chained("d", store.records("d"))] == ["first", "second"]
     assert store.payload("d", payload.digest) is None
 
 
@@ -244,7 +266,7 @@ def test_a_writer_who_fell_silent_does_not_keep_the_turn(
         with store.transaction("d") as transaction:
             time.sleep(1.6)
             _append(other, "d", 1, {})
-            transaction.append("late", {}, now())
+            transaction.append("late", {}, now(), "machine")
 
     with pytest.raises(ServiceError):
         be_silent()

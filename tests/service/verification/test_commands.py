@@ -59,7 +59,7 @@ def test_an_honest_ledger_holds(run: Run, database: str, receipt: str) -> None:
     assert replayed.exit_code == 0, replayed.output
     assert "THE LEDGER HOLDS" in replayed.output
     assert "6 decisions" in replayed.output
-    verified = run("verify", "--head", receipt, "--database", database)
+    verified = run("verify", receipt, "--database", database)
     assert verified.exit_code == 0, verified.output
     as_json = run("replay", "--database", database, "--json")
     assert json.loads(as_json.output)["holds"] is True
@@ -76,7 +76,7 @@ def test_a_changed_ledger_does_not_hold_and_the_record_is_named(
     assert replayed.exit_code == 1
     assert "DOES NOT HOLD" in replayed.output
     assert "Record 3 (chain)" in replayed.output
-    verified = run("verify", "--head", receipt, "--database", database)
+    verified = run("verify", receipt, "--database", database)
     assert verified.exit_code == 1
     assert "ecord 3" in verified.output
 
@@ -92,9 +92,9 @@ def test_an_export_proves_the_same_elsewhere(
     [signed] = [line for line in elsewhere if "The export is complete, and signed" in line]
     here = run("replay", "loans", "--database", database).output.splitlines()
     assert [line for line in elsewhere if line != signed] == here
-    assert run("verify", "--head", receipt, "--export", folder).exit_code == 0
+    assert run("verify", receipt, "--export", folder).exit_code == 0
     last = (folder / "receipt.txt").read_text()
-    assert run("verify", "--head", last, "--export", folder).exit_code == 0
+    assert run("verify", last, "--export", folder).exit_code == 0
     assert stat.S_IMODE((folder / "payloads.jsonl").stat().st_mode) == 0o600
     assert stat.S_IMODE((folder / "seed.json").stat().st_mode) == 0o600
     assert run(*words).exit_code != 0, "the folder is not empty"
@@ -148,7 +148,7 @@ def test_an_older_copy_is_told_from_the_ledger(
     reviews.finish(Docket(store, "loans"), Seat("r1", "bob"))
     given = str(Docket(store, "loans").receipt())
     store.close()
-    verified = run("verify", "--head", given, "--export", tmp_path / "old")
+    verified = run("verify", given, "--export", tmp_path / "old")
     assert verified.exit_code == 1
     assert "older copy" in verified.output
 
@@ -160,9 +160,9 @@ def test_an_older_copy_is_told_from_the_ledger(
         ("replay", "loans", "--database", "sqlite:////nowhere/at/all.db"),
         ("replay", "--database", "nonsense"),
         ("replay", "--export", "/nowhere"),
-        ("verify", "--head", "not a receipt", "--database", "sqlite:////nowhere.db"),
-        ("verify", "--head", f"likewise-receipt/1:x:1:{'0' * 64}", "--export", "."),
-        ("export", "loans", "--to", "x"),
+        ("verify", "not a receipt", "--database", "sqlite:////nowhere.db"),
+        ("verify", f"likewise-receipt/1:x:1:{'0' * 64}", "--export", "."),
+        ("export", "loans"),
     ],
 )
 def test_what_cannot_be_looked_at_is_neither_proved_nor_refuted(

@@ -69,7 +69,9 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
             membership.join(docket, "cyd")
             membership.change_rule(docket, "at_least(2)")
     erase(docket, "r2", "é2-0")
-    write_export(evidence_of(store, "loans"), folder / "export", personal=True, seed=True)
+    write_export(
+        evidence_of(store, "loans"), folder / "export", store.keys, personal=True, seed=True
+    )
     store.close()
     return folder / "export"
 

@@ -5,10 +5,9 @@ from likewise.cli.service.dockets import docket, token
 from likewise.cli.service.keys import key
 from likewise.cli.service.ledger import export, replay, verify
 from likewise.cli.service.operate import backup, init, restore, upgrade
-from likewise.cli.service.packets import packet
 from likewise.cli.service.serve import serve
 
 __all__ = [
-    "backup", "docket", "export", "init", "key", "packet", "replay", "restore", "serve", "token",
+    "backup", "docket", "export", "init", "key", "replay", "restore", "serve", "token",
     "upgrade", "verify",
 ]  # fmt: skip

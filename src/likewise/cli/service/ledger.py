@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise.cli.service.serve import without_password
+from likewise.cli.service.serve import DATABASE, opened_store, without_password
 
 if TYPE_CHECKING:
-    from likewise.service.verification.evidence import Evidence
-    from likewise.service.verification.findings import Replayed
-    from likewise.service.verification.keeping.witnesses import Trusted
-    from likewise.service.verification.known_keys import KnownKeys
-    from likewise.service.verification.manifest import ExportCheck
-
-__all__ = ["export", "replay", "verify"]
+    from likewise.service.ledger.store import Store
 
 FOLDER = click.Path(exists=True, path_type=Path)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def _ledger(command: Callable[..., None]) -> Callable[..., None]:
-    """Where the ledger is, in a database or an export; and what the verifier has from elsewhere."""
+    """Add options: where the ledger is, and what the verifier has from elsewhere."""
     for option in (
         click.option(
             "--authority", type=FILE, metavar="FILE",
@@ -62,234 +57,94 @@ def _ledger(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--json", "as_json", is_flag=True, help="The findings as JSON.")
 def replay(
     docket: str | None, database: str | None, folder: Path | None, snapshot: bool, as_json: bool,
-    **known: Any,
+    **trust: Any,
 ) -> None:  # fmt: skip
     """Rebuild the learner from a ledger; check the chain and every decision, say what differs.
 
     Signatures, anchors and who acted are checked too. Exits with 0 if the ledger holds, with 1 if
-    it does not, with 2 if it could not be looked at.
+    it does not, with 2 if it could not be read.
     """
-    evidence = _evidence(docket, database, folder)
-    if docket not in (None, evidence.docket):
-        raise click.UsageError(f"{folder} holds the docket {evidence.docket!r}, not {docket!r}.")
-    keys, trusted = _known(**known)
-    exported = _exported(folder, keys)
-    from likewise.service.verification.findings import Difference
-    from likewise.service.verification.replay import replay_evidence
+    from likewise.cli.service import verdicts
 
-    found = replay_evidence(evidence, trusted)
-    if exported is not None:
-        found.differences[:0] = [Difference(0, "export", f, "as signed.") for f in exported.faults]
-        if exported.sentence:
-            (found.kept if exported.signed else found.unkept).append(exported.sentence)
-    if snapshot:
-        _check_snapshot(found, evidence.docket, database, folder)
+    findings = verdicts.replayed(docket, database, folder, snapshot, **trust)
     if as_json:
-        click.echo(json.dumps(_plain(found), ensure_ascii=False, indent=2))
+        click.echo(json.dumps(verdicts.findings_json(findings), ensure_ascii=False, indent=2))
     else:
-        click.echo(found.text())
-    _end(found.holds)
+        click.echo(findings.text())
+    raise SystemExit(verdicts.HOLDS if findings.holds else verdicts.FAILS)
 
 
 @click.command(short_help="Check a ledger against receipts, anchors and signatures.")
-@click.option(
-    "--head", "heads", multiple=True, metavar="RECEIPT",
-    help="A line that somebody was given. Any number of times, from any number of people.",
-)  # fmt: skip
-@click.option(
-    "--heads", "files", multiple=True, type=FILE, metavar="FILE",
-    help="A file of such lines, such as an anchor's.",
-)  # fmt: skip
-@click.option(
-    "--acknowledgement", "said", type=FILE, metavar="FILE",
-    help="A file that a member was given in the console.",
-)  # fmt: skip
-@click.option("--packet", "packet_file", type=FILE, metavar="FILE", help="The file of a decision.")
+@click.argument("proofs", metavar="[RECEIPT|FILE]...", nargs=-1)
 @_ledger
 def verify(
-    heads: tuple[str, ...], files: tuple[Path, ...], packet_file: Path | None,
-    said: Path | None, database: str | None, folder: Path | None, **known: Any,
-) -> None:  # fmt: skip
+    proofs: tuple[str, ...], database: str | None, folder: Path | None, **trust: Any
+) -> None:
     """Is the ledger, up to every receipt, still the one that the receipt was given for?
 
-    Receipts are checked against each other too, so that two ledgers shown to two people are found;
-    and so are all signatures and anchors in the ledger. Exits with 0 if all holds, with 1 if
-    something does not, with 2 if it could not be looked at, or a receipt is none.
+    A FILE holds receipts, one a line, as anchors do; or what a member was given in the console; or
+    the packet of a decision. Receipts are checked against each other too, so that two ledgers shown
+    to two people are found; and so are all signatures and anchors in the ledger. Exits with 0 if
+    all holds, with 1 if something does not, with 2 if it could not be read, or a receipt is none.
     """
-    from likewise.cli.service.verdicts import (
-        print_packet,
-        print_verdicts,
-        read_acknowledgement,
-        read_heads,
-    )
+    from likewise.cli.service import verdicts
 
-    keys, trusted = _known(**known)
-    receipts = read_heads(heads, files)
-    if said is not None:
-        receipts.append(read_acknowledgement(said, keys))
-    if packet_file is not None:
-        found = None
-        if folder is not None or database is not None:
-            found = _evidence(_packet_docket(packet_file), database, folder)
-        raise SystemExit(print_packet(packet_file, keys, found))
-    if folder is None and database is None and len(receipts) > 1:
-        raise SystemExit(print_verdicts(None, receipts, keys, trusted))
-    wanted = receipts[0].docket if receipts and folder is None else None
-    evidence = _evidence(wanted, database, folder, personal=False)
-    exported = _exported(folder, keys)
-    raise SystemExit(print_verdicts(evidence, receipts, keys, trusted, exported))
+    raise SystemExit(verdicts.verify(proofs, database, folder, **trust))
 
 
-@click.command(short_help="Write a docket's ledger to a folder.")
+@click.command(short_help="Write a docket's ledger, or one decision of it, to a folder.")
 @click.argument("docket")
-@click.option(
-    "--database", metavar="URL", envvar="LIKEWISE_DATABASE", required=True,
-    callback=without_password,
-    help="A file, or postgresql://USER@HOST/NAME.",
-)  # fmt: skip
+@DATABASE
 @click.option(
     "--to", "folder", required=True, type=click.Path(file_okay=False, path_type=Path),
     help="A folder that is empty, or not there yet.",
+)  # fmt: skip
+@click.option(
+    "--decision", nargs=2, metavar="ROUND PERSON",
+    help="The packet of one decision instead, for the person that it is about.",
 )  # fmt: skip
 @click.option("--personal", is_flag=True, help="With features and reasons, which are personal.")
 @click.option(
     "--seed", is_flag=True,
     help="With the seed, though it is not published: who has it knows the draws to come.",
 )  # fmt: skip
-def export(docket: str, database: str, folder: Path, personal: bool, seed: bool) -> None:
+def export(
+    docket: str, database: str, folder: Path, decision: tuple[str, str] | None, personal: bool,
+    seed: bool,
+) -> None:  # fmt: skip
     """Write a docket's ledger to a folder, from which it can be replayed elsewhere.
 
-    The folder is complete in itself, and signed: `likewise verify --export FOLDER` checks it.
+    The folder is complete in itself, and signed: `likewise verify --export FOLDER` checks it. A
+    packet is everything that led to one decision, in words and as JSON, signed. Other people are
+    not in it; reasons that members wrote are, in their own words.
     """
-    evidence = _evidence(docket, database, None)
-    from likewise.service.ledger.store import Store
-    from likewise.service.settings import database_url
-    from likewise.service.verification.export import write_export
+    from likewise.cli.service import verdicts
 
-    store = Store.open(database_url(database), create=False)
-    try:
-        written = write_export(evidence, folder, personal=personal, seed=seed, keys=store.keys)
-    finally:
-        store.close()
-    for path in written:
+    with opened_store(database) as store:
+        if decision is not None:
+            paths = _write_packet(store, docket, *decision, folder)
+        else:
+            paths = verdicts.export(store, docket, folder, personal=personal, seed=seed)
+    for path in paths:
         click.echo(f"{path}  ({path.stat().st_size:,} bytes)")
-    if not personal:
+    if decision is None and not personal:
         click.echo("Without features; replay from here checks the chain, panels and lottery only.")
 
 
-def _check_snapshot(
-    found: Replayed, docket: str, database: str | None, folder: Path | None
-) -> None:
-    """Add to the findings if the snapshot says what the records say."""
-    from likewise.service.dockets.snapshot_check import check_snapshot
-    from likewise.service.ledger.store import Store
-    from likewise.service.settings import database_url
-    from likewise.service.verification.findings import Difference
+def _write_packet(
+    store: Store, docket: str, round_id: str, person: str, folder: Path
+) -> list[Path]:
+    from likewise.service.verification.packets.packet import give_packet
+    from likewise.service.verification.packets.words import packet_words
 
-    if folder is not None or database is None:
-        raise click.UsageError("Snapshots are in a database: give --database, without --export.")
-    store = Store.read_only(database_url(database))
-    try:
-        checked = check_snapshot(store, docket)
-    finally:
-        store.close()
-    if checked is None:
-        found.kept.append("There is no snapshot; a server would read the ledger itself.")
-    elif not checked.differing:
-        found.kept.append(f"The snapshot at record {checked.seq:,} says what the records say.")
-    else:
-        wrong = f"the snapshot says otherwise about {', '.join(checked.differing)}."
-        mend = "what the records say. Stop the servers, and delete the docket's rows in snapshots."
-        found.differences.append(Difference(checked.seq, "snapshot", wrong, mend))
-
-
-def _packet_docket(path: Path) -> str:
-    from likewise.errors import LikewiseError
-    from likewise.service.verification.packets.packet import read_packet
-
-    try:
-        return str(read_packet(path.read_text(encoding="utf-8")).get("docket"))
-    except (LikewiseError, UnicodeDecodeError) as error:
-        raise click.UsageError(str(error)) from error
-
-
-def _known(
-    keys: tuple[str, ...], member_keys: tuple[str, ...], authority: Path | None
-) -> tuple[KnownKeys | None, Trusted]:
-    """Keys and certificates that the verifier has from elsewhere."""
-    from likewise.errors import LikewiseError
-    from likewise.service.ledger.signing.signatures import PublicKey
-    from likewise.service.ledger.signing.timestamps import read_certificates
-    from likewise.service.verification.keeping.witnesses import Trusted
-    from likewise.service.verification.known_keys import KnownKeys
-
-    try:
-        named = KnownKeys.named(keys) if keys else None
-        pairs = [text.rpartition("=") for text in member_keys]
-        if odd := [text for text, (name, _, _) in zip(member_keys, pairs, strict=True) if not name]:
-            raise LikewiseError(f"{odd[0]!r} does not say whose key it is. Write NAME=KEY.")
-        members = {name: PublicKey(key.strip().lower()).text for name, _, key in pairs}
-        roots = [] if authority is None else read_certificates(authority)
-    except LikewiseError as error:
-        raise click.UsageError(str(error)) from error
-    return named, Trusted(members, roots)
-
-
-def _exported(folder: Path | None, keys: KnownKeys | None) -> ExportCheck | None:
-    """The verdict on an export's own signature; none for a database or a ledger alone."""
-    from likewise.service.verification.manifest import check_manifest
-
-    return None if folder is None or not folder.is_dir() else check_manifest(folder, keys)
-
-
-def _evidence(
-    docket: str | None, database: str | None, folder: Path | None, *, personal: bool = True
-) -> Evidence:
-    """The ledger, wherever it is; one that cannot be looked at is neither proved nor refuted."""
-    from likewise.errors import LikewiseError
-
-    if folder is None and database is None:
-        raise click.UsageError("Say where the ledger is: --database URL, or --export FOLDER.")
-    try:
-        if folder is not None:
-            from likewise.service.verification.export import read_export
-
-            return read_export(folder)
-        from likewise.service.ledger.store import Store
-        from likewise.service.settings import database_url
-        from likewise.service.verification.evidence import evidence_of
-
-        store = Store.read_only(database_url(str(database)))
-        try:
-            name = docket or _only_docket(store.dockets())
-            return evidence_of(store, name, personal=personal)
-        finally:
-            store.close()
-    except LikewiseError as error:
-        raise click.UsageError(str(error)) from error
-
-
-def _only_docket(names: tuple[str, ...]) -> str:
-    if len(names) != 1:
-        listed = ", ".join(names) or "none"
-        raise click.UsageError(f"Say which docket; the database has: {listed}.")
-    return names[0]
-
-
-def _plain(found: Any) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    counts = ("rounds", "decisions", "skipped", "draws", "audits", "repeats", "ended",
-              "payloads", "seed")  # fmt: skip
-    return {
-        "docket": found.receipt.docket, "receipt": str(found.receipt), "holds": found.holds,
-        **{name: getattr(found, name) for name in counts},
-        "erased": found.erased, "wholly": found.wholly, "proved": found.proved,
-        "unproved": found.unproved,
-        "differences": [asdict(difference) for difference in found.differences],
-    }  # fmt: skip
-
-
-def _end(holds: bool) -> None:
-    if not holds:
-        raise SystemExit(1)
+    paths = [folder / "packet.json", folder / "packet.txt"]
+    if present := [path for path in paths if path.exists()]:
+        raise click.ClickException(f"{present[0]} is there already; name another folder.")
+    packet = give_packet(store, docket, round_id, person)
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = (json.dumps(packet, ensure_ascii=False, indent=2) + "\n", packet_words(packet))
+    for path, text in zip(paths, texts, strict=True):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+    return paths

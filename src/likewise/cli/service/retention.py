@@ -1,4 +1,4 @@
-"""``likewise docket retention``, ``hold`` and ``release``: what is kept, for how long, and why."""
+"""``likewise docket retention`` and ``hold``: what is kept, for how long, and why."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from likewise.service.dockets.docket import Docket
     from likewise.service.dockets.governance import Governance
 
-__all__ = ["hold", "release", "retention"]
-
 ALWAYS = "always"
 Period = float | str
 
@@ -25,8 +23,8 @@ def _days(_: click.Context, param: click.Parameter, value: str | None) -> Period
     try:
         return float(value)
     except ValueError as error:
-        words = f"{value!r} is no number of days; give one, or {ALWAYS}."
-        raise click.BadParameter(words, param=param) from error
+        message = f"{value!r} is no number of days; give one, or {ALWAYS}."
+        raise click.BadParameter(message, param=param) from error
 
 
 @docket_command("retention", "How long features and reasons are kept.")
@@ -42,51 +40,51 @@ def retention(opened: Docket, features: Period | None, reasons: Period | None) -
     """
     from likewise.service.dockets.commands.retention import set_retention
 
-    known = opened.refresh().governance
+    governance = opened.refresh().governance
     if features is None and reasons is None:
-        return "\n".join(_shown(known))
-    periods = _period(features, known.features_days), _period(reasons, known.reasons_days)
+        return "\n".join(_lines(governance))
+    periods = _period(features, governance.features_days), _period(reasons, governance.reasons_days)
     return set_retention(opened, *periods)
 
 
-def _period(given: Period | None, known: float | None) -> float | None:
-    if given is None:
-        return known
-    return None if given == ALWAYS else float(given)
+def _period(period: Period | None, current: float | None) -> float | None:
+    if period is None:
+        return current
+    return None if period == ALWAYS else float(period)
 
 
-def _shown(known: Governance) -> list[str]:
+def _lines(governance: Governance) -> list[str]:
+    periods = {"features": governance.features_days, "reasons": governance.reasons_days}
     lines = [
-        f"{what}: kept " + (ALWAYS if days is None else f"{days:g} days after a round has closed")
-        for what, days in (("features", known.features_days), ("reasons", known.reasons_days))
+        f"{name}: kept " + (ALWAYS if days is None else f"{days:g} days after a round has closed")
+        for name, days in periods.items()
     ]
-    for name, hold in known.holds.items():
+    for name, hold in governance.holds.items():
         scope = "everything" if hold.of_round is None else f"round {hold.of_round}"
         person = "" if hold.person is None else f", {hold.person}"
         lines.append(f"hold {name}: {scope}{person}, for {hold.why}")
     return lines
 
 
-@docket_command("hold", "Nothing is erased until the hold is released.")
-@click.option("--why", required=True, help="The reason, which stays in the ledger.")
+@docket_command("hold", "A legal hold: nothing is erased until it is released.")
+@click.option("--why", help="The reason, which stays in the ledger.")
 @click.option("--round", "round_id", metavar="ROUND", help="Of one round only.")
 @click.option("--person", help="Of one person in that round only.")
-def hold(opened: Docket, why: str, round_id: str | None, person: str | None) -> str:
+@click.option("--release", "hold_id", metavar="HOLD", help="End that hold instead.")
+def place_or_release(
+    opened: Docket, why: str | None, round_id: str | None, person: str | None, hold_id: str | None
+) -> object:
     """Keep docket NAME, a round or a person in it from being erased, whatever the periods say.
 
-    Prints the id of the hold and a receipt.
+    Prints the id of the hold and a receipt. Once it is released, what has been kept for its time is
+    erased soon after.
     """
-    from likewise.service.dockets.commands.retention import place_hold
+    from likewise.service.dockets.commands.retention import lift_hold, place_hold
 
-    made, receipt = place_hold(opened, why, round_id, person)
-    click.echo(f"To end it: likewise docket release {opened.name} {made}", err=True)
-    return f"{made}\n{receipt}"
-
-
-@docket_command("release", "A hold is over.")
-@click.argument("hold_id", metavar="HOLD")
-def release(opened: Docket, hold_id: str) -> object:
-    """End HOLD of docket NAME; what has been kept for its time is erased soon after."""
-    from likewise.service.dockets.commands.retention import lift_hold
-
-    return lift_hold(opened, hold_id)
+    if (why is None) == (hold_id is None):
+        raise click.UsageError("Give --why to place a hold, or --release to end one.")
+    if hold_id is not None:
+        return lift_hold(opened, hold_id)
+    placed, receipt = place_hold(opened, str(why), round_id, person)
+    click.echo(f"To end it: likewise docket hold {opened.name} --release {placed}", err=True)
+    return f"{placed}\n{receipt}"

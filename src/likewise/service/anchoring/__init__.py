@@ -1,1 +1,1 @@
-"""Anchors: receipts are fixed outside at intervals, where whoever runs the server cannot reach."""
+"""Anchors: receipts are kept outside at intervals, beyond the reach of whoever runs the server."""

@@ -7,7 +7,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 
 import httpx
@@ -15,15 +15,6 @@ import httpx
 from likewise.errors import LikewiseError, ParameterError
 from likewise.service.clock import now, seconds_between
 from likewise.service.ledger.signing.timestamps import TimeStamp, time_stamp_request
-
-__all__ = [
-    "AnchorTarget",
-    "FileTarget",
-    "Fixed",
-    "TimeStampTarget",
-    "WebhookTarget",
-    "targets_from",
-]
 
 # Seconds that a target may take; and that an authority's clock may differ from ours.
 PATIENCE = 10.0
@@ -33,7 +24,7 @@ LARGEST = 100_000
 
 @dataclass(frozen=True)
 class Fixed:
-    """A receipt that is fixed outside: when, and the proof of it if there is one."""
+    """A receipt that is anchored outside: when, and the proof of it if there is one."""
 
     at: str
     proof: str | None = None
@@ -44,12 +35,17 @@ class AnchorTarget(Protocol):
 
     @property
     def name(self) -> str:
-        """The name, as the setting has it."""
+        """The name, as the setting has it, without secrets in an address."""
         ...
 
     def fix(self, receipt: str) -> Fixed:
-        """Fix a receipt there, or raise an error of Likewise that says why it could not be."""
+        """Anchor a receipt there, or raise an error of Likewise that says why not."""
         ...
+
+
+def _line(receipt: str) -> tuple[str, str]:
+    at = now()
+    return at, json.dumps({"at": at, "receipt": receipt})
 
 
 @dataclass(frozen=True)
@@ -65,11 +61,10 @@ class FileTarget:
 
     def fix(self, receipt: str) -> Fixed:
         """Add a line, and wait until it is on the disk."""
-        at = now()
-        line = json.dumps({"at": at, "receipt": receipt}) + "\n"
+        at, line = _line(receipt)
         try:
             with self.path.open("a", encoding="utf-8") as file:
-                file.write(line)
+                file.write(line + "\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -78,40 +73,39 @@ class FileTarget:
 
 
 @dataclass(frozen=True)
-class _Address:
-    """An address that receipts are sent to."""
+class WebhookTarget:
+    """An address to which receipts are sent as JSON."""
 
     url: str
-    kind: ClassVar[str]
 
     @property
     def name(self) -> str:
-        """The name, as the setting has it, without what may be secret in the address."""
-        return f"{self.kind}:{_without_secrets(self.url)}"
-
-
-class WebhookTarget(_Address):
-    """An address to which receipts are sent as JSON."""
-
-    kind = "webhook"
+        """The name, as the setting has it, without secrets."""
+        return f"webhook:{_without_secrets(self.url)}"
 
     def fix(self, receipt: str) -> Fixed:
         """Send it; any status of 200 to 299 means that it was kept."""
-        at = now()
-        _post(self.url, json.dumps({"at": at, "receipt": receipt}).encode(), "application/json")
+        at, line = _line(receipt)
+        _post(self.url, line.encode(), "application/json")
         return Fixed(at)
 
 
-class TimeStampTarget(_Address):
+@dataclass(frozen=True)
+class TimeStampTarget:
     """A time-stamp authority (RFC 3161)."""
 
-    kind = "rfc3161"
+    url: str
+
+    @property
+    def name(self) -> str:
+        """The name, as the setting has it, without secrets."""
+        return f"rfc3161:{_without_secrets(self.url)}"
 
     def fix(self, receipt: str) -> Fixed:
-        """Ask for a time-stamp; one of something else, or of another time, is refused."""
-        asked, nonce = time_stamp_request(receipt.encode())
+        """Request a time-stamp; one of something else, or of another time, is refused."""
+        request, nonce = time_stamp_request(receipt.encode())
         began = now()
-        stamp = TimeStamp.read(_post(self.url, asked, "application/timestamp-query"))
+        stamp = TimeStamp.read(_post(self.url, request, "application/timestamp-query"))
         if not stamp.covers(receipt.encode()) or stamp.nonce != nonce:
             raise LikewiseError("The authority's time-stamp is of something else.")
         if abs(seconds_between(began, stamp.at)) > CLOCKS:
@@ -122,25 +116,25 @@ class TimeStampTarget(_Address):
 
 
 def _post(url: str, content: bytes, kind: str) -> bytes:
-    """Send something, wait for so long, and read so much; never follow to another address."""
+    """Send something, within limits of time and size; never follow to another address."""
+    name = _without_secrets(url)
     ends = time.monotonic() + 2 * PATIENCE  # also for one who sends byte after byte
+    headers = {"Content-Type": kind}
     try:
         with httpx.stream(
-            "POST", url, content=content, headers={"Content-Type": kind}, timeout=PATIENCE
+            "POST", url, content=content, headers=headers, timeout=PATIENCE
         ) as response:
             if not response.is_success:
-                raise LikewiseError(f"{_without_secrets(url)} responds {response.status_code}.")
-            read = b""
+                raise LikewiseError(f"{name} responds {response.status_code}.")
+            body = b""
             for part in response.iter_bytes():
-                read += part
-                if len(read) > LARGEST or time.monotonic() > ends:
-                    raise LikewiseError(
-                        f"{_without_secrets(url)} sends more than {LARGEST} bytes, or too slowly."
-                    )
-            return read
+                body += part
+                if len(body) > LARGEST or time.monotonic() > ends:
+                    raise LikewiseError(f"{name} sends more than {LARGEST} bytes, or too slowly.")
+            return body
     except httpx.HTTPError as error:
-        why = str(error) or type(error).__name__
-        raise LikewiseError(f"{_without_secrets(url)} cannot be reached: {why}.") from error
+        cause = str(error) or type(error).__name__
+        raise LikewiseError(f"{name} cannot be reached: {cause}.") from error
 
 
 def _without_secrets(url: str) -> str:
@@ -149,7 +143,7 @@ def _without_secrets(url: str) -> str:
 
 
 def targets_from(text: str) -> tuple[AnchorTarget, ...]:
-    """The targets that a setting names, separated by spaces.
+    """Return the targets that a setting names, separated by spaces.
 
     >>> [target.name for target in targets_from("file:/srv/heads.jsonl rfc3161:https://tsa.example/")]
     ['file:/srv/heads.jsonl', 'rfc3161:https://tsa.example/']

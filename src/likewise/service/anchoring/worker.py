@@ -1,7 +1,7 @@
-"""Anchoring at work: every docket that has grown is fixed outside, and the ledger says so.
+"""Anchoring at work: every docket that has grown is anchored outside, and the ledger says so.
 
-Nothing waits for a target: it is asked in a thread of its own, and what it says is recorded when
-it comes. A failure is recorded once, and tried again at every look until it succeeds.
+Nothing waits for a target: it is called in a thread of its own, and the result is recorded when it
+comes. A failure is recorded once, and tried again at every look until it succeeds.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from likewise.service.ledger.actors import SERVICE, acting
 from likewise.service.ledger.bodies.evidence import Anchored, AnchorFailed
 from likewise.service.ledger.records import Receipt
 
-__all__ = ["Anchoring", "anchor", "record_failure"]
-
 LOG = logging.getLogger("likewise.service")
-# So long a reason may be in a record.
-WORDS = 300
+# The longest reason in a record.
+LONGEST = 300
 
 
 @dataclass(frozen=True)
 class Anchoring:
-    """Targets, and how many minutes may pass between two anchors of a docket that grows."""
+    """Targets, and how many minutes may pass between two anchors of a docket that grows.
+
+    A docket that has not grown since ``_unchanged``, the head at the last look, is not opened.
+    """
 
     targets: Sequence[AnchorTarget]
     minutes: float
-    _quiet: dict[tuple[str, str], int] = field(default_factory=dict, repr=False, compare=False)
+    _unchanged: dict[tuple[str, str], int] = field(default_factory=dict, repr=False, compare=False)
 
     def due(self, governance: Governance, target: AnchorTarget, at: str) -> bool:
-        """Tell if a docket has grown since it was fixed there, and it is time.
+        """Tell if a docket has grown since its last anchor there, and it is time.
 
-        What is recorded about anchors themselves does not count as growth. After a failure it is
-        time at every look.
+        Records about anchors themselves do not count as growth. After a failure it is time at every
+        look.
         """
-        known = governance.anchors.get(target.name, AnchorState())
-        grown = governance.busy > known.seq
-        in_time = known.fixed and later(known.fixed, 60 * self.minutes) > at
-        return grown and (bool(known.failure) or not in_time)
+        last = _state(governance, target)
+        in_time = last.fixed and later(last.fixed, 60 * self.minutes) > at
+        return governance.busy > last.seq and (bool(last.failure) or not in_time)
 
     async def run(self, workers: Workers, seconds: float, stop: asyncio.Event) -> None:
         """Look after all dockets, again and again until told to stop."""
@@ -69,35 +69,38 @@ class Anchoring:
 
     async def _look(self, workers: Workers, name: str, target: AnchorTarget) -> None:
         try:
-            # A docket that has not grown since the last look is not opened for this.
             head = await asyncio.to_thread(workers.store.head, name)
-            if self._quiet.get((name, target.name)) == head.seq:
+            if self._unchanged.get((name, target.name)) == head.seq:
                 return
-            receipt = await workers.run(name, lambda w: self._asked(w.docket, target))
+            receipt = await workers.run(name, lambda w: self._receipt(w.docket, target))
             if receipt is None:
                 return
             try:
                 fixed = await asyncio.to_thread(target.fix, str(receipt))
             except LikewiseError as error:
-                why = str(error)
-                await workers.run(name, lambda w: record_failure(w.docket, target, why))
+                cause = str(error)
+                await workers.run(name, lambda w: record_failure(w.docket, target, cause))
             else:
                 await workers.run(name, lambda w: record_anchor(w.docket, target, receipt, fixed))
         except Exception:  # one docket that fails must not stop the others' anchors
             LOG.exception("An anchor failed; it is tried again.", extra={"said": {"docket": name}})
 
-    def _asked(self, docket: Docket, target: AnchorTarget) -> Receipt | None:
+    def _receipt(self, docket: Docket, target: AnchorTarget) -> Receipt | None:
+        """Return the receipt to anchor, if one is due."""
         governance = docket.projection.governance
         if self.due(governance, target, now()):
             return docket.receipt()
-        known = governance.anchors.get(target.name, AnchorState())
-        if governance.busy <= known.seq:
-            self._quiet[docket.name, target.name] = docket.projection.head.seq
+        if governance.busy <= _state(governance, target).seq:
+            self._unchanged[docket.name, target.name] = docket.projection.head.seq
         return None
 
 
+def _state(governance: Governance, target: AnchorTarget) -> AnchorState:
+    return governance.anchors.get(target.name, AnchorState())
+
+
 def anchor(docket: Docket, target: AnchorTarget) -> Fixed:
-    """Fix a docket's head at a target now, and record it."""
+    """Anchor a docket's head at a target now, and record it."""
     receipt = docket.receipt()
     fixed = target.fix(str(receipt))
     record_anchor(docket, target, receipt, fixed)
@@ -105,14 +108,13 @@ def anchor(docket: Docket, target: AnchorTarget) -> Fixed:
 
 
 def record_anchor(docket: Docket, target: AnchorTarget, receipt: Receipt, fixed: Fixed) -> None:
-    """Say in the ledger that a receipt was fixed."""
+    """Record that a receipt was anchored."""
     with acting(SERVICE), docket.unit_of_work() as work:
         work.add(Anchored(target.name, str(receipt), fixed.at, fixed.proof))
 
 
-def record_failure(docket: Docket, target: AnchorTarget, why: str) -> None:
-    """Say in the ledger that a receipt could not be fixed, once until it can."""
+def record_failure(docket: Docket, target: AnchorTarget, cause: str) -> None:
+    """Record that a receipt could not be anchored, once until it can."""
     with acting(SERVICE), docket.unit_of_work() as work:
-        known = work.projection.governance.anchors.get(target.name, AnchorState())
-        if not known.failure:
-            work.add(AnchorFailed(target.name, why[:WORDS]))
+        if not _state(work.projection.governance, target).failure:
+            work.add(AnchorFailed(target.name, cause[:LONGEST]))

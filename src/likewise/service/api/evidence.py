@@ -22,7 +22,7 @@ from likewise.service.dockets.commands.retention import lift_hold, place_hold, s
 from likewise.service.dockets.commands.signing import set_member_key
 from likewise.service.ledger.actors import acting
 from likewise.service.ledger.signing.signatures import PublicKey
-from likewise.service.verification.packets.give import give_packet
+from likewise.service.verification.packets.packet import give_packet
 from likewise.service.verification.packets.words import packet_words
 from likewise_client.responses import KeyResponse, PacketResponse, Response, Written
 

@@ -58,7 +58,7 @@ async def check_receipt(body: ReceiptBody, access: AnyAccess) -> ReceiptCheck:
     return ReceiptCheck(
         True,
         f"Record {seq} is what it was when this receipt was given. That all before it is so too "
-        f"is shown by: likewise verify --head.",
+        f"is shown by: likewise verify RECEIPT.",
     )
 
 

@@ -1,4 +1,4 @@
-"""A member's own key, from the file that ``likewise key create`` wrote, for the client to sign."""
+"""A member's own key, from the file of ``likewise key --create``; the client signs with it."""
 
 from __future__ import annotations
 
@@ -48,5 +48,5 @@ def read_key(path: Path) -> MemberKey:
         return MemberKey(bytes.fromhex(path.read_text(encoding="ascii").strip()))
     except (OSError, ValueError) as error:
         raise LikewiseError(
-            f"{path} holds no private key ({error}). Make one: likewise key create {path}"
+            f"{path} holds no private key ({error}). Make one: likewise key --create {path}"
         ) from error

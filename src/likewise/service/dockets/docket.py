@@ -22,11 +22,11 @@ from likewise.service.dockets.unit_of_work import Receipts, UnitOfWork
 from likewise.service.dockets.views.projection import Projection
 from likewise.service.dockets.views.stored import StoredArchive
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.bodies import Body, RoundSealed, read_body
+from likewise.service.ledger.bodies import Body, Erased, RoundSealed, read_body
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, LedgerBroken, Receipt, Record, chained
 from likewise.service.ledger.store import Store
-from likewise.service.ledger.transaction import Stage, Transaction
+from likewise.service.ledger.transaction import Transaction
 from likewise.service.ledger.view import LedgerView
 from likewise.service.settings import REASON_LIMIT
 
@@ -143,8 +143,9 @@ class Docket:
                 (self._group or alone).enter_context(self._writing())
             transaction = self._transaction
             assert transaction is not None  # noqa: S101 - it has just begun
-            work = UnitOfWork(Stage(transaction), self.projection, self.state, self.moment())
-            yield work
+            with transaction.savepoint():
+                work = UnitOfWork(transaction, self.projection, self.state, self.moment())
+                yield work
             self._accept(transaction, work)
 
     @contextmanager
@@ -191,7 +192,6 @@ class Docket:
 
     def _accept(self, transaction: Transaction, work: UnitOfWork) -> None:
         """Take in a command's records, now that none of them can be refused any more."""
-        transaction.accept(work.stage)
         try:
             with self.archive.recording(transaction):
                 for record, body in work.added:
@@ -202,7 +202,8 @@ class Docket:
             # Not a refusal: half of it is in memory. The transaction must not commit.
             raise RuntimeError(f"A command of {self.name!r} cannot be taken in.") from error
         self._state = work.state
-        if work.stage.drops_snapshots:
+        if any(isinstance(body, Erased) for _, body in work.added):
+            transaction.drop_snapshots()
             self._snapshot = 0
 
     def _take(self, record: Record, body: Body, state: State) -> None:
@@ -214,10 +215,9 @@ class Docket:
 
     def settle_due(self) -> None:
         """Record the earliest deadline of an open panel, for the tick."""
-        with self.unit_of_work():
-            assert self._transaction is not None  # noqa: S101 - it has just begun
+        with self.unit_of_work() as work:
             dues = [r.due for r in self.projection.open_rounds() if r.outcome is None and r.due]
-            self._transaction.set_due(min(dues, default=None))
+            work.transaction.set_due(min(dues, default=None))
 
     # ── Reading ──────────────────────────────────────────────────────────────────────────────────
 

@@ -12,20 +12,22 @@ from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, Receipt, Record
 from likewise.service.ledger.signing.keys import Keyring
 from likewise.service.ledger.signing.signatures import PublicKey
-from likewise.service.ledger.transaction import Stage
+from likewise.service.ledger.transaction import Transaction
 
 __all__ = ["Receipts", "UnitOfWork"]
 
 
 class UnitOfWork:
-    """One command at work: its records go to the database together with those of others.
+    """One command at work, within a savepoint of a transaction that it shares with others.
 
     ``projection`` is as it was when the command began; ``state`` follows the records. All of them
     have the same time, ``at``, and the same actor.
     """
 
-    def __init__(self, stage: Stage, projection: Projection, state: State, at: str) -> None:
-        self.stage, self.projection, self.state = stage, projection, state
+    def __init__(
+        self, transaction: Transaction, projection: Projection, state: State, at: str
+    ) -> None:
+        self.transaction, self.projection, self.state = transaction, projection, state
         self.actor = current_actor()
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
         self.at, self.clock = max(at, projection.at), at
@@ -45,12 +47,12 @@ class UnitOfWork:
 
     def _append(self, body: Body) -> None:
         kind, plain = write_body(body)
-        self.added.append((self.stage.append(kind, plain, self.at, self.actor.id), body))
+        self.added.append((self.transaction.append(kind, plain, self.at, self.actor.id), body))
 
     def keep(self, payload: Payload) -> str:
         """Keep something personal beside the ledger; its digest is for a record."""
         self._contents = {**self._contents, payload.digest: payload.content}
-        return self.stage.keep(payload)
+        return self.transaction.keep(payload)
 
     def close_if_done(self, round_id: str) -> None:
         """A round of which nothing more can be heard is closed."""

@@ -15,22 +15,20 @@ from typing import TypeVar
 
 from likewise.service.ledger.bodies.evidence import SignedIn, TokenIssued
 
-__all__ = ["MACHINE", "SERVICE", "Actor", "acting", "current_actor", "done_by"]
-
 T = TypeVar("T")
 W = TypeVar("W")
 
 
 @dataclass(frozen=True)
 class Actor:
-    """Somebody who acts; ``introduction`` is what a ledger says of them when it meets them."""
+    """Somebody who acts; ``introduction`` are the records that a ledger needs of them first."""
 
     id: str
     introduction: tuple[TokenIssued | SignedIn, ...] = ()
 
     @classmethod
     def with_token(cls, issued: TokenIssued) -> Actor:
-        """The owner of a token.
+        """Return the owner of a token.
 
         >>> Actor.with_token(TokenIssued("7f", "client", "bank", "loans", "2026-03-01")).id
         'token:7f'
@@ -39,7 +37,7 @@ class Actor:
 
     @classmethod
     def signed_in(cls, issued: TokenIssued, sign_in: SignedIn) -> Actor:
-        """Somebody at a page."""
+        """Return somebody at a page."""
         return cls(f"sign-in:{sign_in.sign_in}", (issued, sign_in))
 
 
@@ -48,13 +46,13 @@ _CURRENT: ContextVar[Actor] = ContextVar("likewise_actor", default=MACHINE)
 
 
 def current_actor() -> Actor:
-    """The one who acts now."""
+    """Return who acts now."""
     return _CURRENT.get()
 
 
 @contextmanager
 def acting(actor: Actor) -> Iterator[None]:
-    """All that is recorded within the block is done by somebody."""
+    """Let somebody act within the block."""
     before = _CURRENT.set(actor)
     try:
         yield
@@ -63,10 +61,10 @@ def acting(actor: Actor) -> Iterator[None]:
 
 
 def done_by(actor: Actor, task: Callable[[W], T]) -> Callable[[W], T]:
-    """The same task, done by somebody, in whatever thread it is called."""
+    """Return the same task, done by somebody, in whatever thread it is called."""
 
-    def done(worker: W) -> T:
+    def act(worker: W) -> T:
         with acting(actor):
             return task(worker)
 
-    return done
+    return act

@@ -1,53 +1,24 @@
-"""JSON in one way only: what is hashed, signed and stored is written and read here.
-
-Every record of a ledger passes, so what the standard library does anew at every call is done once.
-"""
+"""Canonical JSON: what is hashed, signed and stored is written in one way only."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from collections.abc import Callable
-from json import encoder
 from typing import Any
 
 from likewise.errors import LikewiseError
 
-__all__ = ["canonical", "canonical_text", "quoted", "read_json", "sha256"]
-
-_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-_DECODER = json.JSONDecoder()
-quoted: Callable[[str], str] = encoder.encode_basestring  # text as a JSON string, and text alone
-
-
-def _prepared() -> Callable[[Any, int], tuple[str, ...]] | None:
-    """The compiled half of the encoder, which ``encode`` makes at every call; None without one.
-
-    It is not told to look for a value that holds itself: that one is too deep, and refused as such.
-    """
-    make: Any = getattr(encoder, "c_make_encoder", None)
-    if make is None:
-        return None
-    made: Callable[[Any, int], tuple[str, ...]] = make(
-        None, _JSON.default, quoted, None, ":", ",", True, False, False
-    )
-    return made
-
-
-_PREPARED = _prepared()
-
-
-def canonical_text(value: Any) -> str:
-    """JSON with sorted keys, no spaces and no NaN, as text; the encoder's own errors are raised.
-
-    >>> canonical_text({"b": 1, "a": "é"})
-    '{"a":"é","b":1}'
-    """
-    return _JSON.encode(value) if _PREPARED is None else "".join(_PREPARED(value, 0))
+# JSON with sorted keys, no spaces and no NaN, as text; the encoder's own errors are raised.
+canonical_text: Callable[[Any], str] = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+).encode
+# Text as a JSON string, and text alone.
+quoted: Callable[[str], str] = json.encoder.encode_basestring
 
 
 def canonical(value: Any) -> bytes:
-    """The same in UTF-8; a value that cannot be written so is refused.
+    """Return canonical JSON in UTF-8; a value that cannot be written so is refused.
 
     >>> canonical({"b": 1, "a": "é"}).decode()
     '{"a":"é","b":1}'
@@ -61,15 +32,6 @@ def canonical(value: Any) -> bytes:
         ) from error
 
 
-def read_json(text: str) -> Any:
-    """The value with which a text begins; whoever reads all of it compares what it is written as.
-
-    >>> read_json('{"a":1}')
-    {'a': 1}
-    """
-    return _DECODER.raw_decode(text)[0]
-
-
 def sha256(content: bytes) -> str:
-    """The hash in hexadecimal."""
+    """Return the hash in hexadecimal."""
     return hashlib.sha256(content).hexdigest()

@@ -9,22 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
 from likewise.service.ledger.schema import events, reviews, rounds, snapshots
 from likewise.service.ledger.view import LedgerView, json_text, portions
-
-__all__ = [
-    "EndedReview",
-    "Snapshot",
-    "ended_reviews",
-    "finished_rounds",
-    "newest_snapshot",
-    "numbers_of",
-    "reviews_of",
-    "rounds_after",
-]
 
 
 @dataclass(frozen=True)
@@ -45,40 +35,39 @@ class EndedReview:
     finished: int | None
 
     def row(self) -> dict[str, object]:
-        """The row that keeps it."""
+        """Return the row that keeps it."""
         return {**asdict(self), "member": json_text(self.member), "round": json_text(self.round)}
 
 
-def _ended(row: sa.Row[tuple[object, ...]]) -> EndedReview:
-    return EndedReview(
-        row.id, json.loads(row.member), row.number, json.loads(row.round), row.again,
-        row.status, row.ended, row.finished,
-    )  # fmt: skip
+def _reviews(view: LedgerView, query: sa.Select[Any]) -> list[EndedReview]:
+    return [
+        EndedReview(
+            row.id, json.loads(row.member), row.number, json.loads(row.round), row.again,
+            row.status, row.ended, row.finished,
+        )
+        for row in view.execute(query)
+    ]  # fmt: skip
 
 
 # ── Rounds ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def numbers_of(view: LedgerView, ids: Iterable[str]) -> dict[str, int]:
-    """The numbers of closed rounds by id; those that are not closed are left out."""
-    view.flush()
-    found: dict[str, int] = {}
-    for some in portions(map(json_text, ids)):
+    """Return the numbers of closed rounds by id; those that are not closed are left out."""
+    numbers: dict[str, int] = {}
+    for portion in portions(map(json_text, ids)):
+        names = [view.indexed(name) for name in portion]
         query = sa.select(rounds.c.id, rounds.c.number).where(
-            rounds.c.docket == view.docket,
-            view.indexed(rounds.c.id).in_([view.indexed(one) for one in some]),
+            view.of(rounds), view.indexed(rounds.c.id).in_(names)
         )
-        found.update({json.loads(r.id): r.number for r in view.connection.execute(query)})
-    return found
+        numbers.update({json.loads(row.id): row.number for row in view.execute(query)})
+    return numbers
 
 
 def rounds_after(view: LedgerView, number: int, limit: int) -> list[tuple[int, str]]:
-    """Closed rounds, (number, id), from the one after some number on."""
-    view.flush()
-    query = sa.select(rounds.c.number, rounds.c.id).where(
-        rounds.c.docket == view.docket, rounds.c.number > number
-    )
-    rows = view.connection.execute(query.order_by(rounds.c.number).limit(limit))
+    """Return (number, id) of closed rounds with numbers above ``number``."""
+    query = sa.select(rounds.c.number, rounds.c.id).where(view.of(rounds), rounds.c.number > number)
+    rows = view.execute(query.order_by(rounds.c.number).limit(limit))
     return [(row.number, json.loads(row.id)) for row in rows]
 
 
@@ -86,44 +75,40 @@ def rounds_after(view: LedgerView, number: int, limit: int) -> list[tuple[int, s
 
 
 def reviews_of(view: LedgerView, ids: Iterable[str]) -> list[EndedReview]:
-    """The ended reviews of some ids."""
-    view.flush()
-    found: list[EndedReview] = []
-    for some in portions(ids):
-        mine = (reviews.c.docket == view.docket) & reviews.c.id.in_(some)
-        found += map(_ended, view.connection.execute(sa.select(reviews).where(mine)))
-    return found
+    """Return the ended reviews among some ids."""
+    query = sa.select(reviews).where(view.of(reviews))
+    queries = [query.where(reviews.c.id.in_(portion)) for portion in portions(ids)]
+    return [review for query in queries for review in _reviews(view, query)]
 
 
 def ended_reviews(
     view: LedgerView, member: str, statuses: Sequence[str], before: int | None, limit: int,
     asked: int,
 ) -> list[EndedReview]:  # fmt: skip
-    """A member's ended reviews of some statuses, the latest first, of the first ``asked`` ones."""
-    view.flush()
-    found: list[EndedReview] = []
+    """Return a member's ended reviews of some statuses among their first ``asked``, latest first.
+
+    ``before`` is a number below which to look.
+    """
+    listed: list[EndedReview] = []
     for status in statuses:  # one at a time, as the index has them
         query = sa.select(reviews).where(
-            reviews.c.docket == view.docket,
+            view.of(reviews),
             reviews.c.member == json_text(member),
             reviews.c.status == status,
             reviews.c.number <= (asked if before is None else min(asked, before - 1)),
         )
-        rows = view.connection.execute(query.order_by(reviews.c.number.desc()).limit(limit))
-        found += [_ended(row) for row in rows]
-    return sorted(found, key=lambda review: -review.number)[:limit]
+        listed += _reviews(view, query.order_by(reviews.c.number.desc()).limit(limit))
+    return sorted(listed, key=lambda review: -review.number)[:limit]
 
 
 def finished_rounds(view: LedgerView, member: str, first: int, last: int) -> list[str]:
-    """The rounds that a member has reviewed, from one count to another, in their order."""
-    view.flush()
+    """Return the rounds that a member has reviewed, from one count to another, in their order."""
     query = sa.select(reviews.c.round).where(
-        reviews.c.docket == view.docket,
+        view.of(reviews),
         reviews.c.member == json_text(member),
         reviews.c.finished.between(first, last),
     )
-    rows = view.connection.execute(query.order_by(reviews.c.finished))
-    return [json.loads(row.round) for row in rows]
+    return [json.loads(row.round) for row in view.execute(query.order_by(reviews.c.finished))]
 
 
 # ── Snapshots ────────────────────────────────────────────────────────────────────────────────────
@@ -139,9 +124,10 @@ class Snapshot:
 
 
 def newest_snapshot(view: LedgerView) -> Snapshot | None:
-    """The newest snapshot that is of a record which the ledger still has."""
-    mine = (snapshots.c.docket == view.docket) & (events.c.docket == snapshots.c.docket)
+    """Return the newest snapshot of a record which the ledger still has."""
     same = (events.c.seq == snapshots.c.seq) & (events.c.hash == snapshots.c.hash)
-    query = sa.select(snapshots.c.seq, snapshots.c.hash, snapshots.c.content).where(mine & same)
-    row = view.connection.execute(query.order_by(snapshots.c.seq.desc()).limit(1)).first()
+    query = sa.select(snapshots.c.seq, snapshots.c.hash, snapshots.c.content).where(
+        view.of(snapshots), view.of(events), same
+    )
+    row = view.execute(query.order_by(snapshots.c.seq.desc()).limit(1)).first()
     return None if row is None else Snapshot(row.seq, row.hash, bytes(row.content))

@@ -5,8 +5,7 @@ They concern no round, so nothing has to be folded: they follow the last record,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 import sqlalchemy as sa
 
@@ -18,39 +17,27 @@ from likewise.service.ledger.database import advisory_lock
 from likewise.service.ledger.schema import events, tokens
 from likewise.service.ledger.transaction import Transaction
 
-__all__ = ["append_notice", "notify", "tokens_for"]
-
 
 def tokens_for(connection: sa.Connection, docket: str) -> list[TokenIssued]:
-    """The tokens that are in use and concern a docket, as its ledger should know them."""
-    mine = tokens.c.docket.is_(None) | (tokens.c.docket == docket)
-    query = sa.select(tokens).where(mine, tokens.c.revoked.is_(None))
+    """Return the tokens that are in use and concern a docket, as records."""
+    concerns = tokens.c.docket.is_(None) | (tokens.c.docket == docket)
+    query = sa.select(tokens).where(concerns, tokens.c.revoked.is_(None))
     rows = connection.execute(query.order_by(tokens.c.created, tokens.c.id))
     return [TokenIssued(r.id, r.role, r.name, r.docket, r.created) for r in rows]
-
-
-def append_notice(
-    connection: sa.Connection, docket: str, bodies: Iterable[tuple[str, Mapping[str, Any]]]
-) -> None:
-    """Add (kind, body) to a docket's ledger, within the caller's transaction.
-
-    Whoever adds to several ledgers at once does so in the order of their names, so that two of
-    them never wait for each other.
-    """
-    advisory_lock(connection, docket)
-    last = sa.select(events.c.at).where(events.c.docket == docket).order_by(events.c.seq.desc())
-    before = connection.execute(last.limit(1)).scalar()
-    if before is None:
-        return
-    transaction, at = Transaction(connection, docket), max(now(), before)
-    for kind, body in bodies:
-        transaction.append(kind, body, at, current_actor().id)
-    transaction.flush()
 
 
 def notify(
     connection: sa.Connection, docket: str | None, dockets: Iterable[str], body: EvidenceBody
 ) -> None:
-    """Add a body to the ledger of one docket or, without one, of all of them."""
+    """Add a body to the ledger of one docket or, without one, of all, in the caller's transaction.
+
+    All writers take the ledgers in the order of their names, so that two of them never deadlock.
+    """
     for name in sorted(dockets) if docket is None else (docket,):
-        append_notice(connection, name, [write_body(body)])
+        advisory_lock(connection, name)
+        last = sa.select(events.c.at).where(events.c.docket == name).order_by(events.c.seq.desc())
+        before = connection.execute(last.limit(1)).scalar()
+        if before is not None:
+            transaction = Transaction(connection, name)
+            transaction.append(*write_body(body), max(now(), before), current_actor().id)
+            transaction.flush()

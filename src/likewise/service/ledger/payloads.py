@@ -16,8 +16,6 @@ from typing import Any
 
 from likewise.service.ledger.canonical_json import canonical
 
-__all__ = ["Payload", "features_of", "person_payload"]
-
 
 @dataclass(frozen=True)
 class Payload:
@@ -28,7 +26,7 @@ class Payload:
 
     @classmethod
     def fresh(cls, content: Mapping[str, Any]) -> Payload:
-        """With a new salt."""
+        """Return a payload with a new salt."""
         return cls(secrets.token_bytes(16), content)
 
     @cached_property
@@ -43,11 +41,11 @@ class Payload:
 
 
 def person_payload(features: Sequence[float]) -> Payload:
-    """A person's encoded features; a missing value is null, which JSON knows."""
+    """Return a person's encoded features as a payload; a missing value is null."""
     plain = [None if math.isnan(value) else float(value) for value in features]
     return Payload.fresh({"features": plain})
 
 
 def features_of(content: Mapping[str, Any]) -> tuple[float, ...]:
-    """The features that a payload holds."""
+    """Return the features that a payload holds."""
     return tuple(math.nan if value is None else float(value) for value in content["features"])

@@ -4,27 +4,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-__all__ = [
-    "REVISION",
-    "contacts",
-    "dockets",
-    "events",
-    "keys",
-    "marks",
-    "metadata",
-    "payloads",
-    "requests",
-    "reviews",
-    "rounds",
-    "seats",
-    "secrets",
-    "sessions",
-    "snapshots",
-    "tokens",
-]
-
 # The revision of the tables that this code reads and writes: the newest in ``migrations``.
-REVISION = 6
+REVISION = 1
 
 metadata = sa.MetaData()
 
@@ -84,8 +65,8 @@ seats = _table("seats", ("hash", "token"), ())
 
 # ── Found by an index, instead of being held in memory; all of it follows from the ledgers ──────
 
-# One row a docket whose rounds and reviews are listed here; ``due`` is when to look at its panels,
-# ``numbers`` are its running numbers as JSON.
+# One row a docket; ``due`` is when to look at its panels, ``numbers`` are its running numbers as
+# JSON.
 dockets = _table(
     "dockets", ("docket",), (), sa.Column("due", sa.Text), sa.Column("numbers", sa.Text)
 )
@@ -118,5 +99,5 @@ snapshots = _table(
 
 marks = _table("marks", ("docket", "review", "pair"), ("mark", "at"))
 contacts = _table("contacts", ("docket", "member"), ("email",), sa.Column("told", sa.Text))
-# Kept for the Likewise before the migrations: it finds there that it must not open the store.
+# What is said of the database as a whole: the manifest of a backup.
 meta = _table("meta", ("key",), ("value",))

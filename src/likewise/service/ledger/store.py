@@ -25,15 +25,13 @@ from likewise.service.ledger.database import (
     keep_private,
     translated,
 )
-from likewise.service.ledger.database.upgrades import check_revision, found_revision, migrate
+from likewise.service.ledger.database.upgrades import check_revision, migrate, stored_revision
 from likewise.service.ledger.payloads import Payload
 from likewise.service.ledger.records import Head, Record
-from likewise.service.ledger.schema import REVISION, dockets, events, secrets
+from likewise.service.ledger.schema import REVISION, dockets, events
 from likewise.service.ledger.signing.keys import Keyring
 from likewise.service.ledger.transaction import Transaction
 from likewise.service.ledger.view import LedgerView, head_of
-
-__all__ = ["Store", "fold_log_of"]
 
 # How often the journal is tried before readers are told to let go of it.
 SCRUBS = 40
@@ -54,7 +52,7 @@ class Store:
                 "The address of the database cannot be read. In a password write %40 for @, %2F "
                 "for /, %3A for :, and so on."
             ) from error
-        self._looks_only = read_only
+        self._read_only = read_only
         # True where opening it made a store of an empty database.
         self.begun = False
         self._readers, self._writers = engines(self.url, read_only=read_only)
@@ -69,14 +67,14 @@ class Store:
         """
         store = cls(url)
         with store._opening(create):
-            found = store._revision()
-            store.begun = create and not found
-            check_revision(found or (store._migrated() if create else 0), store.where)
+            stored = store._revision()
+            store.begun = create and not stored
+            check_revision(stored or (store._migrated() if create else 0), store.where)
         return store
 
     @classmethod
     def read_only(cls, url: str) -> Store:
-        """Open a store to look at it; nothing is written, also where nothing could be."""
+        """Open a store to read it; nothing is written, also where nothing could be."""
         store = cls(url, read_only=True)
         with store._opening(create=False):
             if store._on_sqlite:
@@ -86,7 +84,7 @@ class Store:
 
     @classmethod
     def upgrade(cls, url: str) -> tuple[int, int]:
-        """Bring a database to the newest revision, in one transaction; from which, to which."""
+        """Bring a database to the newest revision, in one transaction; return both."""
         store = cls(url)
         with store._opening(create=False), closing(store):
             before = store._revision()
@@ -96,7 +94,7 @@ class Store:
 
     @contextmanager
     def _opening(self, create: bool) -> Iterator[None]:
-        """Say in a sentence why a database cannot be opened, and let go of it."""
+        """Say in a sentence why a database cannot be opened, and close it."""
         try:
             if self._on_sqlite and create:
                 keep_private(str(self.url.database))
@@ -106,29 +104,29 @@ class Store:
                     f"LIKEWISE_DATABASE)."
                 )
             yield
-        except sa.exc.OperationalError as error:
+        except (sa.exc.DatabaseError, StoreError) as error:
             self.close()
-            raise StoreError(f"The database {self.where} cannot be opened: {error.orig}") from error
-        except sa.exc.DatabaseError as error:
-            self.close()
-            raise StoreError(f"{self.where} is not a store of Likewise: {error.orig}") from error
-        except StoreError:
-            self.close()
-            raise
+            if isinstance(error, StoreError):
+                raise
+            if isinstance(error, sa.exc.OperationalError):
+                message = f"The database {self.where} cannot be opened: {error.orig}"
+            else:
+                message = f"{self.where} is not a store of Likewise: {error.orig}"
+            raise StoreError(message) from error
 
     def _revision(self) -> int:
         with self._readers.begin() as connection:
-            return found_revision(connection, self.where)
+            return stored_revision(connection, self.where)
 
     def _migrated(self) -> int:
-        """The revision of the tables, once they have been made or brought to the newest one."""
+        """Create the tables or bring them to the newest revision; return it."""
         with self._writers.begin() as connection:
             # Another process may have been faster; they take turns.
             advisory_lock(connection, "schema")
-            found = found_revision(connection, self.where)
-            if found < REVISION:
-                migrate(connection, found)
-            return found_revision(connection, self.where)
+            stored = stored_revision(connection, self.where)
+            if stored < REVISION:
+                migrate(connection, stored)
+            return stored_revision(connection, self.where)
 
     @property
     def _on_sqlite(self) -> bool:
@@ -141,26 +139,26 @@ class Store:
         return plain.render_as_string(hide_password=True)
 
     def close(self) -> None:
-        """Let go of all connections. The last to do so leaves a SQLite file without a log."""
+        """Close all connections. The last to do so leaves a SQLite file without a log."""
         self._readers.dispose()
         self._writers.dispose()
-        if self._on_sqlite and not self._looks_only:
+        if self._on_sqlite and not self._read_only:
             fold_log(str(self.url.database))
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """One consistent look: all that is read within the block is of the same moment."""
+        """Yield a connection whose reads are all of the same moment."""
         with translated(self.where), self._readers.begin() as connection:
             yield connection
 
     @contextmanager
     def changing(self) -> Iterator[sa.Connection]:
-        """A change of what is not in any ledger, such as tokens."""
+        """Yield a connection for changes of what is not in any ledger, such as tokens."""
         with translated(self.where), self._writers.begin() as connection:
             yield connection
 
     def try_writing(self) -> None:
-        """Write something and take it back: a database may respond and yet take nothing."""
+        """Write something and roll it back: a database may respond and yet be read-only."""
         with (
             translated(self.where),
             self._writers.connect() as connection,
@@ -171,13 +169,13 @@ class Store:
 
     @contextmanager
     def view(self, docket: str) -> Iterator[LedgerView]:
-        """A docket's rows as they are at one moment."""
+        """Yield a docket's rows as they are at one moment."""
         with self.reading() as connection:
             yield LedgerView(connection, docket)
 
     @contextmanager
     def transaction(self, docket: str) -> Iterator[Transaction]:
-        """The docket's only writer, until the end of the block."""
+        """Yield the docket's only writer, until the end of the block."""
         with self.changing() as connection:
             advisory_lock(connection, docket)
             transaction = Transaction(connection, docket)
@@ -185,47 +183,40 @@ class Store:
             transaction.flush()
 
     def dockets(self) -> tuple[str, ...]:
-        """The names of all dockets."""
+        """Return the names of all dockets."""
         with self.reading() as connection:
             return self.dockets_of(connection)
 
     def dockets_of(self, connection: sa.Connection) -> tuple[str, ...]:
-        """The names of all dockets, as a transaction sees them."""
+        """Return the names of all dockets, as a transaction sees them."""
         return tuple(connection.execute(_DOCKETS).scalars())
 
     def due(self, moment: str) -> tuple[str, ...]:
-        """The dockets whose panels have to be looked at by then, and those not listed yet."""
+        """Return the dockets whose panels have to be looked at by then."""
         with self.reading() as connection:
-            listed = sa.select(dockets.c.docket).where(dockets.c.docket == secrets.c.docket)
-            uncounted = dockets.c.numbers.is_(None)
-            late = sa.select(dockets.c.docket).where((dockets.c.due <= moment) | uncounted)
-            new = sa.select(secrets.c.docket).where(~listed.exists())
-            rows = connection.execute(late.union_all(new))
-            return tuple(sorted(row.docket for row in rows))
+            query = sa.select(dockets.c.docket).where(dockets.c.due <= moment)
+            return tuple(connection.execute(query.order_by(dockets.c.docket)).scalars())
 
     def numbers(self) -> dict[str, dict[str, float]]:
-        """The running numbers of dockets, without opening any; those not counted are left out."""
+        """Return the running numbers of all dockets, without opening any."""
         last = sa.select(sa.func.max(events.c.seq)).where(events.c.docket == dockets.c.docket)
-        counted = dockets.c.numbers.is_not(None)
-        query = sa.select(dockets.c.docket, dockets.c.numbers, last.scalar_subquery()).where(
-            counted
-        )
+        query = sa.select(dockets.c.docket, dockets.c.numbers, last.scalar_subquery())
         with self.reading() as connection:
             rows = connection.execute(query).all()
         return {name: {**json.loads(text), "ledger_records": seq} for name, text, seq in rows}
 
     def head(self, docket: str) -> Head:
-        """The docket's last record, in one question: no transaction is needed for that."""
+        """Return the docket's last record, by one query outside of any transaction."""
         with translated(self.where), self._glances.connect() as connection:
             return head_of(connection, docket)
 
     def records(self, docket: str, after: int = 0, until: int | None = None) -> list[Record]:
-        """The docket's records with numbers above one and up to another."""
+        """Return the docket's records with numbers above ``after`` and up to ``until``."""
         with self.view(docket) as view:
             return view.records(after, until)
 
     def payload(self, docket: str, digest: str) -> Payload | None:
-        """Something personal, if it has not been erased."""
+        """Return a payload, unless it has been erased."""
         with self.view(docket) as view:
             return view.payloads([digest]).get(digest)
 

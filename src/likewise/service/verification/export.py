@@ -26,34 +26,25 @@ from likewise.service.ledger.signing.keys import Keyring
 from likewise.service.verification.evidence import Evidence
 from likewise.service.verification.manifest import write_manifest
 
-__all__ = ["read_export", "write_export"]
-
 LEDGER, EVENTS, RECEIPT = "ledger.jsonl", "events.csv", "receipt.txt"
 PAYLOADS, SEED, KEYS = "payloads.jsonl", "seed.json", "keys.jsonl"
 _COLUMNS = ("seq", "at", "kind", "round", "person", "member", "body", "hash")
 
 
 def write_export(
-    evidence: Evidence,
-    folder: Path,
-    *,
-    personal: bool = False,
-    seed: bool = False,
-    keys: Keyring | None = None,
+    evidence: Evidence, folder: Path, keys: Keyring, *, personal: bool = False, seed: bool = False
 ) -> list[Path]:
-    """Write a docket to a new folder; returns the files.
+    """Write a docket to a new folder, signed; return the files.
 
     ``personal`` adds the payloads. The seed is added if it has been published, or with ``seed``.
-    With ``keys`` the export is signed.
     """
     for number, why in evidence.unreadable.items():
         raise LedgerBroken(evidence.docket, number, why)
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise LikewiseError(f"{folder} is not empty; an export needs a folder of its own.")
-    receipt = Receipt(evidence.docket, evidence.records[-1].head)
-    receipt = receipt if keys is None else keys.sign(receipt)
-    written = [
+    receipt = keys.sign(Receipt(evidence.docket, evidence.records[-1].head))
+    files = [
         _write(folder / LEDGER, (record.line() for record in evidence.records)),
         _write_csv(folder / EVENTS, evidence.records),
         _write(folder / RECEIPT, [str(receipt).encode()]),
@@ -63,22 +54,18 @@ def write_export(
             canonical({"digest": digest, "salt": payload.salt.hex(), "content": payload.content})
             for digest, payload in sorted(evidence.payloads.items())
         )
-        written.append(_write(folder / PAYLOADS, lines, private=True))
+        files.append(_write(folder / PAYLOADS, lines, private=True))
     published = any(record.kind == "seed-revealed" for record in evidence.records)
     if evidence.secret is not None and (seed or published):
         number, salt = evidence.secret
         content = canonical({"seed": str(number), "salt": salt.hex()})
-        written.append(_write(folder / SEED, [content], private=not published))
-    if keys is not None:
-        listed = [asdict(key) for key in keys.listed()]
-        written.append(_write(folder / KEYS, map(canonical, listed)))
-        written.append(write_manifest(folder, written, receipt, keys.current()))
-    return written
+        files.append(_write(folder / SEED, [content], private=not published))
+    files.append(_write(folder / KEYS, (canonical(asdict(key)) for key in keys.listed())))
+    return [*files, write_manifest(folder, files, receipt, keys.current())]
 
 
 def read_export(folder: Path) -> Evidence:
-    """Read an export back; lines that cannot be read are named, not passed over."""
-    # The ledger alone, as the dashboard gives it, will do for what needs no more.
+    """Read an export, or its ledger alone; lines that cannot be read are named, not skipped."""
     path = folder if folder.is_file() else folder / LEDGER
     if not path.is_file():
         raise LikewiseError(f"{folder} is not an export of a ledger: it has no {LEDGER}.")
@@ -92,17 +79,14 @@ def read_export(folder: Path) -> Evidence:
             except LedgerBroken as error:
                 unreadable[number] = error.why
     docket = _docket(folder, records)
-    payloads, receipt = _payloads(folder / PAYLOADS), _receipt(folder / RECEIPT)
-    return Evidence(docket, records, payloads, _seed(folder), unreadable, receipt)
-
-
-def _receipt(path: Path) -> Receipt | None:
-    """The receipt that lies beside an export; one that cannot be read is refused."""
-    return Receipt.parse(path.read_text(encoding="utf-8")) if path.is_file() else None
+    text = folder / RECEIPT
+    receipt = Receipt.parse(text.read_text(encoding="utf-8")) if text.is_file() else None
+    payloads, secret = _payloads(folder / PAYLOADS), _seed(folder / SEED)
+    return Evidence(docket, records, payloads, secret, unreadable, receipt)
 
 
 def _docket(folder: Path, records: list[Record]) -> str:
-    """The docket that most records name: one that was changed must not rename the others."""
+    """Return the docket that most records name: one that was changed does not rename the others."""
     names = [record.docket for record in records]
     if not names:
         raise LikewiseError(f"{folder / LEDGER} has no record that can be read.")
@@ -110,23 +94,23 @@ def _docket(folder: Path, records: list[Record]) -> str:
 
 
 def _payloads(path: Path) -> dict[str, Payload] | None:
-    """Payloads by digest; one that cannot be read is missing, as the replay will say."""
+    """Return payloads by digest; one that cannot be read is missing, as the replay will say."""
     if not path.is_file():
         return None
-    found: dict[str, Payload] = {}
+    payloads: dict[str, Payload] = {}
     with path.open("rb") as lines:
         for line in lines:
             try:
                 data = json.loads(line)
                 canonical(data)
-                found[str(data["digest"])] = Payload(bytes.fromhex(data["salt"]), data["content"])
+                payload = Payload(bytes.fromhex(data["salt"]), data["content"])
+                payloads[str(data["digest"])] = payload
             except (ValueError, TypeError, KeyError, RecursionError, LikewiseError):
                 continue
-    return found
+    return payloads
 
 
-def _seed(folder: Path) -> tuple[int, bytes] | None:
-    path = folder / SEED
+def _seed(path: Path) -> tuple[int, bytes] | None:
     if not path.is_file():
         return None
     try:
@@ -150,13 +134,12 @@ def _write_csv(path: Path, records: Iterable[Record]) -> Path:
         writer.writerow(_COLUMNS)
         for record in records:
             named = [record.body.get(name, "") for name in ("round", "person", "member")]
-            body = canonical(record.body).decode()
-            row = [record.seq, record.at, record.kind, *named, body, record.hash]
+            row = [record.seq, record.at, record.kind, *named, record.body_text, record.hash]
             writer.writerow([_harmless(cell) for cell in row])
     return path
 
 
 def _harmless(cell: object) -> object:
-    """Spreadsheets would carry out a cell that begins like a formula."""
+    """Quote a cell that begins like a formula, which spreadsheets would carry out."""
     text = str(cell)
     return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

@@ -1,4 +1,4 @@
-"""Findings of a replay: differences, each with its place, and what is proved by it."""
+"""Findings of a replay: differences, each with its record, and what is proved by it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from likewise.service.dockets.learner import State
 from likewise.service.ledger.records import Receipt
 
-__all__ = ["Difference", "Replayed"]
-
-SHOWN = 20
+# The most differences that are printed.
+PRINTED = 20
 
 
 @dataclass(frozen=True)
@@ -35,12 +34,12 @@ class Replayed:
     """The result of a replay. It holds if nothing differs; ``unproved`` says what was not shown.
 
     ``decisions`` were recomputed, ``skipped`` could not be, ``elsewhere`` are the institution's
-    own; ``draws`` are those of the lottery,
-    ``audits`` the outcomes that follow from objections and rule, ``repeats`` the records about
-    rounds that the lottery of hidden repeats has shown again, ``ended`` the audits that the
-    operator ended before the panel was done. ``erased`` are (round, person) whose features are
-    those of a surrogate now, ``wholly`` those of whom nothing is left. ``kept`` and ``unkept`` are
-    sentences about the ledger's keeping: keys, actors, members' signatures and anchors.
+    own; ``draws`` are those of the lottery, ``audits`` the outcomes that follow from objections and
+    rule, ``repeats`` the records about rounds that the lottery of hidden repeats has shown again,
+    ``ended`` the audits that the operator ended before the panel was done. ``erased`` are (round,
+    person) whose features are those of a surrogate now, ``wholly`` those of whom nothing is left.
+    ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
+    governance: keys, actors, members' signatures and anchors.
     """
 
     receipt: Receipt
@@ -69,60 +68,42 @@ class Replayed:
     @property
     def proved(self) -> list[str]:
         """All that this replay has shown, in sentences."""
-        count = self.receipt.head.seq
-        found = [
-            f"The {count:,} records follow one another, each with the hash of the one before. That "
-            f"nothing was rewritten before that, an older receipt shows: likewise verify --head.",
+        seeded = self.seed in ("held", "revealed")
+        sentences = {
+            f"The {self.receipt.head.seq:,} records are a hash chain. That nothing was rewritten "
+            f"before that, an older receipt shows: likewise verify RECEIPT.": True,
             f"The panels were those that membership and rule prescribe, and {self.audits:,} "
-            f"outcomes follow from the objections.",
-        ]
-        if self.payloads:
-            found.append(f"{self.payloads:,} personal payloads are those that were recorded.")
-        if self.seed in ("held", "revealed"):
-            found.append("The seed is the one that was committed to before the first round.")
-            found.append(f"{self.draws:,} draws of the audit lottery are those of the seed.")
-        if self.repeats:
-            found.append(
-                f"{self.repeats:,} records are about rounds that were shown again, each by the "
-                f"lottery of hidden repeats."
-            )
-        if self.decisions:
-            found.append(f"{self.decisions:,} decisions, with their scores, were taken again.")
-        return found + self.kept
+            f"outcomes follow from the objections.": True,
+            f"{self.payloads:,} personal payloads are those that were recorded.": self.payloads,
+            "The seed is the one that was committed to before the first round.": seeded,
+            f"{self.draws:,} draws of the audit lottery are those of the seed.": seeded,
+            f"{self.repeats:,} records are about rounds that were shown again, each by the lottery "
+            f"of hidden repeats.": self.repeats,
+            f"{self.decisions:,} decisions, with their scores, were taken again.": self.decisions,
+        }
+        return [sentence for sentence, shown in sentences.items() if shown] + self.kept
 
     @property
     def unproved(self) -> list[str]:
         """All that it has not shown, and why."""
-        found = []
-        if self.seed == "unknown":
-            found.append(
-                "Decisions and lottery were not recomputed: that needs the seed, which its owner "
-                "has not published."
-            )
-        elif self.skipped:
-            found.append(
-                f"{self.skipped:,} decisions were not recomputed, since somebody before them left "
-                f"nothing to recompute from."
-            )
-        if self.elsewhere:
-            found.append(
-                f"{self.elsewhere:,} decisions were taken by the institution itself: they are what "
-                f"it sent, and nothing here says how it came by them."
-            )
-        if self.erased and self.decisions:
-            found.append(
-                f"{len(self.erased):,} people were erased. Their decisions were recomputed from "
-                f"surrogates whom the class cannot tell from them; that the surrogates resemble "
-                f"them in anything else is not shown."
-            )
-        if self.ended:
-            found.append(
-                f"{self.ended:,} audits were ended by the operator before the panel was done."
-            )
-        return found + self.unkept
+        unknown = self.seed == "unknown"
+        sentences = {
+            "Decisions and lottery were not recomputed: that needs the seed, which its owner has "
+            "not published.": unknown,
+            f"{self.skipped:,} decisions were not recomputed, since somebody before them left "
+            f"nothing to recompute from.": self.skipped and not unknown,
+            f"{self.elsewhere:,} decisions were taken by the institution itself: they are what it "
+            f"sent, and nothing here says how it came by them.": self.elsewhere,
+            f"{len(self.erased):,} people were erased. Their decisions were recomputed from "
+            f"surrogates whom the class cannot tell from them; that the surrogates resemble them "
+            f"in anything else is not shown.": self.erased and self.decisions,
+            f"{self.ended:,} audits were ended by the operator before the panel was done.":
+                self.ended,
+        }  # fmt: skip
+        return [sentence for sentence, applies in sentences.items() if applies] + self.unkept
 
     def text(self) -> str:
-        """The findings as a page of text."""
+        """Return the findings as a page of text."""
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
@@ -136,9 +117,9 @@ class Replayed:
         else:
             number = len(self.differences)
             yield f"THE LEDGER DOES NOT HOLD: {number:,} difference{'s' if number > 1 else ''}."
-            yield from ("  " + str(difference) for difference in self.differences[:SHOWN])
-            if number > SHOWN:
-                yield f"  … and {number - SHOWN:,} more."
+            yield from (f"  {difference}" for difference in self.differences[:PRINTED])
+            if number > PRINTED:
+                yield f"  … and {number - PRINTED:,} more."
             yield "  Begin with the first: those after it may follow from it."
         if self.unproved:
             yield ""

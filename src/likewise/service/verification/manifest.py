@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from likewise.errors import LikewiseError
-from likewise.service.ledger.canonical_json import canonical
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.signing.signatures import PrivateKey, PublicKey
-from likewise.service.verification.known_keys import KnownKeys
-
-__all__ = ["MANIFEST", "ExportCheck", "check_manifest", "write_manifest"]
+from likewise.service.verification.known_keys import KnownKeys, document_fault, sign_document
 
 MANIFEST = "manifest.json"
 FORMAT = "likewise-export/1"
@@ -23,9 +20,10 @@ FORMAT = "likewise-export/1"
 
 @dataclass(frozen=True)
 class ExportCheck:
-    """The verdict on an export as it was given: signed, not signed, or changed since.
+    """The verdict on an export as it was given.
 
-    ``faults`` name every file that is not what was signed for, ``sentence`` says the rest.
+    ``faults`` name every file that is not what was signed for; ``sentence`` says by which key the
+    export is signed, or that it is not.
     """
 
     signed: bool
@@ -34,53 +32,40 @@ class ExportCheck:
 
 
 def _digest(path: Path) -> str:
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while part := file.read(1 << 20):
-            digest.update(part)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_manifest(folder: Path, files: Iterable[Path], receipt: Receipt, key: PrivateKey) -> Path:
     """Sign for the files of an export."""
-    content = {
-        "format": FORMAT, "receipt": str(receipt), "key": key.public.text,
-        "files": {path.name: _digest(path) for path in files},
-    }  # fmt: skip
-    signature = key.sign("export", canonical(content))
+    digests = {path.name: _digest(path) for path in files}
+    content = {"format": FORMAT, "receipt": str(receipt), "files": digests}
     path = folder / MANIFEST
-    text = json.dumps({**content, "signature": signature}, indent=2, sort_keys=True)
+    text = json.dumps(sign_document("export", content, key), indent=2, sort_keys=True)
     path.write_text(text + "\n", encoding="utf-8")
     return path
 
 
 def check_manifest(folder: Path, keys: KnownKeys | None = None) -> ExportCheck:
-    """Check the files of an export against its manifest.
-
-    Without keys that a verifier names, the manifest's own key is taken: it then shows that nothing
-    was changed since, and the key has to be compared with the one that is published.
-    """
+    """Check the files of an export against its manifest."""
     path = folder / MANIFEST
     if not path.is_file():
-        words = "The export is not signed: it was written before exports were signed."
-        return ExportCheck(False, (), words)
+        return ExportCheck(False, (), "The export is not signed.")
     try:
-        data: dict[str, Any] = json.loads(path.read_bytes())
-        signature, key = str(data.pop("signature")), PublicKey(data["key"])
-        files: dict[str, Any] = dict(data["files"])
-        content = canonical(data)
+        document: dict[str, Any] = json.loads(path.read_bytes())
+        files: dict[str, Any] = dict(document["files"])
+        fault = document_fault("export", document, keys)
     except (ValueError, TypeError, KeyError, RecursionError, LikewiseError) as error:
         return ExportCheck(False, (f"{MANIFEST} cannot be read ({error}).",), "")
-    if keys is not None and key.id not in keys.keys:
-        return ExportCheck(False, (f"{MANIFEST} is signed by a foreign key, {key.id}.",), "")
-    if not key.verifies("export", content, signature):
-        return ExportCheck(False, (f"{MANIFEST} was changed: its signature does not fit.",), "")
-    present = {one.name for one in folder.iterdir() if one.is_file()} - {MANIFEST}
+    if fault:
+        return ExportCheck(False, (f"{MANIFEST}: {fault}",), "")
+    present = {path.name for path in folder.iterdir() if path.is_file()} - {MANIFEST}
     faults = [f"{name} is missing." for name in sorted(set(files) - present)]
     faults += [f"{name} was not part of it." for name in sorted(present - set(files))]
     faults += [
         f"{name} was changed since." for name in sorted(present & set(files))
         if _digest(folder / name) != files[name]
     ]  # fmt: skip
-    words = f"The export is complete, and signed by the key {key.id}: {key.text}."
-    return ExportCheck(not faults, tuple(faults), "" if faults else words)
+    key = PublicKey(document["key"])
+    sentence = f"The export is complete, and signed by the key {key.id}: {key.text}."
+    return ExportCheck(not faults, tuple(faults), "" if faults else sentence)

@@ -9,10 +9,7 @@ from typing import Literal
 
 from likewise.service.ledger.records import GENESIS, Receipt
 from likewise.service.verification.evidence import Evidence, walked
-from likewise.service.verification.findings import Difference
 from likewise.service.verification.known_keys import KnownKeys, Signature, keys_in
-
-__all__ = ["Verified", "contradictions", "verify", "verify_all"]
 
 Finding = Literal["found", "rewritten", "too short", "another docket", "broken"]
 
@@ -32,7 +29,7 @@ class Verified:
 
     @property
     def holds(self) -> bool:
-        """Tell if the ledger up to the receipt is the one that was seen."""
+        """Tell if the ledger up to the receipt is the one that it was given for."""
         return self.finding == "found"
 
     @property
@@ -53,73 +50,60 @@ def verify_all(
 
     Signatures are judged by the keys that are named or, if none are, by those of the ledger.
     """
-    known = keys_in(evidence.records) if keys is None else keys
-    wanted = {receipt.head.seq for receipt in receipts}
-    hashes: dict[int, str] = {0: GENESIS}
-    last, fault = 0, None
-    for record, wrong in walked(evidence):
-        if record.seq > max(wanted, default=0):
+    keys = keys_in(evidence.records) if keys is None else keys
+    last = max((receipt.head.seq for receipt in receipts), default=0)
+    hashes, fault = [GENESIS], ""
+    for record, difference in walked(evidence):
+        if record.seq > last:
             break
-        if wrong is not None:
-            fault = wrong
+        if difference is not None:
+            fault = str(difference)
             break
-        last = record.seq
-        if last in wanted:
-            hashes[last] = record.hash
-    seen = _Seen(evidence, hashes, last, fault)
-    return [_verdict(seen, receipt, known.judge(receipt)) for receipt in receipts]
+        hashes.append(record.hash)
+    return [
+        Verified(receipt, *_finding(evidence, receipt, hashes, fault), keys.judge(receipt))
+        for receipt in receipts
+    ]
 
 
-@dataclass(frozen=True)
-class _Seen:
-    evidence: Evidence
-    hashes: dict[int, str]
-    last: int
-    fault: Difference | None
-
-
-def _verdict(seen: _Seen, receipt: Receipt, signature: Signature) -> Verified:
-    def verdict(finding: Finding, sentence: str) -> Verified:
-        return Verified(receipt, finding, sentence, signature)
-
-    seq, docket, found = receipt.head.seq, seen.evidence.docket, seen.hashes.get(receipt.head.seq)
+def _finding(
+    evidence: Evidence, receipt: Receipt, hashes: Sequence[str], fault: str
+) -> tuple[Finding, str]:
+    """Return the verdict; ``hashes`` are those of the records up to the first fault, by number."""
+    seq, docket = receipt.head.seq, evidence.docket
     if receipt.docket != docket:
-        return verdict(
+        return (
             "another docket",
             f"The receipt is one of the docket {receipt.docket!r}; this is {docket!r}.",
         )
-    if found is None and seen.fault is not None:
-        return verdict(
-            "broken", f"The ledger was changed before the receipt's record {seq:,}. {seen.fault}"
-        )
-    if unreadable := [number for number in seen.evidence.unreadable if number <= seq]:
-        return verdict(
-            "broken", f"Record {unreadable[0]:,} cannot be read; the ledger was changed."
-        )
-    if found is None:
-        return verdict(
+    if seq >= len(hashes) and fault:
+        return "broken", f"The ledger was changed before the receipt's record {seq:,}. {fault}"
+    if unreadable := [number for number in evidence.unreadable if number <= seq]:
+        return "broken", f"Record {unreadable[0]:,} cannot be read; the ledger was changed."
+    if seq >= len(hashes):
+        return (
             "too short",
-            f"The receipt is for {seq:,} records, but there are only {seen.last:,}: records have "
-            f"been removed, or this is an older copy.",
+            f"The receipt is for {seq:,} records, but there are only {len(hashes) - 1:,}: records "
+            f"have been removed, or this is an older copy.",
         )
-    if found != receipt.head.hash:
-        return verdict(
+    if hashes[seq] != receipt.head.hash:
+        return (
             "rewritten",
-            f"The ledger was rewritten: its record {seq:,} has the hash {found[:16]}…, and the "
-            f"receipt {receipt.head.hash[:16]}…. At least one record up to {seq:,} is not what it "
-            f"was when the receipt was given.",
+            f"The ledger was rewritten: its record {seq:,} has the hash {hashes[seq][:16]}…, and "
+            f"the receipt {receipt.head.hash[:16]}…. At least one record up to {seq:,} is not what "
+            f"it was when the receipt was given.",
         )
-    return verdict(
+    return (
         "found",
         f"The {seq:,} records up to the receipt are those that were there when it was given.",
     )
 
 
 def contradictions(receipts: Sequence[Receipt]) -> list[tuple[Receipt, Receipt]]:
-    """Receipts of one number and two hashes: of two ledgers that were shown to two people."""
+    """Return pairs of receipts of one number and two hashes: of two ledgers, for two people."""
     return [
-        (one, other)
-        for one, other in combinations(receipts, 2)
-        if (one.docket, one.head.seq) == (other.docket, other.head.seq)
-        and one.head.hash != other.head.hash
+        (first, second)
+        for first, second in combinations(receipts, 2)
+        if (first.docket, first.head.seq) == (second.docket, second.head.seq)
+        and first.head.hash != second.head.hash
     ]

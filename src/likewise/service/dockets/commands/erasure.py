@@ -39,15 +39,14 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
             )  # fmt: skip
         digest = round_.people[person]
         if person not in round_.erased and digest is not None:
-            content = work.stage.payloads([digest])[digest].content
+            content = work.transaction.payloads([digest])[digest].content
             features = surrogate(work.state.learner.hypotheses, features_of(content))
             work.add(Erased(round_id, person, work.keep(person_payload(features))))
-            work.stage.erase(digest)
-            work.stage.forget_fingerprints(round_id)
-            work.stage.drop_snapshots()
+            work.transaction.erase(digest)
+            work.transaction.forget_fingerprints(round_id)
         # Reasons may have been given since; erasing again removes those.
         for reason in _reasons(round_, person):
-            work.stage.erase(reason)
+            work.transaction.erase(reason)
     if not docket.grouped:  # otherwise the end of the group does it: nothing is committed yet
         docket.store.scrub_soon()
     return docket.receipt()

@@ -130,14 +130,14 @@ def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
     """Remove the words of a round's reasons; their digests stay on record."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
-        payloads = work.stage.payloads([*round_.reasons, *round_.explanations.values()])
+        payloads = work.transaction.payloads([*round_.reasons, *round_.explanations.values()])
         if not payloads:
             return
         if work.projection.governance.held(round_id) is not None:
             expired.held += 1
             return
         for digest in payloads:
-            work.stage.erase(digest)
+            work.transaction.erase(digest)
         work.add(ReasonsErased(round_id))
         expired.reasons += 1
     if not docket.grouped:  # otherwise the end of the group does it

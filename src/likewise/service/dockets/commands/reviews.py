@@ -110,9 +110,9 @@ def _target(docket: Docket, work: UnitOfWork, seat: Seat, key: str | None) -> Re
     """Return the open review of a seat; None if a request with that key came before."""
     if key is not None:
         request = f"{seat.member}:{key}"
-        if work.stage.request(request) is not None:
+        if work.transaction.request(request) is not None:
             return None
-        work.stage.keep_request(request, "said", seat.round)
+        work.transaction.keep_request(request, "said", seat.round)
     target = seat.target(work.projection)
     if passed(target.due, work.at):
         raise ServiceError(
@@ -163,4 +163,4 @@ def reason_payload(
 def _drop_reason(work: UnitOfWork, digest: str | None) -> None:
     """Remove a reason that no objection has any more: nobody could find it to erase it later."""
     if digest is not None:
-        work.stage.erase(digest)
+        work.transaction.erase(digest)

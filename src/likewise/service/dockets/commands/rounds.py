@@ -46,7 +46,6 @@ def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = No
         if transaction.head.seq:
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
         transaction.keep_secret(chosen, salt)
-        transaction.begin_listing()
         transaction.keep_numbers(numbers_of(Projection(name), start(spec, chosen)))
         committed = commitment(chosen, salt)
         opened = DocketOpened(spec.to_json(), committed, ALGORITHM, FORMAT, public.text)
@@ -93,7 +92,7 @@ def open_round(
                 "round-exists", 409, f"There is a round {name!r} already; use another id."
             )
         if request is not None:
-            work.stage.keep_request(*request, name)
+            work.transaction.keep_request(*request, name)
         _arrive(work, name, people)
         if seal:
             _seal(work, name)
@@ -116,7 +115,7 @@ def add_people(
                 f"Round {round_id!r} is sealed; nobody can join it. Let them arrive in a new one.",
             )  # fmt: skip
         if request is not None:
-            work.stage.keep_request(*request, round_id)
+            work.transaction.keep_request(*request, round_id)
         _arrive(work, round_id, people)
     return docket.projection.round(round_id), docket.receipt()
 
@@ -145,7 +144,7 @@ def _request(
 
 def _earlier(work: UnitOfWork, request: tuple[str, str] | None) -> Round | None:
     """Return the round of an earlier request with the same key and content, if there is one."""
-    row = None if request is None else work.stage.request(request[0])
+    row = None if request is None else work.transaction.request(request[0])
     if request is None or row is None:
         return None
     key, (fingerprint, round_id) = request[0], row

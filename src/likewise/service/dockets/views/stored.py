@@ -17,7 +17,7 @@ from likewise.service.ledger.listings import (
     rounds_after,
 )
 from likewise.service.ledger.transaction import Transaction
-from likewise.service.ledger.view import LedgerView, json_text
+from likewise.service.ledger.view import LedgerView
 
 # The number of closed rounds in the cache, the last used.
 CACHED = 256
@@ -85,7 +85,7 @@ class StoredArchive(Archive):
         """Keep a round that closes, or that had closed and has changed."""
         self._keep(round_)
         if closes and self._transaction is not None:
-            self._transaction.list_round({"number": round_.number, "id": json_text(round_.id)})
+            self._transaction.list_round(round_.number, round_.id)
 
     def _keep(self, round_: Round) -> None:
         self._cache[round_.id] = round_
@@ -101,7 +101,7 @@ class StoredArchive(Archive):
     def end(self, review: EndedReview) -> None:
         """List a review that has ended."""
         if self._transaction is not None:
-            self._transaction.list_review(review.row())
+            self._transaction.list_review(review)
 
     def finished_rounds(self, member: str, first: int, last: int) -> list[str]:
         """Return the rounds that a member has reviewed, from one of their counts to another."""

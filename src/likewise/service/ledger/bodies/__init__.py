@@ -1,79 +1,106 @@
-"""The body of every kind of record: what a ledger may say, and nothing else.
+"""Every kind of record: what its body says, who may add it, and how replay checks it.
 
 The kinds that are events of the learner have the events themselves as bodies.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from likewise.auditing import Pair
 from likewise.errors import LikewiseError
-from likewise.events import Audited, Closed, Decided, Labelled, Overridden
-from likewise.service.ledger.bodies.evidence import EVIDENCE_KINDS
-from likewise.service.ledger.bodies.own import OwnBody
+from likewise.events import Audited as Audited
+from likewise.events import Closed as Closed
+from likewise.events import Decided as Decided
+from likewise.events import Labelled as Labelled
+from likewise.events import Overridden as Overridden
+from likewise.service.clock import due_after, passed
+from likewise.service.ledger.bodies import evidence  # noqa: F401 - it registers its kinds
+from likewise.service.ledger.bodies.own import KINDS, MemberAct, OwnBody, register
 from likewise.service.ledger.records import FORMAT, LedgerBroken, Record
 
-__all__ = [
-    "Absent",
-    "Audited",
-    "Body",
-    "Closed",
-    "Decided",
-    "DocketOpened",
-    "Erased",
-    "Finished",
-    "Flagged",
-    "GuidelinesSet",
-    "Labelled",
-    "LearnerGiven",
-    "MemberJoined",
-    "MemberLeft",
-    "Overridden",
-    "OverrideExplained",
-    "PeopleArrived",
-    "PersonArrived",
-    "Reopened",
-    "Repeated",
-    "RepeatedObjection",
-    "RoundSealed",
-    "RuleChanged",
-    "SeedRevealed",
-    "Withdrawn",
-    "read_body",
-    "readable",
-    "write_body",
-]
+if TYPE_CHECKING:
+    from likewise.service.dockets.views.round import Round
+    from likewise.service.verification.replay import Replay
+
+Body = OwnBody | Decided | Audited | Labelled | Overridden | Closed
+
+# ── The docket and its panel ─────────────────────────────────────────────────────────────────────
 
 
-class DocketOpened(OwnBody):
-    """A docket begins: all of its settings, a commitment to the seed, and the key of its receipts.
-
-    ``key`` is the public half; dockets that began before receipts were signed have none.
-    """
+class DocketOpened(OwnBody, kind="docket-opened", by="operator"):
+    """A docket begins: all of its settings, a commitment to the seed, the key of its receipts."""
 
     spec: dict[str, Any]
     seed_commitment: str
     algorithm: str
     format: str
-    key: str = ""
+    key: str
+
+    def check(self, replay: Replay) -> None:
+        """This version of the algorithm can recompute it."""
+        if self.algorithm != replay.algorithm:
+            replay.differ("learner", f"It is by {self.algorithm}", replay.algorithm)
 
 
-class MemberJoined(OwnBody):
+class MemberJoined(OwnBody, kind="member-joined", by="operator"):
     """Somebody joins the panel."""
 
     member: str
 
+    def check(self, replay: Replay) -> None:
+        """Members join once."""
+        replay.check_panel((*replay.projection.members, self.member))
 
-class MemberLeft(MemberJoined):
+
+class MemberLeft(MemberJoined, kind="member-left", by="operator"):
     """Somebody leaves the panel."""
 
+    def check(self, replay: Replay) -> None:
+        """Members leave once, and the rule makes sense without them."""
+        members = list(replay.projection.members)
+        members.remove(self.member)
+        replay.check_panel(members)
 
-class RuleChanged(OwnBody):
+
+class RuleChanged(OwnBody, kind="rule-changed", by="operator"):
     """The panel has another rule."""
 
     rule: str
+
+    def check(self, replay: Replay) -> None:
+        """The rule makes sense for the members."""
+        replay.check_panel(replay.projection.members, self.rule)
+
+
+class GuidelinesSet(OwnBody, kind="guidelines-set"):
+    """Words for the panel's members about what to look for, from now on."""
+
+    text: str
+
+
+class LearnerGiven(OwnBody, kind="learner-given"):
+    """An audit-only docket gets a learner, which decides from the next record on."""
+
+    learner: dict[str, Any]
+
+
+class SeedRevealed(OwnBody, kind="seed-revealed", by="operator"):
+    """The seed is published, with the salt of its commitment."""
+
+    seed: str
+    salt: str
+
+    def check(self, replay: Replay) -> None:
+        """The seed is the one committed to."""
+        if not replay.is_committed(int(self.seed), bytes.fromhex(self.salt)):
+            replay.differ("seed", "Another seed was published", "the one committed to")
+
+
+# ── A round ──────────────────────────────────────────────────────────────────────────────────────
 
 
 class PersonArrived(OwnBody):
@@ -83,14 +110,29 @@ class PersonArrived(OwnBody):
     digest: str
 
 
-class PeopleArrived(OwnBody):
+class PeopleArrived(OwnBody, kind="arrived", by="operator client"):
     """A batch of people arrives; the first of a round opens it."""
 
     round: str
     people: tuple[PersonArrived, ...]
 
+    def check(self, replay: Replay) -> None:
+        """Nobody joins a sealed round, or after the seed was published; payloads are theirs."""
+        round_ = replay.projection.find(self.round)
+        if round_ is not None and round_.sealed is not None:
+            replay.differ("order", f"People join the sealed round {self.round}", "nobody")
+        if replay.projection.revealed is not None:
+            replay.differ("order", "People arrive after the seed was published", "nobody")
+        for person in self.people:
+            if (self.round, person.id) not in replay.surrogates:
+                replay.payload(person.digest, f"The features of {person.id!r}")
+            elif person.digest in (replay.evidence.payloads or {}):
+                remains = f"The features of {person.id!r}, who was erased, are still there"
+                replay.differ("erasure", remains, "erased")
+        replay.expect("decided", self.round)
 
-class RoundSealed(OwnBody):
+
+class RoundSealed(OwnBody, kind="sealed", by="operator client"):
     """Nobody else will arrive; the lottery, the panel, its rule and its time are fixed."""
 
     round: str
@@ -99,34 +141,115 @@ class RoundSealed(OwnBody):
     drawn: bool
     due: str | None
 
+    def check(self, replay: Replay) -> None:
+        """Lottery, members, rule and deadline are those that follow."""
+        projection, round_ = replay.projection, replay.projection.round(self.round)
+        if round_.sealed is not None:
+            replay.differ("order", f"Round {round_.id} is sealed again", "sealed once")
+        draw = replay.draw(round_.number - projection.decided_elsewhere)
+        if draw not in (None, self.drawn):
+            replay.differ("lottery", f"drawn: {self.drawn}", f"drawn: {draw}")
+        expected: dict[str, object] = {
+            "members": tuple(projection.members) if self.drawn else (),
+            "rule": projection.rule,
+            "due": due_after(replay.record.at, projection.settings.deadline),
+        }
+        for name, value in expected.items():
+            recorded = getattr(self, name)
+            if recorded != value:
+                replay.differ("panel", f"{name}: {recorded}", f"{name}: {value}")
+        if not self.members:
+            replay.expect("audited", round_.id)
 
-class Finished(OwnBody):
-    """A member finishes the review of a round."""
+
+class OverrideExplained(OwnBody, kind="override-explained", by="operator client"):
+    """The reason of the override in the next record; ``reason`` is the digest of its words."""
 
     round: str
-    member: str
+    person: str
+    reason: str
 
 
-class Reopened(Finished):
-    """A member takes a review back."""
+class Erased(OwnBody, kind="erased", by="operator"):
+    """Somebody was erased; ``digest`` is that of a surrogate, if anything remains."""
+
+    round: str
+    person: str
+    digest: str | None
+
+    def check(self, replay: Replay) -> None:
+        """No hold kept them, and the surrogate is what was recorded, or there is none."""
+        erased = f"{self.person!r} was erased"
+        hold = replay.projection.governance.held(self.round, self.person)
+        if hold is not None:
+            replay.differ("erasure", erased, f"held by {hold!r}")
+        if self.person not in replay.projection.round(self.round).people:
+            replay.differ("erasure", erased, "somebody of the round")
+        if self.digest is None:
+            replay.findings.wholly.append((self.round, self.person))
+        else:
+            replay.findings.erased.append((self.round, self.person))
+            replay.payload(self.digest, f"The surrogate's features for {self.person!r}")
 
 
-class Absent(Finished):
-    """A member did not review a round in time."""
+# ── What members say ─────────────────────────────────────────────────────────────────────────────
 
 
-class Withdrawn(OwnBody):
+class Withdrawn(MemberAct, kind="withdrawn", by="auditor"):
     """A member takes an objection back."""
 
     round: str
     member: str
     pair: tuple[str, str]
 
+    def check(self, replay: Replay) -> None:
+        """By a member, before the end, on a pair that can be reported."""
+        round_ = _in_audit(self, replay)
+        _check_pair(self.pair, round_, replay)
 
-class Flagged(Withdrawn):
+
+class Flagged(Withdrawn, kind="flagged", by="auditor"):
     """A member flags a pair; ``reason`` is the digest of the words, if there are any."""
 
     reason: str | None
+
+    def check(self, replay: Replay) -> None:
+        """As its withdrawal; whether its words are there is asked at the end."""
+        super().check(replay)
+        if self.reason is not None:
+            replay.reasons[self.reason] = replay.record
+
+
+class Finished(MemberAct, kind="finished", by="auditor"):
+    """A member finishes the review of a round."""
+
+    round: str
+    member: str
+
+    def check(self, replay: Replay) -> None:
+        """The seat was as it has to be before; the last one ends the audit."""
+        round_ = _in_audit(self, replay)
+        before, after = ("finished", "asked") if self.kind == "reopened" else ("asked", self.kind)
+        seat = round_.seats[self.member]
+        if seat != before:
+            replay.differ("panel", f"{self.member!r} was {seat}", before)
+        if "asked" not in {**round_.seats, self.member: after}.values():
+            replay.expect("audited", round_.id)
+
+
+class Reopened(Finished, kind="reopened", by="auditor"):
+    """A member takes a review back."""
+
+
+class Absent(Finished, kind="absent"):
+    """A member did not review a round in time."""
+
+    def check(self, replay: Replay) -> None:
+        """The time was over."""
+        super().check(replay)
+        due = replay.projection.round(self.round).due
+        if not passed(due, replay.record.at):
+            replay.differ("panel", f"{self.member!r} is absent already", f"due at {due}")
 
 
 class RepeatedObjection(OwnBody):
@@ -136,7 +259,7 @@ class RepeatedObjection(OwnBody):
     reason: str | None
 
 
-class Repeated(OwnBody):
+class Repeated(MemberAct, kind="repeated", by="auditor"):
     """All that a member says so far of a round that is shown again, and if they have finished."""
 
     member: str
@@ -144,97 +267,128 @@ class Repeated(OwnBody):
     objections: tuple[RepeatedObjection, ...]
     finished: bool
 
-
-class OverrideExplained(OwnBody):
-    """The reason of the override in the next record; ``reason`` is the digest of its words."""
-
-    round: str
-    person: str
-    reason: str
-
-
-class Erased(OwnBody):
-    """Somebody was erased; ``digest`` is that of a surrogate, if anything remains."""
-
-    round: str
-    person: str
-    digest: str | None
+    def check(self, replay: Replay) -> None:
+        """Only who has reviewed a round before can be shown it again, by the lottery."""
+        round_ = replay.projection.round(self.round)
+        if round_.seats.get(self.member) != "finished":
+            replay.differ("panel", "Somebody reviewed it again", "somebody who had before")
+        for objection in self.objections:
+            _check_pair(objection.pair, round_, replay)
+        replay.draw_repeat(self)
 
 
-class SeedRevealed(OwnBody):
-    """The seed is published, with the salt of its commitment."""
-
-    seed: str
-    salt: str
-
-
-class LearnerGiven(OwnBody):
-    """An audit-only docket gets a learner, which decides from the next record on."""
-
-    learner: dict[str, Any]
-
-
-class GuidelinesSet(OwnBody):
-    """Words for the panel's members about what to look for, from now on."""
-
-    text: str
+def _in_audit(body: Finished | Withdrawn, replay: Replay) -> Round:
+    """Return the round of which a member speaks: seated, in time, and before the end."""
+    round_, member = replay.projection.round(body.round), body.member
+    if member not in round_.seats:
+        replay.differ("panel", f"{member!r} speaks", "a member of the round's panel")
+    if passed(round_.due, replay.record.at) and body.kind != "absent":
+        replay.differ("panel", f"{member!r} speaks at {replay.record.at}", f"by {round_.due}")
+    if round_.outcome is not None:
+        replay.differ("panel", f"{member!r} speaks after the audit", "nobody")
+    return round_
 
 
-Body = OwnBody | Decided | Audited | Labelled | Overridden | Closed
+def _check_pair(pair: tuple[str, str], round_: Round, replay: Replay) -> None:
+    if not round_.can_report(Pair.of(pair)):
+        replay.differ("panel", f"An objection to {list(pair)}", "a pair to ask about")
 
-KINDS: dict[str, type[Any]] = {
-    "docket-opened": DocketOpened,
-    "member-joined": MemberJoined,
-    "member-left": MemberLeft,
-    "rule-changed": RuleChanged,
-    "arrived": PeopleArrived,
-    "decided": Decided,
-    "sealed": RoundSealed,
-    "flagged": Flagged,
-    "withdrawn": Withdrawn,
-    "finished": Finished,
-    "reopened": Reopened,
-    "absent": Absent,
-    "audited": Audited,
-    "labelled": Labelled,
-    "overridden": Overridden,
-    "closed": Closed,
-    "repeated": Repeated,
-    "override-explained": OverrideExplained,
-    "erased": Erased,
-    "seed-revealed": SeedRevealed,
-    "learner-given": LearnerGiven,
-    "guidelines-set": GuidelinesSet,
-    **EVIDENCE_KINDS,
+
+# ── Events of the learner ────────────────────────────────────────────────────────────────────────
+
+
+def _check_decided(body: Decided, replay: Replay) -> None:
+    """Every decision is taken again."""
+    replay.decide_again(body)
+
+
+def _check_audited(body: Audited, replay: Replay) -> None:
+    """The outcome follows from who was there, what they said, rule and quorum."""
+    round_ = replay.projection.round(body.round)
+    if round_.outcome is not None:
+        replay.differ("order", f"Round {round_.id} is audited again", "audited once")
+    if "asked" in round_.seats.values():
+        expected = Audited(round_.id, "unaudited")
+        replay.findings.ended += body == expected
+    else:
+        expected = round_.conclusion(replay.projection.settings.quorum)
+    replay.findings.audits += 1
+    if body != expected:
+        replay.differ("audit", _outcome(body), _outcome(expected))
+
+
+def _outcome(audited: Audited) -> str:
+    reported = "; ".join(" over ".join(pair) for pair in audited.pairs)
+    return f"outcome {audited.outcome}" + (f" ({reported})" if reported else "")
+
+
+def _check_labelled(body: Labelled, replay: Replay) -> None:
+    _check_once(body.person in replay.projection.round(body.round).labels, replay)
+
+
+def _check_overridden(body: Overridden, replay: Replay) -> None:
+    _check_once(body.person in replay.projection.round(body.round).overrides, replay)
+
+
+def _check_closed(body: Closed, replay: Replay) -> None:
+    _check_once(replay.projection.round(body.round).closed is not None, replay)
+
+
+def _check_once(repeated: bool, replay: Replay) -> None:
+    if repeated:
+        replay.differ("order", f"{replay.record.kind!r} is there twice", "there once")
+
+
+_EVENT_CHECKS: dict[type, Callable[..., None]] = {
+    Decided: _check_decided,
+    Audited: _check_audited,
+    Labelled: _check_labelled,
+    Overridden: _check_overridden,
+    Closed: _check_closed,
 }
+register("decided", Decided, by="operator client")
+register("audited", Audited, by="operator client auditor")
+register("labelled", Labelled, by="operator client")
+register("overridden", Overridden, by="operator client")
+register("closed", Closed, by="operator client auditor")
+
+
+def check_body(body: Body, replay: Replay) -> None:
+    """Compare a record with what follows from those before it."""
+    if isinstance(body, OwnBody):
+        body.check(replay)
+    else:
+        _EVENT_CHECKS[type(body)](body, replay)
+
+
+# ── From records to bodies, and back ─────────────────────────────────────────────────────────────
+
 _NAMES = {body: kind for kind, body in KINDS.items()}
-_ADAPTERS: dict[str, TypeAdapter[Any]] = {kind: TypeAdapter(of) for kind, of in KINDS.items()}
+_ADAPTERS: dict[str, TypeAdapter[Any]] = {kind: TypeAdapter(body) for kind, body in KINDS.items()}
 _VALIDATORS = {kind: adapter.validator for kind, adapter in _ADAPTERS.items()}
 
 
 def read_body(record: Record) -> Body:
-    """The body of a record; one that says more, less or something else is a broken ledger."""
+    """Return the body of a record; one that says more, less or something else is refused."""
     validator = _VALIDATORS.get(record.kind)
     if validator is None:
-        why = f"{record.kind!r} is no kind of record that {FORMAT} has."
-        raise LedgerBroken(record.docket, record.seq, why)
+        message = f"{record.kind!r} is no kind of record that {FORMAT} has."
+        raise LedgerBroken(record.docket, record.seq, message)
     try:
         # As JSON, in which a tuple is a list; nothing is converted, and nothing is passed over.
         body: Body = validator.validate_json(record.body_text, strict=True, extra="forbid")
-        if record.body.get("key") == "":
-            raise LedgerBroken(record.docket, record.seq, f"key of {record.kind!r} is empty.")
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "its body"
-        why = f"{place} of {record.kind!r}: {first['msg']}."
-        raise LedgerBroken(record.docket, record.seq, why) from error
+        field = ".".join(str(part) for part in first["loc"]) or "its body"
+        message = f"{field} of {record.kind!r}: {first['msg']}."
+        raise LedgerBroken(record.docket, record.seq, message) from error
     except LikewiseError as error:
         raise LedgerBroken(record.docket, record.seq, str(error)) from error
     return body
 
 
 def readable(record: Record) -> Body | LedgerBroken:
-    """The body of a record, or why it cannot be read: for whoever goes on after that."""
+    """Return the body of a record, or the error for it: for whoever goes on after that."""
     try:
         return read_body(record)
     except LedgerBroken as error:
@@ -242,16 +396,11 @@ def readable(record: Record) -> Body | LedgerBroken:
 
 
 def write_body(body: Body) -> tuple[str, dict[str, Any]]:
-    """The kind of a body, and its JSON.
+    """Return the kind of a body, and its JSON.
 
     >>> write_body(Labelled("r1", "ann", 1))
     ('labelled', {'round': 'r1', 'person': 'ann', 'label': 1})
     """
     kind = _NAMES[type(body)]
     plain: dict[str, Any] = _ADAPTERS[kind].dump_python(body, mode="json")
-    if plain.get("key") == "":
-        del plain["key"]  # a docket of before receipts were signed
-    for decision in plain.get("decisions", ()):
-        if decision["experts"] is None:  # as ever, for players that are no mixture
-            del decision["experts"]
     return kind, plain

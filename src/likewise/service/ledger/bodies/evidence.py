@@ -1,44 +1,29 @@
-"""Bodies of records about the docket's own keeping: keys, who acted, anchors, holds.
+"""Kinds of record about governance: keys, who acted, anchors, retention and legal holds.
 
 None of them concerns the learner, and none of them has a field ``round``: they are no part of any
-round's view.
+round's view. Keys, actors, members' signatures and anchors are checked in
+``likewise.service.verification.keeping``.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from likewise.service.ledger.bodies.own import OwnBody
+from likewise.service.ledger.bodies.own import MemberAct, OwnBody
 
-__all__ = [
-    "EVIDENCE_KINDS",
-    "AnchorFailed",
-    "Anchored",
-    "EvidenceBody",
-    "HoldLifted",
-    "HoldPlaced",
-    "KeyPublished",
-    "MemberKeySet",
-    "PacketGiven",
-    "ReasonsErased",
-    "RetentionSet",
-    "Signed",
-    "SignedIn",
-    "SignedOut",
-    "TokenEnded",
-    "TokenIssued",
-]
+if TYPE_CHECKING:
+    from likewise.service.verification.replay import Replay
 
 
 class EvidenceBody(OwnBody):
-    """A record about the keeping of the docket."""
+    """A record about the governance of the docket."""
 
 
-class KeyPublished(EvidenceBody):
+class KeyPublished(EvidenceBody, kind="key-published", by="operator"):
     """The installation signs with another key from now on.
 
-    ``signature`` is that of the key before it (``replaces``, by id) over the new one, if there was
-    one; a key that was ``compromised`` is not believed any more from this record on.
+    ``signature`` is that of the key before it (``replaces``, by id) over the new one; a key that
+    was ``compromised`` signs nothing, and is not believed any more from this record on.
     """
 
     key: str
@@ -47,7 +32,7 @@ class KeyPublished(EvidenceBody):
     compromised: bool
 
 
-class TokenIssued(EvidenceBody):
+class TokenIssued(EvidenceBody, kind="token-issued", by="operator client auditor regulator"):
     """Somebody was given a token: ``seat`` is the one docket that it is for, if it is for one."""
 
     token: str
@@ -57,13 +42,13 @@ class TokenIssued(EvidenceBody):
     created: str
 
 
-class TokenEnded(EvidenceBody):
-    """A token opens nothing any more."""
+class TokenEnded(EvidenceBody, kind="token-ended", by="operator"):
+    """A token was revoked."""
 
     token: str
 
 
-class SignedIn(EvidenceBody):
+class SignedIn(EvidenceBody, kind="signed-in", by="operator auditor regulator"):
     """Somebody signed in to the pages, with a token or by their organisation's sign-on."""
 
     sign_in: str
@@ -75,13 +60,13 @@ class SignedIn(EvidenceBody):
     until: str
 
 
-class SignedOut(EvidenceBody):
+class SignedOut(EvidenceBody, kind="signed-out", by="operator auditor regulator"):
     """A sign-in ended before its time."""
 
     sign_in: str
 
 
-class MemberKeySet(EvidenceBody):
+class MemberKeySet(EvidenceBody, MemberAct, kind="member-key-set", by="auditor"):
     """A member signs with that key from now on, and says nothing without it.
 
     ``proof`` is the new key's own signature, ``consent`` that of the key before it.
@@ -93,7 +78,7 @@ class MemberKeySet(EvidenceBody):
     consent: str | None
 
 
-class Signed(EvidenceBody):
+class Signed(EvidenceBody, kind="signed", by="auditor"):
     """A member's own signature over what the next record says, in the words of their review."""
 
     member: str
@@ -106,8 +91,8 @@ class Signed(EvidenceBody):
     signature: str
 
 
-class Anchored(EvidenceBody):
-    """A receipt was fixed outside; ``proof`` is the time-stamp of an authority, if it gives one."""
+class Anchored(EvidenceBody, kind="anchored"):
+    """A receipt was anchored outside; ``proof`` is an authority's time-stamp, if there is one."""
 
     target: str
     receipt: str
@@ -115,22 +100,22 @@ class Anchored(EvidenceBody):
     proof: str | None
 
 
-class AnchorFailed(EvidenceBody):
-    """A receipt could not be fixed outside; it is tried again until it can."""
+class AnchorFailed(EvidenceBody, kind="anchor-failed"):
+    """A receipt could not be anchored; the service tries again until it can."""
 
     target: str
     why: str
 
 
-class RetentionSet(EvidenceBody):
+class RetentionSet(EvidenceBody, kind="retention-set", by="operator"):
     """How many days after a round has closed features and reasons are kept; None: always."""
 
     features: float | None
     reasons: float | None
 
 
-class HoldPlaced(EvidenceBody):
-    """Nothing is erased, of one round or of all of them, as long as the hold lasts."""
+class HoldPlaced(EvidenceBody, kind="hold-placed", by="operator"):
+    """A legal hold: nothing of one round, or of all of them, is erased as long as it lasts."""
 
     hold: str
     of_round: str | None
@@ -138,39 +123,34 @@ class HoldPlaced(EvidenceBody):
     why: str
 
 
-class HoldLifted(EvidenceBody):
-    """A hold is over."""
+class HoldLifted(EvidenceBody, kind="hold-lifted", by="operator"):
+    """A legal hold is over."""
 
     hold: str
 
+    def check(self, replay: Replay) -> None:
+        """The hold was placed."""
+        if self.hold not in replay.projection.governance.holds:
+            replay.differ("erasure", f"The hold {self.hold!r} is lifted", "one that exists")
 
-class ReasonsErased(EvidenceBody):
+
+class ReasonsErased(EvidenceBody, kind="reasons-erased", by="operator"):
     """The words of all reasons in a round were erased, as their time had ended."""
 
     of_round: str
 
+    def check(self, replay: Replay) -> None:
+        """The words are gone."""
+        replay.reasonless.add(self.of_round)
+        round_ = replay.projection.find(self.of_round)
+        for digest in (*round_.reasons, *round_.explanations.values()) if round_ else ():
+            if digest in (replay.evidence.payloads or {}):
+                replay.differ("erasure", "The words of a reason are still there", "erased")
 
-class PacketGiven(EvidenceBody):
+
+class PacketGiven(EvidenceBody, kind="packet-given", by="operator client regulator"):
     """Somebody was given the file of a decision; ``digest`` is the hash of it."""
 
     of_round: str
     person: str
     digest: str
-
-
-EVIDENCE_KINDS: dict[str, type[EvidenceBody]] = {
-    "key-published": KeyPublished,
-    "token-issued": TokenIssued,
-    "token-ended": TokenEnded,
-    "signed-in": SignedIn,
-    "signed-out": SignedOut,
-    "member-key-set": MemberKeySet,
-    "signed": Signed,
-    "anchored": Anchored,
-    "anchor-failed": AnchorFailed,
-    "retention-set": RetentionSet,
-    "hold-placed": HoldPlaced,
-    "hold-lifted": HoldLifted,
-    "reasons-erased": ReasonsErased,
-    "packet-given": PacketGiven,
-}

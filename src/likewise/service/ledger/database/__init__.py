@@ -16,37 +16,25 @@ import sqlalchemy as sa
 
 from likewise.service.errors import StoreError, store_unavailable
 
-__all__ = [
-    "advisory_lock",
-    "check_log",
-    "engines",
-    "fold_log",
-    "glancing",
-    "keep_private",
-    "translated",
-]
-
 # Seconds that a writer waits for its turn; and, fewer, that one which fell silent may hold it.
 PATIENCE = 60
 SILENCE = 30
 # Seconds within which whoever opens a file has made its log, or whoever closes it has folded it.
 OPENING = 3.0
-# Stores of this revision and later are left without a log by whoever lets go of them last.
-FOLDS_LOG = 3
 # PostgreSQL's words for a server that takes no writes: read-only, or one that is being recovered.
 READ_ONLY = ("25006", "57P03", "53100")
 LOG = logging.getLogger("likewise.service")
 
 
 def engines(url: sa.URL, *, read_only: bool = False) -> tuple[sa.Engine, sa.Engine]:
-    """The engines for readers and for writers; readers see one moment and never wait."""
+    """Return the engines for readers and for writers; readers see one moment and never wait."""
     name = url.get_backend_name()
     if name == "sqlite":
         if url.database in (None, "", ":memory:"):
             raise StoreError("A ledger must be kept in a file; give sqlite:///PATH.")
         if read_only:
-            looking = _sqlite_to_look_at(str(url.database))
-            return looking, looking
+            engine = _sqlite_read_only(str(url.database))
+            return engine, engine
         return _sqlite(url, "BEGIN"), _sqlite(url, "BEGIN IMMEDIATE")
     if name == "postgresql":
         writers = _postgresql(url)
@@ -58,7 +46,7 @@ def engines(url: sa.URL, *, read_only: bool = False) -> tuple[sa.Engine, sa.Engi
 
 
 def glancing(readers: sa.Engine) -> sa.Engine:
-    """The same connections, for questions of one statement: no transaction is begun."""
+    """Return the same engine for single statements, without a transaction."""
     if readers.dialect.name == "sqlite":
         return readers.execution_options(glance=True)
     return readers.execution_options(isolation_level="AUTOCOMMIT")
@@ -67,8 +55,8 @@ def glancing(readers: sa.Engine) -> sa.Engine:
 def advisory_lock(connection: sa.Connection, name: str) -> None:
     """On PostgreSQL, wait for the turn; it ends with the transaction.
 
-    A client that vanished, or was stopped, within a transaction must not keep the turn.
-    SQLite's ``BEGIN IMMEDIATE`` has taken the turn already.
+    A client that vanished within a transaction does not keep the turn. On SQLite ``BEGIN
+    IMMEDIATE`` has taken it already.
     """
     if connection.dialect.name == "postgresql":
         digest = hashlib.sha256(f"likewise:{name}".encode()).digest()
@@ -118,10 +106,7 @@ def _sqlite(url: sa.URL, begin: str) -> sa.Engine:
 
     @sa.event.listens_for(engine, "connect")
     def _connected(connection: Any, _: Any) -> None:
-        # The driver would begin transactions where it pleases; we say where.
-        connection.isolation_level = None
-        # A damaged byte is to be found in its record, not to end the reading.
-        connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+        _configure(connection)
         # What is deleted is overwritten, since it may be a person who wanted to be erased.
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
             connection.execute(f"PRAGMA {pragma}")
@@ -130,18 +115,17 @@ def _sqlite(url: sa.URL, begin: str) -> sa.Engine:
     return engine
 
 
-def _sqlite_to_look_at(path: str) -> sa.Engine:
-    """A file that is only read, also from a medium that cannot be written to."""
+def _sqlite_read_only(path: str) -> sa.Engine:
+    """Return an engine that only reads a file, also from a medium that cannot be written to."""
     uri = Path(path).resolve().as_uri() + "?mode=ro"
     writable = os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)
     if not writable and not os.path.exists(f"{path}-wal"):
         uri += "&immutable=1"  # nobody can change it; SQLite would want to write a file beside it
 
     def connect() -> sqlite3.Connection:
-        made = sqlite3.connect(uri, uri=True, timeout=PATIENCE, check_same_thread=False)
-        made.isolation_level = None
-        made.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-        return made
+        connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, check_same_thread=False)
+        _configure(connection)
+        return connection
 
     engine = sa.create_engine(
         "sqlite+pysqlite://", creator=connect, poolclass=sa.pool.NullPool, hide_parameters=True
@@ -151,8 +135,15 @@ def _sqlite_to_look_at(path: str) -> sa.Engine:
     return engine
 
 
+def _configure(connection: sqlite3.Connection) -> None:
+    # The driver would begin transactions where it pleases; we say where.
+    connection.isolation_level = None
+    # A damaged byte is to be found in its record, not to end the reading.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+
+
 def _begin_with(engine: sa.Engine, word: str) -> None:
-    """Begin transactions with that word; a glance needs none."""
+    """Begin transactions with a statement; single statements need none."""
 
     @sa.event.listens_for(engine, "begin")
     def _begun(connection: sa.Connection) -> None:
@@ -161,7 +152,7 @@ def _begin_with(engine: sa.Engine, word: str) -> None:
 
 
 def _keeps_log(path: str) -> bool:
-    """Tell from a SQLite file's head if what is written goes to a log beside it first."""
+    """Tell from a SQLite file's header if it has a write-ahead log."""
     try:
         with open(path, "rb") as file:
             return file.read(20)[18:20] == b"\x02\x02"
@@ -169,27 +160,13 @@ def _keeps_log(path: str) -> bool:
         return False
 
 
-def _folds_log(path: str) -> bool:
-    """Tell if a file is of a revision whose log is folded in; one without tables must be a copy."""
-    uri = Path(path).resolve().as_uri() + "?mode=ro&immutable=1"
-    with closing(sqlite3.connect(uri, uri=True)) as connection:
-        try:
-            if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                return True
-            row = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-        except sqlite3.DatabaseError:
-            return False
-    return row is not None and str(row[0]).isdecimal() and int(row[0]) >= FOLDS_LOG
-
-
 def check_log(path: str) -> None:
     """Refuse a file that was copied from a database in use, without the log beside it.
 
-    Whoever lets go of a file last folds the log into it, and its head says so. Files of revisions
-    before that have to be upgraded in any case.
+    Whoever closes a file last folds the log into it, and its head says so.
     """
     ends = time.monotonic() + OPENING
-    while _keeps_log(path) and not os.path.exists(f"{path}-wal") and _folds_log(path):
+    while _keeps_log(path) and not os.path.exists(f"{path}-wal"):
         # Somebody who is opening or closing it at this moment leaves it so for an instant.
         if time.monotonic() < ends:
             time.sleep(0.05)
@@ -202,7 +179,7 @@ def check_log(path: str) -> None:
 
 
 def fold_log(path: str, seconds: float = 0.0) -> None:
-    """Fold the log into the file, if nobody else uses it any more."""
+    """Fold the log into the file, if nobody else uses it."""
     if not _keeps_log(path):
         return
     with closing(sqlite3.connect(path, timeout=seconds, isolation_level=None)) as connection:
@@ -213,7 +190,7 @@ def fold_log(path: str, seconds: float = 0.0) -> None:
 
 
 def keep_private(path: str) -> None:
-    """A new file is for its owner only: it holds features, and the seed. Journals get its mode."""
+    """Create a file for its owner only: it holds features, and the seed. Journals get its mode."""
     folder = os.path.dirname(path) or "."
     if os.path.isdir(folder) and not os.path.exists(path):
         os.close(os.open(path, os.O_CREAT, 0o600))

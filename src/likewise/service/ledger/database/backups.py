@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,22 +21,20 @@ from likewise.service.ledger.records import Head, Receipt
 from likewise.service.ledger.schema import events, meta, metadata
 from likewise.service.ledger.store import Store
 
-__all__ = ["Copied", "backup", "restore"]
-
-# So many rows are copied at once; what lies in memory is never more.
+# The rows that are copied at once, and the most in memory.
 ROWS = 500
 MANIFEST = "backup"
 
 
 @dataclass(frozen=True)
-class Copied:
-    """A copy of a store: when it was made, and the heads of its ledgers."""
+class Manifest:
+    """The manifest of a backup: when it was made, and the heads of its ledgers."""
 
     at: str
     receipts: tuple[Receipt, ...]
 
 
-def backup(source: Store, path: Path) -> Copied:
+def backup(source: Store, path: Path) -> Manifest:
     """Write a store to a new file, as it is at one moment; servers may go on meanwhile."""
     if path.exists():
         raise LikewiseError(f"{path} is there already. Name a file that is not.")
@@ -50,15 +47,16 @@ def backup(source: Store, path: Path) -> Copied:
             target.changing() as writing,
         ):
             _copy(reading, writing)
-            made = Copied(now(), _receipts(writing))
-            _write_manifest(writing, made)
+            manifest = Manifest(now(), _receipts(writing))
+            text = {"at": manifest.at, "receipts": [str(receipt) for receipt in manifest.receipts]}
+            writing.execute(meta.insert().values(key=MANIFEST, value=json.dumps(text)))
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)
-    return made
+    return manifest
 
 
-def restore(path: Path, target: Store) -> Copied:
+def restore(path: Path, target: Store) -> Manifest:
     """Read a backup into a database that holds nothing yet: all of it, or nothing."""
     if not path.is_file():
         raise LikewiseError(f"{path} is not there. Name the file that `likewise backup` wrote.")
@@ -67,8 +65,8 @@ def restore(path: Path, target: Store) -> Copied:
         source.reading() as reading,
         target.changing() as writing,
     ):
-        made = _read_manifest(reading, path)
-        if made.receipts != _receipts(reading):
+        manifest = _read_manifest(reading, path)
+        if manifest.receipts != _receipts(reading):
             raise StoreError(f"{path} was changed since it was written. Use another backup.")
         if writing.execute(sa.select(events.c.seq).limit(1)).first() is not None:
             raise StoreError(
@@ -76,9 +74,9 @@ def restore(path: Path, target: Store) -> Copied:
                 f"ever overwritten."
             )
         _copy(reading, writing)
-        if _receipts(writing) != made.receipts:
+        if _receipts(writing) != manifest.receipts:
             raise StoreError(f"{path} could not be copied as it is. Nothing was written.")
-    return made
+    return manifest
 
 
 def _copy(reading: sa.Connection, writing: sa.Connection) -> None:
@@ -87,15 +85,10 @@ def _copy(reading: sa.Connection, writing: sa.Connection) -> None:
             continue
         if table.name == "tokens":  # that of the first operator, if a server was started there
             writing.execute(table.delete())
-        for rows in _portions(reading, table):
-            writing.execute(table.insert(), rows)
-
-
-def _portions(reading: sa.Connection, table: sa.Table) -> Iterator[list[dict[str, object]]]:
-    query = sa.select(table).order_by(*table.primary_key.columns)
-    rows = reading.execution_options(yield_per=ROWS).execute(query)
-    for some in rows.mappings().partitions(ROWS):
-        yield [dict(row) for row in some]
+        query = sa.select(table).order_by(*table.primary_key.columns)
+        rows = reading.execution_options(yield_per=ROWS).execute(query)
+        for partition in rows.mappings().partitions(ROWS):
+            writing.execute(table.insert(), [dict(row) for row in partition])
 
 
 def _receipts(connection: sa.Connection) -> tuple[Receipt, ...]:
@@ -107,17 +100,12 @@ def _receipts(connection: sa.Connection) -> tuple[Receipt, ...]:
     return tuple(Receipt(row.docket, Head(row.seq, row.hash)) for row in rows)
 
 
-def _write_manifest(connection: sa.Connection, made: Copied) -> None:
-    content = {"at": made.at, "receipts": [str(receipt) for receipt in made.receipts]}
-    connection.execute(meta.insert().values(key=MANIFEST, value=json.dumps(content)))
-
-
-def _read_manifest(connection: sa.Connection, path: Path) -> Copied:
-    row = connection.execute(sa.select(meta.c.value).where(meta.c.key == MANIFEST)).first()
-    if row is None:
+def _read_manifest(connection: sa.Connection, path: Path) -> Manifest:
+    text = connection.execute(sa.select(meta.c.value).where(meta.c.key == MANIFEST)).scalar()
+    if text is None:
         raise StoreError(
             f"{path} is not a backup: `likewise backup` did not write it. A plain copy of a "
             f"database in use lacks what is in its log."
         )
-    content = json.loads(row.value)
-    return Copied(content["at"], tuple(map(Receipt.parse, content["receipts"])))
+    content = json.loads(text)
+    return Manifest(content["at"], tuple(map(Receipt.parse, content["receipts"])))

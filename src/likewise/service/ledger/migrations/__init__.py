@@ -1,1 +1,1 @@
-"""Revisions of the tables, for alembic: each knows how to make its tables from the one before."""
+"""Migrations of the tables, for alembic; each upgrades from the one before it."""

@@ -19,9 +19,7 @@ from likewise.service.ledger.signing.signatures import PrivateKey, PublicKey
 if TYPE_CHECKING:
     from likewise.service.ledger.store import Store
 
-__all__ = ["InstallationKey", "Keyring", "succession"]
-
-# For so many seconds a process does not look if another one has changed the key.
+# Seconds for which a process does not ask if another one has changed the key.
 REMEMBERED = 5.0
 
 
@@ -36,7 +34,7 @@ class InstallationKey:
 
 
 def succession(key: PublicKey) -> bytes:
-    """The words by which a key names the one that comes after it."""
+    """Return the words by which a key names the one that comes after it."""
     return f"the next key is {key.text}".encode()
 
 
@@ -45,23 +43,23 @@ class Keyring:
 
     def __init__(self, store: Store) -> None:
         self._store, self._lock = store, threading.Lock()
-        self._known: tuple[float, PrivateKey, str] | None = None
+        self._cached: tuple[float, PrivateKey, PublicKey] | None = None
 
     def current(self) -> PrivateKey:
-        """The key in use; a store that has none gets one."""
+        """Return the key in use; a store that has none gets one."""
         return self._current()[0]
 
     def public(self) -> PublicKey:
-        """The public half of the key in use."""
-        return PublicKey(self._current()[1])
+        """Return the public half of the key in use."""
+        return self._current()[1]
 
-    def _current(self) -> tuple[PrivateKey, str]:
+    def _current(self) -> tuple[PrivateKey, PublicKey]:
         with self._lock:
             moment = time.monotonic()
-            if self._known is None or moment - self._known[0] > REMEMBERED:
+            if self._cached is None or moment - self._cached[0] > REMEMBERED:
                 row = self._row() or self._first()
-                self._known = (moment, PrivateKey(bytes(row.private)), row.public)
-            return self._known[1], self._known[2]
+                self._cached = (moment, PrivateKey(bytes(row.private)), PublicKey(row.public))
+            return self._cached[1:]
 
     def _row(self) -> sa.Row[Any] | None:
         with self._store.reading() as connection:
@@ -73,17 +71,18 @@ class Keyring:
                 _insert(connection, PrivateKey.fresh())
         except sa.exc.IntegrityError:
             pass  # another process was faster, and its key is the one in use
-        with self._store.reading() as connection:
-            return connection.execute(sa.select(keys).where(keys.c.in_use.is_not(None))).one()
+        row = self._row()
+        assert row is not None  # noqa: S101 - one of them was inserted
+        return row
 
     def sign(self, receipt: Receipt) -> Receipt:
-        """The same receipt, as of now and signed."""
-        key, public = self._current()
-        made = replace(receipt, at=compact(now()), key=PublicKey(public).id)
-        return replace(made, signature=key.sign("receipt", made.statement.encode()))
+        """Return the same receipt, as of now and signed."""
+        private, public = self._current()
+        dated = replace(receipt, at=compact(now()), key=public.id)
+        return replace(dated, signature=private.sign("receipt", dated.statement.encode()))
 
     def listed(self) -> list[InstallationKey]:
-        """All keys that the installation has had, the oldest first."""
+        """Return all keys that the installation has had, the oldest first."""
         with self._store.reading() as connection:
             rows = connection.execute(sa.select(keys).order_by(keys.c.created, keys.c.id))
             return [
@@ -92,7 +91,7 @@ class Keyring:
             ]
 
     def rotate(self, *, compromised: bool = False) -> tuple[PublicKey, PublicKey]:
-        """Take a new key into use, and say so in every ledger; the old one, and the new one.
+        """Take a new key into use, and say so in every ledger; return the old and the new one.
 
         The old key signs the new one, unless it fell into other hands.
         """
@@ -106,14 +105,10 @@ class Keyring:
             _insert(connection, fresh)
             notify(connection, None, self._store.dockets_of(connection), body)
         with self._lock:
-            self._known = None
+            self._cached = None
         return old.public, fresh.public
 
 
 def _insert(connection: sa.Connection, key: PrivateKey) -> None:
-    public = key.public
-    connection.execute(
-        keys.insert().values(
-            id=public.id, public=public.text, private=key.raw, created=now(), in_use="yes"
-        )
-    )
+    row = {"id": key.public.id, "public": key.public.text, "private": key.raw}
+    connection.execute(keys.insert().values(**row, created=now(), in_use="yes"))

@@ -8,8 +8,6 @@ from typing import Any, Literal
 from likewise.service.ledger.canonical_json import canonical
 from likewise.service.ledger.signing.signatures import PrivateKey, PublicKey
 
-__all__ = ["MemberStatement", "possession"]
-
 Act = Literal["flag", "withdraw", "finish", "reopen"]
 PURPOSE = "member"
 
@@ -21,8 +19,8 @@ class MemberStatement:
     ``reason`` is the salted digest of their words, so that these can be erased.
 
     >>> key = PrivateKey(bytes(32))
-    >>> said = MemberStatement("loans", "ada", "00" * 16, "finish", None, None, "2026-03-01")
-    >>> said.signed_by(key.public, said.sign(key))
+    >>> done = MemberStatement("loans", "ada", "00" * 16, "finish", None, None, "2026-03-01")
+    >>> done.signed_by(key.public, done.sign(key))
     True
     """
 
@@ -35,7 +33,7 @@ class MemberStatement:
     at: str
 
     def to_json(self) -> dict[str, Any]:
-        """The statement by name."""
+        """Return the statement by name."""
         pair = None if self.pair is None else sorted(self.pair)
         return {**vars(self), "pair": pair}
 
@@ -45,7 +43,7 @@ class MemberStatement:
         return canonical(self.to_json())
 
     def sign(self, key: PrivateKey) -> str:
-        """The member's signature."""
+        """Sign it, as the member."""
         return key.sign(PURPOSE, self.content)
 
     def signed_by(self, key: PublicKey, signature: str) -> bool:
@@ -54,5 +52,5 @@ class MemberStatement:
 
 
 def possession(docket: str, member: str, key: PublicKey) -> bytes:
-    """The words by which a member takes a key into use; the key before it signs them too."""
+    """Return the words by which a member takes a key into use; the key before it signs them too."""
     return canonical({"docket": docket, "member": member, "key": key.text})

@@ -21,13 +21,11 @@ if TYPE_CHECKING:
         Ed25519PublicKey,
     )
 
-__all__ = ["PrivateKey", "PublicKey", "text_of", "unread_text"]
-
 _PUBLIC = re.compile(r"[0-9a-f]{64}\Z")
 
 
 def text_of(signature: bytes) -> str:
-    """A signature as it is written: base64 for addresses, without padding.
+    """Return a signature as it is written: base64 for addresses, without padding.
 
     >>> text_of(bytes(64)) == "A" * 86
     True
@@ -36,17 +34,17 @@ def text_of(signature: bytes) -> str:
 
 
 def unread_text(text: str) -> bytes:
-    """The bytes of a signature; whatever is written otherwise is no signature, but nothing."""
+    """Return the bytes of a signature; nothing for what is no signature."""
     try:
-        found = base64.b64decode(text + "==", altchars=b"-_", validate=True)
+        signature = base64.b64decode(text + "==", altchars=b"-_", validate=True)
     except (ValueError, TypeError):
         return b""
-    return found if len(found) == 64 and text_of(found) == text else b""
+    return signature if len(signature) == 64 and text_of(signature) == text else b""
 
 
 @lru_cache(maxsize=256)
 def _loaded(text: str) -> Ed25519PublicKey:
-    """A key as the library has it: making one costs as much as a signature."""
+    """Return a key as the library has it: making one costs as much as a signature."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     return Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
@@ -101,11 +99,11 @@ class PrivateKey:
 
     def __post_init__(self) -> None:
         if not isinstance(self.raw, bytes) or len(self.raw) != 32:
-            raise LikewiseError("A private key must be 32 bytes. Make one: likewise key create.")
+            raise LikewiseError("A private key must be 32 bytes. Make one: likewise key --create.")
 
     @classmethod
     def fresh(cls) -> Self:
-        """A new one."""
+        """Return a new key."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         return cls(Ed25519PrivateKey.generate().private_bytes_raw())
@@ -122,5 +120,5 @@ class PrivateKey:
         return PublicKey(self._key.public_key().public_bytes_raw().hex())
 
     def sign(self, purpose: str, content: bytes) -> str:
-        """The signature of a statement."""
+        """Sign a statement for a purpose."""
         return text_of(self._key.sign(_statement(purpose, content)))

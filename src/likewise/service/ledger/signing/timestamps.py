@@ -1,4 +1,4 @@
-"""Time-stamps of an authority (RFC 3161): asked for, read, and checked against its certificate."""
+"""Time-stamps of an authority (RFC 3161): requested, read, and checked against its certificate."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from typing import Any
 from likewise.errors import LikewiseError
 from likewise.service.clock import write
 
-__all__ = ["TimeStamp", "read_certificates", "time_stamp_request"]
-
 
 def time_stamp_request(content: bytes) -> tuple[bytes, int | None]:
-    """A request for a time-stamp of some content, and its nonce."""
+    """Return a request for a time-stamp of some content, and its nonce."""
     from rfc3161_client import HashAlgorithm, TimestampRequestBuilder
 
-    built = TimestampRequestBuilder().data(content).hash_algorithm(HashAlgorithm.SHA256).build()
-    return built.as_bytes(), built.nonce
+    request = TimestampRequestBuilder().data(content).hash_algorithm(HashAlgorithm.SHA256).build()
+    return request.as_bytes(), request.nonce
 
 
 @dataclass(frozen=True)
@@ -38,16 +36,15 @@ class TimeStamp:
 
         try:
             response = decode_timestamp_response(raw)
-            granted = PKIStatus(response.status) in (PKIStatus.GRANTED, PKIStatus.GRANTED_WITH_MODS)
-            if granted:
+            if PKIStatus(response.status) in (PKIStatus.GRANTED, PKIStatus.GRANTED_WITH_MODS):
                 info = response.tst_info
-                at = write(info.gen_time)
-                return cls(at, bytes(info.message_imprint.message), info.nonce, raw)
+                imprint = bytes(info.message_imprint.message)
+                return cls(write(info.gen_time), imprint, info.nonce, raw)
         except (ValueError, TypeError, AttributeError) as error:
             raise LikewiseError(f"This is not a time-stamp of RFC 3161: {error}.") from error
-        said = " ".join(response.status_string)[:200]
+        message = " ".join(response.status_string)[:200]
         raise LikewiseError(
-            f"The authority granted no time-stamp (status {response.status}) {said}"
+            f"The authority granted no time-stamp (status {response.status}) {message}"
         )
 
     @classmethod
@@ -68,7 +65,7 @@ class TimeStamp:
         return self.imprint == hashlib.sha256(content).digest()
 
     def check(self, content: bytes, roots: list[Any]) -> str:
-        """The reason why the authority with those certificates did not give it; empty if it did."""
+        """Return why the authority with those certificates did not give it; nothing if it did."""
         from rfc3161_client import VerificationError, VerifierBuilder, decode_timestamp_response
 
         leaf, *rest = sorted(roots, key=lambda c: c.subject == c.issuer)
@@ -85,7 +82,7 @@ class TimeStamp:
 
 
 def read_certificates(path: Path) -> list[Any]:
-    """The certificates of a time-stamp authority: the root, and its own if it sends none."""
+    """Read the certificates of a time-stamp authority: the root, and its own if it sends none."""
     from cryptography import x509
 
     try:

@@ -1,4 +1,4 @@
-"""Checks of anchors: heads that were fixed outside, and the bounds that they give to all times.
+"""Checks of anchors: heads that were anchored outside, and the bounds that they give to all times.
 
 A record before an anchor's head was written before the anchor; a record after the one that tells of
 the anchor was written after it. So whoever back-dates or post-dates records contradicts one.
@@ -17,15 +17,17 @@ from likewise.service.ledger.records import Receipt, Record
 from likewise.service.ledger.signing.timestamps import TimeStamp
 from likewise.service.verification.findings import Difference
 
-__all__ = ["AnchorChecks"]
-
 # Seconds by which a server's clock may differ from an authority's.
 TOLERANCE = 300.0
 
 
 @dataclass
 class AnchorChecks:
-    """Anchors in the order of the ledger; ``roots`` are certificates of time-stamp authorities."""
+    """Anchors in the order of the ledger; ``roots`` are certificates of time-stamp authorities.
+
+    ``covered`` is the last record that an anchor fixes, by the time ``last``; ``widest`` is the
+    longest time between two anchors, in minutes.
+    """
 
     docket: str
     records: Sequence[Record]
@@ -39,51 +41,46 @@ class AnchorChecks:
     _began: str = ""
     _bound: str = ""
 
-    def in_order(self, record: Record) -> bool:
-        """Tell at a glance that a record is later than the anchor before it."""
+    def passes(self, record: Record) -> bool:
+        """Tell at once that a record is later than the anchor before it."""
         return bool(self._began) and record.at >= self._bound
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        """The differences of one record; ``body`` is given for records about anchors."""
+        """Yield the differences of one record; ``body`` is there for records about anchors."""
         self._began = self._began or record.at
         if self._bound and record.at < self._bound:
-            yield Difference(
-                record.seq, "time", f"It has the time {record.at}.",
-                f"{self._bound} or later: it follows an anchor of then, and is back-dated.",
-            )  # fmt: skip
+            expected = f"{self._bound} or later: it follows an anchor, and is back-dated."
+            yield Difference(record.seq, "time", f"It has the time {record.at}.", expected)
         if isinstance(body, AnchorFailed):
             self.failures += 1
         elif isinstance(body, Anchored):
             yield from self._anchored(record, body)
 
     def _anchored(self, record: Record, body: Anchored) -> Iterator[Difference]:
-        why = ""
         try:
             receipt = Receipt.parse(body.receipt)
-            why = self._fault(record, receipt) or self._stamp_fault(body)
+            fault = self._fault(record, receipt) or self._stamp_fault(body)
         except LikewiseError as error:
-            why = str(error)
-        if why:
-            yield Difference(record.seq, "anchor", why, "a head of this ledger, fixed outside.")
+            fault = str(error)
+        if fault:
+            yield Difference(record.seq, "anchor", fault, "a head of this ledger.")
             return
         self.anchors += 1
-        fixed = self.records[receipt.head.seq - 1]
-        if fixed.at > later(body.fixed, TOLERANCE):
-            yield Difference(
-                fixed.seq, "time", f"It has the time {fixed.at}.",
-                f"{body.fixed} or earlier: it was fixed outside then, and is post-dated.",
-            )  # fmt: skip
-        before = self.last or self._began
-        self.widest = max(self.widest, seconds_between(before, body.fixed) / 60)
+        head = self.records[receipt.head.seq - 1]
+        if head.at > later(body.fixed, TOLERANCE):
+            expected = f"{body.fixed} or earlier: it was anchored then, and is post-dated."
+            yield Difference(head.seq, "time", f"It has the time {head.at}.", expected)
+        minutes = seconds_between(self.last or self._began, body.fixed) / 60
+        self.widest = max(self.widest, minutes)
         self.last, self.covered = max(self.last, body.fixed), receipt.head.seq
         self._bound = later(self.last, -TOLERANCE)
 
     def _fault(self, record: Record, receipt: Receipt) -> str:
         seq = receipt.head.seq
         if receipt.docket != self.docket or not 0 < seq < record.seq or seq > len(self.records):
-            return f"It fixes record {seq:,} of {receipt.docket!r}."
+            return f"It anchors record {seq:,} of {receipt.docket!r}."
         if self.records[seq - 1].hash != receipt.head.hash:
-            return f"Record {seq:,} is not the one that was fixed outside: it was rewritten."
+            return f"Record {seq:,} is not the one that was anchored: it was rewritten."
         return ""
 
     def _stamp_fault(self, body: Anchored) -> str:
@@ -95,14 +92,14 @@ class AnchorChecks:
         if stamp.at != body.fixed:
             return f"The time-stamp is of {stamp.at}, and the record says {body.fixed}."
         if self.roots:
-            why = stamp.check(content, self.roots)
-            if why:
-                return f"The time-stamp is not of the authority that was named: {why}."
+            fault = stamp.check(content, self.roots)
+            if fault:
+                return f"The time-stamp is not of the authority that was named: {fault}."
             self.stamped += 1
         return ""
 
-    def shown(self) -> list[str]:
-        """Sentences on all that is shown."""
+    def proved(self) -> list[str]:
+        """Return sentences on all that is proved."""
         if not self.anchors:
             return []
         certified = f", {self.stamped:,} by the authority that was named" * bool(self.stamped)
@@ -112,27 +109,26 @@ class AnchorChecks:
             f"minutes (of which {TOLERANCE / 60:g} are for clocks)."
         ]
 
-    def unshown(self) -> list[str]:
-        """Sentences on all that is not shown."""
+    def unproved(self) -> list[str]:
+        """Return sentences on all that is not proved."""
         if not self.records:
             return []
-        last = self.records[-1]
         if not self.anchors:
-            return ["When records were written: nothing was fixed outside, so all times are the "
-                    "operator's, and what follows the last receipt that anybody holds can be "
-                    "rewritten."]  # fmt: skip
-        open_ = seconds_between(self.last, max(last.at, self.last)) / 60
-        found = [
+            return [
+                "When records were written: nothing was anchored outside, so all times are the "
+                "operator's, and what follows the last receipt that anybody holds can be rewritten."
+            ]
+        minutes = seconds_between(self.last, max(self.records[-1].at, self.last)) / 60
+        sentences = [
             f"What was recorded after the last anchor, of record {self.covered:,}: the window left "
-            f"open is {open_:,.1f} minutes long here, and narrower for whoever has a later receipt."
+            f"open is {minutes:,.1f} minutes long here, and narrower for whoever has a later "
+            f"receipt."
         ]
         if not self.stamped:
-            found.append(
+            sentences.append(
                 "That the anchors' times are true: compare the file or the receiver's own copies "
-                "(--heads), or name the authority's certificates (--authority)."
+                "(likewise verify FILE), or name the authority's certificates (--authority)."
             )
         if self.failures:
-            found.append(
-                f"{self.failures:,} times an anchor could not be fixed; it was tried again."
-            )
-        return found
+            sentences.append(f"{self.failures:,} times an anchor failed; it was tried again.")
+        return sentences

@@ -13,69 +13,56 @@ from likewise.service.ledger.signing.keys import succession
 from likewise.service.ledger.signing.signatures import PublicKey
 from likewise.service.verification.findings import Difference
 
-__all__ = ["KeyChecks"]
-
 
 @dataclass
 class KeyChecks:
     """The key of a ledger's receipts, and how often it was changed."""
 
     key: PublicKey | None = None
-    since: int = 0
     changes: int = 0
-    lost: int = 0
+    compromised: int = 0
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        """The differences of one record; ``body`` is given for records about keys."""
-        if isinstance(body, DocketOpened) and body.key:
-            yield from self._use(record, body.key)
-        elif isinstance(body, KeyPublished):
-            before = self.key
-            yield from self._use(record, body.key)
-            why = self._fault(before, body)
-            if why:
-                yield Difference(record.seq, "signature", why, "a key that the one before names.")
-
-    def _use(self, record: Record, text: str) -> Iterator[Difference]:
+        """Yield the differences of one record; ``body`` is there for records about keys."""
+        if not isinstance(body, (DocketOpened, KeyPublished)):
+            return
+        before = self.key
         try:
-            self.key = PublicKey(text)
+            self.key = PublicKey(body.key)
         except LikewiseError as error:
             yield Difference(record.seq, "signature", str(error), "a public key.")
-            return
-        self.since = self.since or record.seq
+        if isinstance(body, KeyPublished) and before is not None:
+            fault = self._fault(before, body)
+            if fault:
+                yield Difference(record.seq, "signature", fault, "a key that the one before names.")
 
-    def _fault(self, before: PublicKey | None, body: KeyPublished) -> str:
-        if before is None:
-            return "" if body.replaces is None else f"It replaces {body.replaces}."
+    def _fault(self, before: PublicKey, body: KeyPublished) -> str:
         self.changes += 1
         if body.replaces != before.id:
             return f"It replaces {body.replaces}, and the key was {before.id}."
         if body.compromised:
-            self.lost += 1
+            self.compromised += 1
             return ""
         signed = body.signature is not None and before.verifies(
             "succession", succession(PublicKey(body.key)), body.signature
         )
         return "" if signed else f"The key {before.id} did not sign it."
 
-    def shown(self) -> list[str]:
-        """Sentences on all that is shown."""
+    def proved(self) -> list[str]:
+        """Return sentences on all that is proved."""
         if self.key is None:
             return []
-        changed = f", changed {self.changes} times, each time by the key before" * bool(
-            self.changes
-        )
+        changed = f" (changed {self.changes} times, each time by the key before)"
         return [
-            f"Receipts are signed by the key {self.key.id} (named in record {self.since:,}"
-            f"{changed}): {self.key.text}. Compare it with the address where it is published."
+            f"Receipts are signed by the key {self.key.id}{changed if self.changes else ''}: "
+            f"{self.key.text}. Compare it with the address where it is published."
         ]
 
-    def unshown(self) -> list[str]:
-        """Sentences on all that is not shown."""
-        if self.key is None:
-            return ["That receipts are this server's: they are not signed, as the ledger was "
-                    "written before they were."]  # fmt: skip
-        if self.lost:
-            return [f"That {self.lost} changes of keys are by whoever had the key before: it had "
-                    f"fallen into other hands."]  # fmt: skip
-        return []
+    def unproved(self) -> list[str]:
+        """Return sentences on all that is not proved."""
+        if not self.compromised:
+            return []
+        return [
+            f"That {self.compromised} changes of keys are by whoever had the key before: it had "
+            f"fallen into other hands."
+        ]

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from likewise.service.dockets.reviews.lottery import ReviewKey
 from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.views.projection import Projection
-from likewise.service.ledger import bodies
+from likewise.service.ledger.bodies import Finished, Repeated, Withdrawn
 from likewise.service.ledger.bodies.evidence import Signed
 from likewise.service.ledger.records import Record
 from likewise.service.verification.findings import Difference
-
-__all__ = ["ReviewChecks"]
-
-_SAID = (bodies.Withdrawn, bodies.Finished, bodies.Repeated)
 
 
 class ReviewChecks:
@@ -25,42 +21,36 @@ class ReviewChecks:
         self._signed: Signed | None = None
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
-        """The difference of one record from the statement before it, if there is one."""
+        """Yield the difference of one record from the statement before it, if there is one."""
         signed, self._signed = self._signed, body if isinstance(body, Signed) else None
-        if self.key is None or signed is None or not isinstance(body, _SAID):
+        if signed is None or not isinstance(body, (Withdrawn, Finished, Repeated)):
+            return
+        if self.key is None:
             return
         round_ = self.projection.find(body.round)
-        again = record.at if isinstance(body, bodies.Repeated) else None
+        again = record.at if isinstance(body, Repeated) else None
         review = self.key.review_id(Seat(body.round, body.member, again))
         if round_ is None or signed.review != review:
-            yield Difference(
-                record.seq, "signature", f"It is about round {body.round!r}.", "the signed review."
-            )
+            recorded, expected = f"It is about round {body.round!r}.", "the signed review."
+            yield Difference(record.seq, "signature", recorded, expected)
             return
         order = self.key.shuffled(review, round_.decisions)
-        names = {person: f"p{place}" for place, person in enumerate(order, start=1)}
-        meant = None if signed.pair is None else frozenset(signed.pair)
-        fits = _repeated_fits if isinstance(body, bodies.Repeated) else _fits
-        if not fits(body, signed, meant, names):
-            yield Difference(
-                record.seq, "signature", f"{record.kind!r} says something else.", "what was signed."
-            )
+        names = {person: f"p{number}" for number, person in enumerate(order, start=1)}
+        if not _means(signed, body, names):
+            recorded = f"{record.kind!r} says something else."
+            yield Difference(record.seq, "signature", recorded, "what was signed.")
 
 
-def _fits(body: object, _: Signed, meant: frozenset[str] | None, names: dict[str, str]) -> bool:
-    if isinstance(body, bodies.Withdrawn):
-        return meant == frozenset(names.get(person, "") for person in body.pair)
-    return meant is None
-
-
-def _repeated_fits(
-    body: object, signed: Signed, meant: frozenset[str] | None, names: dict[str, str]
-) -> bool:
-    if not isinstance(body, bodies.Repeated):
-        return False
-    said = {frozenset(names.get(p, "") for p in one.pair): one.reason for one in body.objections}
+def _means(signed: Signed, body: Withdrawn | Finished | Repeated, names: Mapping[str, str]) -> bool:
+    """Tell if a record says what was signed; ``names`` are the people's in the review."""
+    pair = None if signed.pair is None else frozenset(signed.pair)
+    if isinstance(body, Withdrawn):
+        return pair == frozenset(names.get(person, "") for person in body.pair)
+    if isinstance(body, Finished):
+        return pair is None
+    objections = {frozenset(names.get(p, "") for p in o.pair): o.reason for o in body.objections}
     if signed.act == "flag":
-        return meant in said and said[meant] == signed.reason
+        return pair in objections and objections[pair] == signed.reason
     if signed.act == "withdraw":
-        return meant not in said
+        return pair not in objections
     return body.finished == (signed.act == "finish")

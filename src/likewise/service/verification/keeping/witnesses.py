@@ -1,4 +1,4 @@
-"""Witnesses: all that a ledger says about its own keeping, checked record by record."""
+"""All that a ledger says about its own governance, checked record by record."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from likewise.errors import LikewiseError
-from likewise.service.ledger.bodies import Body, readable
-from likewise.service.ledger.bodies.evidence import EVIDENCE_KINDS
+from likewise.service.ledger.bodies import Body, DocketOpened, readable
+from likewise.service.ledger.bodies.evidence import EvidenceBody
+from likewise.service.ledger.bodies.own import KINDS
 from likewise.service.ledger.records import LedgerBroken, Record
 from likewise.service.verification.evidence import Evidence
 from likewise.service.verification.findings import Difference
@@ -17,9 +18,7 @@ from likewise.service.verification.keeping.anchors import AnchorChecks
 from likewise.service.verification.keeping.keys import KeyChecks
 from likewise.service.verification.keeping.members import MemberChecks
 
-__all__ = ["Trusted", "Witnesses"]
-
-_READ = {*EVIDENCE_KINDS, "docket-opened"}
+_READ = {kind for kind, body in KINDS.items() if issubclass(body, (EvidenceBody, DocketOpened))}
 
 
 @dataclass(frozen=True)
@@ -31,40 +30,37 @@ class Trusted:
 
 
 class Witnesses:
-    """The four checks of a ledger's keeping: keys, actors, members' signatures, anchors."""
+    """The four checks of a ledger's governance: keys, actors, members' signatures, anchors."""
 
     def __init__(self, evidence: Evidence, trusted: Trusted | None = None) -> None:
-        known = trusted or Trusted()
-        self.keys, self.actors = KeyChecks(), ActorChecks()
-        self.members = MemberChecks(evidence.docket, dict(known.member_keys))
-        self.anchors = AnchorChecks(evidence.docket, evidence.records, list(known.authorities))
-        self._all = (self.keys, self.actors, self.members, self.anchors)
+        trust = trusted or Trusted()
+        self.actors = ActorChecks()
+        self.members = MemberChecks(evidence.docket, dict(trust.member_keys))
+        self.anchors = AnchorChecks(evidence.docket, evidence.records, list(trust.authorities))
+        self._all = (KeyChecks(), self.actors, self.members, self.anchors)
 
-    def take(self, record: Record, read: Body | LedgerBroken | None = None) -> Iterable[Difference]:
-        """The differences of one record; ``read`` is its body, if it has been read already."""
+    def take(self, record: Record, body: Body | LedgerBroken | None = None) -> Iterable[Difference]:
+        """Return the differences of one record; ``body`` is read if it is not given."""
         if record.kind not in _READ:
-            return () if self._plain(record) else self._taken(record, None)
-        body = readable(record) if read is None else read
+            # Almost all records pass at once.
+            checks = (self.actors, self.members, self.anchors)
+            return () if all(check.passes(record) for check in checks) else self._check(record)
+        body = readable(record) if body is None else body
         if isinstance(body, LedgerBroken):
             return (Difference(record.seq, "order", f"{body.why}", "a body of its kind."),)
-        return self._taken(record, body)
+        return self._check(record, body)
 
-    def _taken(self, record: Record, body: Body | None) -> Iterator[Difference]:
+    def _check(self, record: Record, body: Body | None = None) -> Iterator[Difference]:
         for check in self._all:
             try:
                 yield from check.take(record, body)
             except LikewiseError as error:
                 yield Difference(record.seq, "signature", f"{error}", "something that can be read.")
 
-    def _plain(self, record: Record) -> bool:
-        """Tell at a glance that nothing is wrong with a record, as with almost all of them."""
-        actors, members, anchors = self.actors, self.members, self.anchors
-        return actors.fits(record) and members.silent(record) and anchors.in_order(record)
+    def proved(self) -> list[str]:
+        """Return sentences on all that is proved."""
+        return [line for check in self._all for line in check.proved()]
 
-    def shown(self) -> list[str]:
-        """Sentences on all that is shown."""
-        return [line for check in self._all for line in check.shown()]
-
-    def unshown(self) -> list[str]:
-        """Sentences on all that is not shown."""
-        return [line for check in self._all for line in check.unshown()]
+    def unproved(self) -> list[str]:
+        """Return sentences on all that is not proved."""
+        return [line for check in self._all for line in check.unproved()]

@@ -13,18 +13,17 @@ from typing import Any
 
 from likewise.errors import LikewiseError
 from likewise.fixed_point import from_units
-from likewise.service.clock import compact
 from likewise.service.ledger import bodies
-from likewise.service.ledger.canonical_json import canonical
+from likewise.service.ledger.bodies.evidence import PacketGiven
+from likewise.service.ledger.canonical_json import canonical, sha256
+from likewise.service.ledger.notices import notify
 from likewise.service.ledger.payloads import Payload, features_of
-from likewise.service.ledger.records import Receipt, Record
-from likewise.service.ledger.signing.signatures import PrivateKey, PublicKey
-from likewise.service.verification.evidence import Evidence
-from likewise.service.verification.known_keys import KnownKeys
+from likewise.service.ledger.records import Receipt
+from likewise.service.ledger.store import Store
+from likewise.service.verification.evidence import Evidence, evidence_of
+from likewise.service.verification.known_keys import KnownKeys, document_fault, sign_document
 from likewise.service.verification.packets.history import DecisionHistory, history_of
 from likewise.service.verification.packets.reasons import letter, reasons_of
-
-__all__ = ["check_packet", "packet_content", "read_packet", "signed_packet"]
 
 FORMAT = "likewise-packet/1"
 ROLE = (
@@ -42,61 +41,62 @@ IN_SHADOW = "The docket ran in shadow: its decisions were not used, and somebody
 
 
 def packet_content(evidence: Evidence, round_id: str, person: str) -> dict[str, Any]:
-    """The content of a packet, as it follows from the ledger."""
-    found = history_of(evidence, round_id, person)
-    settings, decision = found.projection.settings, found.round.decisions[person]
+    """Return the content of a packet, as it follows from the ledger."""
+    history = history_of(evidence, round_id, person)
+    settings, decision = history.projection.settings, history.round.decisions[person]
     reasons = []
-    if found.state is not None and found.payload is not None and not found.elsewhere:
-        reasons = reasons_of(found.state, round_id, features_of(found.payload.content))
-    override = found.round.overrides.get(person)
+    if history.state is not None and history.payload is not None and not history.elsewhere:
+        reasons = reasons_of(history.state, round_id, features_of(history.payload.content))
+    override = history.round.overrides.get(person)
     return {
         "format": FORMAT, "docket": evidence.docket, "title": settings.title,
         "round": round_id, "person": person, "until": evidence.records[-1].seq,
-        "role": ELSEWHERE if found.elsewhere else ROLE,
+        "role": ELSEWHERE if history.elsewhere else ROLE,
         "notice": IN_SHADOW if settings.shadow else None,
-        "features": _features(found),
-        "payload": _proof(found.payload, found.round.people[person]),
-        "erased": found.round.erased.get(person),
+        "features": _features(history),
+        "payload": _proof(history.payload, history.round.people[person]),
+        "erased": history.round.erased.get(person),
         "decision": {
-            "at": found.decided.at, "approved": decision.approved,
+            "at": history.decided.at, "approved": decision.approved,
             "chance": from_units(decision.score), "score": decision.score,
-            "overridden": override, "override_reason": _override_reason(evidence, found),
+            "overridden": override,
+            "override_reason": _words(evidence, history.round.explanations.get(person)),
             "stands": decision.approved if override is None else override,
         },
-        "chance_from": None if found.elsewhere else _origin(found),
+        "chance_from": None if history.elsewhere else _origin(history),
         "reasons": [asdict(reason) | {"words": reason.words} for reason in reasons],
         "letter": letter(reasons),
         "panel": {
-            "drawn": found.round.drawn, "rule": found.round.rule, "seats": dict(found.round.seats),
-            "due": found.round.due,
+            "drawn": history.round.drawn, "rule": history.round.rule,
+            "seats": dict(history.round.seats), "due": history.round.due,
         },
-        "objections": _objections(evidence, found),
-        "outcome": found.round.outcome, "reported": _reported(found),
-        "label": found.round.labels.get(person),
+        "objections": _objections(history),
+        "outcome": history.round.outcome, "reported": _reported(history),
+        "label": history.round.labels.get(person),
         "records": [
             {"seq": r.seq, "kind": r.kind, "at": r.at, "hash": r.hash, "actor": r.actor}
-            for r in found.records
+            for r in history.records
         ],
     }  # fmt: skip
 
 
-def _origin(found: DecisionHistory) -> dict[str, Any]:
-    """The policy that gave the chance, and what it had learned from by then."""
-    learner = found.projection.settings.make_learner(0)
+def _origin(history: DecisionHistory) -> dict[str, Any]:
+    """Return the policy that gave the chance, and what it had learned from by then."""
+    learner = history.projection.settings.make_learner(0)
     return {
         "class": learner.hypotheses.spec().get("kind", type(learner.hypotheses).__name__),
         "player": type(learner.primal).__name__, "alpha": learner.alpha, "k": learner.k,
-        "rounds_before": found.before.get("rounds", 1) - 1,
-        "reports_before": found.before.get("report", 0),
-        "labels_before": found.before.get("labels", 0),
+        "rounds_before": history.before.get("rounds", 1) - 1,
+        "reports_before": history.before.get("report", 0),
+        "labels_before": history.before.get("labels", 0),
     }  # fmt: skip
 
 
-def _features(found: DecisionHistory) -> list[dict[str, Any]]:
-    if found.payload is None:
+def _features(history: DecisionHistory) -> list[dict[str, Any]]:
+    if history.payload is None:
         return []
-    schema = found.projection.settings.make_learner(0).hypotheses.schema
-    values = features_of(found.payload.content)
+    schema = history.projection.settings.make_learner(0).hypotheses.schema
+    values = features_of(history.payload.content)
     return [
         {"name": name, "title": schema[name].title, "value": schema[name].say(value),
          "shown_to_panel": schema[name].visible}
@@ -105,7 +105,7 @@ def _features(found: DecisionHistory) -> list[dict[str, Any]]:
 
 
 def _proof(payload: Payload | None, digest: str | None) -> dict[str, Any] | None:
-    """The proof that these features are those that were recorded: SHA-256(salt ‖ content)."""
+    """Return the proof that these features were recorded: digest = SHA-256(salt ‖ content)."""
     if payload is None:
         return None
     return {"digest": digest, "salt": payload.salt.hex(), "content": dict(payload.content)}
@@ -116,118 +116,111 @@ def _words(evidence: Evidence, digest: str | None) -> str | None:
     return None if payload is None else str(payload.content.get("text"))
 
 
-def _override_reason(evidence: Evidence, found: DecisionHistory) -> str | None:
-    return _words(evidence, found.round.explanations.get(found.person))
+def _pseudonyms(history: DecisionHistory) -> dict[str, str]:
+    """Return names for everybody else, which say nothing."""
+    people = [name for name in history.round.decisions if name != history.person]
+    return {name: f"person {_letters(number)}" for number, name in enumerate(people)}
 
 
-def _others(found: DecisionHistory) -> dict[str, str]:
-    """Names for everybody else that say nothing."""
-    others = [name for name in found.round.decisions if name != found.person]
-    return {name: f"person {_letters(place)}" for place, name in enumerate(others)}
+def _letters(number: int) -> str:
+    return (_letters(number // 26 - 1) if number >= 26 else "") + chr(ord("A") + number % 26)
 
 
-def _letters(place: int) -> str:
-    return (_letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
-
-
-def _objections(evidence: Evidence, found: DecisionHistory) -> list[dict[str, Any]]:
-    others, said = _others(found), list[dict[str, Any]]()
-    for record in found.records:
+def _objections(history: DecisionHistory) -> list[dict[str, Any]]:
+    names, objections = _pseudonyms(history), list[dict[str, Any]]()
+    for record in history.records:
         body = bodies.read_body(record)
-        if not isinstance(body, bodies.Withdrawn) or found.person not in body.pair:
+        if not isinstance(body, bodies.Withdrawn) or history.person not in body.pair:
             continue
-        [other] = [others[name] for name in body.pair if name != found.person]
+        [peer] = [names[name] for name in body.pair if name != history.person]
         if isinstance(body, bodies.Flagged):
-            said.append({
-                "member": body.member, "other": other, "at": record.at,
-                "reason": _words(evidence, body.reason), "taken_back": None,
+            objections.append({
+                "member": body.member, "other": peer, "at": record.at,
+                "reason": _words(history.evidence, body.reason), "taken_back": None,
             })  # fmt: skip
         else:
-            for one in said:
-                if (one["member"], one["other"]) == (body.member, other):
-                    one["taken_back"] = one["taken_back"] or record.at
-    return said
+            for objection in objections:
+                if (objection["member"], objection["other"]) == (body.member, peer):
+                    objection["taken_back"] = objection["taken_back"] or record.at
+    return objections
 
 
-def _reported(found: DecisionHistory) -> list[dict[str, Any]]:
-    others = _others(found)
+def _reported(history: DecisionHistory) -> list[dict[str, Any]]:
+    names = _pseudonyms(history)
     return [
-        {"other": others[over if under == found.person else under],
-         "treated": "less favourably" if under == found.person else "more favourably"}
-        for over, under in found.round.pairs if found.person in (over, under)
+        {"other": names[over if under == history.person else under],
+         "treated": "less favourably" if under == history.person else "more favourably"}
+        for over, under in history.round.pairs if history.person in (over, under)
     ]  # fmt: skip
 
 
-def signed_packet(
-    evidence: Evidence, round_id: str, person: str, key: PrivateKey, at: str
-) -> dict[str, Any]:
-    """A packet with a receipt of the ledger that it follows from, signed by the installation."""
+def give_packet(store: Store, docket: str, round_id: str, person: str) -> dict[str, Any]:
+    """Give somebody the packet of a decision, signed, with a receipt; its hash is recorded."""
+    evidence = evidence_of(store, docket)
     content = packet_content(evidence, round_id, person)
-    head = Receipt(evidence.docket, evidence.records[-1].head, compact(at), key.public.id)
-    receipt = f"likewise-receipt/2:{head.statement}:{key.sign('receipt', head.statement.encode())}"
-    content |= {"receipt": receipt, "key": key.public.text}
-    return {**content, "signature": key.sign("packet", canonical(content))}
+    content["receipt"] = str(store.keys.sign(Receipt(docket, evidence.records[-1].head)))
+    packet = sign_document("packet", content, store.keys.current())
+    with store.changing() as connection:
+        body = PacketGiven(round_id, person, sha256(canonical(packet)))
+        notify(connection, docket, (), body)
+    return packet
 
 
 def read_packet(text: str) -> dict[str, Any]:
     """Read a packet; what is none is refused."""
     try:
-        data = json.loads(text)
-        canonical(data)
+        document = json.loads(text)
+        canonical(document)
     except (ValueError, RecursionError, LikewiseError) as error:
         raise LikewiseError(f"This is not a packet: it is no JSON ({error}).") from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise LikewiseError(f"This is not a packet: it does not say that it is {FORMAT}.")
-    return data
+    return document
 
 
 def check_packet(
     packet: Mapping[str, Any], keys: KnownKeys | None = None, evidence: Evidence | None = None
 ) -> list[str]:
-    """The faults of a packet: its signature, and each part that does not follow from the ledger."""
-    signed = {name: value for name, value in packet.items() if name != "signature"}
+    """Return the faults of a packet: its signature, parts that do not follow from the ledger."""
     try:
-        key = PublicKey(str(packet.get("key")))
+        fault = document_fault("packet", packet, keys)
     except LikewiseError as error:
-        return [str(error)]
-    if keys is not None and key.id not in keys.keys:
-        return [f"It is signed by a foreign key, {key.id}. Compare it with the published ones."]
-    if not key.verifies("packet", canonical(signed), str(packet.get("signature"))):
-        return ["It was changed: its signature does not fit."]
+        fault = str(error)
+    if fault:
+        return [fault]
     proof = packet.get("payload")
     if proof is not None:
-        again = Payload(bytes.fromhex(proof["salt"]), proof["content"]).digest
-        if again != proof["digest"]:
+        digest = Payload(bytes.fromhex(proof["salt"]), proof["content"]).digest
+        if digest != proof["digest"]:
             return ["Its features are not those whose hash was recorded."]
     return [] if evidence is None else _differences(packet, evidence)
 
 
 def _differences(packet: Mapping[str, Any], evidence: Evidence) -> list[str]:
     records = [record for record in evidence.records if record.seq <= packet["until"]]
-    if not records or str(packet["receipt"]).split(":")[3] != records[-1].hash:
+    if not records or Receipt.parse(packet["receipt"]).head != records[-1].head:
         return [f"The ledger has another record {packet['until']} than the packet's receipt."]
-    cut = Evidence(evidence.docket, records, evidence.payloads, evidence.secret)
+    until = Evidence(evidence.docket, records, evidence.payloads, evidence.secret)
     try:
-        again = packet_content(cut, str(packet["round"]), str(packet["person"]))
+        content = packet_content(until, str(packet["round"]), str(packet["person"]))
     except LikewiseError as error:
         return [str(error)]
     # Without features or the seed, what needs them cannot be compared.
-    needs = set() if evidence.payloads is not None else {"features", "payload", "objections"}
+    unknown = set() if evidence.payloads is not None else {"features", "payload", "objections"}
     if evidence.payloads is None or evidence.secret is None:
-        needs |= {"reasons", "letter"}
-    erased = again["erased"] != packet["erased"] or _erased_since(evidence, packet)
-    needs |= {"features", "payload", "reasons", "letter", "objections"} if erased else set()
+        unknown |= {"reasons", "letter"}
+    if content["erased"] != packet["erased"] or _erased_since(evidence, packet):
+        unknown |= {"features", "payload", "reasons", "letter", "objections"}
     return [
         f"{name!r} does not follow from the ledger."
-        for name in again if name not in needs and again[name] != packet.get(name)
+        for name in content if name not in unknown and content[name] != packet.get(name)
     ]  # fmt: skip
 
 
 def _erased_since(evidence: Evidence, packet: Mapping[str, Any]) -> bool:
     """Tell if somebody in the round was erased after the packet was given."""
-
-    def concerns(record: Record) -> bool:
-        return bool(record.body.get("round", record.body.get("of_round")) == packet["round"])
-
-    later = (r for r in evidence.records if r.seq > packet["until"])
-    return any(r.kind in ("erased", "reasons-erased") and concerns(r) for r in later)
+    erasures = [
+        record.body.get("round", record.body.get("of_round")) for record in evidence.records
+        if record.seq > packet["until"] and record.kind in ("erased", "reasons-erased")
+    ]  # fmt: skip
+    return packet["round"] in erasures

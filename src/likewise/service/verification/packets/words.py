@@ -7,8 +7,6 @@ from typing import Any
 
 from likewise.service.clock import parse
 
-__all__ = ["packet_words"]
-
 OUTCOMES = {
     "report": "The panel reported pairs of this round as treated unlike though similar.",
     "quiet": "The panel reported nothing about this round.",
@@ -53,16 +51,16 @@ def _word(approved: bool) -> str:
 
 def _decision(packet: Mapping[str, Any], decision: Mapping[str, Any]) -> Iterator[str]:
     """The decision that stands comes first, then how it came about."""
-    who = "The institution" if packet["chance_from"] is None else "The system"
-    said, chance = _word(decision["approved"]), f"{100 * decision['chance']:.1f} %"
+    decider = "The institution" if packet["chance_from"] is None else "The system"
+    verdict, chance = _word(decision["approved"]), f"{100 * decision['chance']:.1f} %"
     yield ""
     yield f"The decision: {_word(decision['stands'])}."
     if decision["overridden"] is None:
-        yield f"{who} {said}, at a chance of approval of {chance}. Nobody decided otherwise."
+        yield f"{decider} {verdict}, at a chance of approval of {chance}. Nobody decided otherwise."
         return
     why = decision["override_reason"] or "none was recorded, or it was erased"
     turned = "otherwise" if decision["overridden"] != decision["approved"] else "the same"
-    yield f"{who} had {said}, at a chance of approval of {chance}."
+    yield f"{decider} had {verdict}, at a chance of approval of {chance}."
     yield f"Somebody who runs the docket then decided {turned}. Their reason: {why}."
 
 
@@ -87,9 +85,9 @@ def _features(packet: Mapping[str, Any]) -> Iterator[str]:
         yield "The features are not part of this file."
     else:
         yield "What was known of you, as it was given:"
-        for one in packet["features"]:
-            hidden = "" if one["shown_to_panel"] else " (not shown to the panel)"
-            yield f"  {one['title']}: {one['value']}{hidden}"
+        for feature in packet["features"]:
+            hidden = "" if feature["shown_to_panel"] else " (not shown to the panel)"
+            yield f"  {feature['title']}: {feature['value']}{hidden}"
 
 
 def _reasons(packet: Mapping[str, Any]) -> Iterator[str]:
@@ -102,8 +100,7 @@ def _reasons(packet: Mapping[str, Any]) -> Iterator[str]:
         yield "Reasons could not be computed again: that needs the features and the docket's seed."
         return
     yield "How each feature moved the chance, under the policy that decided, with all else equal:"
-    for one in packet["reasons"]:
-        yield f"  {one['words']}"
+    yield from (f"  {reason['words']}" for reason in packet["reasons"])
     if decision["stands"]:
         return
     if decision["approved"]:
@@ -123,19 +120,20 @@ def _panel(packet: Mapping[str, Any], panel: Mapping[str, Any]) -> Iterator[str]
         yield f"A panel was asked, under the rule {panel['rule']}: {seats}."
     else:
         yield "No panel was asked about this round."
-    for one in packet["objections"]:
-        back = f" This was taken back {_when(one['taken_back'])}." if one["taken_back"] else ""
-        why = f" The reason given: {one['reason']}." if one["reason"] else ""
+    for objection in packet["objections"]:
+        withdrawn = objection["taken_back"]
+        back = f" This was taken back {_when(withdrawn)}." if withdrawn else ""
+        why = f" The reason given: {objection['reason']}." if objection["reason"] else ""
         yield (
-            f"  {one['member']} objected that you and {one['other']} are similar and were treated "
-            f"differently.{why}{back}"
+            f"  {objection['member']} objected that you and {objection['other']} are similar and "
+            f"were treated differently.{why}{back}"
         )
     if packet["outcome"]:
         yield OUTCOMES[packet["outcome"]]
     elif panel["seats"]:
         yield "The panel has not come to an end yet."
-    for one in packet["reported"]:
-        yield f"  You were treated {one['treated']} than {one['other']}, found similar."
+    for pair in packet["reported"]:
+        yield f"  You were treated {pair['treated']} than {pair['other']}, found similar."
     if packet["label"] is not None:
         right = "right" if packet["label"] else "wrong"
         yield f"As it turned out later, says the institution, an approval would be {right}."
@@ -146,7 +144,7 @@ def _verification(packet: Mapping[str, Any]) -> Iterator[str]:
     count, until = len(packet["records"]), packet["until"]
     yield "How to verify this file:"
     yield f"  It follows from {count} records of the round, in the ledger up to record {until:,}."
-    yield "  Anybody can check its signature: likewise verify --packet packet.json --key KEY, with"
+    yield "  Anybody can check its signature: likewise verify packet.json --key KEY, with"
     yield "  the key that the institution publishes. Whoever has the ledger adds --export FOLDER,"
     yield "  and every part is derived again."
     yield f"  Receipt: {packet['receipt']}"
