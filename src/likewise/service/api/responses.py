@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any, TypeVar
 
 from likewise.service.ledger.payloads import Payload
@@ -28,8 +29,12 @@ class ErrorResponse(Response):
 
 def fill(kind: type[T], source: object, **values: Any) -> T:
     """Build a response from the attributes of an object; ``values`` are the fields it has not."""
-    names = [field.name for field in fields(kind) if field.name not in values]
-    return kind(**{name: getattr(source, name) for name in names}, **values)
+    return kind(**{n: getattr(source, n) for n in _names(kind) if n not in values}, **values)
+
+
+@cache
+def _names(kind: type[Response]) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def receipt_response(receipt: Receipt) -> ReceiptResponse:

@@ -109,18 +109,20 @@ def end_session(store: Store, cookie: str) -> None:
         end_sessions(connection, sessions.c.hash == cookie_hash(cookie))
 
 
-def end_sessions(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
+def end_sessions(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> int:
     """End sessions, and record it in the ledger of each one's docket; return their number."""
     query = sa.select(sessions.c.id, sessions.c.expires, tokens.c.docket)
     rows = connection.execute(
-        query.join(tokens, tokens.c.id == sessions.c.token).where(which).order_by(tokens.c.docket)
+        query.join(tokens, tokens.c.id == sessions.c.token)
+        .where(condition)
+        .order_by(tokens.c.docket)
     ).all()
     for row in rows:
         if row.docket is not None and row.expires > now():
             notify(connection, row.docket, (), SignedOut(row.id))
-    ended = sa.select(sessions.c.hash).where(which)
+    ended = sa.select(sessions.c.hash).where(condition)
     connection.execute(seats.delete().where(seats.c.hash.in_(ended)))
-    return connection.execute(sessions.delete().where(which)).rowcount
+    return connection.execute(sessions.delete().where(condition)).rowcount
 
 
 def cookie_hash(cookie: str) -> str:

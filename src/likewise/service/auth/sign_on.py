@@ -82,12 +82,12 @@ def _identity(
 
 def end_sign_on(store: Store, issuer: str, subject: str, provider_session: str = "") -> int:
     """End all sessions of a person, or of one session at the provider; return their number."""
-    which = sessions.c.issuer == issuer
+    condition = sessions.c.issuer == issuer
     if subject:
-        which &= sessions.c.subject == subject
+        condition &= sessions.c.subject == subject
     if provider_session:
-        which &= sessions.c.provider_session == provider_session
+        condition &= sessions.c.provider_session == provider_session
     if not subject and not provider_session:
         return 0
     with store.changing() as connection:
-        return end_sessions(connection, which)
+        return end_sessions(connection, condition)
