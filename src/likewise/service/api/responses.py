@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
-from functools import cache
 from typing import Any, TypeVar
 
 from likewise.service.ledger.payloads import Payload
@@ -29,12 +27,8 @@ class ErrorResponse(Response):
 
 def fill(kind: type[T], source: object, **values: Any) -> T:
     """Build a response from the attributes of an object; ``values`` are the fields it has not."""
-    return kind(**{n: getattr(source, n) for n in _names(kind) if n not in values}, **values)
-
-
-@cache
-def _names(kind: type[Response]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+    names = [name for name in kind.__dataclass_fields__ if name not in values]
+    return kind(**{name: getattr(source, name) for name in names}, **values)
 
 
 def receipt_response(receipt: Receipt) -> ReceiptResponse:
