@@ -17,7 +17,6 @@ from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.snapshots import numbers_of
 from likewise.service.dockets.worker import Worker
-from likewise.service.ledger.schema import dockets
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
 
@@ -129,12 +128,6 @@ def test_numbers_beside_the_ledger_are_those_of_the_docket(begin: Begin, store: 
             "loans": {**counted, "ledger_records": docket.projection.head.seq}
         }
     assert (counted["rounds"], counted["open_rounds"], counted["reports"]) == (4, 2, 2)
-    with store.changing() as connection:  # as an upgrade leaves it
-        connection.execute(dockets.update().values(numbers=None))
-    assert (store.numbers(), store.due("2000")) == ({}, ("loans",))
-    docket.settle_due()
-    assert store.numbers()["loans"]["reports"] == 2
-    assert store.due("2000") == ()
 
 
 def test_a_look_at_all_dockets_opens_none(live: Live) -> None:

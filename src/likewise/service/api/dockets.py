@@ -83,7 +83,7 @@ class LearnerBody(Body):
 
 
 class GuidelinesBody(Body):
-    """What the members of the panel should look for."""
+    """Guidelines for the members of the panel: what to look for."""
 
     text: Annotated[str, Field(min_length=1, max_length=20_000)]
 

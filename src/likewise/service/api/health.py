@@ -10,8 +10,6 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from likewise.service.api.dependencies import BEARER, App, SupervisorCaller
 from likewise.service.api.errors import DOCUMENTED
-from likewise.service.dockets.snapshots import numbers_of
-from likewise.service.dockets.worker import Worker
 from likewise.service.errors import ServiceError
 from likewise_client.responses import Response as Value
 
@@ -58,13 +56,4 @@ async def metrics(caller: SupervisorCaller, app: App) -> Response:
         raise ServiceError("other-docket", 403, f"This is about all dockets; see {path}.")
     # Stored beside the ledgers: dockets that nobody uses are not opened for them.
     numbers = await asyncio.to_thread(app.store.numbers)
-    for docket in await app.workers.dockets():
-        if docket not in numbers:
-            numbers[docket] = await app.workers.run(docket, _numbers)
     return Response(app.telemetry.text(numbers), media_type=CONTENT_TYPE_LATEST)
-
-
-def _numbers(worker: Worker) -> dict[str, float]:
-    docket = worker.docket
-    counts = numbers_of(docket.projection, docket.state)
-    return {**counts, "ledger_records": docket.projection.head.seq}

@@ -42,7 +42,7 @@ HTMX = json.dumps(
 
 @dataclass(frozen=True)
 class PageContext:
-    """What every page has: the prefix of its addresses (``base``), and the token of its forms.
+    """The context of a page: the prefix of its addresses (``base``), and the token of its forms.
 
     ``title`` is that of the docket, ``who`` the name of the reader (empty when nobody is signed
     in), ``receipt`` the head of the ledger.
