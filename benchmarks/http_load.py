@@ -87,8 +87,8 @@ class Load:
 
     def _timed(self, name: str, command: Any) -> Any:
         """Until it is acknowledged; what is asked for again changes nothing."""
-        from likewise.service.api.responses import ReceiptResponse
         from likewise_client.errors import ApiError
+        from likewise_client.responses import ReceiptResponse
 
         ends = time.monotonic() + PATIENCE
         while True:

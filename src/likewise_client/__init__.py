@@ -1,4 +1,4 @@
-"""A client of the Likewise API; it needs httpx, and nothing else that Likewise needs."""
+"""A typed client of the Likewise API; it needs httpx alone (and cryptography, to sign)."""
 
 from likewise_client.client import Client
 

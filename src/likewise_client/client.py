@@ -3,230 +3,391 @@
     with Client("http://127.0.0.1:8000", token) as likewise:
         opened = likewise.open_round("small-loans", {"ann": {"score": 700, "purpose": "car"}})
 
-Every method gives a plain value back, or raises an :class:`ApiError` with the server's code and
-sentence. What can be sent twice without harm is sent again when the network or the server fails.
+Every method returns a plain value, or raises an :class:`ApiError` with the server's code and
+sentence. Requests that may safely be repeated are sent again when the network or the server fails.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, Self, TypeVar
 from urllib.parse import quote
 
-from likewise.service.api.responses import DocketList as _DocketList
-from likewise.service.api.responses import (
-    DocketResponse,
-    DocketSummary,
-    KeyList,
-    KeyResponse,
-    NewHold,
-    NewToken,
-    PacketResponse,
-    ReceiptCheck,
-    ReceiptResponse,
-    RoundList,
-    RoundResponse,
-    TokenList,
-    TokenResponse,
-)
-from likewise.service.api.review_responses import MetricsResponse
-from likewise.service.ledger.records import Record, chained, parse_lines
-from likewise_client.reviewing import Reviewing, docket_path
+import httpx
 
-__all__ = ["Client"]
+from likewise_client import responses as api
+from likewise_client.errors import LedgerBroken, Unreachable, error_of
+from likewise_client.responses import ReceiptResponse as Receipt
+from likewise_client.responses import read_response
+
+T = TypeVar("T")
+People = Mapping[str, Mapping[str, Any]]
+Json = dict[str, Any]
+# The server, or a proxy before it, is busy: the same request may succeed later.
+TRANSIENT = (429, 502, 503, 504)
+LONGEST_WAIT = 30.0
 
 
-class Client(Reviewing):
-    """One caller of one server."""
+class MemberKey(Protocol):
+    """A member's own key; ``likewise_service`` reads one from a file."""
 
-    # ── Dockets ──────────────────────────────────────────────────────────────────────────────────
+    def sign_act(
+        self, docket: str, member: str, review: str, act: Any, pair: Any = (), reason: Any = None
+    ) -> Json:
+        """Sign one act of the member."""
 
-    def dockets(self) -> list[DocketSummary]:
-        """The dockets that the token concerns."""
-        return self._get(_DocketList, "/v1/dockets").dockets
+    def possession(self, docket: str, member: str, before: Any) -> Json:
+        """Prove that the member has the key, with the consent of the key before it."""
 
-    def create_docket(self, name: str, spec: Mapping[str, Any]) -> DocketResponse:
+
+class Client:
+    """One caller of one server; ``member_key`` signs what a member says."""
+
+    def __init__(
+        self,
+        address: str,
+        token: str,
+        *,
+        timeout: float = 60.0,
+        retries: int = 3,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        member_key: MemberKey | None = None,
+    ) -> None:
+        self.member_key, self.retries, self._sleep = member_key, retries, sleep
+        headers = {"Authorization": f"Bearer {token}"}
+        self._http = httpx.Client(
+            base_url=address, headers=headers, timeout=timeout, transport=transport
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._http.close()
+
+    def dockets(self) -> list[api.DocketSummary]:
+        """List the dockets that the token may use."""
+        return self._list(api.DocketSummary, "/v1/dockets", "dockets")
+
+    def create_docket(self, name: str, spec: Mapping[str, Any]) -> api.DocketResponse:
         """Begin a docket, from ``DocketSpec.to_json()`` or a part of it."""
         body = {"name": name, **spec}
-        return self._send(DocketResponse, "POST", "/v1/dockets", body, again=False)
+        return self._send(api.DocketResponse, "POST", "/v1/dockets", body, again=False)
 
-    def docket(self, docket: str) -> DocketResponse:
-        """A docket's settings and features."""
-        return self._get(DocketResponse, docket_path(docket))
+    def docket(self, docket: str) -> api.DocketResponse:
+        """Return a docket's settings and features."""
+        return self._send(api.DocketResponse, "GET", path(docket))
 
-    def set_guidelines(self, docket: str, text: str) -> ReceiptResponse:
-        """Tell the panel's members what to look for."""
-        return self._write("PUT", docket_path(docket, "guidelines"), {"text": text})
+    def set_guidelines(self, docket: str, text: str) -> Receipt:
+        """Tell the members of the panel what to look for."""
+        return self._write("PUT", path(docket, "guidelines"), {"text": text})
 
-    def give_learner(self, docket: str, learner: Mapping[str, Any]) -> ReceiptResponse:
+    def give_learner(self, docket: str, learner: Mapping[str, Any]) -> Receipt:
         """Let a learner decide from now on, in a docket that was audit-only."""
-        body = {"learner": dict(learner)}
-        return self._write("PUT", docket_path(docket, "learner"), body)
+        return self._write("PUT", path(docket, "learner"), {"learner": dict(learner)})
 
-    def add_member(self, docket: str, member: str) -> ReceiptResponse:
-        """Somebody joins the panel."""
-        return self._write("POST", docket_path(docket, "members"), {"member": member})
+    def add_member(self, docket: str, member: str) -> Receipt:
+        """Add a member to the panel."""
+        return self._write("POST", path(docket, "members"), {"member": member})
 
-    def remove_member(self, docket: str, member: str) -> ReceiptResponse:
-        """Somebody leaves the panel."""
-        return self._write("DELETE", docket_path(docket, "members", member), again=False)
+    def remove_member(self, docket: str, member: str) -> Receipt:
+        """Remove a member from the panel."""
+        return self._write("DELETE", path(docket, "members", member), again=False)
 
-    def set_rule(self, docket: str, rule: str) -> ReceiptResponse:
-        """Another rule, for rounds that are sealed from now on."""
-        return self._write("PUT", docket_path(docket, "rule"), {"rule": rule})
+    def set_rule(self, docket: str, rule: str) -> Receipt:
+        """Set the rule for rounds that are sealed from now on."""
+        return self._write("PUT", path(docket, "rule"), {"rule": rule})
 
-    def erase(self, docket: str, round_id: str, person: str) -> ReceiptResponse:
-        """Remove what is personal about somebody."""
-        body = {"round": round_id, "person": person}
-        return self._write("POST", docket_path(docket, "erasures"), body)
+    def erase(self, docket: str, round_id: str, person: str) -> Receipt:
+        """Erase a person's features, and the reasons about them."""
+        return self._write("POST", path(docket, "erasures"), {"round": round_id, "person": person})
 
-    def set_retention(
-        self, docket: str, features: float | None, reasons: float | None
-    ) -> ReceiptResponse:
-        """Days after the end of a round for which features and reasons are kept."""
+    def set_retention(self, docket: str, features: float | None, reasons: float | None) -> Receipt:
+        """Set for how many days after a round has closed features and reasons are kept."""
         body = {"features": features, "reasons": reasons}
-        return self._write("PUT", docket_path(docket, "retention"), body)
+        return self._write("PUT", path(docket, "retention"), body)
 
     def place_hold(
         self, docket: str, why: str, round_id: str | None = None, person: str | None = None
-    ) -> NewHold:
-        """Erase nothing, of everything or of one round or person, until it is lifted."""
+    ) -> str:
+        """Place a legal hold on the docket, a round or a person, and return its id."""
         body = {"why": why, "round": round_id, "person": person}
-        return self._send(NewHold, "POST", docket_path(docket, "holds"), body, again=False)
+        return str(self._send(Json, "POST", path(docket, "holds"), body, again=False)["hold"])
 
-    def lift_hold(self, docket: str, hold: str) -> ReceiptResponse:
-        """The hold is over."""
-        return self._write("DELETE", docket_path(docket, "holds", hold), again=False)
-
-    # ── Rounds ───────────────────────────────────────────────────────────────────────────────────
+    def lift_hold(self, docket: str, hold: str) -> Receipt:
+        """Lift a legal hold."""
+        return self._write("DELETE", path(docket, "holds", hold), again=False)
 
     def open_round(
         self,
         docket: str,
-        people: Mapping[str, Mapping[str, Any]],
+        people: People,
         *,
         round_id: str | None = None,
         seal: bool = True,
         key: str | None = None,
         scores: Mapping[str, float] | None = None,
         approved: Mapping[str, bool] | None = None,
-    ) -> RoundResponse:
-        """People (features by id) are decided on at once. A key is made up if there is none.
+    ) -> api.RoundResponse:
+        """Open a round and decide on its people (features by id) at once.
 
-        In an audit-only docket ``scores`` are the institution's, by id, and ``approved`` what it
-        decided, where that does not follow.
+        ``key`` is the idempotency key, by default a fresh one. In an audit-only docket ``scores``
+        are the institution's, by id, and ``approved`` its decisions where they do not follow.
         """
-        listed = _people(people, scores, approved)
-        body = {"people": listed, "round": round_id, "seal": seal}
-        key = key or uuid.uuid4().hex
-        return self._send(RoundResponse, "POST", docket_path(docket, "rounds"), body, key=key)
+        body = {"people": _people(people, scores, approved), "round": round_id, "seal": seal}
+        return self._send(api.RoundResponse, "POST", path(docket, "rounds"), body, key=_key(key))
 
     def add_people(
         self,
         docket: str,
         round_id: str,
-        people: Mapping[str, Mapping[str, Any]],
+        people: People,
         *,
         key: str | None = None,
         scores: Mapping[str, float] | None = None,
         approved: Mapping[str, bool] | None = None,
-    ) -> RoundResponse:
-        """More people join a round that is not sealed."""
+    ) -> api.RoundResponse:
+        """Add people to a round that is not sealed."""
+        target = path(docket, "rounds", round_id, "people")
         body = {"people": _people(people, scores, approved)}
-        path = docket_path(docket, "rounds", round_id, "people")
-        return self._send(RoundResponse, "POST", path, body, key=key or uuid.uuid4().hex)
+        return self._send(api.RoundResponse, "POST", target, body, key=_key(key))
 
-    def seal(self, docket: str, round_id: str) -> RoundResponse:
-        """Nobody else will join."""
-        return self._send(RoundResponse, "POST", docket_path(docket, "rounds", round_id, "seal"))
+    def seal(self, docket: str, round_id: str) -> api.RoundResponse:
+        """Seal a round: nobody else joins it, and the panel is asked."""
+        return self._send(api.RoundResponse, "POST", path(docket, "rounds", round_id, "seal"))
 
-    def round(self, docket: str, round_id: str) -> RoundResponse:
-        """A round."""
-        return self._get(RoundResponse, docket_path(docket, "rounds", round_id))
+    def round(self, docket: str, round_id: str) -> api.RoundResponse:
+        """Return a round in full."""
+        return self._send(api.RoundResponse, "GET", path(docket, "rounds", round_id))
 
     def rounds(
         self, docket: str, *, status: str | None = None, after: int = 0, limit: int = 100
-    ) -> RoundList:
-        """Rounds by number, the oldest first."""
-        query: dict[str, Any] = {"after": after, "limit": limit}
-        if status is not None:
-            query["status"] = status
-        return self._get(RoundList, docket_path(docket, "rounds"), query)
+    ) -> api.RoundList:
+        """List rounds by number, the oldest first."""
+        query = {"after": after, "limit": limit, **({} if status is None else {"status": status})}
+        return self._send(api.RoundList, "GET", path(docket, "rounds"), params=query)
 
-    def label(self, docket: str, labels: Iterable[tuple[str, str, int]]) -> ReceiptResponse:
-        """Labels (round, person, label): all are recorded, or none."""
-        listed = [{"round": r, "person": p, "label": y} for r, p, y in labels]
-        return self._write("POST", docket_path(docket, "labels"), {"labels": listed})
+    def label(self, docket: str, labels: Iterable[tuple[str, str, int]]) -> Receipt:
+        """Record labels (round, person, label): all of them, or none."""
+        items = [{"round": r, "person": p, "label": y} for r, p, y in labels]
+        return self._write("POST", path(docket, "labels"), {"labels": items})
 
     def override(
         self, docket: str, round_id: str, person: str, approved: bool, reason: str | None = None
-    ) -> ReceiptResponse:
-        """Somebody decided otherwise, and may say why."""
+    ) -> Receipt:
+        """Record that somebody decided otherwise, and why."""
         body = {"person": person, "approved": approved, "reason": reason}
-        return self._write("POST", docket_path(docket, "rounds", round_id, "overrides"), body)
+        return self._write("POST", path(docket, "rounds", round_id, "overrides"), body)
 
-    def close_round(
-        self, docket: str, round_id: str, *, unaudited: bool = False
-    ) -> ReceiptResponse:
-        """Nothing more will be heard of a round."""
-        path = docket_path(docket, "rounds", round_id, "close")
-        return self._write("POST", path, {"unaudited": unaudited})
+    def close_round(self, docket: str, round_id: str, *, unaudited: bool = False) -> Receipt:
+        """Close a round: no more labels come; ``unaudited`` ends its audit as well."""
+        target = path(docket, "rounds", round_id, "close")
+        return self._write("POST", target, {"unaudited": unaudited})
 
-    def packet(self, docket: str, round_id: str, person: str) -> PacketResponse:
-        """Everything that led to the decision on one person, in words and as JSON, signed."""
+    def packet(self, docket: str, round_id: str, person: str) -> api.PacketResponse:
+        """Return everything that led to the decision on one person, in words and signed."""
         body = {"round": round_id, "person": person}
-        return self._send(PacketResponse, "POST", docket_path(docket, "packets"), body)
+        return self._send(api.PacketResponse, "POST", path(docket, "packets"), body)
 
-    # ── The ledger, and tokens ───────────────────────────────────────────────────────────────────
+    def reviews(self, docket: str, *, status: str = "asked") -> list[api.ReviewSummary]:
+        """List your reviews of one status."""
+        return self._list(api.ReviewSummary, path(docket, "reviews"), "reviews", status=status)
 
-    def keys(self) -> list[KeyResponse]:
-        """The installation's keys, as it publishes them."""
-        return self._get(KeyList, "/.well-known/likewise-keys.json").keys
+    def review(self, docket: str, review_id: str) -> api.ReviewResponse:
+        """Return one review in full."""
+        return self._send(api.ReviewResponse, "GET", path(docket, "reviews", review_id))
 
-    def receipt(self, docket: str) -> ReceiptResponse:
-        """The ledger's head."""
-        return self._get(ReceiptResponse, docket_path(docket, "receipt"))
+    def flag(
+        self, docket: str, review_id: str, pair: Sequence[str], reason: str | None = None
+    ) -> Receipt:
+        """Flag a pair: object to it."""
+        body = {"pair": list(pair), "reason": reason}
+        return self._act(docket, review_id, "flag", "objections", body)
 
-    def check_receipt(self, docket: str, receipt: str) -> ReceiptCheck:
-        """Tell if a receipt that was kept is of the ledger."""
-        path = docket_path(docket, "receipt", "check")
-        return self._send(ReceiptCheck, "POST", path, {"receipt": receipt})
+    def withdraw(self, docket: str, review_id: str, pair: Sequence[str]) -> Receipt:
+        """Withdraw an objection."""
+        return self._act(docket, review_id, "withdraw", "withdrawals", {"pair": list(pair)})
 
-    def metrics(self, docket: str) -> MetricsResponse:
-        """The docket in numbers."""
-        return self._get(MetricsResponse, docket_path(docket, "metrics"))
+    def finish(self, docket: str, review_id: str) -> Receipt:
+        """Finish a review."""
+        return self._act(docket, review_id, "finish", "finish", {})
 
-    def ledger(self, docket: str) -> Iterator[Record]:
-        """All records, each checked as it passes."""
-        lines = self._lines(docket_path(docket, "ledger.jsonl"))
-        return chained(docket, parse_lines(docket, lines))
+    def reopen(self, docket: str, review_id: str) -> Receipt:
+        """Reopen a review that you finished."""
+        return self._act(docket, review_id, "reopen", "reopen", {})
 
-    def tokens(self) -> list[TokenResponse]:
-        """All tokens but for the tokens themselves."""
-        return self._get(TokenList, "/v1/tokens").tokens
+    def _act(self, docket: str, review_id: str, act: str, resource: str, body: Json) -> Receipt:
+        """Send an act of a member, signed if the member has a key; it happens at most once."""
+        if self.member_key is not None:
+            member = self.me().name
+            signature = self.member_key.sign_act(docket, member, review_id, act, **body)
+            body = {**body, "signature": signature}
+        target = path(docket, "reviews", review_id, resource)
+        return self._write("POST", target, body, key=_key())
 
-    def create_token(self, role: str, name: str, docket: str | None = None) -> NewToken:
-        """A new token, shown this once."""
+    def sign_with(self, docket: str, key: MemberKey, before: MemberKey | None = None) -> Receipt:
+        """Sign all that you say with a key of your own from now on; ``before`` is the last one.
+
+        Publish its public half where others find it, and keep the private half to yourself.
+        """
+        body = key.possession(docket, self.me().name, before)
+        receipt = self._write("PUT", path(docket, "member-key"), body)
+        self.member_key = key
+        return receipt
+
+    def keys(self) -> list[api.KeyResponse]:
+        """List the public keys of the installation."""
+        return self._list(api.KeyResponse, "/.well-known/likewise-keys.json", "keys")
+
+    def receipt(self, docket: str) -> Receipt:
+        """Return the head of the ledger."""
+        return self._send(Receipt, "GET", path(docket, "receipt"))
+
+    def check_receipt(self, docket: str, receipt: str) -> api.ReceiptCheck:
+        """Check whether a receipt belongs to the ledger as it is now."""
+        body = {"receipt": receipt}
+        return self._send(api.ReceiptCheck, "POST", path(docket, "receipt", "check"), body)
+
+    def metrics(self, docket: str) -> Json:
+        """Return the docket in numbers."""
+        return self._send(Json, "GET", path(docket, "metrics"))
+
+    def ledger(self, docket: str) -> Iterator[Json]:
+        """Stream all records; the bytes, number, docket, link and hash of each are checked."""
+        previous = "0" * 64
+        for seq, line in enumerate(self._lines(path(docket, "ledger.jsonl")), start=1):
+            try:
+                record = json.loads(line)
+                content = {name: value for name, value in record.items() if name != "hash"}
+                links = (record["seq"], record["docket"], record["prev"], record["hash"])
+                holds = links == (seq, docket, previous, _sha256(content))
+                holds = holds and canonical(record) == line
+            except (ValueError, KeyError, AttributeError, RecursionError):
+                holds = False
+            if not holds:
+                message = f"The ledger of {docket!r} does not hold at record {seq}."
+                raise LedgerBroken("ledger-broken", 0, f"{message} Tell whoever audits it.")
+            previous = record["hash"]
+            yield record
+
+    def me(self) -> api.MeResponse:
+        """Return the owner of the token."""
+        return self._send(api.MeResponse, "GET", "/v1/me")
+
+    def tokens(self) -> list[api.TokenResponse]:
+        """List all tokens; the tokens themselves are not shown."""
+        return self._list(api.TokenResponse, "/v1/tokens", "tokens")
+
+    def create_token(self, role: str, name: str, docket: str | None = None) -> api.NewToken:
+        """Create a token, which is shown only once."""
         body = {"role": role, "name": name, "docket": docket}
-        return self._send(NewToken, "POST", "/v1/tokens", body, again=False)
+        return self._send(api.NewToken, "POST", "/v1/tokens", body, again=False)
 
-    def revoke_token(self, token_id: str) -> TokenResponse:
-        """From now on the token opens nothing."""
-        return self._send(TokenResponse, "DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
+    def revoke_token(self, token_id: str) -> api.TokenResponse:
+        """Revoke a token."""
+        return self._send(api.TokenResponse, "DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
+
+    # ── Requests ─────────────────────────────────────────────────────────────────────────────────
+
+    def _list(self, kind: type[T], target: str, name: str, **query: str) -> list[T]:
+        return read_response(list[kind], self._send(Json, "GET", target, params=query)[name])  # type: ignore[valid-type]
+
+    def _write(self, method: str, target: str, body: Json | None = None, **how: Any) -> Receipt:
+        return self._send(api.Written, method, target, body, **how).receipt
+
+    def _send(
+        self,
+        kind: type[T],
+        method: str,
+        target: str,
+        body: Json | None = None,
+        *,
+        key: str | None = None,
+        again: bool = True,
+        params: Mapping[str, Any] | None = None,
+    ) -> T:
+        """Send a request; if that fails for now and it may be repeated, send it again."""
+        headers = {} if key is None else {"Idempotency-Key": key}
+        tries = self.retries + 1 if again else 1
+        for number in range(1, tries + 1):
+            wait = 0.1 * 2**number
+            try:
+                response = self._http.request(
+                    method, target, params=params, json=body, headers=headers
+                )
+            except httpx.TransportError as error:
+                if number == tries:
+                    raise self._unreachable(error) from error
+            else:
+                if response.is_success:
+                    return read_response(kind, response.json())
+                if response.status_code not in TRANSIENT or number == tries:
+                    raise error_of(response)
+                retry_after = response.headers.get("Retry-After", "")  # it may also be a date
+                if retry_after.isdecimal():
+                    wait = max(wait, min(float(retry_after), LONGEST_WAIT))
+            self._sleep(wait)
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    def _lines(self, target: str) -> Iterator[bytes]:
+        """Stream the lines of a long response; only a line feed ends a line."""
+        rest = b""
+        try:
+            with self._http.stream("GET", target) as response:
+                if not response.is_success:
+                    response.read()
+                    raise error_of(response)
+                for part in response.iter_bytes():
+                    *lines, rest = (rest + part).split(b"\n")
+                    yield from lines
+        except httpx.TransportError as error:
+            raise self._unreachable(error) from error
+        if rest:
+            yield rest
+
+    def _unreachable(self, error: Exception) -> Unreachable:
+        failure = f"{self._http.base_url} cannot be reached ({type(error).__name__}: {error})."
+        return Unreachable("unreachable", 0, f"{failure} Is it running, and is the address right?")
+
+
+def path(docket: str, *parts: str) -> str:
+    """Return the path of a resource of a docket.
+
+    >>> path("small loans", "rounds", "r1")
+    '/v1/dockets/small%20loans/rounds/r1'
+    """
+    return "/v1/dockets/" + "/".join(quote(part, safe="") for part in (docket, *parts))
+
+
+def canonical(value: Any) -> bytes:
+    """Write JSON in the one form that is hashed: sorted keys, no spaces, UTF-8."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _sha256(content: Json) -> str:
+    return hashlib.sha256(canonical(content)).hexdigest()
+
+
+def _key(key: str | None = None) -> str:
+    return key or uuid.uuid4().hex
 
 
 def _people(
-    people: Mapping[str, Mapping[str, Any]],
-    scores: Mapping[str, float] | None = None,
-    approved: Mapping[str, bool] | None = None,
-) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for name, features in people.items():
-        one: dict[str, Any] = {"id": name, "features": dict(features)}
-        if scores is not None:
-            one["score"] = float(scores[name])
-        if approved is not None and name in approved:
-            one["approved"] = approved[name]
-        found.append(one)
-    return found
+    people: People, scores: Mapping[str, float] | None, approved: Mapping[str, bool] | None
+) -> list[Json]:
+    """List people by id, with the score and decision of the institution where it has them."""
+    return [
+        {"id": name, "features": dict(features)}
+        | ({} if scores is None else {"score": float(scores[name])})
+        | ({"approved": approved[name]} if approved and name in approved else {})
+        for name, features in people.items()
+    ]

@@ -1,65 +1,50 @@
-"""Errors of a client: what did not go as asked, and what to do."""
+"""Errors of the client: what went wrong, and what to do."""
+
+# ruff: noqa: N818 - these names read better without Error
 
 from __future__ import annotations
 
 import httpx
 
-from likewise.errors import LikewiseError
 
-__all__ = [
-    "ApiError",
-    "Conflict",
-    "Failed",
-    "NotAllowed",
-    "NotFound",
-    "Refused",
-    "TooMuch",
-    "Unreachable",
-    "error_of",
-]
-
-
-class ApiError(LikewiseError):
-    """The server said no; ``code`` is for programs, and the message for people."""
+class ApiError(Exception):
+    """The server refused a request; ``code`` is for programs, the message for people."""
 
     def __init__(self, code: str, status: int, message: str) -> None:
         super().__init__(message)
         self.code, self.status = code, status
 
 
-class NotAllowed(ApiError):  # noqa: N818 - these read better
+class NotAllowed(ApiError):
     """The token is unknown, or of another role or docket."""
 
 
-class NotFound(ApiError):  # noqa: N818
-    """There is no such thing."""
+class NotFound(ApiError):
+    """The server has nothing at that address."""
 
 
-class Conflict(ApiError):  # noqa: N818
-    """It contradicts what is recorded."""
+class Conflict(ApiError):
+    """The request contradicts what is recorded."""
 
 
-class Refused(ApiError):  # noqa: N818
-    """The request does not fit."""
+class Refused(ApiError):
+    """The request is not valid."""
 
 
-class TooMuch(ApiError):  # noqa: N818
+class TooMuch(ApiError):
     """The request is too large, or requests come too fast."""
 
 
-class Failed(ApiError):  # noqa: N818
+class Failed(ApiError):
     """The server could not respond."""
 
 
-class Unreachable(ApiError):  # noqa: N818
+class Unreachable(ApiError):
     """The server could not be reached."""
 
-    def __init__(self, address: str, error: Exception) -> None:
-        super().__init__(
-            "unreachable", 0,
-            f"{address} cannot be reached ({type(error).__name__}: {error}). Is it running, and "
-            f"is the address right?",
-        )  # fmt: skip
+
+class LedgerBroken(ApiError):
+    """A record does not follow from the record before it in the hash chain."""
 
 
 _KINDS: dict[int, type[ApiError]] = {
@@ -69,12 +54,12 @@ _KINDS: dict[int, type[ApiError]] = {
 
 
 def error_of(response: httpx.Response) -> ApiError:
-    """The error that a response stands for."""
+    """Return the error that a response stands for."""
     status = response.status_code
     kind = _KINDS.get(status, Failed)
     try:
-        said = response.json()["error"]
-        return kind(str(said["code"]), status, str(said["message"]))
+        error = response.json()["error"]
+        return kind(str(error["code"]), status, str(error["message"]))
     except (ValueError, KeyError, TypeError):
-        # Something between us and the server spoke in words of its own.
+        # A proxy before the server responds in a format of its own.
         return kind("unknown", status, f"The response was {status}: {response.text[:200]}")

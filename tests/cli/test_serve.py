@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib.metadata import EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,7 @@ def test_tokens_and_dockets_at_the_machine(tmp_path: Path) -> None:
     "args",
     [
         ("token", "list"), ("token", "revoke", "a"), ("key",), ("docket", "scrub"),
-        ("docket", "join", "loans", "dee"),
+        ("docket", "change", "loans", "--join", "dee"),
         ("token", "create", "client", "bank", "--docket", "loans"),
     ],
 )  # fmt: skip
@@ -177,14 +178,41 @@ def test_what_is_refused(tmp_path: Path, args: tuple[str, ...], said: str) -> No
     assert said in result.output
 
 
-def test_the_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    for args in (("serve",), ("token", "list"), ("docket", "create", "a", "--spec", __file__)):
+def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["likewise.cli.main"], "_installed", EntryPoints)
+    assert "serve" not in run("--help").output.partition("Commands:")[2]
+    for args in (("serve",), ("docket", "create", "loans"), ("replay",)):
         result = run(*args)
         assert result.exit_code == 1
-        assert "pip install 'likewise[service]'" in result.output
-    result = run("serve", "--database", "postgresql://nowhere/x")
-    assert "pip install 'likewise[service,postgres]'" in result.output
+        assert f"likewise {args[0]} needs likewise-service" in result.output
+        assert "pip install likewise-service" in result.output
+    assert "No such command" in run("nonsense").output
+
+
+def test_a_docket_is_changed_at_the_machine(tmp_path: Path) -> None:
+    (tmp_path / "spec.json").write_text(json.dumps(SPEC))
+    (tmp_path / "text").write_text("Look at debts.")
+    at = ("--database", str(tmp_path / "a.db"))
+    run("docket", "create", "loans", "--spec", str(tmp_path / "spec.json"), *at)
+    changed = run(
+        "docket", "change", "loans", "--join", "bob", "--rule", "any", "--guidelines",
+        str(tmp_path / "text"), "--contact", "bob", "bob@example.org", *at,
+    )  # fmt: skip
+    assert changed.exit_code == 0, changed.output
+    *receipts, message = changed.stdout.splitlines()
+    assert [line.partition("/")[0] for line in receipts] == ["likewise-receipt"] * 3
+    assert message == "bob is told at bob@example.org."
+    assert "Say what to change" in run("docket", "change", "loans", *at).output
+    unknown = run("docket", "change", "loans", "--contact", "eve", "e@example.org", *at)
+    assert "does not sit on the panel" in unknown.output
+
+
+def test_the_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    for args in (("serve",), ("token", "list")):
+        result = run(*args, "--database", "postgresql://nowhere/x")
+        assert result.exit_code == 1
+        assert "pip install 'likewise-service[postgres]'" in result.output
 
 
 @pytest.mark.parametrize("database", ["NOWHERE/a.db", "postgresql://127.0.0.1:1/x", "nonsense://"])

@@ -9,16 +9,15 @@ import httpx
 import pytest
 from tests.service.live import Live, people
 
-from likewise.errors import LikewiseError
 from likewise.service.dockets.commands.rounds import Applicant, open_round
 from likewise.service.dockets.docket import Docket
-from likewise.service.ledger.records import LedgerBroken
 from likewise.service.ledger.store import Store
-from likewise_client.client import Client
+from likewise_client.client import Client, canonical
 from likewise_client.errors import (
     ApiError,
     Conflict,
     Failed,
+    LedgerBroken,
     NotAllowed,
     NotFound,
     Refused,
@@ -128,7 +127,6 @@ def test_every_error_has_its_kind(status: int, kind: type[ApiError]) -> None:
     with server.client() as client, pytest.raises(kind, match=r"Do this\.") as error:
         client.me()
     assert (error.value.code, error.value.status) == ("some-code", status)
-    assert isinstance(error.value, LikewiseError)
     server = Flaky(httpx.Response(status, text="<html>"))
     with server.client() as client, pytest.raises(kind) as error:
         client.me()
@@ -138,7 +136,7 @@ def test_every_error_has_its_kind(status: int, kind: type[ApiError]) -> None:
 @pytest.mark.parametrize("data", [[], {}, {"id": 1, "role": "a", "name": "b", "docket": None}])
 def test_answers_are_checked(data: Any) -> None:
     server = Flaky(httpx.Response(200, json=data))
-    with server.client() as client, pytest.raises(LikewiseError, match="this version"):
+    with server.client() as client, pytest.raises(ApiError, match="this version"):
         client.me()
 
 
@@ -151,8 +149,9 @@ def test_a_ledger_is_checked_as_it_comes(shared: Live) -> None:
     open_round(Docket(store, "other"), [Applicant(strange, features)])
     store.close()
     records = list(operator.ledger("other"))
-    assert any(strange.encode() in record.line() for record in records)
-    forged = b"".join(record.line() + b"\n" for record in records).replace(b"majority", b"any")
+    lines = [canonical(record) for record in records]
+    assert any(strange.encode() in line for line in lines)
+    forged = b"".join(line + b"\n" for line in lines).replace(b"majority", b"any")
     forged = forged.replace(b'"seq":2', b'"seq":3')
     server = Flaky(httpx.Response(200, content=forged))
     with server.client() as client, pytest.raises(LedgerBroken):

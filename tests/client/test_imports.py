@@ -1,30 +1,27 @@
-"""The client alone: importing it needs httpx, and neither numpy nor anything of the server."""
+"""The client alone: it needs httpx, and nothing of Likewise or its server."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-import pytest
-
-BLOCKED = (
-    "numpy", "scipy", "numba", "pydantic", "pydantic_settings", "fastapi", "starlette",
-    "sqlalchemy", "alembic", "jinja2", "uvicorn", "prometheus_client", "click", "rich",
-)  # fmt: skip
-SCRIPT = f"""
+SCRIPT = """
 import sys
 
 class Blocked:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {BLOCKED!r}:
-            raise ModuleNotFoundError(f"{{name}} is not installed", name=name)
+        if name.partition(".")[0] in ("likewise", "numpy", "pydantic", "cryptography", "click"):
+            raise ModuleNotFoundError(f"{name} is not installed", name=name)
 
 sys.meta_path.insert(0, Blocked())
+before = set(sys.modules)
+import httpx
+with_httpx = set(sys.modules)
 from likewise_client import Client
-from likewise_client.errors import ApiError, Unreachable
-from likewise.service.ledger.records import Receipt
+from likewise_client.errors import Unreachable
 
-assert Receipt.parse("likewise-receipt/1:loans:1:" + "0" * 64).docket == "loans"
+new = {name.partition(".")[0] for name in set(sys.modules) - with_httpx}
+print(sorted(new - set(sys.stdlib_module_names)))
 with Client("http://127.0.0.1:1", "lw_x", retries=0) as client:
     try:
         client.me()
@@ -37,31 +34,4 @@ def test_the_client_needs_httpx_alone() -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=60, check=False
     )
-    assert (done.stdout, done.stderr) == ("unreachable\n", "")
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        "likewise.service.api.responses",
-        "likewise.service.api.review_responses",
-        "likewise.service.ledger.records",
-    ],
-)
-def test_what_it_shares_with_the_server_is_plain(module: str) -> None:
-    """Of Likewise these import its errors and each other, and of others nothing at all."""
-    script = (
-        f"import sys; before = set(sys.modules); import {module}; "
-        "new = {n for n in set(sys.modules) - before}; "
-        "print(*sorted(n for n in new if n.partition('.')[0] not in sys.stdlib_module_names))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
-    )
-    allowed = {
-        "likewise", "likewise.errors", "likewise.service", "likewise.service.api",
-        "likewise.service.ledger", "likewise.service.api.responses",
-        "likewise.service.api.review_responses", "likewise.service.ledger.records",
-        "likewise.service.ledger.canonical_json",
-    }  # fmt: skip
-    assert set(done.stdout.split()) <= allowed
+    assert (done.stdout, done.stderr) == ("['likewise_client']\nunreachable\n", "")

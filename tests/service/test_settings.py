@@ -44,8 +44,6 @@ def test_names_and_defaults_stay() -> None:
         ("LIKEWISE_RATE", "0", "LIKEWISE_RATE should be greater than 0.*'0'"),
         ("LIKEWISE_RATE", "nan", "LIKEWISE_RATE"),
         ("LIKEWISE_DEMO", "perhaps", "LIKEWISE_DEMO.*'perhaps'"),
-        ("LIKEWISE_STRANGER_RATE", "3", "LIKEWISE_STRANGER_RATE is called LIKEWISE_ANONYMOUS_RATE"),
-        ("LIKEWISE_STRANGER_BURST", "3", "LIKEWISE_ANONYMOUS_BURST"),
     ],
 )
 def test_a_bad_variable_is_named(

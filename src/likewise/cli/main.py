@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
 from typing import Any
 
 import click
@@ -38,8 +40,22 @@ def _warnings_as_notes() -> Iterator[None]:
         yield
 
 
+# Commands of the package likewise-service, which it brings by entry points of this group.
+ENTRY_POINTS = "likewise.commands"
+SERVICE = (
+    "serve", "init", "token", "docket", "key", "replay", "verify", "export", "backup",
+    "restore", "upgrade",
+)  # fmt: skip
+
+
+@cache
+def _installed() -> EntryPoints:
+    """Return the commands that other packages bring."""
+    return entry_points(group=ENTRY_POINTS)
+
+
 class Group(click.Group):
-    """Says what Likewise refuses as a sentence, not as a traceback."""
+    """Shows a refusal as a sentence, not as a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
@@ -52,7 +68,28 @@ class Group(click.Group):
             raise click.ClickException(str(error)) from error
 
 
-@click.group(cls=Group, context_settings=CONTEXT)
+class Program(Group):
+    """The program: its commands, and those that installed packages bring."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the commands of this package and of others."""
+        return sorted({*super().list_commands(ctx), *_installed().names})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; say which package brings it if that is not installed."""
+        command = super().get_command(ctx, cmd_name)
+        if command is None and cmd_name in _installed().names:
+            loaded: click.Command = _installed()[cmd_name].load()
+            return loaded
+        if command is None and cmd_name in SERVICE:
+            raise click.ClickException(
+                f"likewise {cmd_name} needs likewise-service. Install it with: pip install "
+                f"likewise-service"
+            )
+        return command
+
+
+@click.group(cls=Program, context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="likewise")
 def main() -> None:
     """Decisions about people under the eyes of a panel: similar applicants, treated likewise.

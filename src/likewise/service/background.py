@@ -14,14 +14,12 @@ from likewise.service.errors import StoreError
 from likewise.service.server import configured, guarded, listening
 from likewise.service.settings import Settings
 
-__all__ = ["running"]
-
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 
 @contextmanager
 def running(settings: Settings) -> Iterator[str]:
-    """The address of a server on loopback, which ends with the block."""
+    """Run a server on loopback until the end of the block; return its address."""
     with listening("127.0.0.1", 0) as listener:
         config = uvicorn.Config(
             create_app(settings), lifespan="on", timeout_graceful_shutdown=5,
@@ -30,7 +28,7 @@ def running(settings: Settings) -> Iterator[str]:
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
         thread.start()
-        ends = time.monotonic() + PATIENCE
+        ends = time.monotonic() + TIMEOUT
         while not server.started:
             if time.monotonic() > ends or not thread.is_alive():
                 raise StoreError("The server does not start; its log says why.")
@@ -39,4 +37,4 @@ def running(settings: Settings) -> Iterator[str]:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
-            thread.join(PATIENCE)
+            thread.join(TIMEOUT)

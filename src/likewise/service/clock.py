@@ -6,27 +6,14 @@ import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-__all__ = [
-    "Clock",
-    "LedgerClock",
-    "compact",
-    "due_after",
-    "later",
-    "now",
-    "parse",
-    "passed",
-    "seconds_between",
-    "write",
-]
-
 Clock = Callable[[], str]
 LOG = logging.getLogger("likewise.service")
-# Machines may differ by so many seconds before somebody is told.
+# Seconds by which machines may differ before the log says so.
 TOLERANCE = 1.0
 
 
 def now() -> str:
-    """The time.
+    """Return the time.
 
     >>> now()[-1], len(now())
     ('Z', 27)
@@ -35,7 +22,7 @@ def now() -> str:
 
 
 def write(moment: datetime, timespec: str = "microseconds") -> str:
-    """A moment as records, pages and logs have it.
+    """Write a moment as records, pages and logs have it.
 
     >>> write(datetime(2026, 3, 1, 12, tzinfo=UTC))
     '2026-03-01T12:00:00.000000Z'
@@ -44,7 +31,7 @@ def write(moment: datetime, timespec: str = "microseconds") -> str:
 
 
 def compact(at: str) -> str:
-    """A time to the second, without colons, as receipts have it.
+    """Write a time to the second, without colons, as receipts have it.
 
     >>> compact("2026-03-01T12:00:00.250000Z")
     '20260301T120000Z'
@@ -53,7 +40,7 @@ def compact(at: str) -> str:
 
 
 def parse(at: str) -> datetime:
-    """The moment that a text stands for.
+    """Parse a time.
 
     >>> parse("2026-03-01T12:00:00.000000Z").hour
     12
@@ -62,7 +49,7 @@ def parse(at: str) -> datetime:
 
 
 def later(at: str, seconds: float) -> str:
-    """Some seconds after a time.
+    """Return the time some seconds later.
 
     >>> later("2026-03-01T12:00:00.000000Z", 60)
     '2026-03-01T12:01:00.000000Z'
@@ -71,12 +58,12 @@ def later(at: str, seconds: float) -> str:
 
 
 def due_after(at: str, deadline: float | None) -> str | None:
-    """The end of a review that was asked for at some time; None without a deadline."""
+    """Return when a review is due that was asked for at some time; None without a deadline."""
     return None if deadline is None else later(at, deadline)
 
 
 def passed(due: str | None, at: str) -> bool:
-    """Tell if a due date has come.
+    """Tell whether a due date has come.
 
     >>> passed("2026-03-01T12:00:00Z", "2026-03-01T12:00:00Z"), passed(None, "2026-03-01T12:00:00Z")
     (True, False)
@@ -85,7 +72,7 @@ def passed(due: str | None, at: str) -> bool:
 
 
 def seconds_between(earlier: str, moment: str) -> float:
-    """The seconds from one time to another.
+    """Return the seconds from one time to another.
 
     >>> seconds_between("2026-03-01T12:00:00Z", "2026-03-01T12:01:30Z")
     90.0
@@ -94,10 +81,10 @@ def seconds_between(earlier: str, moment: str) -> float:
 
 
 class LedgerClock:
-    """A clock that is never before a ledger's last record, and never stands still for long.
+    """A monotonic clock: never before a ledger's last record.
 
-    A machine whose clock was ahead leaves records of the future behind. Until the time has come
-    the ledger's time goes on at half speed, so that deadlines pass all the same; the log says so.
+    A machine whose clock was ahead leaves records of the future behind. Until that time has come
+    the ledger's clock runs at half speed, so that deadlines pass all the same; the log says so.
 
     >>> moments = iter(["2026-03-01T12:00:00Z", "2026-03-01T12:00:10Z", "2026-03-01T14:00:00Z"])
     >>> clock, ahead = LedgerClock(lambda: next(moments)), "2026-03-01T13:00:00.000000Z"
@@ -110,11 +97,11 @@ class LedgerClock:
         self._slow: tuple[str, str] | None = None  # the ledger's time, and the machine's
 
     def seconds_ahead(self, at: str) -> float:
-        """How far a record's time is ahead of the machine's; 0 where it is not."""
+        """Return how far a record's time is ahead of the machine's; 0 if it is not."""
         return max(0.0, seconds_between(at, self.clock()) * -1) if at else 0.0
 
     def after(self, at: str, docket: str) -> str:
-        """The time, at or after that of a docket's last record."""
+        """Return the time, at or after that of a docket's last record."""
         moment = self.clock()
         if moment >= at:
             self._slow = None
@@ -123,10 +110,10 @@ class LedgerClock:
             self._slow = (at, moment)
             ahead = seconds_between(moment, at)
             if ahead > TOLERANCE:
-                said = {"docket": docket, "seconds_ahead": round(ahead, 3)}
+                fields = {"docket": docket, "seconds_ahead": round(ahead, 3)}
                 LOG.warning(
                     "The ledger's last record is ahead of this machine's clock; its time goes on "
-                    "at half speed. Set the clocks of all machines.", extra={"said": said},
+                    "at half speed. Set the clocks of all machines.", extra={"said": fields},
                 )  # fmt: skip
         before, since = self._slow
         passed_by = max(0.0, seconds_between(since, moment))

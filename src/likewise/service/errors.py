@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from likewise.errors import LikewiseError
 
-__all__ = ["ServiceError", "StoreError", "store_unavailable"]
-
 
 class ServiceError(LikewiseError):
     """A request that cannot be carried out; ``status`` is HTTP's number for it."""
@@ -16,7 +14,7 @@ class ServiceError(LikewiseError):
 
 
 def store_unavailable() -> ServiceError:
-    """The refusal while the database cannot be used; the log says why."""
+    """Return the refusal while the database cannot be used; the log says why."""
     return ServiceError(
         "store-unavailable", 503,
         "The database does not respond, or is busy. Whether the request was recorded is not known: "

@@ -5,30 +5,25 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from likewise.service.clock import write
-
-__all__ = ["JsonLines", "log_as_json"]
 
 _JSON = json.JSONEncoder(ensure_ascii=True, default=str)
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: the time, the level, the message, and what was said with it."""
+    """One JSON object a line: the time, the level, the message, and the fields in ``said``."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of a record."""
+        """Return the line of a record."""
         line: dict[str, object] = {
             "at": write(datetime.fromtimestamp(record.created, UTC), "milliseconds"),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
-        said = getattr(record, "said", None)
-        if isinstance(said, Mapping):
-            line.update(said)
+        line.update(getattr(record, "said", {}))
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
         return _JSON.encode(line)
@@ -36,7 +31,7 @@ class JsonLines(logging.Formatter):
 
 def log_as_json() -> None:
     """Write all logs of this process to standard error, as JSON lines."""
-    # What no line says need not be found out for each.
+    # No line holds these, so that none has to look them up.
     logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())

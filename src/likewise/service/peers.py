@@ -1,8 +1,8 @@
-"""Peers: the processes of one server, in each of which some dockets are at home.
+"""Peers: the processes of one server, each of which is home to some of the dockets.
 
-Whichever process accepts a connection, a request about a docket is served where the docket is at
-home, so that one process folds it and not all. The open connection itself is passed on, with what
-was read of it. Where that does not succeed it is served where it is: every process can.
+Whichever process accepts a connection, a request about a docket is served in the docket's home, so
+that one process folds it and not all. The open connection is passed on, with the bytes that were
+read. If that fails, it is served where it is: every process can.
 """
 
 from __future__ import annotations
@@ -21,40 +21,38 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Protocol
 
-__all__ = ["PEERS", "Peers", "gathered", "peers_from_environment"]
-
 # The number of processes, and the folder that they share.
 PEERS = "LIKEWISE_PEERS"
-# So many bytes at most are passed on with a connection.
+# The most bytes that are passed on with a connection.
 MOST = 100_000
 LOG = logging.getLogger("likewise.service")
 _DOCKET = re.compile(rb"[A-Z]{1,10} /v1/dockets/([a-z0-9-]{1,64})[/? ]")
 
-Taken = Callable[[socket.socket, bytes], None]
+Serve = Callable[[socket.socket, bytes], None]
 
 
-class Watching(Protocol):
-    """The part of an event loop that is needed here."""
+class Loop(Protocol):
+    """The part of an event loop that is used here."""
 
     def add_reader(self, fd: int, callback: Callable[[], None]) -> object:
-        """Call back whenever something can be read."""
+        """Call back whenever there is something to read."""
 
     def remove_reader(self, fd: int) -> object:
-        """Do not any more."""
+        """Stop calling back."""
 
 
 class Peers:
-    """One process among its peers: ``place`` is its own, or None where all are taken."""
+    """One process among its peers; ``place`` is its number, or None if all are taken."""
 
     def __init__(self, folder: Path, count: int) -> None:
         self.folder, self.count = folder, count
         self._lock: IO[str] | None = None
         self._socket: socket.socket | None = None
-        self._loop: Watching | None = None
-        self.place = self._claimed()
+        self._loop: Loop | None = None
+        self.place = self._claim()
 
-    def _claimed(self) -> int | None:
-        """A place that nobody holds; whoever dies lets go of theirs."""
+    def _claim(self) -> int | None:
+        """Lock a free number; a process that dies releases its own."""
         for place in range(self.count):
             lock = (self.folder / f"{place}.lock").open("w")
             try:
@@ -67,19 +65,19 @@ class Peers:
         return None
 
     def home(self, docket: bytes) -> int:
-        """The place where a docket is at home."""
+        """Return the number of the process that is home to a docket."""
         return int.from_bytes(hashlib.sha256(docket).digest()[:8], "big") % self.count
 
     def elsewhere(self, data: bytes) -> int | None:
-        """The place where a request should go; None if it can as well be served here."""
-        found = _DOCKET.match(data)
-        if found is None or len(data) > MOST:
+        """Return the process that should serve a request; None if this one may as well."""
+        match = _DOCKET.match(data)
+        if match is None or len(data) > MOST:
             return None
-        place = self.home(found[1])
+        place = self.home(match[1])
         return None if place == self.place else place
 
     def pass_on(self, place: int, connection: int, data: bytes) -> bool:
-        """Pass a connection on; False if nobody takes it there."""
+        """Pass a connection on; return False if that process does not take it."""
         rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [connection]))
         address = str(self.folder / f"{place}.sock")
         try:
@@ -94,36 +92,36 @@ class Peers:
 
     @property
     def taking(self) -> bool:
-        """Tell if connections of others are taken."""
+        """Tell whether this process takes connections of others."""
         return self._socket is not None
 
-    def take(self, loop: Watching, taken: Taken) -> None:
-        """From now on take what the others pass on."""
+    def take(self, loop: Loop, serve: Serve) -> None:
+        """Serve what the others pass on from now on."""
         if self.place is None or self.taking:
             return
         address = self.folder / f"{self.place}.sock"
-        made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
             address.unlink(missing_ok=True)
-            made.bind(str(address))
+            receiver.bind(str(address))
         except OSError as error:
-            made.close()
+            receiver.close()
             LOG.warning("No connections can be taken from other processes: %s", error)
             return
-        made.setblocking(False)
-        self._socket, self._loop = made, loop
-        loop.add_reader(made.fileno(), lambda: self._receive(made, taken))
+        receiver.setblocking(False)
+        self._socket, self._loop = receiver, loop
+        loop.add_reader(receiver.fileno(), lambda: self._receive(receiver, serve))
 
-    def _receive(self, mine: socket.socket, taken: Taken) -> None:
+    def _receive(self, receiver: socket.socket, serve: Serve) -> None:
         try:
-            data, descriptors, _, _ = socket.recv_fds(mine, MOST, 1)
+            data, descriptors, _, _ = socket.recv_fds(receiver, MOST, 1)
         except BlockingIOError:
             return
         for descriptor in descriptors:
-            taken(socket.socket(fileno=descriptor), data)
+            serve(socket.socket(fileno=descriptor), data)
 
     def stop(self) -> None:
-        """Take nothing any more."""
+        """Stop taking connections."""
         if self._socket is not None and self._loop is not None:
             self._loop.remove_reader(self._socket.fileno())
             self._socket.close()
@@ -131,7 +129,7 @@ class Peers:
         self._socket = None
 
     def close(self) -> None:
-        """Take nothing, and let go of the place."""
+        """Stop taking connections, and release the number."""
         self.stop()
         if self._lock is not None:
             self._lock.close()
@@ -140,14 +138,14 @@ class Peers:
 
 @cache
 def peers_from_environment() -> Peers | None:
-    """This process among its peers; None where it is alone."""
+    """Return this process among its peers; None if it is alone."""
     count, _, folder = os.environ.get(PEERS, "").partition(":")
     return Peers(Path(folder), int(count)) if folder else None
 
 
 @contextmanager
 def gathered(count: int) -> Iterator[None]:
-    """A folder for so many processes, which they find in the environment."""
+    """Create a folder for the processes to share, and name it in the environment."""
     if count == 1:
         yield
         return

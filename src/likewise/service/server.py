@@ -1,4 +1,4 @@
-"""The server's sockets: what it listens at, how long it waits for a request, and for how many."""
+"""The server's sockets: where it listens, how long it waits for requests, how many it takes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from uvicorn.supervisors import Multiprocess
 from likewise.service.peers import Peers, gathered, peers_from_environment
 from likewise.service.settings import Settings
 
-__all__ = ["configured", "guarded", "listening", "serve"]
-
 # Descriptors that are left for databases, files and logs.
 SPARE = 64
 # The event loop where there are several processes.
@@ -33,69 +31,69 @@ LATE = (
 
 
 class GuardedProtocol(HttpToolsProtocol):
-    """HTTP with limits: so many connections, so many seconds for the head and body of a request.
+    """HTTP with limits on connections, and on the seconds for the head and body of a request.
 
     A connection too many is closed at once and not logged: somebody who opens thousands must
-    neither use up the descriptors nor fill the disk. They are counted, and told of now and then.
+    neither use up the descriptors nor fill the disk. Their number is logged once a minute.
     """
 
     _timer: asyncio.TimerHandle | None = None
-    _shut_out = False
+    _rejected = False
     _receiving = False  # a request has begun, and is not complete
-    _taken = b""  # what another process has read of the connection
+    _received = b""  # what another process has read of the connection
 
     @property
     def limits(self) -> Settings:
-        """The settings of the server."""
+        """Return the settings of the server."""
         return _from_environment()
 
     @property
     def peers(self) -> Peers | None:
-        """The other processes of the server, if there are any."""
+        """Return the other processes of the server, if there are any."""
         return peers_from_environment()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
-        """Somebody connects."""
+        """Accept a connection, or close it if there are too many."""
         if len(self.connections) >= most_connections(self.limits):
-            self._shut_out = True
-            REFUSED.count()
+            self._rejected = True
+            REJECTED.count()
             transport.abort()
             return
         super().connection_made(transport)
         self._wait(self.limits.header_seconds)
-        if self._taken:
-            self.data_received(self._taken)
+        if self._received:
+            self.data_received(self._received)
 
     def data_received(self, data: bytes) -> None:
-        """Something comes; a request that begins may be for another process."""
+        """Receive data, unless it begins a request for another process."""
         if not self._passed_on(data):
             super().data_received(data)
 
     def shutdown(self) -> None:
-        """The server ends."""
+        """Stop the server."""
         if self.peers is not None:
             self.peers.stop()
         super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Somebody has gone."""
+        """Clean up after a connection."""
         self._wait(None)
-        if not self._shut_out:
+        if not self._rejected:
             super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Begin a request."""
         self._receiving = True
         self._wait(self.limits.header_seconds)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Its head is there."""
+        """Begin the body of a request."""
         self._wait(self.limits.body_seconds)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """All of it is there."""
+        """Complete a request."""
         self._receiving = False
         self._wait(None)
         super().on_message_complete()
@@ -103,7 +101,7 @@ class GuardedProtocol(HttpToolsProtocol):
     # ── Between processes ────────────────────────────────────────────────────────────────────────
 
     def _passed_on(self, data: bytes) -> bool:
-        """Pass the connection on, if a request begins that is for another process."""
+        """Pass the connection on if a request for another process begins."""
         busy = self._receiving or (self.cycle is not None and not self.cycle.response_complete)
         if self.peers is None or busy:
             return False
@@ -111,28 +109,28 @@ class GuardedProtocol(HttpToolsProtocol):
         connection = self.transport.get_extra_info("socket")
         if place is None or not self.peers.pass_on(place, connection.fileno(), data):
             return False
-        self.transport.abort()  # only this process lets go of it
+        self.transport.abort()  # only this process closes it
         return True
 
     def join_peers(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Take connections from other processes, and make protocols like this one for them."""
+        """Take connections from other processes, and serve them by protocols like this one."""
         if self.peers is not None:
             self.loop = loop
             self.peers.take(loop, self._take)
 
     def _take(self, connection: socket.socket, data: bytes) -> None:
-        """Go on with a connection that another process has accepted."""
+        """Continue a connection that another process accepted."""
         connection.setblocking(False)
 
-        def made() -> GuardedProtocol:
-            same = type(self)(self.config, self.server_state, self.app_state)
-            same._taken = data
-            return same
+        def protocol() -> GuardedProtocol:
+            protocol = type(self)(self.config, self.server_state, self.app_state)
+            protocol._received = data
+            return protocol
 
-        async def go_on() -> None:
-            await self.loop.connect_accepted_socket(made, connection)
+        async def connect() -> None:
+            await self.loop.connect_accepted_socket(protocol, connection)
 
-        task = self.loop.create_task(go_on())
+        task = self.loop.create_task(connect())
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
 
@@ -149,37 +147,37 @@ class GuardedProtocol(HttpToolsProtocol):
 
 
 class PeeredLoop(uvloop.Loop):
-    """An event loop whose servers also take connections from other processes."""
+    """An event loop whose servers take connections from other processes too."""
 
-    async def create_server(self, protocol_factory: Any, *args: Any, **more: Any) -> Any:
-        """A server; a protocol of it knows the other processes."""
-        made = await super().create_server(protocol_factory, *args, **more)
+    async def create_server(self, protocol_factory: Any, *args: Any, **options: Any) -> Any:
+        """Create a server, and join the other processes."""
+        server = await super().create_server(protocol_factory, *args, **options)
         protocol_factory().join_peers(self)
-        return made
+        return server
 
 
-class Refused:
-    """Connections that were closed at once, told of once a minute at most."""
+class Rejections:
+    """Counts connections that were closed at once, and logs their number once a minute."""
 
     def __init__(self) -> None:
-        self.number, self._told = 0, 0.0
+        self.number, self._logged = 0, 0.0
 
     def count(self) -> None:
-        """One more."""
+        """Count one more."""
         self.number += 1
-        if time.monotonic() - self._told > 60:
-            self._told = time.monotonic()
+        if time.monotonic() - self._logged > 60:
+            self._logged = time.monotonic()
             LOG.warning(
                 "There are too many connections; some were closed at once.",
                 extra={"said": {"event": "connections", "refused": self.number}},
             )
 
 
-REFUSED = Refused()
+REJECTED = Rejections()
 
 
 def most_connections(settings: Settings) -> int:
-    """How many connections a process takes: the setting, or what its descriptors allow."""
+    """Return how many connections a process takes: the setting, or what descriptors allow."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return max(1, min(settings.connection_limit, descriptors - SPARE))
 
@@ -190,37 +188,33 @@ def _from_environment() -> Settings:
 
 
 def guarded(settings: Settings, peers: Peers | None = None) -> type[GuardedProtocol]:
-    """The protocol with the limits of these settings, and with these peers."""
-    given = {"limits": property(lambda _: settings), "peers": property(lambda _: peers)}
-    return type("GuardedProtocol", (GuardedProtocol,), given)
+    """Return the protocol with the limits of these settings, and with these peers."""
+    attributes = {"limits": property(lambda _: settings), "peers": property(lambda _: peers)}
+    return type("GuardedProtocol", (GuardedProtocol,), attributes)
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens. What is written is sent at once: small responses do not wait.
-
-    Connections inherit that from it, in every process that accepts them.
-    """
+    """Return a listening socket without Nagle's delay, which its connections inherit."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    made.bind((host, port))
-    made.set_inheritable(True)
-    return made
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener.bind((host, port))
+    listener.set_inheritable(True)
+    return listener
 
 
-def configured(settings: Settings, **more: object) -> dict[str, object]:
-    """The settings of uvicorn in every case; proxies are believed only where they are named."""
+def configured(settings: Settings) -> dict[str, object]:
+    """Return the settings of uvicorn; only proxies that are named are believed."""
     return {
         "log_config": None, "access_log": False, "server_header": False, "ws": "none",
         "proxy_headers": bool(settings.trusted_proxies),
         "forwarded_allow_ips": settings.trusted_proxies or None,
-        **more,
     }  # fmt: skip
 
 
 def serve(settings: Settings, host: str, port: int, workers: int) -> None:
-    """Serve until told to stop; the settings are in the environment, for all processes."""
+    """Serve until told to stop; all processes read the settings from the environment."""
     with listening(host, port) as listener, gathered(workers):
         config = uvicorn.Config(
             "likewise.service.app:from_environment", factory=True, workers=workers,

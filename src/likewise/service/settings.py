@@ -1,8 +1,7 @@
-"""The settings of a server; every one of them can be given as ``LIKEWISE_…`` in the environment."""
+"""The settings of a server, each of which ``LIKEWISE_…`` in the environment can set."""
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from pydantic import Field, PositiveFloat, PositiveInt, ValidationError, field_validator
@@ -10,17 +9,13 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from likewise.errors import ParameterError
 
-__all__ = ["DEFAULT_DATABASE", "PREFIX", "REASON_LIMIT", "Settings", "database_url"]
-
 DEFAULT_DATABASE = "sqlite:///likewise.db"
 REASON_LIMIT = 2_000
 PREFIX = "LIKEWISE_"
-# Names of before, and what they are called now.
-RENAMED = {"STRANGER_RATE": "ANONYMOUS_RATE", "STRANGER_BURST": "ANONYMOUS_BURST"}
 
 
 def database_url(text: str) -> str:
-    """An address of a database; a plain path is a SQLite file.
+    """Return the address of a database; a plain path is a SQLite file.
 
     >>> database_url("loans.db"), database_url("postgresql://localhost/likewise")
     ('sqlite:///loans.db', 'postgresql://localhost/likewise')
@@ -31,10 +26,9 @@ def database_url(text: str) -> str:
 class Settings(BaseSettings):
     """The limits of a server, and where it keeps its ledgers.
 
-    What is not given here is read from the environment, and has its default otherwise. Rates are
-    requests a second, bursts how many may come at once; each process counts on its own.
-    ``public_url`` is the address that people use where there is a proxy before the server: if it
-    is an https one, cookies are only ever sent encrypted.
+    Settings that are not given are read from the environment, or have their defaults. Rates are
+    requests a second, bursts how many may come at once; each process counts by itself. If
+    ``public_url`` is an https address, cookies are only ever sent encrypted.
 
     >>> Settings(burst=7).burst
     7
@@ -105,20 +99,14 @@ class Settings(BaseSettings):
     )
     demo: bool = Field(False, description="a docket with a simulated stream")
 
-    def __init__(self, **given: Any) -> None:
-        for old, new in RENAMED.items():
-            if PREFIX + old in os.environ:
-                raise ParameterError(
-                    PREFIX + old, f"is called {PREFIX}{new} now", os.environ[PREFIX + old],
-                    "Rename the variable.",
-                )  # fmt: skip
+    def __init__(self, **values: Any) -> None:
         try:
-            super().__init__(**given)
+            super().__init__(**values)
         except ValidationError as error:
             first = error.errors()[0]
             name = str(first["loc"][0])
             raise ParameterError(
-                name if name in given else PREFIX + name.upper(),
+                name if name in values else PREFIX + name.upper(),
                 first["msg"].removeprefix("Input ").lower(), first["input"],
                 "Correct it, or leave it out for its default.",
             ) from error  # fmt: skip
@@ -129,5 +117,5 @@ class Settings(BaseSettings):
         return database_url(text)
 
     def to_environment(self) -> dict[str, str]:
-        """The same settings for another process."""
+        """Return the same settings for the environment of another process."""
         return {PREFIX + name.upper(): str(value) for name, value in self.model_dump().items()}

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from tests.service.conftest import Start
 from tests.service.live import people, spec
 
-from likewise.service.auth.tokens import KnownTokens
+from likewise.service.auth.tokens import TokenCache
 from likewise.service.ledger.store import Store
 from likewise_client.errors import Failed, Refused, TooMuch
 
@@ -81,7 +81,7 @@ def test_a_database_that_is_gone(start: Start, monkeypatch: pytest.MonkeyPatch) 
         raise sa.exc.OperationalError("SELECT", {}, Exception("gone"))
 
     bank = live.client("client", retries=0)
-    for where, name in ((KnownTokens, "recognise"), (Store, "dockets")):
+    for where, name in ((TokenCache, "recognise"), (Store, "dockets")):
         with monkeypatch.context() as patched:
             patched.setattr(where, name, gone)
             with pytest.raises(Failed) as failed:
@@ -96,7 +96,7 @@ def test_what_fails_is_said_without_details(start: Start, monkeypatch: pytest.Mo
     def fail(*_: object) -> None:
         raise RuntimeError("a detail")
 
-    monkeypatch.setattr(KnownTokens, "recognise", fail)
+    monkeypatch.setattr(TokenCache, "recognise", fail)
     with pytest.raises(Failed, match="Tell the operator this number") as failed:
         live.client("client").me()
     assert (failed.value.status, failed.value.code) == (500, "internal")

@@ -9,8 +9,7 @@ import pytest
 from tests.service.live import Clock, Live, people, shown_again, some_people
 
 from likewise.auditing import Pair
-from likewise.service.api.metrics import measured
-from likewise.service.api.review_responses import MetricsResponse
+from likewise.service.api.metrics import MetricsResponse, measure
 from likewise.service.clock import later
 from likewise.service.dockets.commands import feedback, reviews
 from likewise.service.dockets.commands.rounds import open_round
@@ -18,7 +17,6 @@ from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.reviews.targets import Seat
 from likewise.service.dockets.snapshots import numbers_of
 from likewise.service.dockets.worker import Worker
-from likewise.service.ledger.schema import dockets
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
 
@@ -32,7 +30,7 @@ def worker_of(docket: Docket) -> Worker:
 
 
 def metrics(docket: Docket) -> MetricsResponse:
-    return measured(worker_of(docket), with_panel=True)
+    return measure(worker_of(docket), with_panel=True)
 
 
 def reviewed(docket: Docket, round_id: str, **pairs: list[Pair]) -> None:
@@ -72,12 +70,12 @@ def test_running_counts_are_those_of_the_rounds(begin: Begin) -> None:
 def test_ages_grow_without_a_record(begin: Begin, clock: Clock) -> None:
     docket = begin()
     worker = worker_of(docket)
-    assert measured(worker, with_panel=True).oldest_open_seconds is None
+    assert measure(worker, with_panel=True).oldest_open_seconds is None
     open_round(docket, some_people())
     worker.docket.refresh()
-    assert measured(worker, with_panel=True).oldest_open_seconds == 0
+    assert measure(worker, with_panel=True).oldest_open_seconds == 0
     clock.at = later(clock.at, 3600)
-    found = measured(worker, with_panel=True)
+    found = measure(worker, with_panel=True)
     assert (found.oldest_open_seconds, found.at) == (3600, clock.at)
     assert found.recorded == later(clock.at, -3600)
 
@@ -113,7 +111,7 @@ def test_consistency_is_pooled_by_pairs(begin: Begin) -> None:
 
 
 def test_how_the_panel_works_is_not_for_everybody(begin: Begin) -> None:
-    found = measured(worker_of(begin()), with_panel=False)
+    found = measure(worker_of(begin()), with_panel=False)
     assert (found.members, found.agreement, found.consistency) == (None, None, None)
 
 
@@ -130,12 +128,6 @@ def test_numbers_beside_the_ledger_are_those_of_the_docket(begin: Begin, store: 
             "loans": {**counted, "ledger_records": docket.projection.head.seq}
         }
     assert (counted["rounds"], counted["open_rounds"], counted["reports"]) == (4, 2, 2)
-    with store.changing() as connection:  # as an upgrade leaves it
-        connection.execute(dockets.update().values(numbers=None))
-    assert (store.numbers(), store.due("2000")) == ({}, ("loans",))
-    docket.settle_due()
-    assert store.numbers()["loans"]["reports"] == 2
-    assert store.due("2000") == ()
 
 
 def test_a_look_at_all_dockets_opens_none(live: Live) -> None:

@@ -88,7 +88,7 @@ def furnish(live: Live) -> Known:
     operator, auditor = live.client("operator"), live.client("auditor")
     operator.open_round("loans", people(), round_id="r1", seal=False)
     operator.open_round("loans", people(7, 3), round_id="r2")
-    hold = operator.place_hold("loans", "a complaint", "r1").hold
+    hold = operator.place_hold("loans", "a complaint", "r1")
     review = auditor.reviews("loans")[0].id
     return {"docket": "loans", "round_id": "r1", "hold": hold, "review_id": review}
 

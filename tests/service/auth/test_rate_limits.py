@@ -17,4 +17,4 @@ def test_buckets_fill_up_again_and_are_forgotten() -> None:
     buckets.take("ann")
     for number in range(2 * REMEMBERED):
         buckets.take(str(number))
-    assert len(buckets._left) == REMEMBERED
+    assert len(buckets._buckets) == REMEMBERED

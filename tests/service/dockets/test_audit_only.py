@@ -11,7 +11,7 @@ from tests.service.live import LENDER, SCHEMA, Clock, shown_again
 
 from likewise import Learner
 from likewise.errors import LikewiseError
-from likewise.service.api.metrics import measured
+from likewise.service.api.metrics import measure
 from likewise.service.dockets.commands import feedback, reviews
 from likewise.service.dockets.commands.erasure import erase, reveal_seed
 from likewise.service.dockets.commands.learners import give_learner
@@ -68,7 +68,7 @@ def test_the_institution_decides_and_the_panel_audits(docket: Docket) -> None:
     assert [d.score for d in first.decisions.values()] == [round(s * 2**20) for s in SCORES]
     assert [d.approved for d in first.decisions.values()] == [True, False, True]
     assert [docket.projection.round(f"r{n}").outcome for n in (1, 2)] == ["quiet", "report"]
-    metrics = measured(Worker(docket.store, "ours", Settings()), with_panel=True)
+    metrics = measure(Worker(docket.store, "ours", Settings()), with_panel=True)
     assert (metrics.reports, metrics.quiet, metrics.lam) == (6, 6, 0.0)
     assert metrics.agreement is not None
     assert metrics.agreement.units > 0

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from tests.service.live import Clock, every_review, people, spec
 
-from likewise.service.api.review_responses import ReviewResponse
-from likewise.service.api.review_serializers import review_response
+from likewise.service.api.reviews import review_response
 from likewise.service.clock import later
 from likewise.service.dockets.commands import reviews
 from likewise.service.dockets.commands.erasure import erase
@@ -22,6 +21,7 @@ from likewise.service.dockets.reviews.board import Review, ReviewBoard
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.store import Store
+from likewise_client.responses import ReviewResponse
 
 OPAQUE = {"id", "asked", "number", "people", "pairs", "objections", "receipt"}
 

@@ -13,23 +13,22 @@ from tests.service.live import Live, people, small_spec
 
 from likewise.cli import main
 from likewise.errors import LikewiseError
+from likewise.service.auth.member_keys import MemberKey, read_key
 from likewise.service.auth.tokens import create_token
 from likewise.service.dockets.commands.rounds import open_docket
 from likewise.service.ledger.bodies import read_body
 from likewise.service.ledger.bodies.evidence import Signed
 from likewise.service.ledger.records import Record
 from likewise.service.ledger.signing.member_statements import MemberStatement
-from likewise.service.ledger.signing.signatures import PrivateKey
 from likewise.service.ledger.store import Store
 from likewise.service.verification.evidence import evidence_of
 from likewise.service.verification.keeping.witnesses import Trusted
 from likewise.service.verification.replay import replay_evidence
 from likewise_client.errors import ApiError
-from likewise_client.keys import read_key
 
 
 @pytest.fixture
-def key(tmp_path: Path) -> PrivateKey:
+def key(tmp_path: Path) -> MemberKey:
     """A key as a member makes it."""
     made = CliRunner().invoke(main, ["key", "--create", str(tmp_path / "ann.key")])
     assert made.exit_code == 0, made.output
@@ -38,7 +37,7 @@ def key(tmp_path: Path) -> PrivateKey:
     return found
 
 
-def test_a_member_who_signs(start: Any, key: PrivateKey) -> None:
+def test_a_member_who_signs(start: Any, key: MemberKey) -> None:
     live: Live = start()
     ann = live.client("auditor")
     ann.sign_with("loans", key)
@@ -59,7 +58,7 @@ def test_a_member_who_signs(start: Any, key: PrivateKey) -> None:
     assert "6 acts were signed by members themselves" in found.text()
     _refused(live, store, review.id, pair)
     _found(evidence, trusted)
-    other = replay_evidence(evidence, Trusted({"ann": PrivateKey.fresh().public.text}))
+    other = replay_evidence(evidence, Trusted({"ann": MemberKey.fresh().public.text}))
     assert about(other) == {"signature"}, "the key in the ledger is not the one she publishes"
     store.close()
 
@@ -67,13 +66,13 @@ def test_a_member_who_signs(start: Any, key: PrivateKey) -> None:
 def _refused(live: Live, store: Store, review: str, pair: tuple[str, str]) -> None:
     """With a second token that the operator makes for her, nothing can be said in her name."""
     second, _ = create_token(store, "auditor", "ann", "loans")
-    for mine in (None, PrivateKey.fresh()):
+    for mine in (None, MemberKey.fresh()):
         mallory = live.client(second, member_key=mine)
         with pytest.raises(ApiError) as refused:
             mallory.reopen("loans", review)
         assert refused.value.code == ("signature-needed" if mine is None else "bad-signature")
         with pytest.raises(ApiError) as refused:
-            mallory.sign_with("loans", PrivateKey.fresh())
+            mallory.sign_with("loans", MemberKey.fresh())
         assert refused.value.code == "bad-signature"
 
 
@@ -107,7 +106,7 @@ def _found(evidence: Any, trusted: Trusted) -> None:
 
 
 def test_a_member_who_publishes_a_key_that_the_ledger_does_not_have(
-    tmp_path: Path, key: PrivateKey
+    tmp_path: Path, key: MemberKey
 ) -> None:
     """Whoever takes all signatures out of a ledger leaves a member without a key in it."""
     store = Store.open(f"sqlite:///{tmp_path / 'a.db'}")
@@ -124,7 +123,7 @@ def test_a_member_who_publishes_a_key_that_the_ledger_does_not_have(
         assert said in refused.output
 
 
-def test_a_key_is_for_its_owner_alone(tmp_path: Path, key: PrivateKey) -> None:
+def test_a_key_is_for_its_owner_alone(tmp_path: Path, key: MemberKey) -> None:
     path = tmp_path / "ann.key"
     assert CliRunner().invoke(main, ["key", "--create", str(path)]).exit_code == 1
     path.chmod(0o644)
@@ -138,9 +137,9 @@ def test_a_key_is_for_its_owner_alone(tmp_path: Path, key: PrivateKey) -> None:
             read_key(bad)
 
 
-def test_a_key_changes_with_the_consent_of_the_one_before(start: Any, key: PrivateKey) -> None:
+def test_a_key_changes_with_the_consent_of_the_one_before(start: Any, key: MemberKey) -> None:
     live: Live = start()
-    ann, fresh = live.client("auditor"), PrivateKey.fresh()
+    ann, fresh = live.client("auditor"), MemberKey.fresh()
     ann.sign_with("loans", key)
     ann.sign_with("loans", fresh, before=key)
     store = Store.open(live.settings.database)

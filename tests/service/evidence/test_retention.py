@@ -128,7 +128,7 @@ def test_what_is_no_period(begin: Callable[..., Docket], days: float) -> None:
 def test_over_the_api(live: Live) -> None:
     operator = live.client("operator")
     operator.set_retention("loans", 761.0, 30.0)
-    hold = operator.place_hold("loans", "a complaint").hold
+    hold = operator.place_hold("loans", "a complaint")
     operator.lift_hold("loans", hold)
 
 

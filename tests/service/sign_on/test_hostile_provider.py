@@ -202,7 +202,7 @@ def test_keys_that_are_none(hostile: Hostile) -> None:
 def test_a_slow_provider_is_not_waited_for(
     hostile: Hostile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(providers, "PATIENCE", 0.2)
+    monkeypatch.setattr(providers, "TIMEOUT", 0.2)
     hostile.wait = 3.0
     began = time.monotonic()
     with pytest.raises(ServiceError) as refused:
@@ -214,7 +214,7 @@ def test_a_slow_provider_is_not_waited_for(
 def test_a_provider_that_sends_byte_after_byte_is_not_waited_for(
     hostile: Hostile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(providers, "PATIENCE", 0.3)
+    monkeypatch.setattr(providers, "TIMEOUT", 0.3)
     hostile.between = 0.1
     with pytest.raises(ServiceError, match="too slowly") as refused:
         client(hostile).address(ATTEMPT, "back")

@@ -9,30 +9,30 @@ from typing import Any
 
 import pytest
 
-from likewise.service.api.responses import (
-    DocketResponse,
-    DocketSummary,
-    ReceiptResponse,
-    RoundSummary,
-)
-from likewise.service.api.review_responses import (
+from likewise.service.api.metrics import (
     AgreementResponse,
     ConsistencyResponse,
-    Fact,
     MemberMetrics,
     MetricsResponse,
-    MyObjection,
-    ReportedPair,
-    ReviewPair,
-    ReviewPerson,
-    ReviewResponse,
-    ReviewSummary,
     Series,
 )
 from likewise.service.auth.tokens import Identity
 from likewise.service.dockets.reviews.marks import unseen
 from likewise.service.web.practice import practice_review
 from likewise.service.web.rendering import PageContext, render
+from likewise_client.responses import (
+    DocketResponse,
+    DocketSummary,
+    Fact,
+    MyObjection,
+    ReceiptResponse,
+    ReportedPair,
+    ReviewPair,
+    ReviewPerson,
+    ReviewResponse,
+    ReviewSummary,
+    RoundSummary,
+)
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -88,7 +88,7 @@ class Samples:
             ReviewPair(
                 people[over].id, people[under].id, ROWS[over][0] - ROWS[under][0],
                 [f"f{j}" for j in range(5) if ROWS[over][j + 1] != ROWS[under][j + 1]],
-                place in flags,
+                place in flags, [],
             )
             for place, (over, under) in enumerate(PAIRS)
         ]  # fmt: skip
@@ -159,6 +159,7 @@ class Samples:
         return DocketResponse(
             name="loans", title=self.page.title, shadow=False, notice=None, features=[], k=8,
             alpha=0.3, feedback="full", members=[], quorum=1, deadline=None, seed_commitment="",
+            audit_only=False, learner_from=None,
             rule=self.word("veto(ethicist) or at_least(80%)", 0), receipt=RECEIPT,
         )  # fmt: skip
 

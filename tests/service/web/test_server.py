@@ -170,7 +170,7 @@ def test_a_request_of_the_page_that_comes_twice_is_done_once(live: Live) -> None
         for act, key in (("flag", "a"), ("flag", "a"), ("withdraw", "b"), ("flag", "a")):
             said = browser.post(f"{where}/{act}", data={**form, "key": key * 32}, headers=accept)
             assert said.json()["saved"] is True
-        kinds = [record.kind for record in live.client("operator").ledger("loans")]
+        kinds = [record["kind"] for record in live.client("operator").ledger("loans")]
         assert (kinds.count("flagged"), kinds.count("withdrawn")) == (1, 1)
         refused = browser.post(f"{where}/flag", data={**form, "pair": "p1"}, headers=accept)
         assert (refused.status_code, refused.json()["error"]["code"]) == (422, "no-pair")
@@ -350,11 +350,11 @@ def test_history_says_when_a_round_closed(start: Start, ahead: list[float]) -> N
     ahead[0] = 3600.0
     for member in (live.client("auditor"), live.client("auditor-bob")):
         member.finish("loans", member.reviews("loans")[0].id)
-    audited = next(r for r in live.client("operator").ledger("loans") if r.kind == "audited")
+    audited = next(r for r in live.client("operator").ledger("loans") if r["kind"] == "audited")
     [review] = live.client("auditor").reviews("loans", status="closed")
-    assert (review.ended, review.asked < audited.at) == (audited.at, True)
+    assert (review.ended, review.asked < audited["at"]) == (audited["at"], True)
     with browse(live, "auditor") as browser:
-        assert f'Closed <time datetime="{audited.at}">' in browser.get("/console/history").text
+        assert f'Closed <time datetime="{audited["at"]}">' in browser.get("/console/history").text
 
 
 def test_a_reason_may_be_as_long_as_the_setting_says(start: Start) -> None:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import click
 
-from likewise.cli.main import main
 from likewise.cli.service.serve import DATABASE, opened_store
 
 
-@main.command(short_help="Keys that sign receipts, and keys of members.")
+@click.command(short_help="Keys that sign receipts, and keys of members.")
 @DATABASE
 @click.option("--rotate", is_flag=True, help="Sign with a new key from now on.")
 @click.option("--compromised", is_flag=True, help="The old key fell into other hands.")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise.cli.main import main
 from likewise.cli.service.serve import DATABASE, opened_store, without_password
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def _ledger(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@main.command(short_help="Take every decision of a ledger again, and compare.")
+@click.command(short_help="Take every decision of a ledger again, and compare.")
 @click.argument("docket", required=False)
 @_ledger
 @click.option(
@@ -75,7 +74,7 @@ def replay(
     raise SystemExit(verdicts.HOLDS if findings.holds else verdicts.FAILS)
 
 
-@main.command(short_help="Check a ledger against receipts, anchors and signatures.")
+@click.command(short_help="Check a ledger against receipts, anchors and signatures.")
 @click.argument("proofs", metavar="[RECEIPT|FILE]...", nargs=-1)
 @_ledger
 def verify(
@@ -93,7 +92,7 @@ def verify(
     raise SystemExit(verdicts.verify(proofs, database, folder, **trust))
 
 
-@main.command(short_help="Write a docket's ledger, or one decision of it, to a folder.")
+@click.command(short_help="Write a docket's ledger, or one decision of it, to a folder.")
 @click.argument("docket")
 @DATABASE
 @click.option(

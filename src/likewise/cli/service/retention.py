@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from likewise.cli.service.operate import docket_command
+from likewise.cli.service.dockets import docket_command
 
 if TYPE_CHECKING:
     from likewise.service.dockets.docket import Docket

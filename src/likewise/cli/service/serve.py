@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 from collections.abc import Iterator
@@ -12,21 +13,19 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from likewise.cli.main import AT_LEAST_ONE, main, note
+from likewise.cli.main import AT_LEAST_ONE, note
 
 if TYPE_CHECKING:
     from likewise.service.ledger.store import Store
     from likewise.service.settings import Settings
-
-__all__ = ["DATABASE", "begun_store", "opened_store", "serve", "without_password"]
 
 
 def without_password(
     context: click.Context, option: click.Parameter, value: str | None
 ) -> str | None:
     """Refuse a password among the arguments, where everybody on the machine can read it."""
-    given = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
-    if given and value and PASSWORD.match(value):
+    argument = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+    if argument and value and PASSWORD.match(value):
         raise click.BadParameter(
             "it holds a password, and everybody on this machine can read arguments. Put the "
             "address into the environment (LIKEWISE_DATABASE), or the password into ~/.pgpass."
@@ -42,33 +41,22 @@ DATABASE = click.option(
 )  # fmt: skip
 
 
-def need_service(*modules: str) -> None:
-    """Say which extra is missing, rather than which module."""
-    import importlib.util
-
-    missing = [name for name in modules if importlib.util.find_spec(name) is None]
-    if missing:
-        extra = "service,postgres" if "psycopg" in missing else "service"
+def check_driver(database: str) -> None:
+    """Say how to install the driver of PostgreSQL where it is needed and missing."""
+    if database.startswith("postgresql") and importlib.util.find_spec("psycopg") is None:
         raise click.ClickException(
-            f"The live system needs {', '.join(missing)}. Install it with: "
-            f"pip install 'likewise[{extra}]'"
+            "PostgreSQL needs psycopg. Install it with: pip install 'likewise-service[postgres]'"
         )
-
-
-def needed_for(database: str) -> tuple[str, ...]:
-    """The modules that a store at that address needs."""
-    driver = ("psycopg",) if database.startswith("postgresql") else ()
-    return ("sqlalchemy", "alembic", "pydantic_settings", *driver)
 
 
 @contextmanager
 def opened_store(database: str, *, begin: bool = False) -> Iterator[Store]:
-    """The store at an address, or a sentence that says why it cannot be opened.
+    """Open the store at an address, or say in a sentence why it cannot be opened.
 
-    Only a command that may ``begin`` a store makes one: with a misspelt address the others would
-    find an empty one, and nobody would know why.
+    Only a command that may ``begin`` a store creates one: at a misspelt address the others would
+    find an empty one.
     """
-    need_service(*needed_for(database))
+    check_driver(database)
     import sqlalchemy as sa
 
     from likewise.service.ledger.store import Store
@@ -89,14 +77,14 @@ def opened_store(database: str, *, begin: bool = False) -> Iterator[Store]:
 
 @contextmanager
 def begun_store(database: str) -> Iterator[Store]:
-    """The store at an address; if a new one begins there, say so."""
+    """Open the store at an address; if a new one begins there, say so."""
     with opened_store(database, begin=True) as store:
         if store.begun:
             note(f"{store.where} was empty; a new store begins there.")
         yield store
 
 
-@main.command(short_help="The live system: an API for decisions and for auditors.")
+@click.command(short_help="The live system: an API for decisions and for auditors.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option(
     "--port", type=click.IntRange(1, 65535), default=8000, show_default=True,
@@ -118,19 +106,17 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
     LIKEWISE_RATE and the other settings of likewise.service.settings. There is no encryption here:
     put a proxy with TLS before it, if others are to reach it.
     """
-    need_service(
-        "fastapi", "uvicorn", "uvloop", "httptools", "prometheus_client", *needed_for(database)
-    )
+    check_driver(database)
     from likewise.service.ledger.store import fold_log_of
     from likewise.service.logging import log_as_json
     from likewise.service.server import serve as serve_at
     from likewise.service.settings import Settings
 
     settings = Settings(database=database, demo=demo)
-    shown = f"[{host}]" if ":" in host else host
-    _greet(settings, f"http://{shown}:{port}")
+    url_host = f"[{host}]" if ":" in host else host
+    _greet(settings, f"http://{url_host}:{port}")
     log_as_json()
-    # Other processes learn of the settings in this way.
+    # Other processes read the settings from the environment.
     os.environ.update(settings.to_environment())
     with _counting_together(workers):
         try:
@@ -142,7 +128,7 @@ def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None
 
 @contextmanager
 def _counting_together(workers: int) -> Iterator[None]:
-    """For several processes, a folder of their own in which they count for /metrics."""
+    """Give several processes a shared folder in which they count for /metrics."""
     if workers == 1:
         yield
         return
@@ -153,7 +139,7 @@ def _counting_together(workers: int) -> Iterator[None]:
 
 
 def _window(settings: Settings) -> str:
-    """How long what was recorded can be rewritten unseen, by those who run the server."""
+    """Say for how long records can be rewritten unseen by those who run the server."""
     if not settings.anchors:
         return (
             "Nothing is fixed outside (LIKEWISE_ANCHORS): what follows the last receipt that "
@@ -166,7 +152,7 @@ def _window(settings: Settings) -> str:
 
 
 def _greet(settings: Settings, address: str) -> None:
-    """The address, and at the first start the operator's token."""
+    """Print the address, and at the first start the operator's token."""
     from likewise.service.auth.tokens import (
         create_token,
         first_operator,
@@ -180,9 +166,9 @@ def _greet(settings: Settings, address: str) -> None:
             from likewise.service.demo import DEMO, YOU, Simulation
 
             Simulation(store)
-            for known in list_tokens(store):
-                if (known.name, known.docket, known.revoked) == (YOU, DEMO, None):
-                    revoke_token(store, known.id)
+            for owner in list_tokens(store):
+                if (owner.name, owner.docket, owner.revoked) == (YOU, DEMO, None):
+                    revoke_token(store, owner.id)
             seat, _ = create_token(store, "auditor", YOU, DEMO)
         click.echo(f"Likewise at {address}, with {store.where}")
         key = store.keys.public()

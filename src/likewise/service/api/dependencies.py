@@ -1,78 +1,62 @@
-"""Dependencies of the routes: which callers each takes, and what it has at hand."""
+"""Dependencies of the routes: which callers each accepts, and how it reaches a docket."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import Annotated, Concatenate, ParamSpec, TypeVar
 
-from fastapi import APIRouter, Depends, Path, Request, Security
+from fastapi import APIRouter, Depends, Request, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from starlette.requests import HTTPConnection
 
 from likewise.service.api.errors import DOCUMENTED
+from likewise.service.api.fields import DocketName
+from likewise.service.api.responses import written
 from likewise.service.api.telemetry import Telemetry
 from likewise.service.auth.provider import Provider
 from likewise.service.auth.rate_limits import Buckets
-from likewise.service.auth.tokens import Identity, Role
+from likewise.service.auth.tokens import ROLES, Identity, Role
+from likewise.service.dockets.docket import Docket
 from likewise.service.dockets.worker import Worker, Workers
 from likewise.service.errors import ServiceError
-from likewise.service.ledger.actors import done_by
+from likewise.service.ledger.actors import Actor, done_by
+from likewise.service.ledger.records import Receipt
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
-
-__all__ = [
-    "BEARER",
-    "DOCKET_NAME",
-    "App",
-    "AppContext",
-    "Auditing",
-    "Deciding",
-    "DocketAccess",
-    "DocketName",
-    "Everybody",
-    "Governing",
-    "Inspecting",
-    "Operating",
-    "Reading",
-    "Somebody",
-    "Supervising",
-    "api_router",
-    "name_of",
-]
+from likewise_client.responses import Written
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 class Bearer(HTTPBearer):
-    """A token, for the schema alone: the middleware has looked at it before any route."""
+    """Documents the token in the schema; the middleware checks it before any route."""
 
     async def __call__(self, request: HTTPConnection) -> None:
-        """Look at nothing."""
+        """Check nothing."""
 
 
 BEARER = Bearer(auto_error=False, description="A token that the operator gave you: lw_…")
-DOCKET_NAME = r"^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$"
-DocketName = Annotated[str, Path(pattern=DOCKET_NAME, max_length=64, description="The docket.")]
 
 
-def name_of(route: APIRoute) -> str:
-    """The name of a route in the schema."""
+def operation_id(route: APIRoute) -> str:
+    """Name a route in the schema by its function."""
     return route.name
 
 
 def api_router(prefix: str, tag: str) -> APIRouter:
-    """The routes of a part of the API, which all need a token."""
+    """Return a router whose routes all need a token."""
     return APIRouter(
         prefix=prefix, tags=[tag], responses=DOCUMENTED, dependencies=[Security(BEARER)],
-        generate_unique_id_function=name_of,
+        generate_unique_id_function=operation_id,
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class AppContext:
-    """All that the routes of an app share."""
+    """The objects that all routes of an app share."""
 
     store: Store
     settings: Settings
@@ -83,30 +67,42 @@ class AppContext:
 
 
 # All of these are coroutines: FastAPI would run plain functions in threads.
-async def _app(request: Request) -> AppContext:
-    found: AppContext = request.app.state.context
-    return found
+async def app_context(request: Request) -> AppContext:
+    """Return the objects that all routes of the app share."""
+    context: AppContext = request.app.state.context
+    return context
 
 
-App = Annotated[AppContext, Depends(_app)]
+App = Annotated[AppContext, Depends(app_context)]
 
 
 @dataclass(frozen=True)
 class DocketAccess:
-    """A caller, and a docket that concerns them."""
+    """A caller, and a docket that the caller may use."""
 
     caller: Identity
     docket: str
     app: AppContext
 
     @property
+    def actor(self) -> Actor:
+        """Return the caller as an actor of the ledger."""
+        return self.caller.actor
+
+    @property
     def sees_panel(self) -> bool:
-        """Tell if they may see what members say and do."""
+        """Tell whether the caller may see what members say and do."""
         return self.caller.role in ("operator", "regulator")
 
     async def run(self, task: Callable[[Worker], T]) -> T:
-        """Do something in the docket's thread."""
-        return await self.app.workers.run(self.docket, done_by(self.caller.actor, task))
+        """Run a task in the docket's thread, in the name of the caller."""
+        return await self.app.workers.run(self.docket, done_by(self.actor, task))
+
+    async def write(
+        self, command: Callable[Concatenate[Docket, P], Receipt], *args: P.args, **options: P.kwargs
+    ) -> Written:
+        """Run a command that returns a receipt alone."""
+        return written(await self.run(lambda worker: command(worker.docket, *args, **options)))
 
 
 def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
@@ -122,15 +118,15 @@ def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
     return caller
 
 
-def _anybody(*roles: Role) -> Callable[[Request], Awaitable[Identity]]:
+def _caller(*roles: Role) -> Callable[[Request], Awaitable[Identity]]:
     async def check(request: Request) -> Identity:
         return _checked(request, roles)
 
     return check
 
 
-def _at(*roles: Role) -> Callable[[Request, DocketName], Awaitable[DocketAccess]]:
-    async def access(request: Request, docket: DocketName) -> DocketAccess:
+def _access(*roles: Role) -> Callable[[Request, DocketName], Awaitable[DocketAccess]]:
+    async def check(request: Request, docket: DocketName) -> DocketAccess:
         caller = _checked(request, roles)
         if not caller.concerns(docket):
             # The same whether it exists or not, so that nobody learns which dockets there are.
@@ -139,18 +135,18 @@ def _at(*roles: Role) -> Callable[[Request, DocketName], Awaitable[DocketAccess]
                 f"Your token is for the docket {caller.docket!r} alone. Ask the operator for one "
                 f"of this docket.",
             )  # fmt: skip
-        return DocketAccess(caller, docket, await _app(request))
+        return DocketAccess(caller, docket, await app_context(request))
 
-    return access
+    return check
 
 
-Somebody = Annotated[Identity, Depends(_anybody("operator", "client", "auditor", "regulator"))]
-Operating = Annotated[Identity, Depends(_anybody("operator"))]
-Supervising = Annotated[Identity, Depends(_anybody("operator", "regulator"))]
+AnyCaller = Annotated[Identity, Depends(_caller(*ROLES))]
+OperatorCaller = Annotated[Identity, Depends(_caller("operator"))]
+SupervisorCaller = Annotated[Identity, Depends(_caller("operator", "regulator"))]
 
-Everybody = Annotated[DocketAccess, Depends(_at("operator", "client", "auditor", "regulator"))]
-Deciding = Annotated[DocketAccess, Depends(_at("operator", "client"))]
-Reading = Annotated[DocketAccess, Depends(_at("operator", "client", "regulator"))]
-Inspecting = Annotated[DocketAccess, Depends(_at("operator", "regulator"))]
-Auditing = Annotated[DocketAccess, Depends(_at("auditor"))]
-Governing = Annotated[DocketAccess, Depends(_at("operator"))]
+AnyAccess = Annotated[DocketAccess, Depends(_access(*ROLES))]
+ClientAccess = Annotated[DocketAccess, Depends(_access("operator", "client"))]
+ReadAccess = Annotated[DocketAccess, Depends(_access("operator", "client", "regulator"))]
+SupervisorAccess = Annotated[DocketAccess, Depends(_access("operator", "regulator"))]
+AuditorAccess = Annotated[DocketAccess, Depends(_access("auditor"))]
+OperatorAccess = Annotated[DocketAccess, Depends(_access("operator"))]

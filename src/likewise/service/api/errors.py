@@ -1,4 +1,4 @@
-"""Responses to what is refused or fails: a code, and a sentence that says what to do."""
+"""Responses to requests that are refused or fail: a code, and a sentence that says what to do."""
 
 from __future__ import annotations
 
@@ -18,20 +18,11 @@ from likewise.service.auth.rate_limits import TooMany, too_large
 from likewise.service.errors import ServiceError, StoreError, store_unavailable
 from likewise.service.ledger.records import LedgerBroken
 
-__all__ = [
-    "DOCUMENTED",
-    "UNAVAILABLE",
-    "BodyTooLarge",
-    "error_response",
-    "install_handlers",
-    "problem",
-    "unavailable",
-]
-
 LOG = logging.getLogger("likewise.service")
 
 # Errors of a database that is gone, locked for too long, or has no connection left.
 UNAVAILABLE = (sa.exc.OperationalError, sa.exc.TimeoutError)
+LISTED = 5
 
 _MEANINGS = {
     400: "The body cannot be read at all.",
@@ -46,10 +37,10 @@ _MEANINGS = {
     503: "Too many wait already, or the database is out of reach; send it again.",
 }
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
-    status: {"model": ErrorResponse, "description": words} for status, words in _MEANINGS.items()
+    status: {"model": ErrorResponse, "description": text} for status, text in _MEANINGS.items()
 }
 
-_OTHERS = {
+_HTTP_ERRORS = {
     400: ("bad-request", "The request cannot be read. Send JSON in UTF-8."),
     404: ("not-found", "There is nothing at this address. /v1/openapi.json lists what there is."),
     405: ("wrong-method", "This address takes other methods; the header Allow names them."),
@@ -64,81 +55,62 @@ class BodyTooLarge(HTTPException):
         self.limit = limit
 
 
-def problem(code: str, status: int, sentence: str) -> JSONResponse:
-    """One response of that kind."""
-    # Text from a request may hold what UTF-8 cannot say.
+def problem(
+    code: str, status: int, sentence: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """Return the JSON of an error."""
+    # Text from a request may hold characters that UTF-8 cannot encode.
     plain = sentence.encode("utf-8", "replace").decode()
-    return JSONResponse({"error": {"code": code, "message": plain}}, status)
+    return JSONResponse({"error": {"code": code, "message": plain}}, status, headers)
 
 
-def error_response(error: LikewiseError) -> JSONResponse:
-    """The response to something that Likewise refuses."""
-    if isinstance(error, ServiceError):
-        response = problem(error.code, error.status, error.sentence)
-        if isinstance(error, TooMany):
-            response.headers["Retry-After"] = str(error.wait)
-        elif error.status == 503:
-            response.headers["Retry-After"] = "1"
-        elif error.status == 401:
-            response.headers["WWW-Authenticate"] = "Bearer"
-        return response
-    if isinstance(error, (LedgerBroken, StoreError)):
-        LOG.error("The store cannot be used.", exc_info=error)
-        return problem(
-            "store-broken", 500, "The ledger cannot be read. Tell the operator; the log says why."
-        )
-    return problem("refused", 422, str(error))
+def error_response(error: Exception) -> JSONResponse:
+    """Return the response to an error that is expected: a refusal, or a database that is gone."""
+    match error:
+        case ServiceError():
+            return problem(error.code, error.status, error.sentence, _headers(error))
+        case LedgerBroken() | StoreError():
+            LOG.error("The store cannot be used.", exc_info=error)
+            sentence = "The ledger cannot be read. Tell the operator; the log says why."
+            return problem("store-broken", 500, sentence)
+        case LikewiseError():
+            return problem("refused", 422, str(error))
+        case RequestValidationError():
+            return problem("invalid", 422, _faults(error))
+        case BodyTooLarge():
+            return error_response(too_large(error.limit))
+        case AnyHTTPException():
+            code, sentence = _HTTP_ERRORS.get(error.status_code, ("refused", str(error.detail)))
+            return problem(code, error.status_code, sentence, error.headers)
+        case _:
+            LOG.error("The database cannot be reached.", exc_info=error)
+            return error_response(store_unavailable())
 
 
-def _where(error: Mapping[str, Any]) -> str:
-    """A place in a request in words: body.people.0.id."""
-    return ".".join(str(part) for part in error.get("loc", ())) or "body"
+def _headers(error: ServiceError) -> dict[str, str]:
+    if isinstance(error, TooMany):
+        return {"Retry-After": str(error.wait)}
+    if error.status == 503:
+        return {"Retry-After": "1"}
+    return {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
 
 
-def _words(message: str) -> str:
-    """The fault, without the name that Python has for it."""
-    return message.removeprefix("Value error, ")
+def _faults(error: RequestValidationError) -> str:
+    """Say what is wrong where in a request, such as body.people.0.id."""
+    faults = []
+    for fault in error.errors():
+        field = ".".join(str(part) for part in fault.get("loc", ())) or "body"
+        faults.append(f"{field}: {fault['msg'].removeprefix('Value error, ')}")
+    more = f" (and {len(faults) - LISTED} more)" if len(faults) > LISTED else ""
+    listed = "; ".join(faults[:LISTED])
+    return f"The request does not fit: {listed}{more}. Correct it and send it again."
 
 
-async def _refused(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, LikewiseError)  # noqa: S101 - that is what it is registered for
+async def _handle(_: Request, error: Exception) -> JSONResponse:
     return error_response(error)
 
 
-async def _invalid(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
-    found = error.errors()
-    listed = "; ".join(f"{_where(one)}: {_words(one['msg'])}" for one in found[:5])
-    more = f" (and {len(found) - 5} more)" if len(found) > 5 else ""
-    return problem(
-        "invalid", 422, f"The request does not fit: {listed}{more}. Correct it and send it again."
-    )
-
-
-async def _http(_: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, AnyHTTPException)  # noqa: S101 - registered for it
-    if isinstance(error, BodyTooLarge):
-        return error_response(too_large(error.limit))
-    code, sentence = _OTHERS.get(error.status_code, ("refused", str(error.detail)))
-    response = problem(code, error.status_code, sentence)
-    response.headers.update(error.headers or {})
-    return response
-
-
-def unavailable(error: Exception) -> JSONResponse:
-    """The response while the database cannot be used."""
-    LOG.error("The database cannot be reached.", exc_info=error)
-    return error_response(store_unavailable())
-
-
-async def _unreachable(_: Request, error: Exception) -> JSONResponse:
-    return unavailable(error)
-
-
 def install_handlers(app: FastAPI) -> None:
-    """Let the app respond in this way."""
-    app.add_exception_handler(LikewiseError, _refused)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(AnyHTTPException, _http)
-    for kind in UNAVAILABLE:
-        app.add_exception_handler(kind, _unreachable)
+    """Let the app respond to errors in this way."""
+    for kind in (LikewiseError, RequestValidationError, AnyHTTPException, *UNAVAILABLE):
+        app.add_exception_handler(kind, _handle)

@@ -18,16 +18,13 @@ from likewise.service.api.errors import (
     BodyTooLarge,
     error_response,
     problem,
-    unavailable,
 )
 from likewise.service.api.telemetry import Telemetry
 from likewise.service.auth.rate_limits import Buckets, too_large
-from likewise.service.auth.tokens import Identity, KnownTokens
+from likewise.service.auth.tokens import Identity, TokenCache
 from likewise.service.errors import ServiceError
 from likewise.service.ledger.store import Store
 from likewise.service.settings import Settings
-
-__all__ = ["AccessMiddleware"]
 
 LOG = logging.getLogger("likewise.service")
 
@@ -38,37 +35,37 @@ HEADERS = {
     b"x-frame-options": b"DENY",
     b"cache-control": b"no-store",
 }
-OPEN = ("/v1/openapi.json",)
-# Open to anybody, and they ask the database.
-ASKING = ("/readyz", "/.well-known/likewise-keys.json")
-GONE = 499  # whoever asked has gone before the request was complete
+SCHEMA = "/v1/openapi.json"
+# Open to anybody, and they read the database.
+PUBLIC = ("/readyz", "/.well-known/likewise-keys.json")
+DISCONNECTED = 499  # the caller disconnected before the request was complete
 GUARDED = ("/v1/", "/metrics")
 
 
 def _request_ids() -> Iterator[str]:
-    """Ids of requests, which say nothing; randomness is asked for many at a time."""
+    """Yield random ids of requests; randomness is read for 128 of them at a time."""
     while True:
         digits = secrets.token_hex(8 * 128)
         yield from (digits[start : start + 16] for start in range(0, len(digits), 16))
 
 
 class AccessMiddleware:
-    """Recognises the caller, keeps the limits, adds headers, writes the log, counts.
+    """Recognises the caller, enforces the limits, adds headers, logs and counts.
 
-    Addresses under /v1 and /metrics need a token, which is looked at before anything else: without
-    one nobody learns anything, not even which addresses there are.
+    Addresses under /v1 and /metrics need a token, which is checked before anything else: without
+    one nobody learns anything, not even which addresses exist.
     """
 
     def __init__(
         self, app: ASGIApp, *, store: Store, settings: Settings, telemetry: Telemetry
     ) -> None:
         self.app, self.store, self.settings, self.telemetry = app, store, settings, telemetry
-        self.known, self._ids = KnownTokens.of(store), _request_ids()
+        self.tokens, self._ids = TokenCache.of(store), _request_ids()
         self.callers = Buckets(settings.rate, settings.burst)
         self.anonymous = Buckets(settings.anonymous_rate, settings.anonymous_burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -79,26 +76,19 @@ class AccessMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                given = {name.lower() for name, _ in message.get("headers", [])}
-                added = {**HEADERS, b"x-request-id": request_id.encode()}
-                message = {
-                    **message,
-                    "headers": [
-                        *message.get("headers", []),
-                        *((name, text) for name, text in added.items() if name not in given),
-                    ],
-                }
+                headers = {**HEADERS, b"x-request-id": request_id.encode()}
+                for name, _ in message["headers"]:
+                    headers.pop(name.lower(), None)
+                message = {**message, "headers": [*message["headers"], *headers.items()]}
             await send(message)
 
         try:
             scope["state"]["caller"] = await self._caller(scope)
             await self.app(scope, self._bounded(scope, receive), respond)
-        except LikewiseError as error:
+        except (LikewiseError, *UNAVAILABLE) as error:
             await error_response(error)(scope, receive, respond)
         except ClientDisconnect:
-            status = GONE  # nobody is left to tell
-        except UNAVAILABLE as error:
-            await unavailable(error)(scope, receive, respond)
+            status = DISCONNECTED
         except Exception:
             LOG.exception("A request failed.", extra={"said": {"request": request_id}})
             if status:
@@ -109,20 +99,20 @@ class AccessMiddleware:
             self._log(scope, status, request_id, time.perf_counter() - began)
 
     async def _caller(self, scope: Scope) -> Identity | None:
-        """The caller; refused where a token is needed and there is none that is known."""
+        """Return the caller; refuse a request that needs a token and has no valid one."""
         path: str = scope["path"]
         address = (scope.get("client") or ("unknown",))[0]
         guessing = path.endswith("/sign-in") and scope["method"] == "POST"
-        if path in ASKING or guessing or path.startswith("/console/sign-on"):
-            self.anonymous.take(address)  # it asks the database; nobody may guess tokens
-        if path in OPEN or not path.startswith(GUARDED):
+        if path in PUBLIC or guessing or path.startswith("/console/sign-on"):
+            self.anonymous.take(address)  # it reads the database; nobody may guess tokens
+        if path == SCHEMA or not path.startswith(GUARDED):
             return None
         scheme, _, token = _header(scope, b"authorization").partition(" ")
         caller = None
         if scheme.lower() == "bearer":
-            caller = self.known.get(token.strip())
+            caller = self.tokens.get(token.strip())
             if caller is None:
-                caller = await asyncio.to_thread(self.known.recognise, token.strip())
+                caller = await asyncio.to_thread(self.tokens.recognise, token.strip())
         if caller is None:
             self.anonymous.take(address)
             raise ServiceError(
@@ -134,12 +124,11 @@ class AccessMiddleware:
         return caller
 
     def _bounded(self, scope: Scope, receive: Receive) -> Receive:
-        """The body, refused as soon as it is known to be too large."""
-        limit = self.settings.body_limit
-        announced = _header(scope, b"content-length")
-        if announced.isdecimal() and int(announced) > limit:
+        """Return a receiver that refuses the body as soon as it is too large."""
+        limit, read = self.settings.body_limit, 0
+        length = _header(scope, b"content-length")
+        if length.isdecimal() and int(length) > limit:
             raise too_large(limit)
-        read = 0
 
         async def counted() -> Message:
             nonlocal read
@@ -158,7 +147,7 @@ class AccessMiddleware:
         path = getattr(route, "path", None) or "(none)"
         method = scope["method"] if scope["method"].isalpha() else "(other)"
         self.telemetry.responded(path, method, status, role, seconds)
-        said = {
+        fields = {
             "event": "request",
             "request": request_id,
             "method": method,
@@ -169,11 +158,8 @@ class AccessMiddleware:
             "role": role,
             "token": caller.id if caller else None,
         }
-        LOG.info("%s %s %s", method, path, status, extra={"said": said})
+        LOG.info("%s %s %s", method, path, status, extra={"said": fields})
 
 
 def _header(scope: Scope, name: bytes) -> str:
-    for given, value in scope["headers"]:
-        if given == name:
-            return str(value.decode("latin-1"))
-    return ""
+    return next((str(v.decode("latin-1")) for k, v in scope["headers"] if k == name), "")

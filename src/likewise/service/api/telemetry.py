@@ -1,13 +1,14 @@
-"""Numbers for Prometheus: requests of all processes, and how the dockets stand.
+"""Numbers for Prometheus: requests of all processes, and the state of the dockets.
 
 With several processes, ``PROMETHEUS_MULTIPROC_DIR`` names a folder that they share; the library
-looks for it when it is first imported.
+reads it when it is first imported.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from prometheus_client import (
@@ -22,8 +23,6 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
 
-__all__ = ["MULTIPROCESS", "Telemetry"]
-
 MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 BUCKETS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0)
 DOCKETS = {
@@ -37,46 +36,39 @@ DOCKETS = {
 
 
 class Telemetry:
-    """Counters of an app: its requests, and who waits."""
+    """Counters of an app: its requests, and how many of them wait."""
 
     def __init__(self) -> None:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._registry = registry = CollectorRegistry()
         names = ("route", "method", "status", "role")
-        self._requests = Counter("likewise_requests", "Responses.", names, registry=registry)
+        requests = Counter("likewise_requests", "Responses.", names, registry=registry)
         self._seconds = Histogram(
             "likewise_request_seconds", "Seconds until a response.", registry=registry,
             buckets=BUCKETS,
         )  # fmt: skip
-        self._waiting = Gauge(
+        waiting = Gauge(
             "likewise_waiting_requests", "Requests that wait for a docket.", ["docket"],
             registry=registry, multiprocess_mode="livesum",
         )  # fmt: skip
-        self._counters: dict[tuple[str, str, str, str], Counter] = {}
-        self._gauges: dict[str, Gauge] = {}
+        # Finding a counter by its labels takes longer than counting; there are few of them.
+        self._requests = lru_cache(maxsize=None)(requests.labels)
+        self._waiting = lru_cache(maxsize=None)(waiting.labels)
 
     def responded(self, route: str, method: str, status: int, role: str, seconds: float) -> None:
         """Count one response."""
-        key = (route, method, str(status), role)
-        # Finding a counter by its labels takes longer than counting; there are few of them.
-        counter = self._counters.get(key)
-        if counter is None:
-            counter = self._counters[key] = self._requests.labels(*key)
-        counter.inc()
+        self._requests(route, method, str(status), role).inc()
         self._seconds.observe(seconds)
 
     def waiting(self, docket: str, number: int) -> None:
-        """Say how many requests wait for a docket."""
-        gauge = self._gauges.get(docket)
-        if gauge is None:
-            gauge = self._gauges[docket] = self._waiting.labels(docket)
-        gauge.set(number)
+        """Record how many requests wait for a docket."""
+        self._waiting(docket).set(number)
 
     def text(self, dockets: Mapping[str, Mapping[str, float]]) -> bytes:
-        """All numbers in Prometheus's text format, with those of some dockets."""
+        """Return all numbers in Prometheus's text format, with those of the dockets."""
         registry = self._registry
         if MULTIPROCESS in os.environ:
-            _forget_the_dead(Path(os.environ[MULTIPROCESS]))
+            _drop_dead_processes(Path(os.environ[MULTIPROCESS]))
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         numbers = CollectorRegistry()
@@ -84,8 +76,8 @@ class Telemetry:
         return generate_latest(registry) + generate_latest(numbers)
 
 
-def _forget_the_dead(folder: Path) -> None:
-    """Let go of the gauges of processes that have ended; nobody waits there any more."""
+def _drop_dead_processes(folder: Path) -> None:
+    """Drop the gauges of processes that have ended; nothing waits there any more."""
     for path in folder.glob("gauge_live*_*.db"):
         number = int(path.stem.rpartition("_")[2])
         try:
@@ -95,15 +87,15 @@ def _forget_the_dead(folder: Path) -> None:
 
 
 class _Dockets(Collector):
-    """The numbers of dockets, as they were counted for one look."""
+    """The numbers of dockets, for one response."""
 
     def __init__(self, dockets: Mapping[str, Mapping[str, float]]) -> None:
         self.dockets = dockets
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """One gauge a number."""
-        for name, words in DOCKETS.items():
-            family = GaugeMetricFamily(f"likewise_{name}", words, labels=["docket"])
+        """Yield one gauge for each number."""
+        for name, description in DOCKETS.items():
+            family = GaugeMetricFamily(f"likewise_{name}", description, labels=["docket"])
             for docket, numbers in self.dockets.items():
                 family.add_metric([docket], numbers[name])
             yield family

@@ -1,9 +1,8 @@
-"""Sessions of browsers: a token is exchanged for a cookie, of which only a hash is kept."""
+"""Sessions of browsers: a token is exchanged for a cookie, of which only a hash is stored."""
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import secrets
 from typing import NamedTuple
 
@@ -18,23 +17,12 @@ from likewise.service.ledger.notices import notify
 from likewise.service.ledger.schema import seats, sessions, tokens
 from likewise.service.ledger.store import Store
 
-__all__ = [
-    "Session",
-    "begin_session",
-    "check_csrf",
-    "cookie_hash",
-    "end_session",
-    "end_sessions",
-    "find_session",
-    "open_session",
-]
-
 
 class Session(NamedTuple):
-    """A browser in which somebody has signed in; its forms carry ``csrf``.
+    """A browser in which somebody is signed in; its forms carry ``csrf``, ledgers name it ``id``.
 
-    ``id`` is what ledgers call it. ``issuer`` and ``subject`` are those of the organisation's
-    sign-on, and empty for somebody who signed in with a token.
+    ``issuer`` and ``subject`` are those of the organisation's sign-on, and empty after signing in
+    with a token.
     """
 
     identity: Identity
@@ -46,18 +34,20 @@ class Session(NamedTuple):
 
     @property
     def signed_in(self) -> SignedIn:
-        """The sign-in as a ledger knows it."""
-        who, by = self.identity, (self.issuer or None, self.subject or None)
-        return SignedIn(self.id, who.id, who.role, who.name, *by, self.expires)
+        """Return the sign-in as ledgers record it."""
+        identity, issuer, subject = self.identity, self.issuer or None, self.subject or None
+        return SignedIn(
+            self.id, identity.id, identity.role, identity.name, issuer, subject, self.expires
+        )
 
     @property
     def actor(self) -> Actor:
-        """Whoever is signed in, as somebody who acts."""
+        """Return the person who is signed in as an actor of the ledger."""
         return Actor.signed_in(self.identity.issued, self.signed_in)
 
 
 def begin_session(store: Store, token: str, seconds: float) -> tuple[str, Session]:
-    """Sign in with a token: the cookie's value, and the session."""
+    """Sign in with a token; return the cookie's value and the session."""
     identity = recognise(store, token)
     if identity is None:
         raise ServiceError(
@@ -72,10 +62,10 @@ def open_session(
     store: Store, identity: Identity, seconds: float, *,
     issuer: str = "", subject: str = "", provider_session: str = "",
 ) -> tuple[str, Session]:  # fmt: skip
-    """A session of somebody who is known: the cookie's value, and the session.
+    """Begin a session; return the cookie's value and the session.
 
-    The ledger of the one docket that they have to do with says so at once; for others it is said
-    in a docket's ledger when they first act there.
+    The ledger of the identity's one docket records it at once; the ledgers of others record it
+    when the person first acts there.
     """
     cookie, csrf, moment = secrets.token_urlsafe(32), secrets.token_urlsafe(32), now()
     expires, name = later(moment, seconds), secrets.token_hex(8)
@@ -95,7 +85,7 @@ def open_session(
 
 
 def find_session(store: Store, cookie: str) -> Session | None:
-    """The session of a cookie; None if it has ended or its token was revoked."""
+    """Return the session of a cookie; None if it has ended or its token was revoked."""
     query = (
         sa.select(sessions, tokens)
         .join(tokens, tokens.c.id == sessions.c.token)
@@ -119,28 +109,22 @@ def end_session(store: Store, cookie: str) -> None:
         end_sessions(connection, sessions.c.hash == cookie_hash(cookie))
 
 
-def end_sessions(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:
-    """End some sessions; the ledger of the docket that each is for says so."""
+def end_sessions(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> int:
+    """End sessions, and record it in the ledger of each one's docket; return their number."""
     query = sa.select(sessions.c.id, sessions.c.expires, tokens.c.docket)
-    found = connection.execute(
-        query.join(tokens, tokens.c.id == sessions.c.token).where(which).order_by(tokens.c.docket)
+    rows = connection.execute(
+        query.join(tokens, tokens.c.id == sessions.c.token)
+        .where(condition)
+        .order_by(tokens.c.docket)
     ).all()
-    for row in found:
+    for row in rows:
         if row.docket is not None and row.expires > now():
             notify(connection, row.docket, (), SignedOut(row.id))
-    gone = sa.select(sessions.c.hash).where(which)
-    connection.execute(seats.delete().where(seats.c.hash.in_(gone)))
-    return connection.execute(sessions.delete().where(which)).rowcount
-
-
-def check_csrf(session: Session, given: str) -> None:
-    """Refuse a form that was not made for this session."""
-    if not hmac.compare_digest(session.csrf.encode(), given.encode(errors="replace")):
-        raise ServiceError(
-            "wrong-form", 403, "This form is not of your session. Load the page again."
-        )
+    ended = sa.select(sessions.c.hash).where(condition)
+    connection.execute(seats.delete().where(seats.c.hash.in_(ended)))
+    return connection.execute(sessions.delete().where(condition)).rowcount
 
 
 def cookie_hash(cookie: str) -> str:
-    """The hash that is kept of a cookie."""
+    """Return the hash that is stored of a cookie."""
     return hashlib.sha256(cookie.encode(errors="replace")).hexdigest()

@@ -1,4 +1,4 @@
-"""Callers: four roles, and tokens of which only a hash is kept."""
+"""Callers: four roles, and tokens of which only a hash is stored."""
 
 from __future__ import annotations
 
@@ -24,19 +24,6 @@ from likewise.service.ledger.notices import notify
 from likewise.service.ledger.schema import tokens
 from likewise.service.ledger.store import Store
 
-__all__ = [
-    "ROLES",
-    "Identity",
-    "KnownTokens",
-    "Role",
-    "add_token",
-    "create_token",
-    "first_operator",
-    "list_tokens",
-    "recognise",
-    "revoke_token",
-]
-
 Role = Literal["operator", "client", "auditor", "regulator"]
 ROLES: tuple[Role, ...] = get_args(Role)
 
@@ -46,9 +33,9 @@ _FIRST = "first-operator"
 
 @dataclass(frozen=True)
 class Identity:
-    """Somebody with a token. An auditor's ``name`` is that of a member of the docket's panel.
+    """The owner of a token. An auditor's ``name`` is that of a member of the docket's panel.
 
-    Without a docket an identity concerns all of them: the operator does, and a regulator may.
+    An identity without a docket may use all of them: the operator, and perhaps a regulator.
     """
 
     id: str
@@ -60,35 +47,29 @@ class Identity:
 
     @property
     def issued(self) -> TokenIssued:
-        """The token as a ledger knows it."""
+        """Return the token as ledgers record it."""
         return TokenIssued(self.id, self.role, self.name, self.docket, self.created)
 
     @property
     def actor(self) -> Actor:
-        """The owner, as somebody who acts."""
+        """Return the owner as an actor of the ledger."""
         return Actor.with_token(self.issued)
 
     def concerns(self, docket: str) -> bool:
-        """Tell if they have anything to do with a docket."""
+        """Tell whether the owner may use a docket."""
         return self.docket is None or self.docket == docket
 
 
 def create_token(store: Store, role: Role, name: str, docket: str | None) -> tuple[str, Identity]:
-    """A new token, which is shown now and never again."""
-    return _create(store, secrets.token_hex(8), role, name, docket)
-
-
-def _create(
-    store: Store, token_id: str, role: Role, name: str, docket: str | None
-) -> tuple[str, Identity]:
-    token = f"lw_{role}_{secrets.token_urlsafe(32)}"
-    return token, add_token(store, token, token_id, role, name, docket)
+    """Create a token, which is shown now and never again."""
+    return add_token(store, secrets.token_hex(8), role, name, docket)
 
 
 def add_token(
-    store: Store, token: str, token_id: str, role: Role, name: str, docket: str | None
-) -> Identity:
-    """Keep the hash of a token, and say in the ledgers that there is one."""
+    store: Store, token_id: str, role: Role, name: str, docket: str | None
+) -> tuple[str, Identity]:
+    """Create a token of that id: store its hash, and record it in the ledgers."""
+    token = f"lw_{role}_{secrets.token_urlsafe(32)}"
     if role not in ROLES:
         raise ParameterError("role", f"must be one of {', '.join(ROLES)}", role, "Choose one.")
     checked_name(name, "name")
@@ -109,119 +90,120 @@ def add_token(
             )
         )  # fmt: skip
         notify(connection, docket, store.dockets_of(connection), identity.issued)
-    return identity
+    return token, identity
 
 
 def first_operator(store: Store) -> str | None:
-    """The token of a store's first operator; None if there has been one.
+    """Create the first operator's token; return None if there is an operator.
 
-    The row has an id of its own, so that of several processes only one succeeds.
+    The row has a fixed id, so that of several processes only one succeeds.
     """
     with store.reading() as connection:
         if connection.execute(sa.select(tokens.c.id).where(tokens.c.role == "operator")).first():
             return None
     try:
-        return _create(store, _FIRST, "operator", "operator", None)[0]
+        return add_token(store, _FIRST, "operator", "operator", None)[0]
     except sa.exc.IntegrityError:
         return None
 
 
 def recognise(store: Store, token: str) -> Identity | None:
-    """The owner of a token; None if nobody knows it, or it was revoked.
+    """Return the owner of a token; None if it is unknown, or was revoked.
 
-    Looked up by its hash, so that timing says nothing about any token.
+    It is looked up by its hash, so that timing says nothing about any token.
     """
     if not _TOKEN.match(token):
         return None
-    wanted = _hash(token)
+    digest = _hash(token)
     with store.reading() as connection:
-        row = connection.execute(sa.select(tokens).where(tokens.c.hash == wanted)).first()
-    if row is None or not hmac.compare_digest(row.hash, wanted) or row.revoked is not None:
+        row = connection.execute(sa.select(tokens).where(tokens.c.hash == digest)).first()
+    if row is None or not hmac.compare_digest(row.hash, digest) or row.revoked is not None:
         return None
-    return _identity(row)
+    return identity_of(row)
 
 
-class KnownTokens:
-    """Tokens that were recognised a moment ago, so that not every request asks the database.
+class TokenCache:
+    """Tokens recognised a moment ago, so that not every request reads the database.
 
-    What this process revokes is forgotten at once; what another one revokes opens things for
-    ``SECONDS`` more. Hashes are kept, never tokens.
+    A token that this process revokes is dropped at once; one that another process revokes is
+    accepted for ``SECONDS`` more. The cache holds hashes, never tokens.
     """
 
     SECONDS = 1.0
     MOST = 10_000
-    _of_stores: ClassVar[WeakKeyDictionary[Store, KnownTokens]] = WeakKeyDictionary()
+    _of_stores: ClassVar[WeakKeyDictionary[Store, TokenCache]] = WeakKeyDictionary()
 
     def __init__(self, store: Store) -> None:
         self.store = proxy(store)
-        self._known: dict[str, tuple[float, Identity]] = {}
+        self._entries: dict[str, tuple[float, Identity]] = {}
 
     @classmethod
-    def of(cls, store: Store) -> KnownTokens:
-        """Those of a store; all who use it share them."""
+    def of(cls, store: Store) -> TokenCache:
+        """Return the cache of a store, which all its users share."""
         if store not in cls._of_stores:
             cls._of_stores[store] = cls(store)
         return cls._of_stores[store]
 
     def get(self, token: str) -> Identity | None:
-        """The owner of a token that was recognised a moment ago."""
-        found = self._known.get(_hash(token)) if _TOKEN.match(token) else None
-        return found[1] if found is not None and found[0] > time.monotonic() else None
+        """Return the owner of a token that was recognised a moment ago."""
+        expires, identity = self._entries.get(_hash(token), (0.0, None))
+        return identity if expires > time.monotonic() else None
 
     def recognise(self, token: str) -> Identity | None:
-        """The owner of a token, asked of the database."""
-        found = recognise(self.store, token)
-        if found is not None:
-            if len(self._known) >= self.MOST:
-                self._known.clear()
-            self._known[_hash(token)] = (time.monotonic() + self.SECONDS, found)
-        return found
+        """Return the owner of a token from the database."""
+        identity = recognise(self.store, token)
+        if identity is not None:
+            if len(self._entries) >= self.MOST:
+                self._entries.clear()
+            self._entries[_hash(token)] = (time.monotonic() + self.SECONDS, identity)
+        return identity
 
     def forget(self) -> None:
-        """Ask the database again from now on."""
-        self._known.clear()
+        """Read the database again from now on."""
+        self._entries.clear()
 
 
 def list_tokens(store: Store) -> list[Identity]:
-    """All identities, the oldest first, with those that were revoked."""
+    """List all identities, the oldest first, including revoked ones."""
     with store.reading() as connection:
         rows = connection.execute(sa.select(tokens).order_by(tokens.c.created, tokens.c.id))
-        return [_identity(row) for row in rows]
+        return [identity_of(row) for row in rows]
 
 
 def revoke_token(store: Store, token_id: str) -> Identity:
-    """From now on the token opens nothing, nor do the sessions that it began."""
+    """Revoke a token, and with it the sessions that it began."""
     try:
         return _revoke(store, token_id)
     finally:
-        KnownTokens.of(store).forget()
+        TokenCache.of(store).forget()
 
 
 def _revoke(store: Store, token_id: str) -> Identity:
+    select = sa.select(tokens).where(tokens.c.id == token_id)
     with store.changing() as connection:
-        found = connection.execute(sa.select(tokens).where(tokens.c.id == token_id)).first()
-        if found is None:
+        row = connection.execute(select).first()
+        if row is None:
             raise ServiceError(
                 "no-token", 404, f"There is no token {token_id!r}. List them to see their ids."
             )
-        if found.revoked is not None:
-            return _identity(found)
+        if row.revoked is not None:
+            return identity_of(row)
         operators = sa.select(sa.func.count()).where(
             tokens.c.role == "operator", tokens.c.revoked.is_(None)
         )
-        if found.role == "operator" and connection.execute(operators).scalar() == 1:
+        if row.role == "operator" and connection.execute(operators).scalar() == 1:
             raise ServiceError(
                 "last-operator", 409,
                 "This is the last operator's token; without it nobody could create another. "
                 "Create one first.",
             )  # fmt: skip
         connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
-        row = connection.execute(sa.select(tokens).where(tokens.c.id == token_id)).one()
         notify(connection, row.docket, store.dockets_of(connection), TokenEnded(token_id))
-        return _identity(row)
+        return identity_of(connection.execute(select).one())
 
 
-def _identity(row: sa.Row[Any]) -> Identity:
+def identity_of(row: sa.Row[Any]) -> Identity:
+    """Return the identity of a row of the table of tokens."""
     return Identity(row.id, row.role, row.name, row.docket, row.created, row.revoked)
 
 

@@ -1,35 +1,30 @@
-"""Errors in a browser are pages: what the API would say as JSON, said to a person."""
+"""Errors in a browser are pages: the sentence that the API would send as JSON."""
 
 from __future__ import annotations
 
 import json
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from likewise.service.web.rendering import POLICY, PageContext, render
-
-__all__ = ["ErrorPages", "error_page", "wants_page"]
+from likewise.service.web.rendering import PageContext, html, render
 
 TITLES = {
     401: "Sign in", 403: "Not for you", 404: "Not found", 409: "Too late", 413: "Too large",
     429: "Too fast", 503: "Not now",
 }  # fmt: skip
-# What the API says of these is for programs.
+# The API's own sentences about these are for programs.
 FOR_PEOPLE = {
     "not-found": "There is nothing at this address. It may have been mistyped, or has moved.",
     "wrong-method": "This address cannot be opened like that. Go back, and use the buttons there.",
+    "invalid": "This page was asked for in a way it does not know.",
     "bad-request": "The browser sent something that cannot be read. Go back, and try again.",
 }
 
 
-def wants_page(headers: Headers) -> bool:
-    """Tell if somebody looks at the response in a browser."""
-    return "text/html" in headers.get("accept", "")
-
-
 def error_page(path: str, status: int, sentence: str) -> str:
-    """A page that says what went wrong and what to do."""
+    """Render a page that says what went wrong and what to do."""
     base = "/dashboard" if path.startswith("/dashboard") else "/console"
     way_out, label = f"{base}/", "Back to the beginning"
     if status == 403:
@@ -41,36 +36,39 @@ def error_page(path: str, status: int, sentence: str) -> str:
 
 
 class ErrorPages:
-    """Turns refusals into pages for those who look at them in a browser; the API stays as it is."""
+    """Turns JSON errors into pages for browsers; programs and the pages' scripts get the JSON."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
-        if scope["type"] != "http" or not self._concerned(scope):
+        """Handle one request."""
+        if scope["type"] != "http" or not _wants_page(scope):
             await self.app(scope, receive, send)
             return
-        begun: Message | None = None
+        start: Message | None = None
         content = b""
 
         async def respond(message: Message) -> None:
-            nonlocal begun, content
+            nonlocal start, content
             if message["type"] == "http.response.start" and _is_problem(message):
-                begun = message
+                start = message
                 return
-            if begun is None:
+            if start is None:
                 await send(message)
                 return
             content += message.get("body", b"")
             if not message.get("more_body"):
-                await _send_page(scope["path"], begun, content, send)
+                await _page(scope["path"], start, content)(scope, receive, send)
 
         await self.app(scope, receive, respond)
 
-    def _concerned(self, scope: Scope) -> bool:
-        path: str = scope["path"]
-        return not path.startswith("/v1/") and wants_page(Headers(scope=scope))
+
+def _wants_page(scope: Scope) -> bool:
+    path, accept = scope["path"], Headers(scope=scope).get("accept", "")
+    if path.startswith(("/console", "/dashboard")):
+        return accept != "application/json"
+    return not path.startswith("/v1/") and "text/html" in accept
 
 
 def _is_problem(message: Message) -> bool:
@@ -78,13 +76,13 @@ def _is_problem(message: Message) -> bool:
     return bool(message["status"] >= 400 and kind.startswith("application/json"))
 
 
-async def _send_page(path: str, begun: Message, content: bytes, send: Send) -> None:
+def _page(path: str, start: Message, content: bytes) -> Response:
+    """Return the page of an error, with the headers of its response."""
     error = json.loads(content)["error"]
+    if error["code"] == "signed-out":
+        return RedirectResponse("/console/sign-in", 303)
     sentence = FOR_PEOPLE.get(error["code"], str(error["message"]))
-    page = error_page(path, begun["status"], sentence).encode()
-    headers = MutableHeaders(raw=list(begun["headers"]))
-    headers["content-type"] = "text/html; charset=utf-8"
-    headers["content-length"] = str(len(page))
-    headers["content-security-policy"] = POLICY
-    await send({**begun, "headers": headers.raw})
-    await send({"type": "http.response.body", "body": page})
+    response = html(error_page(path, start["status"], sentence), start["status"])
+    for name, value in Headers(raw=start["headers"]).items():
+        response.headers.setdefault(name, value)
+    return response

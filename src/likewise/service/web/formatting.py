@@ -4,23 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from likewise.service.api.review_responses import ReviewPerson
 from likewise.service.clock import parse, seconds_between
-
-__all__ = [
-    "FILTERS",
-    "FUNCTIONS",
-    "by_id",
-    "count",
-    "moment",
-    "percent",
-    "person",
-    "points",
-    "rounded",
-    "share",
-    "span",
-    "until",
-]
+from likewise_client.responses import ReviewPerson
 
 FILTERS = ("by_id", "moment", "percent", "person", "rounded", "share", "span")
 FUNCTIONS = ("count", "points", "until")
@@ -29,7 +14,7 @@ THIN = "\u202f"  # a narrow space that does not break: the number stays with its
 
 
 def rounded(chance: float) -> int:
-    """A chance in percent, halves up, as it is shown everywhere.
+    """Round a chance to percent, halves up, as every page shows it.
 
     >>> rounded(0.625), rounded(0.0), rounded(1.0)
     (63, 0, 100)
@@ -38,7 +23,7 @@ def rounded(chance: float) -> int:
 
 
 def percent(chance: float) -> str:
-    """A chance as text; what is not certain is never called so.
+    """Write a chance; only what is certain is 0 or 100 %.
 
     >>> percent(0.62).split(), percent(0.001), percent(0.999)
     (['62', '%'], 'under 1\\u202f%', 'over 99\\u202f%')
@@ -50,36 +35,36 @@ def percent(chance: float) -> str:
     return f"{rounded(chance)}{THIN}%"
 
 
-def points(one: float, other: float) -> int:
-    """How far apart two chances are, in the points that a reader would count themselves.
+def points(over: float, under: float) -> int:
+    """Return how far apart two chances are, in points between the rounded percentages.
 
     >>> points(0.624, 0.305)
     31
     """
-    return abs(rounded(one) - rounded(other))
+    return abs(rounded(over) - rounded(under))
 
 
-def count(number: int, one: str, many: str = "") -> str:
-    """A number with its noun.
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Write a number with its noun.
 
     >>> count(1, "pair"), count(1200, "pair"), count(2, "person", "people")
     ('1 pair', '1,200 pairs', '2 people')
     """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def moment(iso: str) -> str:
-    """A time for people, in UTC; a script turns it into the reader's own time.
+    """Write a time in UTC; a script turns it into the reader's own time.
 
     >>> moment("2026-11-05T06:00:00Z")
     '5 November 2026, 06:00 UTC'
     """
-    then = parse(iso)
-    return f"{then.day} {then:%B %Y, %H:%M} UTC"
+    time = parse(iso)
+    return f"{time.day} {time:%B %Y, %H:%M} UTC"
 
 
 def span(seconds: float) -> str:
-    """A length of time in its largest unit.
+    """Write a duration in its largest unit.
 
     >>> span(59), span(3600), span(200_000)
     ('less than a minute', '1 hour', '2 days')
@@ -90,20 +75,20 @@ def span(seconds: float) -> str:
     return "less than a minute"
 
 
-def until(now: str, then: str) -> str:
-    """How long it is from now until then.
+def until(now: str, due: str) -> str:
+    """Write how long it is from now until a due date.
 
     >>> until("2026-11-15T06:00:00Z", "2026-11-15T09:30:00Z")
     'in 3 hours'
     >>> until("2026-11-15T06:00:00Z", "2026-11-15T05:00:00Z")
     'now'
     """
-    seconds = seconds_between(now, then)
+    seconds = seconds_between(now, due)
     return f"in {span(seconds)}" if seconds > 0 else "now"
 
 
 def person(alias: str) -> str:
-    """The name that a page has for somebody in a review.
+    """Return the name of a person on the page of a review.
 
     >>> person("p3")
     'Person 3'
@@ -112,12 +97,12 @@ def person(alias: str) -> str:
 
 
 def by_id(people: Sequence[ReviewPerson]) -> dict[str, ReviewPerson]:
-    """People by their names in the review."""
-    return {one.id: one for one in people}
+    """Return people by their aliases."""
+    return {p.id: p for p in people}
 
 
 def share(value: float | None) -> str:
-    """A share with three digits, or a dash.
+    """Write a share with three digits, or a dash.
 
     >>> share(0.34567), share(None)
     ('0.346', '–')

@@ -1,17 +1,16 @@
-"""The practice round: made-up people, nothing is recorded, and what others would have looked at."""
+"""The practice round: invented people; nothing is recorded."""
 
 from __future__ import annotations
 
-from likewise.service.api.responses import ReceiptResponse
-from likewise.service.api.review_responses import (
+from likewise.service.api.reviews import apart
+from likewise_client.responses import (
     Fact,
     FeatureDifference,
+    ReceiptResponse,
     ReviewPair,
     ReviewPerson,
     ReviewResponse,
 )
-
-__all__ = ["PRACTICE", "practice_review"]
 
 # The id of the practice round: no review has it, since ids are keyed hashes.
 PRACTICE = "0" * 32
@@ -28,15 +27,13 @@ RANGES = (550, 100)
 
 
 def practice_review() -> ReviewResponse:
-    """A round to practise with: of its four pairs one is of two people who are nearly the same."""
+    """Return a round to practise with: one of its four pairs is of two people nearly the same."""
     people = [
         ReviewPerson(
-            f"p{place}", chance,
-            [Fact(f"f{i}", title, str(value)) for i, (title, value) in
-             enumerate(zip(TITLES, facts, strict=True))],
-            erased=False,
+            f"p{number}", chance,
+            [Fact(f"f{i}", title, str(facts[i])) for i, title in enumerate(TITLES)], erased=False,
         )
-        for place, (chance, *facts) in enumerate(PEOPLE, start=1)
+        for number, (chance, *facts) in enumerate(PEOPLE, start=1)
     ]  # fmt: skip
     return ReviewResponse(
         id=PRACTICE, number=0, status="asked", asked="2026-01-01T00:00:00Z", due=None, ended=None,
@@ -47,18 +44,15 @@ def practice_review() -> ReviewResponse:
 
 
 def _pair(over: int, under: int) -> ReviewPair:
-    one, other = PEOPLE[over], PEOPLE[under]
+    first, second = PEOPLE[over], PEOPLE[under]
     differences = []
-    for place in range(2):
-        amount = abs(int(one[place + 1]) - int(other[place + 1]))
+    for i in range(2):
+        amount = abs(int(first[i + 1]) - int(second[i + 1]))
         if amount:
-            share = amount / RANGES[place]
-            part = "under 1" if share < 0.01 else f"{100 * share:.0f}"
-            words = f"{amount} apart, {part}\u202f% of the range"
-            differences.append(FeatureDifference(f"f{place}", words, share))
-    if one[3] != other[3]:
+            share = amount / RANGES[i]
+            differences.append(FeatureDifference(f"f{i}", apart(str(amount), share), share))
+    if first[3] != second[3]:
         differences.append(FeatureDifference("f2", "differs", None))
-    return ReviewPair(
-        f"p{over + 1}", f"p{under + 1}", one[0] - other[0], [d.name for d in differences], False,
-        differences,
-    )  # fmt: skip
+    names = [difference.name for difference in differences]
+    gap = first[0] - second[0]
+    return ReviewPair(f"p{over + 1}", f"p{under + 1}", gap, names, False, differences)

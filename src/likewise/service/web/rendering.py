@@ -14,12 +14,10 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from likewise.service.api.metrics import thinned
+from likewise.service.api.metrics import evenly_spread
 from likewise.service.clock import now
 from likewise.service.web import formatting
-from likewise.service.web.review_data import how_far, review_data
-
-__all__ = ["POLICY", "PageContext", "StaticPages", "html", "render"]
+from likewise.service.web.review_data import difference_text, review_data
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -44,10 +42,10 @@ HTMX = json.dumps(
 
 @dataclass(frozen=True)
 class PageContext:
-    """The part that every page shares: where it is, whose it is, and the token of its forms.
+    """The context of a page: the prefix of its addresses (``base``), and the token of its forms.
 
-    ``base`` is the prefix of its addresses ("/console"), ``title`` the docket's name for people,
-    ``who`` the reader's (empty when nobody is signed in), ``receipt`` the ledger's head.
+    ``title`` is that of the docket, ``who`` the name of the reader (empty when nobody is signed
+    in), ``receipt`` the head of the ledger.
     """
 
     base: str
@@ -60,39 +58,41 @@ class PageContext:
 
 @cache
 def environment() -> Environment:
-    """The environment, made on first use."""
-    made = Environment(
+    """Return the environment, which is built on first use."""
+    jinja = Environment(
         loader=PackageLoader("likewise.service.web"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update({name: getattr(formatting, name) for name in formatting.FILTERS})
-    made.globals.update({name: getattr(formatting, name) for name in formatting.FUNCTIONS})
-    made.filters.update(thinned=thinned, how_far=how_far, review_data=review_data)
-    made.globals.update(htmx_config=HTMX, static="/static")
-    return made
+    jinja.filters.update({name: getattr(formatting, name) for name in formatting.FILTERS})
+    jinja.globals.update({name: getattr(formatting, name) for name in formatting.FUNCTIONS})
+    jinja.filters.update(
+        evenly_spread=evenly_spread, difference_text=difference_text, review_data=review_data
+    )
+    jinja.globals.update(htmx_config=HTMX, static="/static")
+    return jinja
 
 
 def render(template: str, page: PageContext, **values: Any) -> str:
-    """One template, for example "console/awaiting.html", as HTML."""
+    """Render a template, for example "console/awaiting.html"."""
     return environment().get_template(template).render(page=page, **values)
 
 
 def html(text: str, status: int = 200) -> HTMLResponse:
-    """A page under the strict policy."""
+    """Return a page under the strict content security policy."""
     return HTMLResponse(text, status, headers={"Content-Security-Policy": POLICY})
 
 
 class StaticPages(StaticFiles):
-    """Scripts and styles, which a browser may keep for an hour; they hold nothing about anybody."""
+    """Scripts and styles, which a browser may cache for an hour; they hold no personal data."""
 
     def __init__(self) -> None:
         super().__init__(directory=Path(__file__).parent / "static")
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """The file, with the time for which it may be kept."""
+        """Return the file, with the time for which it may be cached."""
         response = await super().get_response(path, scope)
         response.headers["Cache-Control"] = "public, max-age=3600"
         return response

@@ -139,7 +139,7 @@ def test_every_flag_is_kept(
                 page.wait_for_timeout(interval)
     page.wait_for_selector("#saving[data-state=saved]", timeout=PATIENCE)
     assert len(ann.review("many", waiting.id).objections) == WANTED
-    kinds = [record.kind for record in live.client("operator").ledger("many")]
+    kinds = [record["kind"] for record in live.client("operator").ledger("many")]
     assert kinds.count("flagged") == WANTED, "nothing is recorded twice"
     page.close()
     proxy.close()

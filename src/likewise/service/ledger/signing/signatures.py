@@ -10,7 +10,7 @@ import base64
 import re
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from likewise.errors import LikewiseError
 from likewise.service.ledger.canonical_json import sha256
@@ -102,7 +102,7 @@ class PrivateKey:
             raise LikewiseError("A private key must be 32 bytes. Make one: likewise key --create.")
 
     @classmethod
-    def fresh(cls) -> PrivateKey:
+    def fresh(cls) -> Self:
         """Return a new key."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 

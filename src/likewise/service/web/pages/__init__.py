@@ -1,1 +1,0 @@
-"""Pages: the console, the dashboard, receipts, seats and signing in."""
