@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from starlette.datastructures import Headers
-from starlette.responses import RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likewise.service.web.rendering import PageContext, html, render
