@@ -171,22 +171,20 @@ def _registry(group: str, noun: str, targets: Mapping[str, str]) -> Registry[Any
     return Registry(f"likewise.{group}", noun, targets)
 
 
-_LISTED, _CELLS = "likewise.hypotheses.listed", "likewise.hypotheses.cells"
-
 HYPOTHESES: Registry[type[HypothesisClass]] = _registry(
     "hypotheses",
     "hypothesis class",
     {
-        "pool": f"{_LISTED}.pool:Pool",
-        "segments": f"{_CELLS}.segments:Segments",
-        "staircases": f"{_CELLS}.staircases:Staircases",
-        "conjunctions": f"{_LISTED}.boolean:Conjunctions",
-        "disjunctions": f"{_LISTED}.boolean:Disjunctions",
-        "parities": f"{_LISTED}.boolean:Parities",
-        "decision-lists": f"{_LISTED}.decision_lists:DecisionLists",
-        "stumps": f"{_LISTED}.stumps:Stumps",
-        "trees": f"{_LISTED}.trees:Trees",
-        "linear-by-intercepts": f"{_LISTED}.linear:LinearByIntercepts",
+        "pool": "likewise.hypotheses.listed.pool:Pool",
+        "segments": "likewise.hypotheses.cells.segments:Segments",
+        "staircases": "likewise.hypotheses.cells.staircases:Staircases",
+        "conjunctions": "likewise.hypotheses.listed.boolean:Conjunctions",
+        "disjunctions": "likewise.hypotheses.listed.boolean:Disjunctions",
+        "parities": "likewise.hypotheses.listed.boolean:Parities",
+        "decision-lists": "likewise.hypotheses.listed.decision_lists:DecisionLists",
+        "stumps": "likewise.hypotheses.listed.stumps:Stumps",
+        "trees": "likewise.hypotheses.listed.trees:Trees",
+        "linear-by-intercepts": "likewise.hypotheses.listed.linear:LinearByIntercepts",
     },
 )
 PLAYERS: Registry[type[Player]] = _registry(
@@ -216,13 +214,17 @@ BASELINES: Registry[Baseline] = _registry(
         "constant": "likewise.game.baselines:constant",
     },
 )
-_VARIANTS = ("drift", "strategic", "adaptive", "adversarial", "turnover")
 WORLDS: Registry[type[World]] = _registry(
     "worlds",
     "world",
     {
-        name: f"likewise.worlds.{name}:{name.capitalize()}"
-        for name in ("loans", "admissions", *_VARIANTS)
+        "loans": "likewise.worlds.loans:Loans",
+        "admissions": "likewise.worlds.admissions:Admissions",
+        "drift": "likewise.worlds.drift:Drift",
+        "strategic": "likewise.worlds.strategic:Strategic",
+        "adaptive": "likewise.worlds.adaptive:Adaptive",
+        "adversarial": "likewise.worlds.adversarial:Adversarial",
+        "turnover": "likewise.worlds.turnover:Turnover",
     },
 )
 METRICS: Registry[type[Metric]] = _registry(

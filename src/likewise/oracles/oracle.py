@@ -33,7 +33,6 @@ from likewise.hypotheses import (
     Staircases,
 )
 from likewise.hypotheses.priors import FLAT
-from likewise.oracles import engines
 from likewise.randomness import Noise
 from likewise.validation import as_array, choice, instance, integer
 
@@ -84,7 +83,7 @@ def load_engine(name: str) -> Engine:
 @cache
 def _load_engine(name: str) -> Engine:
     try:
-        return cast(Engine, import_module(f"likewise.oracles.engines.{name}"))
+        return cast(Engine, import_module(f"likewise.learner.{name}"))
     except (MissingLibraryError, MissingGpuError) as error:
         substitute = INSTEAD[name]
         warnings.warn(
@@ -123,7 +122,7 @@ def compile_at_once() -> None:
 @cache
 def _kernels_are_on_disk() -> bool:
     """Look for numba's index files, without importing numba."""
-    folder = os.environ.get("NUMBA_CACHE_DIR") or Path(engines.__file__).parent / "compiled"
+    folder = os.environ.get("NUMBA_CACHE_DIR") or Path(__file__).parent / "compiled"
     return next(Path(folder).rglob("*.nbi"), None) is not None
 
 

@@ -14,9 +14,8 @@ from likewise.oracles.engines.compiled.noise import philox_words
 from likewise.randomness import Stream
 
 # Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"noise": "b4c80b8e28de4d5e"}
 
-_LOW, _HALF, _TWO = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(2)
+_TWO = np.uint64(2)
 
 
 def noise_of(stream: Stream, draw: int) -> tuple[Any, ...]:
