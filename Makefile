@@ -1,9 +1,10 @@
 # `make demo` and `make test` are all a newcomer needs; `make help` lists the rest.
-PYTHON ?= python3
-VENV   := .venv
-BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready
-JOBS   ?= auto
+PYTHON   ?= python3
+VENV     := .venv
+BIN      := $(VENV)/bin
+READY    := $(VENV)/.ready
+JOBS     ?= auto
+PACKAGES := packages/likewise packages/likewise-client packages/likewise-service
 
 .DEFAULT_GOAL := help
 .PHONY: help docs setup demo test check lint types imports doctests tests study lock clean
@@ -12,12 +13,12 @@ help: ## List the commands
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
 
 # The stamp is newer than what it was made from exactly when the environment is up to date.
-$(READY): requirements.lock pyproject.toml
+$(READY): requirements.lock $(PACKAGES:%=%/pyproject.toml)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Likewise needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one with: make PYTHON=python3.12 ...")'
 	@echo "Setting up $(VENV) (once; about half a minute)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(PACKAGES:%=-e %)
 	@touch $@
 
 setup: $(READY) ## Make .venv from requirements.lock, and nothing else
@@ -25,7 +26,7 @@ setup: $(READY) ## Make .venv from requirements.lock, and nothing else
 demo: $(READY) ## Watch the learners side by side; writes likewise-demo.html
 	@$(BIN)/likewise demo
 
-test: lint types imports doctests tests ## Everything that should pass before a commit (under ten minutes)
+test: lint types imports doctests tests ## Everything that should pass before a commit (under six minutes)
 
 lint: $(READY) ## Style and common mistakes (ruff)
 	@$(BIN)/ruff format --check --quiet . || (echo "Run: $(BIN)/ruff format ." && false)
@@ -38,9 +39,9 @@ imports: $(READY) ## Who may import whom (import-linter)
 	@$(BIN)/lint-imports --no-cache
 
 doctests: $(READY) ## The examples in the docstrings and in the documentation
-	@$(BIN)/pytest -q --doctest-modules src/likewise \
-		--ignore=src/likewise/oracles/engines/gpu --ignore=src/likewise/experiments/benchmark/gpu/measurements.py \
-		--ignore=src/likewise/experiments/benchmark/gpu/checks.py --doctest-glob='*.md' docs README.md
+	@$(BIN)/pytest -q -n $(JOBS) --doctest-modules $(PACKAGES:%=%/src) studies \
+		--ignore=packages/likewise/src/likewise/learner/gpu --ignore=studies/benchmark/gpu.py \
+		--doctest-glob='*.md' docs README.md packages/likewise/README.md
 
 tests: $(READY)
 	@$(BIN)/pytest -q -n $(JOBS)
@@ -58,8 +59,10 @@ docs: $(READY) ## Build the documentation site into build/docs, offline and stri
 
 lock: ## Choose the newest versions of the dependencies and lock them by hash
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/pip install --quiet uv
-	@$(VENV)-lock/bin/uv pip compile pyproject.toml --extra all --group dev --universal --generate-hashes \
-	  --no-emit-index-url --python-version 3.11 --upgrade --quiet -o requirements.lock
+	@$(VENV)-lock/bin/uv pip compile $(PACKAGES:%=%/pyproject.toml) --extra all --extra postgres \
+	  --group dev --group studies --universal --generate-hashes --no-emit-index-url \
+	  --no-emit-package likewise --no-emit-package likewise-client --python-version 3.11 \
+	  --upgrade --quiet -o requirements.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## Remove the environment and everything made by the commands above

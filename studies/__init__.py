@@ -8,22 +8,22 @@ from likewise.registry import register
 register(
     "worlds",
     {
-        "linear": "likewise.worlds.linear:Linear",
-        "compas-judged": "likewise.worlds.people.compas:CompasJudged",
-        "compas-fitted": "likewise.worlds.people.compas:CompasFitted",
-        "phd-admissions": "likewise.worlds.people.phd:PhdAdmissions",
-        "taiwan-credit": "likewise.worlds.people.credit:TaiwanCredit",
-        "german-credit": "likewise.worlds.people.credit:GermanCredit",
-        "law-school": "likewise.worlds.people.credit:LawSchool",
+        "linear": "studies.baselines.gillen:Linear",
+        "compas-judged": "studies.people.compas:CompasJudged",
+        "compas-fitted": "studies.people.compas:CompasFitted",
+        "phd-admissions": "studies.people.phd:PhdAdmissions",
+        "taiwan-credit": "studies.people.credit:TaiwanCredit",
+        "german-credit": "studies.people.credit:GermanCredit",
+        "law-school": "studies.people.credit:LawSchool",
     },
 )
 register(
     "baselines",
     {
-        "fixed-trade-off": "likewise.baselines.fixed_trade_off:fixed_trade_off",
-        "bechavod-jung-wu": "likewise.baselines.bechavod_jung_wu:bechavod_jung_wu",
-        "bechavod-roth": "likewise.baselines.bechavod_roth:bechavod_roth",
-        "exp2": "likewise.baselines.bechavod_roth:exp2",
-        "gillen": "likewise.baselines.gillen:gillen",
+        "fixed-trade-off": "studies.baselines.bechavod_roth:fixed_trade_off",
+        "bechavod-jung-wu": "studies.baselines.bechavod_roth:bechavod_jung_wu",
+        "bechavod-roth": "studies.baselines.bechavod_roth:bechavod_roth",
+        "exp2": "studies.baselines.bechavod_roth:exp2",
+        "gillen": "studies.baselines.gillen:gillen",
     },
 )

@@ -1,5 +1,5 @@
 """The studies' command line: ``python -m studies sweep NAME --write``, in the project's folder."""
 
-from likewise.cli.studies import main
+from studies.commands import main
 
 main(prog_name="python -m studies")

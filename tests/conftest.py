@@ -5,7 +5,7 @@ import math
 import pytest
 from hypothesis import settings
 
-from likewise.oracles.oracle import WORKLOAD
+from likewise.learner.oracle import WORKLOAD
 
 settings.register_profile("likewise", derandomize=True, deadline=None)
 settings.load_profile("likewise")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import likewise.experiments  # noqa: F401 - registers worlds of real people
-from likewise.worlds import WORLDS, MissingDataError
+from likewise.simulate import WORLDS, MissingDataError
 
 
 def _here(name: str) -> bool:

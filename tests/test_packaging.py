@@ -18,8 +18,7 @@ from typing import Any
 import pytest
 
 import likewise
-from likewise.errors import LikewiseError
-from likewise.extras import EXTRAS, MissingLibraryError, absent
+from likewise.errors import EXTRAS, LikewiseError, MissingLibraryError, absent
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "likewise"
@@ -45,10 +44,10 @@ CORE = (
 )  # fmt: skip
 GAME = """
 from likewise import Learner, State, deploy, learn
-from likewise.experiments.games import Game
-from likewise.game import play
-from likewise.oracles.oracle import compile_at_once
-from likewise.worlds import Loans
+from likewise.simulate.game import Game
+from likewise.simulate import play
+from likewise.learner.oracle import compile_at_once
+from likewise.simulate import Loans
 
 compile_at_once()
 world = Loans(seed=1)
@@ -132,8 +131,8 @@ def test_a_game_without_any_optional_library_is_the_same_game() -> None:
 def test_a_learner_that_was_saved_as_compiled_loads_without_numba(tmp_path: Path) -> None:
     program = f"""
 from likewise import Learner, State, deploy, load_state, save_state
-from likewise.oracles.oracle import compile_at_once
-from likewise.worlds import Loans
+from likewise.learner.oracle import compile_at_once
+from likewise.simulate import Loans
 from pathlib import Path
 compile_at_once()
 world, path = Loans(seed=1), Path({str(tmp_path / "s")!r})
@@ -155,7 +154,7 @@ def cli(blocked: tuple[str, ...], *arguments: str) -> Any:
 def test_the_command_line_says_once_that_it_is_slow() -> None:
     args = ["simulate", "--learner", "self-tuned", "--rounds", "2", "--no-comparator"]
     long = (
-        "from likewise.cli import main\nfrom likewise.oracles.oracle import compile_at_once\n"
+        "from likewise.cli import main\nfrom likewise.learner.oracle import compile_at_once\n"
         f"compile_at_once()\nmain({args!r})"
     )
     slow = without(("numba",), long)
@@ -173,8 +172,8 @@ def test_work_in_several_processes_says_it_once_too(tmp_path: Path) -> None:
     """Other processes know nothing of sys.modules here, so numba is hidden behind a broken one."""
     (tmp_path / "numba.py").write_text("raise ImportError('this numba is broken')")
     (tmp_path / "work.py").write_text(
-        "from likewise.experiments.parallel import Processes\n"
-        "from likewise.oracles import load_engine\n"
+        "from likewise.simulate.parallel import Processes\n"
+        "from likewise.learner.oracle import load_engine\n"
         "def engine(name):\n"
         "    return load_engine(name).__name__\n"
         "if __name__ == '__main__':\n"
@@ -185,7 +184,7 @@ def test_work_in_several_processes_says_it_once_too(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         capture_output=True, text=True, timeout=250, check=False,
     )  # fmt: skip
-    assert done.stdout.split() == ["likewise.oracles.engines.reference"] * 4, done.stderr
+    assert done.stdout.split() == ["likewise.learner.reference"] * 4, done.stderr
     assert done.stderr.count("SlowEngine: The compiled engine needs numba, which cannot be") == 1
     assert "imported (this numba is broken). Install it with: pip install" in done.stderr
 
@@ -200,7 +199,7 @@ def test_work_in_several_processes_says_it_once_too(tmp_path: Path) -> None:
 def test_what_is_missing_is_named_with_the_command_that_installs_it(
     blocked: tuple[str, ...], arguments: str, says: str
 ) -> None:
-    program = f"from likewise.cli.studies import main\nmain({arguments.split()!r})"
+    program = f"from studies.commands import main\nmain({arguments.split()!r})"
     result = without(blocked, program)
     assert result.returncode == 1
     assert says in result.stderr
@@ -287,7 +286,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     kept = shutil.ignore_patterns("__pycache__", "*.egg-info")
     shutil.copytree(ROOT / "src", copy / "src", ignore=kept)
-    for name in ("pyproject.toml", "LICENSE", "docs/package.md"):
+    for name in ("pyproject.toml", "LICENSE", "packages/likewise/README.md"):
         (copy / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, copy / name)
     pip(sys.executable, "wheel", "--no-deps", "--no-build-isolation", "-w", str(out), str(copy))
@@ -370,7 +369,7 @@ started = time.perf_counter()
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 from likewise import FeatureSchema, MetricAuditor, Panel, Pool, audit
-from likewise.auditing import FromColumns
+from likewise.panel import FromColumns
 x = np.random.default_rng(1).uniform(0, 100, (500, 2))
 frame = frames.DataFrame({{"income": x[:, 0], "debt": x[:, 1]}})
 labels = (x[:, 0] > x[:, 1]).astype(int)

@@ -1,4 +1,4 @@
-"""docs/paper-map.md is complete for sections 2 to 4, and every entry leads somewhere."""
+"""docs/research/paper-map.md is complete for sections 2 to 4, and every entry leads somewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
-    for line in (ROOT / "docs/paper-map.md").read_text().splitlines()
+    for line in (ROOT / "docs/research/paper-map.md").read_text().splitlines()
     if line.startswith("| ") and not line.startswith("| in the paper")
 ]
 

@@ -9,16 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from likewise.evaluation.frontiers import Outcome, beats
-from likewise.experiments.sweep.points import Point, by_scenario, points_of
-from likewise.experiments.sweep.reading import read_sweep, shipped_sweeps
-from likewise.experiments.sweep.runs import play_run
-from likewise.experiments.sweep.store import read_rows
-from likewise.experiments.sweep.views.comparators import fixed_words
-from likewise.experiments.sweep.views.rates import growth_of
-from likewise.experiments.sweep.views.tables import RESULTS, sweep_markdown
-from likewise.learning import SelfTuned
-from likewise.worlds.base import MissingDataError
+from likewise.learner import SelfTuned
+from likewise.simulate.counts import Outcome, beats
+from likewise.simulate.world import MissingDataError
+from studies.sweep.points import Point, by_scenario, fixed_words, points_of
+from studies.sweep.runs import play_run, read_rows
+from studies.sweep.spec import read_sweep, shipped_sweeps
+from studies.sweep.tables import RESULTS, growth_of, sweep_markdown
 
 ROOT = Path(__file__).parents[1]
 STORED = sorted(path.stem for path in (ROOT / RESULTS).glob("*.csv"))

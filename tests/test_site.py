@@ -62,7 +62,7 @@ def test_the_reference_prints_methods_with_signatures_and_parameters(
 ) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "docs/_ext"))
     pages = importlib.import_module("api_pages")
-    schema = pages.page("likewise.schema")
+    schema = pages.page("likewise.people")
     assert "### FeatureSchema.from_frame" in schema
     assert (
         "    leave_out: Sequence[str] = (),\n    label: str | None = None,\n) -> FeatureSchema"
@@ -70,7 +70,7 @@ def test_the_reference_prints_methods_with_signatures_and_parameters(
     )
     assert "label: the column of the outcome" in schema
     assert "place(name: str) -> int" in schema
-    assert "    *,\n    limit: float = 10.0," in pages.page("likewise.experiments.proposing")
+    assert "    *,\n    limit: float = 10.0," in pages.page("likewise.simulate.propose")
 
 
 def _plain(path: Path) -> str:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = (
-    "likewise", "likewise.schema", "likewise.frames", "likewise.hypotheses", "likewise.auditing",
-    "likewise.audits", "likewise.learning", "likewise.estimator", "likewise.oracles",
-    "likewise.game", "likewise.worlds", "likewise.evaluation", "likewise.baselines",
-    "likewise.experiments.proposing", "likewise.events", "likewise.errors", "likewise.registry",
+    "likewise", "likewise.people", "likewise.people", "likewise.hypotheses", "likewise.panel",
+    "likewise.audits", "likewise.learner", "likewise.sklearn", "likewise.oracles",
+    "likewise.simulate", "likewise.simulate", "likewise.simulate", "likewise.baselines",
+    "likewise.simulate.propose", "likewise.learner.events", "likewise.errors", "likewise.registry",
     "likewise.testing",
 )  # fmt: skip
 WIDEST = 88

@@ -23,9 +23,9 @@ from likewise import (
     deploy,
     learn,
 )
-from likewise.auditing import WeightedL1
-from likewise.fixed_point import ONE
-from likewise.learning.decisions import current_scores
+from likewise.learner.fold import current_scores
+from likewise.numerics.fixed_point import ONE
+from likewise.panel import WeightedL1
 
 matplotlib.use("svg")
 matplotlib.rcParams.update({"svg.hashsalt": "likewise", "svg.fonttype": "path", "font.size": 11})

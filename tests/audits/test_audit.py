@@ -15,7 +15,11 @@ import polars as pl
 import pytest
 
 from likewise import Feature, FeatureSchema, MetricAuditor, Panel, audit
-from likewise.auditing import (
+from likewise.audits import Audit, Interval, Survey
+from likewise.audits.pairs import Question, all_pairs, scan
+from likewise.errors import AuditError, LikewiseError, PeopleError
+from likewise.numerics.fixed_point import ONE, to_units
+from likewise.panel import (
     FromColumns,
     FromFunction,
     Mahalanobis,
@@ -29,11 +33,7 @@ from likewise.auditing import (
     krippendorff_alpha,
     parse_rule,
 )
-from likewise.audits import Audit, Interval, Survey
-from likewise.audits.scan import Question, all_pairs, scan
-from likewise.errors import AuditError, LikewiseError, PeopleError
-from likewise.fixed_point import ONE, to_units
-from likewise.schema import People
+from likewise.people import People
 
 SCHEMA_OF_ONE = FeatureSchema((Feature("income", low=0, high=100),))
 SCHEMA = FeatureSchema(
@@ -210,9 +210,9 @@ def test_a_price_is_paid_and_the_best_policy_passes() -> None:
 
 
 def test_the_best_passing_policy_passes_and_is_the_comparators() -> None:
-    from likewise.evaluation import Faced, best_fair_policy
-    from likewise.evaluation.passing import best_passing_policy
     from likewise.hypotheses import Pool
+    from likewise.simulate import Faced, best_fair_policy
+    from likewise.simulate.hindsight import best_passing_policy
 
     people = somebody(60, 11)
     pool = Pool.from_scores(SCHEMA, ["income"], [20.0, 40.0, 60.0, 80.0], people)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from likewise.cli import main
+from likewise.cli.main import main
 
 # A note to people, which the command says and the tests would make an error.
-pytestmark = pytest.mark.filterwarnings("ignore::likewise.frames.proposal.SchemaAdvice")
+pytestmark = pytest.mark.filterwarnings("ignore::likewise.people.frames.SchemaAdvice")
 
 PANEL = """
 rule = "any"

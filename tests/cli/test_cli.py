@@ -15,15 +15,15 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
-from tests.files_of_people import HERE
 
-from likewise.cli import main
-from likewise.cli.listing import RULES
-from likewise.experiments.demo.run import SHOWN
-from likewise.experiments.learners import learner_names
-from likewise.learning import load_state
+from likewise.cli.main import main
+from likewise.cli.play import RULES
+from likewise.learner import load_state
 from likewise.registry import SELECTIONS
-from likewise.worlds import WORLDS, Loans
+from likewise.simulate import WORLDS, Loans
+from likewise.simulate.demo import SHOWN
+from likewise.simulate.learners import learner_names
+from tests.files_of_people import HERE
 
 KEYS = {
     "rounds", "k", "hypotheses", "separators", "error_rate", "comparator_error_rate", "regret",

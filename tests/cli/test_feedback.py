@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from likewise.cli import main
-from likewise.experiments.games import Game
-from likewise.experiments.sweep.spec import Entry
-from likewise.experiments.sweep.titles import scenario_title
+from likewise.cli.main import main
+from likewise.simulate.game import Game
+from studies.sweep.spec import Entry, scenario_title
 
 
 def run(*args: str) -> Any:

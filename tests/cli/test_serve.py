@@ -21,7 +21,7 @@ from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families as families
 
 from likewise import Feature, FeatureSchema, Segments
-from likewise.cli import main
+from likewise.cli.main import main
 from likewise_client.client import Client
 
 SCHEMA = FeatureSchema((Feature("score", "integer", 300, 850),))

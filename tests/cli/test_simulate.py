@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.files_of_people import HERE
 
-from likewise.cli import main
+from likewise.cli.main import main
 from likewise.hypotheses import Stumps
-from likewise.worlds import WORLDS, Admissions, Loans, settings_of
+from likewise.simulate import WORLDS, Admissions, Loans, settings_of
+from tests.files_of_people import HERE
 
 COUNTED = ("error_rate", "violations", "reports")
 

@@ -7,11 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.service.live import Live, people
 
-from likewise.service.dockets.commands.rounds import Applicant, open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.ledger.store import Store
 from likewise_client.client import Client, canonical
 from likewise_client.errors import (
     ApiError,
@@ -24,6 +20,10 @@ from likewise_client.errors import (
     TooMuch,
     Unreachable,
 )
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.rounds import Applicant, open_round
+from likewise_service.ledger.store import Store
+from tests.service.live import Live, people
 
 RECEIPT = {"docket": "loans", "seq": 1, "hash": "0" * 64, "text": "…"}
 

@@ -10,21 +10,14 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from likewise.auditing import Metric, MetricAuditor, Panel, Ratings, Selection
 from likewise.errors import ContractError, ParameterError
-from likewise.fixed_point import ONE, FloatArray, IntArray
-from likewise.hypotheses import (
-    Bits,
-    GibbsPolicy,
-    HypothesisClass,
-    Points,
-    Pool,
-    Segments,
-    Stumps,
-)
-from likewise.learning import Learner, Schedule, SelfTuned
-from likewise.learning.primal import Draws, Estimates, ExponentialWeights, Frozen
-from likewise.randomness import Purpose, Stream
+from likewise.hypotheses import Bits, GibbsPolicy, HypothesisClass, Points, Pool, Segments, Stumps
+from likewise.learner import Learner, Schedule, SelfTuned
+from likewise.learner.players import Draws, Estimates, ExponentialWeights, Frozen
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
+from likewise.numerics.randomness import Purpose, Stream
+from likewise.panel import Metric, MetricAuditor, Panel, Ratings, Selection
+from likewise.people import Feature, FeatureSchema, People
 from likewise.registry import (
     BASELINES,
     HYPOTHESES,
@@ -35,7 +28,7 @@ from likewise.registry import (
     WORLDS,
     Registry,
 )
-from likewise.schema import Feature, FeatureSchema, People
+from likewise.simulate import Encounter, Steady
 from likewise.testing import (
     check_baseline,
     check_hypotheses,
@@ -46,7 +39,6 @@ from likewise.testing import (
     check_world,
     people_of,
 )
-from likewise.worlds import Encounter, Steady
 
 SCHEMA = FeatureSchema((Feature("score", "integer", 0, 9), Feature("owner", "flag")))
 PEOPLE = people_of(SCHEMA, 9, seed=2)

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.fixed_point import IntArray
 from likewise.hypotheses import (
     Conjunctions,
     DecisionLists,
@@ -23,11 +22,12 @@ from likewise.hypotheses import (
     Stumps,
     Trees,
 )
-from likewise.hypotheses.priors import PRIORS
-from likewise.oracles.engines import compiled, reference
-from likewise.randomness import Noise, Purpose, Stream
+from likewise.hypotheses.base import PRIORS
+from likewise.learner import compiled, reference
+from likewise.numerics.fixed_point import IntArray
+from likewise.numerics.randomness import Noise, Purpose, Stream
+from likewise.people import Feature, FeatureSchema
 from likewise.registry import HYPOTHESES
-from likewise.schema import Feature, FeatureSchema
 from likewise.testing import check_hypotheses, people_of
 
 SCHEMA = FeatureSchema(

@@ -21,17 +21,59 @@ import pytest
 
 import likewise
 from likewise import (
-    auditing,
-    evaluation,
-    events,
-    frames,
-    game,
     hypotheses,
-    learning,
-    oracles,
     testing,
 )
-from likewise.auditing import (
+from likewise import (
+    learner as learning,
+)
+from likewise import (
+    panel as auditing,
+)
+from likewise import (
+    simulate as evaluation,
+)
+from likewise import (
+    simulate as game,
+)
+from likewise.errors import LikewiseError, MergedHypotheses
+from likewise.hypotheses import Cut, Pool, Segments
+from likewise.learner import (
+    Learner,
+    Margins,
+    Paper,
+    PaperOneSided,
+    SelfTuned,
+    State,
+    apply,
+    decide,
+    dump_state,
+    events,
+    learn,
+)
+from likewise.learner import (
+    costs as lagrangian,
+)
+from likewise.learner.bounds import bounds, theorem_e_geometric
+from likewise.learner.certificate import certificate
+from likewise.learner.costs import Additive, Geometric, dual_from_spec
+from likewise.learner.events import (
+    Arrived,
+    Audited,
+    Closed,
+    Decided,
+    Decision,
+    Labelled,
+    Overridden,
+    Person,
+    Sealed,
+)
+from likewise.learner.oracle import ENGINES, Oracle, load_engine
+from likewise.learner.players import ContextFTPL, ExponentialWeights, NestedFTPL
+from likewise.learner.rounds import deploy
+from likewise.numerics.fixed_point import ONE, from_units, to_units
+from likewise.numerics.randomness import Noise, Purpose, Stream
+from likewise.panel import (
     AllPairs,
     MemberObjections,
     MetricAuditor,
@@ -43,46 +85,11 @@ from likewise.auditing import (
     majority,
     parse_rule,
 )
-from likewise.errors import LikewiseError, MergedHypotheses
-from likewise.evaluation import Constraints, Faced
-from likewise.events import (
-    Arrived,
-    Audited,
-    Closed,
-    Decided,
-    Decision,
-    Labelled,
-    Overridden,
-    Person,
-    Sealed,
-)
-from likewise.fixed_point import ONE, from_units, to_units
-from likewise.frames.proposal import SchemaAdvice
-from likewise.game import Delay, play
-from likewise.hypotheses import Cut, Pool, Segments
-from likewise.learning import (
-    Learner,
-    Margins,
-    Paper,
-    PaperOneSided,
-    SelfTuned,
-    State,
-    apply,
-    certificate,
-    decide,
-    deploy,
-    dump_state,
-    lagrangian,
-    learn,
-)
-from likewise.learning.bounds import bounds, theorem_e_geometric
-from likewise.learning.dual import Additive, Geometric, dual_from_spec
-from likewise.learning.primal import ContextFTPL, ExponentialWeights, NestedFTPL
-from likewise.oracles import Oracle
-from likewise.randomness import Noise, Purpose, Stream
+from likewise.people import Feature, FeatureSchema, People
+from likewise.people.frames import SchemaAdvice, make_frame
 from likewise.registry import HYPOTHESES, PLAYERS, Registry
-from likewise.schema import Feature, FeatureSchema, People
-from likewise.worlds import Loans
+from likewise.simulate import Constraints, Delay, Faced, Loans
+from likewise.simulate.play import play
 
 
 def forever() -> Iterator[int]:
@@ -165,7 +172,7 @@ EXAMPLES: dict[str, Call] = {
     "FeatureSchema.from_frame": call(
         FeatureSchema.from_frame, frame=FRAME, ids="person", leave_out=("age",)
     ),
-    "make_frame": call(frames.make_frame, columns={"a": [1]}, backend="pandas"),
+    "make_frame": call(make_frame, columns={"a": [1]}, backend="pandas"),
     "FeatureSchema.encoded": call(SCHEMA.encoded, rows=REFERENCE, ids=["ann", "bo", "cy"]),
     "FeatureSchema.place": call(SCHEMA.place, name="age"),
     "FeatureSchema.from_spec": call(FeatureSchema.from_spec, spec=SCHEMA.spec()),
@@ -220,7 +227,7 @@ EXAMPLES: dict[str, Call] = {
         Oracle(POOL, "reference").approvals, costs=POOL.no_costs(), noise=Noise(STREAM, 1.0),
         points=POOL.locate(PEOPLE), draws=3, first_draw=0,
     ),
-    "load_engine": call(oracles.load_engine, name="reference"),
+    "load_engine": call(load_engine, name="reference"),
     # auditing
     "WeightedL1": call(WeightedL1, weights={"income": 0.5}, scales={"income": 100.0}),
     "Mahalanobis": call(auditing.Mahalanobis, features=["income"], matrix=[[1.0]], scale=100.0),
@@ -406,7 +413,7 @@ EXAMPLES: dict[str, Call] = {
     "apply Closed": call(lambda round: apply(AUDITED, Closed(round)), round="r"),
     # audits
     "audit": call(
-        likewise.audit, people=PEOPLE, scores=[1.0, 0.25], panel=PANEL, alpha=0.1, labels=[0, 1],
+        likewise.audits, people=PEOPLE, scores=[1.0, 0.25], panel=PANEL, alpha=0.1, labels=[0, 1],
         groups=("owner",), hypotheses=None, rules=("any",), alphas=(0.0, 0.5), worst=3,
         all_pairs_up_to=10, sample_pairs=1000, seed=1, jobs=1, progress=False,
     ),
@@ -488,9 +495,9 @@ EXAMPLES: dict[str, Call] = {
 }  # fmt: skip
 
 MODULES = (
-    "likewise", "likewise.auditing", "likewise.evaluation", "likewise.events", "likewise.frames",
-    "likewise.game", "likewise.hypotheses", "likewise.learning", "likewise.oracles",
-    "likewise.schema", "likewise.testing",
+    "likewise", "likewise.panel", "likewise.simulate", "likewise.learner.events", "likewise.people",
+    "likewise.simulate", "likewise.hypotheses", "likewise.learner", "likewise.learner.oracle",
+    "likewise.people", "likewise.testing",
 )  # fmt: skip
 NOT_CALLED = {
     "LikewiseClassifier": "an estimator refuses when it is fitted: see test_estimator",
@@ -578,4 +585,4 @@ def test_the_names_that_are_looked_up_late_are_there() -> None:
         assert getattr(likewise, name) is not None
     assert set(dir(likewise)) >= set(likewise.__all__)
     assert len(HYPOTHESES) >= 9
-    assert oracles.ENGINES
+    assert ENGINES

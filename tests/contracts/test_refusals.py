@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from likewise.auditing import FromFunction, MetricAuditor, Panel, Ratings, from_function
 from likewise.errors import AuditError, EventRefused, LikewiseError, ParameterError, RuleError
-from likewise.events import Arrived, Person
-from likewise.game import Delay, play
 from likewise.hypotheses import Pool, Segments, Stumps
-from likewise.learning import Learner, SelfTuned, State, apply, deploy, learn
-from likewise.schema import Feature, FeatureSchema
-from likewise.worlds import Loans
+from likewise.learner import Learner, SelfTuned, State, apply, learn
+from likewise.learner.events import Arrived, Person
+from likewise.learner.rounds import deploy
+from likewise.panel import FromFunction, MetricAuditor, Panel, Ratings, from_function
+from likewise.people import Feature, FeatureSchema
+from likewise.simulate import Delay, Loans
+from likewise.simulate.play import play
 
 SCHEMA = FeatureSchema((Feature("score", low=0, high=100),))
 PEOPLE = SCHEMA.people([[20], [70]], ids=["ann", "bo"])

@@ -7,9 +7,11 @@ import sys
 from typing import Any
 
 import pytest
-from tests.files_of_people import HERE
 
-from likewise.auditing import (
+from likewise.hypotheses import Segments
+from likewise.learner import Paper, PaperOneSided, Schedule, SelfTuned
+from likewise.learner.players import ContextFTPL, ExponentialWeights, NestedFTPL, Player
+from likewise.panel import (
     AllPairs,
     FirstPair,
     LargestGap,
@@ -21,9 +23,7 @@ from likewise.auditing import (
     Selection,
     WeightedL1,
 )
-from likewise.hypotheses import Segments
-from likewise.learning import Paper, PaperOneSided, Schedule, SelfTuned
-from likewise.learning.primal import ContextFTPL, ExponentialWeights, NestedFTPL, Player
+from likewise.people import Feature, FeatureSchema
 from likewise.registry import (
     BASELINES,
     METRICS,
@@ -34,7 +34,7 @@ from likewise.registry import (
     WORLDS,
     Registry,
 )
-from likewise.schema import Feature, FeatureSchema
+from likewise.simulate import Loans
 from likewise.testing import (
     check_baseline,
     check_metric,
@@ -44,8 +44,8 @@ from likewise.testing import (
     check_world,
     people_of,
 )
-from likewise.worlds import Loans
-from likewise.worlds.linear import Linear
+from studies.baselines.gillen import Linear
+from tests.files_of_people import HERE
 
 SCHEMA = FeatureSchema(
     (
@@ -143,12 +143,12 @@ sys.modules.update(dict.fromkeys(blocked))
 import warnings
 from likewise.errors import SlowEngine
 warnings.simplefilter("ignore", SlowEngine)
-from likewise.game import untaught
+from likewise.simulate import untaught
 from likewise.testing import *
-from likewise.worlds import Loans
-from likewise.worlds.linear import Linear
-from likewise.auditing import LargestGap
-from likewise.learning.primal import ExponentialWeights
+from likewise.simulate import Loans
+from studies.baselines.gillen import Linear
+from likewise.panel import LargestGap
+from likewise.learner.players import ExponentialWeights
 world = Loans(1, k=3)
 check_hypotheses(world.hypotheses())
 check_world(world, rounds=2)

@@ -71,7 +71,7 @@ print(json.dumps([intervals.size, intervals.separators, intervals.describe([12])
 
 STORY = """
 import hashlib, json, sys
-from likewise.learning import (
+from likewise.learner import (
     Learner, SelfTuned, State, deploy, drawn_for_audit, dump_state, learn, load_state, save_state,
 )
 from likewise.registry import WORLDS
@@ -130,15 +130,15 @@ def test_a_panel_and_a_docket_that_use_it_are_read_by_another_process(
 ) -> None:
     path = tmp_path / "village.json"
     python(installed, STORY + """
-from likewise.service.dockets.spec import DocketSpec
+from likewise_service.dockets.spec import DocketSpec
 docket = DocketSpec.of("The village", learner, ("elder", "teller"), rule="any")
 found = {"panel": world.panel.spec(), "docket": docket.to_json()}
 open(sys.argv[1], "w").write(json.dumps(found, sort_keys=True))
 print("1")
 """, str(path))  # fmt: skip
     found = python(installed, STORY + """
-from likewise.auditing import Panel
-from likewise.service.dockets.spec import DocketSpec
+from likewise.panel import Panel
+from likewise_service.dockets.spec import DocketSpec
 given = json.load(open(sys.argv[1]))
 panel, docket = Panel.from_spec(given["panel"]), DocketSpec.from_json(given["docket"])
 again = docket.make_learner(9)
@@ -154,9 +154,9 @@ def test_a_sweep_of_two_processes_runs_it(installed: Path, tmp_path: Path) -> No
     script.write_text("""
 import json, sys
 from pathlib import Path
-from likewise.experiments.parallel import Processes
-from likewise.experiments.sweep.execute import run_sweep
-from likewise.experiments.sweep.reading import sweep_from_data
+from likewise.simulate.parallel import Processes
+from studies.sweep.runs import run_sweep
+from studies.sweep.spec import sweep_from_data
 
 if __name__ == "__main__":
     sweep = sweep_from_data({

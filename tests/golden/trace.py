@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from likewise.game import Moment, play
 from likewise.hypotheses import ExactWeights, HypothesisClass, Staircases
-from likewise.learning import Learner, Paper, Schedule, SelfTuned
-from likewise.oracles.oracle import compile_at_once
-from likewise.worlds import Admissions, Loans, World
+from likewise.learner import Learner, Paper, Schedule, SelfTuned
+from likewise.learner.oracle import compile_at_once
+from likewise.simulate import Admissions, Loans, Moment, World
+from likewise.simulate.play import play
 
 # Settings are written out, so that other defaults do not change these games.
 EARLY = SelfTuned(eta=0.25, kappa=0.15, counts_outstanding=False)

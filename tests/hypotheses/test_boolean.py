@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from likewise.errors import HypothesisError, ParameterError
-from likewise.fixed_point import FloatArray
 from likewise.hypotheses import Conjunctions, Disjunctions, Parities
-from likewise.hypotheses.listed.columns import OverColumns
-from likewise.schema import Feature, FeatureSchema
+from likewise.hypotheses.lists import OverColumns
+from likewise.numerics.fixed_point import FloatArray
+from likewise.people import Feature, FeatureSchema
 
 MAKERS: dict[str, Any] = {
     "conjunctions": Conjunctions,

@@ -10,7 +10,7 @@ import pytest
 
 from likewise.errors import HypothesisError, ParameterError
 from likewise.hypotheses import DecisionLists, Stumps, greedy_separating_set
-from likewise.schema import Feature, FeatureSchema
+from likewise.people import Feature, FeatureSchema
 
 SMALL = [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3), (4, 2), (4, 3), (4, 4)]
 

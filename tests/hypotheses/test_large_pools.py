@@ -17,9 +17,9 @@ from sklearn.linear_model import LogisticRegression
 from likewise import Feature, FeatureSchema, Learner, Pool, State, deploy
 from likewise.errors import HypothesisError, LikewiseError, MergedHypotheses
 from likewise.hypotheses import class_from_spec, verify_separating_set
-from likewise.hypotheses.listed import pool as pools
-from likewise.hypotheses.separating import greedy_separating_set, trie_separating_set
-from likewise.learning import dump_state, parse_state
+from likewise.hypotheses import pool as pools
+from likewise.hypotheses.lists import greedy_separating_set, trie_separating_set
+from likewise.learner import dump_state, parse_state
 
 SCHEMA = FeatureSchema(tuple(Feature(f"s{i}", low=0, high=1) for i in range(4)))
 

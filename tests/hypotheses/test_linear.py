@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.errors import HypothesisError, MergedHypotheses, ParameterError
-from likewise.fixed_point import FloatArray
 from likewise.hypotheses import LinearByIntercepts, verify_separating_set
-from likewise.schema import Feature, FeatureSchema
+from likewise.numerics.fixed_point import FloatArray
+from likewise.people import Feature, FeatureSchema
 
 VALUES = [-4.0, -1.5, 0.5, 2.0, 3.0]
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from likewise.errors import ContractError, HypothesisError, ParameterError
-from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, Listed, class_to_spec
-from likewise.learning import Learner
+from likewise.learner import Learner
+from likewise.numerics.fixed_point import IntArray
+from likewise.people import Feature, FeatureSchema, People
 from likewise.registry import HYPOTHESES
-from likewise.schema import Feature, FeatureSchema, People
 from likewise.testing import check_hypotheses
 
 SCHEMA = FeatureSchema((Feature("age", "integer", 0, 120),))

@@ -15,7 +15,7 @@ import pytest
 from likewise import Learner, State, load_state, save_state
 from likewise.errors import HypothesisError, LikewiseError, MergedHypotheses, ParameterError
 from likewise.hypotheses import Cut, Pool, class_from_spec
-from likewise.schema import Feature, FeatureSchema, People
+from likewise.people import Feature, FeatureSchema, People
 
 SCHEMA = FeatureSchema(
     (

@@ -17,16 +17,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.contracts.test_classes import CLASSES, TABLE
 
 from likewise.errors import LikewiseError, ParameterError
-from likewise.fixed_point import ONE, FloatArray, IntArray
-from likewise.game import untaught
 from likewise.hypotheses import Conjunctions, ExactWeights, HypothesisClass, Pool, Segments
-from likewise.learning import Learner, SelfTuned, State, deploy, dump_state, learn, parse_state
-from likewise.randomness import Purpose, Stream
-from likewise.schema import Feature, FeatureSchema
+from likewise.learner import Learner, SelfTuned, State, dump_state, learn, parse_state
+from likewise.learner.rounds import deploy
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
+from likewise.numerics.randomness import Purpose, Stream
+from likewise.people import Feature, FeatureSchema
+from likewise.simulate import untaught
 from likewise.testing import people_of
+from tests.contracts.test_classes import CLASSES, TABLE
 
 SCHEMA = FeatureSchema((Feature("score"), Feature("a", "flag"), Feature("b", "flag")))
 FOUR = Segments(SCHEMA, score="score", cuts=[], by=["a", "b"])

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from likewise.errors import HypothesisError, ParameterError
-from likewise.fixed_point import IntArray
 from likewise.hypotheses import Segments, Staircases
-from likewise.hypotheses.cells.stairs import costs_of_rows, walk_of
-from likewise.oracles.engines import compiled, reference
-from likewise.randomness import Noise, Purpose, Stream
-from likewise.schema import Feature, FeatureSchema
+from likewise.hypotheses.staircases import costs_of_rows, walk_of
+from likewise.learner import compiled, reference
+from likewise.numerics.fixed_point import IntArray
+from likewise.numerics.randomness import Noise, Purpose, Stream
+from likewise.people import Feature, FeatureSchema
 
 SCHEMA = FeatureSchema(
     (

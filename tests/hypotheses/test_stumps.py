@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from likewise.errors import HypothesisError, MergedHypotheses, ParameterError
 from likewise.hypotheses import Stumps, class_from_spec, verify_separating_set
-from likewise.schema import Feature, FeatureSchema
+from likewise.people import Feature, FeatureSchema
 
 INCOME = FeatureSchema(
     (

@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from likewise.errors import HypothesisError, LikewiseError
 from likewise.hypotheses import Trees, class_from_spec, verify_separating_set
-from likewise.schema import Feature, FeatureSchema
+from likewise.people import Feature, FeatureSchema
 
 FLAGS = FeatureSchema(tuple(Feature(name, "flag") for name in "abc"))
 CORNERS = np.array(list(itertools.product((0.0, 1.0), repeat=3)))

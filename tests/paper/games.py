@@ -9,15 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from tests.paper.referee import perturbed_coins, perturbed_leader
 
-from likewise.evaluation import BestFair, Faced, best_fair_policy
-from likewise.fixed_point import ONE, FloatArray, IntArray, to_units
 from likewise.hypotheses import HypothesisClass, Points, Pool, Segments
-from likewise.learning import Learner, State, deploy, learn
-from likewise.learning.decisions import upcoming
-from likewise.learning.primal import Draws, Frozen, NestedFTPL
-from likewise.schema import Feature, FeatureSchema
+from likewise.learner import Learner, State, learn
+from likewise.learner.fold import upcoming
+from likewise.learner.players import Draws, Frozen, NestedFTPL
+from likewise.learner.rounds import deploy
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
+from likewise.people import Feature, FeatureSchema
+from likewise.simulate import BestFair, Faced, best_fair_policy
+from tests.paper.referee import perturbed_coins, perturbed_leader
 
 ROUNDS = 150
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from likewise.fixed_point import ONE, FloatArray
-from likewise.learning.states.tuning import Tuning
+from likewise.learner.state import Tuning
+from likewise.numerics.fixed_point import ONE, FloatArray
 
 # The noise on the first point is cut into slices of equal probability.
 SLICES = 1000

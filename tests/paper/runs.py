@@ -11,19 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from tests.paper.referee import OFF, charged, opened, perturbed_leader, quantiles
 
-from likewise.fixed_point import ONE, FloatArray, IntArray
 from likewise.hypotheses import HypothesisClass, Pool, Segments
-from likewise.learning.primal import (
-    Draws,
-    ExponentialWeights,
-    Frozen,
-    Player,
-)
-from likewise.learning.schedules import SelfTuned
-from likewise.learning.states.tuning import Tuning
-from likewise.schema import Feature, FeatureSchema
+from likewise.learner.players import Draws, ExponentialWeights, Frozen, Player
+from likewise.learner.schedules import SelfTuned
+from likewise.learner.state import Tuning
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
+from likewise.people import Feature, FeatureSchema
+from tests.paper.referee import OFF, charged, opened, perturbed_leader, quantiles
 
 ROUNDS = 60
 

@@ -1,4 +1,4 @@
-"""Audits of a share p of the rounds, in docs/theory.md: surely given the lottery, then on average.
+"""Audits of a share p of the rounds, in docs/research/theory.md: surely given the lottery, then on average.
 
 A report weighs lam_t/p and the dual steps beta/p, at audits only. Given the N audits that the
 lottery drew, the primal inequality and the dual lemma hold surely, the latter with N + 1 for T.
@@ -14,14 +14,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.paper.games import log_inverse
 
-from likewise.fixed_point import ONE, FloatArray, IntArray, to_units
 from likewise.hypotheses import Pool
-from likewise.learning import Learner, SelfTuned, State, deploy, learn
-from likewise.learning.bounds import bounds
-from likewise.learning.decisions import drawn_for_audit, upcoming
-from likewise.learning.dual import GradientAscent
+from likewise.learner import Learner, SelfTuned, State, learn
+from likewise.learner.bounds import bounds
+from likewise.learner.costs import GradientAscent
+from likewise.learner.fold import drawn_for_audit, upcoming
+from likewise.learner.rounds import deploy
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
+from tests.paper.games import log_inverse
 
 DUAL = GradientAscent()
 

@@ -1,4 +1,4 @@
-"""The certificate of a run in docs/theory.md: a bound on its regret from what it paid.
+"""The certificate of a run in docs/research/theory.md: a bound on its regret from what it paid.
 
     regret  ≤  (k/eta)·[Σ_t f_t(π̃^t) − min_h F_T(h) − beta·Σ_reports lam_t]
 
@@ -13,26 +13,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.paper.games import EXACT, INTEGRABLE, Played, Setting, hostile_game
 
 from likewise.errors import ParameterError
-from likewise.events import Audited, Labelled
-from likewise.fixed_point import ONE
 from likewise.hypotheses import Pool
-from likewise.learning import (
-    Learner,
-    SelfTuned,
-    State,
-    apply,
-    certificate,
-    deploy,
-    dump_state,
-    learn,
-    parse_state,
-)
-from likewise.learning.certificate import Certificate
-from likewise.learning.dual import Additive, Geometric
-from likewise.learning.states.open_rounds import changed
+from likewise.learner import Learner, SelfTuned, State, apply, dump_state, learn, parse_state
+from likewise.learner.certificate import Certificate, certificate
+from likewise.learner.costs import Additive, Geometric
+from likewise.learner.events import Audited, Labelled
+from likewise.learner.rounds import deploy
+from likewise.learner.state import changed
+from likewise.numerics.fixed_point import ONE
+from tests.paper.games import EXACT, INTEGRABLE, Played, Setting, hostile_game
 
 WHO: dict[str, tuple[Setting, dict[str, Any]]] = {
     "weights": (EXACT["pool"], {}),

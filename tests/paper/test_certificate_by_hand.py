@@ -1,4 +1,4 @@
-"""Certificates beside their formulas in docs/theory.md, written out for runs of a few rounds.
+"""Certificates beside their formulas in docs/research/theory.md, written out for runs of a few rounds.
 
 Mutants that die here, each tried by hand: published scores that are not rounded, or weights of
 which nothing is cut off; the bias of one-sided labels or 2·T/R left out, or counted for a mixture;
@@ -16,13 +16,14 @@ from typing import Any
 import pytest
 
 from likewise import Pool, Segments
-from likewise.events import Audited, Closed, Decision, Event, Labelled
-from likewise.learning import Learner, SelfTuned, State, apply, deploy
-from likewise.learning.bounds.theorems import IN_EXPECTATION
-from likewise.learning.certificate import Certificate, certificate
-from likewise.learning.dual import Additive
-from likewise.learning.states.open_rounds import changed
-from likewise.schema import Feature, FeatureSchema
+from likewise.learner import Learner, SelfTuned, State, apply
+from likewise.learner.bounds import IN_EXPECTATION
+from likewise.learner.certificate import Certificate, certificate
+from likewise.learner.costs import Additive
+from likewise.learner.events import Audited, Closed, Decision, Event, Labelled
+from likewise.learner.rounds import deploy
+from likewise.learner.state import changed
+from likewise.people import Feature, FeatureSchema
 
 # Four groups with two bins: 4 parts, s = 8, A = 4, |H| = 3^4.
 KINDS = "abcd"

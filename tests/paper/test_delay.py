@@ -1,4 +1,4 @@
-"""Feedback that comes late, in docs/theory.md: the lemmas, and Theorems A and A′ with delay.
+"""Feedback that comes late, in docs/research/theory.md: the lemmas, and Theorems A and A′ with delay.
 
 With D_t the size of the costs of earlier rounds that were not charged yet when round t opened,
 
@@ -20,18 +20,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from likewise.hypotheses import HypothesisClass, Pool
+from likewise.learner import Learner, SelfTuned, State, apply
+from likewise.learner.bounds import Lateness, bounds
+from likewise.learner.events import Audited, Labelled
+from likewise.learner.fold import upcoming
+from likewise.learner.rounds import deploy
+from likewise.learner.state import Tuning
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, to_units
 from tests.paper.games import log_inverse
 from tests.paper.referee import OFF, charged, delays_of, opened, perturbed_leader
 from tests.paper.runs import ROUNDS, Adversary, against_the_policy, random_costs
-
-from likewise.events import Audited, Labelled
-from likewise.fixed_point import ONE, FloatArray, IntArray, to_units
-from likewise.hypotheses import HypothesisClass, Pool
-from likewise.learning import Learner, SelfTuned, State, apply, deploy
-from likewise.learning.bounds import bounds
-from likewise.learning.bounds.players import Lateness
-from likewise.learning.decisions import upcoming
-from likewise.learning.states.tuning import Tuning
 
 # ── The lemmas ──────────────────────────────────────────────────────────────────────────────────
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import HypothesisClass, Pool, Segments
-from likewise.oracles import Oracle
-from likewise.randomness import Noise, Purpose, Stream
-from likewise.schema import Feature, FeatureSchema
+from likewise.learner.oracle import Oracle
+from likewise.numerics.fixed_point import ONE, IntArray
+from likewise.numerics.randomness import Noise, Purpose, Stream
+from likewise.people import Feature, FeatureSchema
 
 # Each case of a test fails for a right program with about this probability: p-values of chi-square
 # tests are those of large samples, and every hypothesis is expected over a thousand times.

@@ -1,4 +1,4 @@
-"""Theorem C with high probability, and realised errors, in docs/theory.md.
+"""Theorem C with high probability, and realised errors, in docs/research/theory.md.
 
 Small games are unfolded, so that the probabilities of the proof's events are exact; what the proof
 says of a round is checked at every node. Long games are simulated: there a bound that holds with
@@ -14,13 +14,13 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy import stats
+
+from likewise.learner import Learner, SelfTuned
+from likewise.learner.bounds import bounds
+from likewise.numerics.fixed_point import FloatArray
 from tests.paper.games import coins
 from tests.paper.referee import OFF
 from tests.paper.unfolded import LABELS, TABLES, Capped, Game, learner_of, resampled
-
-from likewise.fixed_point import FloatArray
-from likewise.learning import Learner, SelfTuned
-from likewise.learning.bounds import bounds
 
 LEVELS = (0.1, 0.5, 1.0, 2.0, 4.0)
 GAMES = pytest.mark.parametrize("labels", LABELS)

@@ -12,17 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.errors import ParameterError
-from likewise.fixed_point import ONE
 from likewise.hypotheses import Pool
-from likewise.learning import Learner, SelfTuned, State, deploy, learn
-from likewise.learning.dual import GradientAscent
-from likewise.learning.lagrangian import (
+from likewise.learner import Learner, SelfTuned, State, learn
+from likewise.learner.costs import (
+    GradientAscent,
     lagrangian,
     misclassification,
     regularised_lagrangian,
     unfairness_proxy,
 )
-from likewise.learning.states.open_rounds import changed
+from likewise.learner.rounds import deploy
+from likewise.learner.state import changed
+from likewise.numerics.fixed_point import ONE
 
 TABLE = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]
 

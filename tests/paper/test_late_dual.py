@@ -1,4 +1,4 @@
-"""The dual lemma for audits that come late, in docs/theory.md: its proof, step by step.
+"""The dual lemma for audits that come late, in docs/research/theory.md: its proof, step by step.
 
 The lemma itself leaves much room, so what is checked besides are the inequalities that its proof
 consists of, each of which is nearly, or exactly, attained somewhere.
@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.paper.referee import delays_of
 
-from likewise.learning.dual import GradientAscent
+from likewise.learner.costs import GradientAscent
+from tests.paper.referee import delays_of
 
 
 @dataclass

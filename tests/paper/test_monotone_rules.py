@@ -7,9 +7,9 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from likewise.auditing import Rule, from_function, from_truth_table, never, parse_rule, veto
 from likewise.errors import RuleError
-from likewise.fixed_point import ONE
+from likewise.numerics.fixed_point import ONE
+from likewise.panel import Rule, from_function, from_truth_table, never, parse_rule, veto
 
 MEMBERS = ("j1", "j2", "j3", "j4", "j5")
 PROFILES = np.array(list(product((False, True), repeat=5))).T

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.errors import ParameterError
-from likewise.learning.dual import (
+from likewise.learner.costs import (
     DUALS,
     LARGEST_LAM,
     Additive,

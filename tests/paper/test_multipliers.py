@@ -1,4 +1,4 @@
-"""Theorem E in docs/theory.md: multipliers that never decrease, lam = phi(reports so far).
+"""Theorem E in docs/research/theory.md: multipliers that never decrease, lam = phi(reports so far).
 
     (eta/k)·ΔError + m·Σ_{n<N} phi(n)  ≤  C·(eta·sqrt(T) + 2·sqrt(Σ_{n≤N} phi(n)²))
 
@@ -15,17 +15,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.paper.games import EXACT, INTEGRABLE, ROUNDS, Setting, hostile_game, log_inverse
-from tests.paper.referee import OFF
 
 from likewise.hypotheses import Pool
-from likewise.learning import Learner, SelfTuned
-from likewise.learning.bounds import bounds, theorem_e_geometric
-from likewise.learning.dual import (
-    Additive,
-    Dual,
-    Geometric,
-)
+from likewise.learner import Learner, SelfTuned
+from likewise.learner.bounds import bounds, theorem_e_geometric
+from likewise.learner.costs import Additive, Dual, Geometric
+from tests.paper.games import EXACT, INTEGRABLE, ROUNDS, Setting, hostile_game, log_inverse
+from tests.paper.referee import OFF
 
 # ── The inequality, in games ────────────────────────────────────────────────────────────────────
 

@@ -7,13 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from likewise.events import Audited, Closed, Labelled, Overridden
-from likewise.fixed_point import ONE
 from likewise.hypotheses import Pool
-from likewise.learning import Learner, SelfTuned, State, apply, deploy
-from likewise.learning.bounds.theorems import IN_EXPECTATION
-from likewise.learning.certificate import Certificate, certificate
-from likewise.learning.states.open_rounds import changed
+from likewise.learner import Learner, SelfTuned, State, apply
+from likewise.learner.bounds import IN_EXPECTATION
+from likewise.learner.certificate import Certificate, certificate
+from likewise.learner.events import Audited, Closed, Labelled, Overridden
+from likewise.learner.rounds import deploy
+from likewise.learner.state import changed
+from likewise.numerics.fixed_point import ONE
 
 CONSTANTS = Pool.from_table([[0], [1]])
 

@@ -1,4 +1,4 @@
-"""Theorem A for products, and mixtures of players, in docs/theory.md.
+"""Theorem A for products, and mixtures of players, in docs/research/theory.md.
 
 The parts of a product have a scale each; a mixture of players pays for its weights and for one of
 the players.
@@ -11,6 +11,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+
+from likewise.learner.players import (
+    ContextFTPL,
+    Draws,
+    ExponentialWeights,
+    Frozen,
+    NestedFTPL,
+    Player,
+)
+from likewise.learner.state import Tuning
+from likewise.numerics.fixed_point import ONE, FloatArray
 from tests.paper.referee import opened, perturbed_coins
 from tests.paper.runs import (
     ADVERSARIES,
@@ -19,17 +30,6 @@ from tests.paper.runs import (
     coins,
     random_costs,
 )
-
-from likewise.fixed_point import ONE, FloatArray
-from likewise.learning.primal import (
-    ContextFTPL,
-    Draws,
-    ExponentialWeights,
-    Frozen,
-    NestedFTPL,
-    Player,
-)
-from likewise.learning.states.tuning import Tuning
 
 # ── Products: a scale for every part ────────────────────────────────────────────────────────────
 

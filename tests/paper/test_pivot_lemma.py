@@ -12,9 +12,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from likewise.auditing import Never, Rule, as_rule, at_least, from_function, objects, veto
 from likewise.errors import RuleError
-from likewise.fixed_point import ONE, IntArray
+from likewise.numerics.fixed_point import ONE, IntArray
+from likewise.panel import Never, Rule, as_rule, at_least, from_function, objects, veto
 
 SIZES = (1, 2, 3, 4)
 QUARTERS = [0, ONE // 4, ONE // 2, ONE]

@@ -10,14 +10,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.auditing import parse_rule
-from likewise.fixed_point import ONE, IntArray
 from likewise.hypotheses import Segments
-from likewise.learning import Learner, Margins, State
-from likewise.learning.decisions import upcoming
-from likewise.learning.primal import Draws
-from likewise.randomness import Purpose
-from likewise.schema import Feature, FeatureSchema
+from likewise.learner import Learner, Margins, State
+from likewise.learner.fold import upcoming
+from likewise.learner.players import Draws
+from likewise.numerics.fixed_point import ONE, IntArray
+from likewise.numerics.randomness import Purpose
+from likewise.panel import parse_rule
+from likewise.people import Feature, FeatureSchema
 
 K = 4
 MEMBERS = ("j1", "j2", "j3")

@@ -1,4 +1,4 @@
-"""Theorem A in docs/theory.md, for cells too.
+"""Theorem A in docs/research/theory.md, for cells too.
 
 For every sequence of costs, even one chosen against the policy, surely,
 
@@ -18,6 +18,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from likewise.hypotheses import Bits, HypothesisClass, Listed
+from likewise.learner.players import ContextFTPL
+from likewise.learner.state import Tuning
+from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.people import Feature, FeatureSchema, People
 from tests.paper.referee import (
     OFF,
     charged,
@@ -41,12 +47,6 @@ from tests.paper.runs import (
     noise_gain,
     table_of,
 )
-
-from likewise.fixed_point import FloatArray, IntArray
-from likewise.hypotheses import Bits, HypothesisClass, Listed
-from likewise.learning.primal import ContextFTPL
-from likewise.learning.states.tuning import Tuning
-from likewise.schema import Feature, FeatureSchema, People
 
 # ── Context-FTPL ────────────────────────────────────────────────────────────────────────────────
 

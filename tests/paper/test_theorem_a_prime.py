@@ -1,4 +1,4 @@
-"""Theorem A′ in docs/theory.md, exponential weights with a prior.
+"""Theorem A′ in docs/research/theory.md, exponential weights with a prior.
 
 For every sequence of costs, even one chosen against the policy, surely,
 
@@ -12,6 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+
+from likewise.hypotheses import ExactWeights, HypothesisClass, Pool, Segments
+from likewise.learner.players import ContextFTPL, ExponentialWeights, NestedFTPL
+from likewise.numerics.fixed_point import ONE, FloatArray
+from likewise.people import Feature, FeatureSchema
 from tests.paper.runs import (
     ADVERSARIES,
     SCALES,
@@ -23,15 +28,6 @@ from tests.paper.runs import (
     exact_policy,
     two_bins,
 )
-
-from likewise.fixed_point import ONE, FloatArray
-from likewise.hypotheses import ExactWeights, HypothesisClass, Pool, Segments
-from likewise.learning.primal import (
-    ContextFTPL,
-    ExponentialWeights,
-    NestedFTPL,
-)
-from likewise.schema import Feature, FeatureSchema
 
 # ── Exponential weights, with a prior ───────────────────────────────────────────────────────────
 

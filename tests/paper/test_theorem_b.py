@@ -1,4 +1,4 @@
-"""Theorem B, the dual lemma and the audit lemma in docs/theory.md, against a hostile world.
+"""Theorem B, the dual lemma and the audit lemma in docs/research/theory.md, against a hostile world.
 
 The final bounds are far away at sizes that a test can run. What is close is the inequality that
 they are derived from, with π* the best fair policy in hindsight and the scales as the learner froze
@@ -19,14 +19,14 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
+from likewise.learner import Learner, SelfTuned
+from likewise.learner.bounds import bounds
+from likewise.learner.costs import GradientAscent
+from likewise.numerics.fixed_point import ONE
+from likewise.simulate import BestFair
 from tests.paper.games import EXACT, INTEGRABLE, ROUNDS, Played, Setting, hostile_game, log_inverse
 from tests.paper.referee import OFF
-
-from likewise.evaluation import BestFair
-from likewise.fixed_point import ONE
-from likewise.learning import Learner, SelfTuned
-from likewise.learning.bounds import bounds
-from likewise.learning.dual import GradientAscent
 
 # ── The dual lemma ──────────────────────────────────────────────────────────────────────────────
 

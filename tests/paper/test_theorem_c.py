@@ -1,4 +1,4 @@
-"""Theorems C and C′ (one-sided labels) in docs/theory.md: their lemmas, and small games in full.
+"""Theorems C and C′ (one-sided labels) in docs/research/theory.md: their lemmas, and small games in full.
 
 Both theorems are about expectations. Here a game of a few rounds is unfolded completely: every
 round branches over the decisions and over J, with their probabilities, and the learner's own fold
@@ -20,14 +20,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from likewise.hypotheses import Pool
+from likewise.learner import SelfTuned
+from likewise.learner.players import ContextFTPL, Draws, Frozen
+from likewise.numerics.fixed_point import ONE
 from tests.paper.games import log_inverse
 from tests.paper.referee import OFF
 from tests.paper.unfolded import LABELS, TABLES, Capped, Game, learner_of, resampled
-
-from likewise.fixed_point import ONE
-from likewise.hypotheses import Pool
-from likewise.learning import SelfTuned
-from likewise.learning.primal import ContextFTPL, Draws, Frozen
 
 # ── The lemmas ──────────────────────────────────────────────────────────────────────────────────
 

@@ -1,4 +1,4 @@
-"""docs/theory.md says which test holds each statement, and its table is what was measured."""
+"""docs/research/theory.md says which test holds each statement, and its table is what was measured."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from benchmarks import multipliers as toy
+
+from studies.scripts import multipliers as toy
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/theory.md").read_text("utf-8")
+PAGE = (ROOT / "docs/research/theory.md").read_text("utf-8")
 
 # ── Statements ──────────────────────────────────────────────────────────────────────────────────
 
@@ -64,8 +65,8 @@ def test_every_test_that_the_page_names_exists(named: tuple[str, str]) -> None:
 
 @cache
 def stored() -> dict[str, Any]:
-    """The numbers that ``benchmarks/multipliers.py`` wrote."""
-    actual: dict[str, Any] = json.loads((ROOT / "docs/results/multipliers.json").read_text())
+    """The numbers that ``studies/scripts/multipliers.py`` wrote."""
+    actual: dict[str, Any] = json.loads((ROOT / "studies/results/multipliers.json").read_text())
     return actual
 
 

@@ -12,15 +12,24 @@ from itertools import product
 
 import numpy as np
 import pytest
+
+from likewise.hypotheses import Pool
+from likewise.learner import Learner, SelfTuned, State, apply
+from likewise.learner.events import (
+    Arrived,
+    Audited,
+    Closed,
+    Decided,
+    Decision,
+    Labelled,
+    Person,
+    Sealed,
+)
+from likewise.learner.fold import upcoming
+from likewise.learner.players import Draws, Frozen
+from likewise.numerics.fixed_point import ONE, FloatArray, to_units
 from tests.paper.games import log_inverse
 from tests.paper.referee import perturbed_leader
-
-from likewise.events import Arrived, Audited, Closed, Decided, Decision, Labelled, Person, Sealed
-from likewise.fixed_point import ONE, FloatArray, to_units
-from likewise.hypotheses import Pool
-from likewise.learning import Learner, SelfTuned, State, apply
-from likewise.learning.decisions import upcoming
-from likewise.learning.primal import Draws, Frozen
 
 
 class Capped(SelfTuned):

@@ -9,6 +9,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+
+from likewise_service.app import running
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.rounds import Applicant, open_docket
+from likewise_service.dockets.spec import DocketSpec
+from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
 from tests.service.live import (
     GENEROUS,
     Clock,
@@ -18,13 +25,6 @@ from tests.service.live import (
     small_spec,
     some_people,
 )
-
-from likewise.service.background import running
-from likewise.service.dockets.commands.rounds import Applicant, open_docket
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.spec import DocketSpec
-from likewise.service.ledger.store import Store
-from likewise.service.settings import Settings
 
 Start = Callable[..., Live]
 

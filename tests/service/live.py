@@ -10,15 +10,15 @@ import httpx
 import sqlalchemy as sa
 
 from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
-from likewise.service.auth.tokens import create_token
-from likewise.service.dockets.commands.rounds import Applicant, open_docket
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.board import ENDED, OPEN, Review, ReviewBoard
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.dockets.spec import DocketSpec
-from likewise.service.ledger.store import Store
-from likewise.service.settings import Settings
-from likewise_client import Client
+from likewise_client.client import Client
+from likewise_service.auth.tokens import create_token
+from likewise_service.dockets.board import ENDED, OPEN, Review, ReviewBoard
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import Applicant, open_docket
+from likewise_service.dockets.spec import DocketSpec
+from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
 
 PATIENCE = 60.0
 GENEROUS: dict[str, Any] = {

@@ -20,11 +20,10 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
-from tests.service.live import GENEROUS, PATIENCE, furnished
 
-from likewise.service.peers import MOST, Peers
-from likewise.service.server import LOOP, configured, guarded, listening
-from likewise.service.settings import Settings
+from likewise_service.server import LOOP, MOST, Peers, configured, guarded, listening
+from likewise_service.settings import Settings
+from tests.service.live import GENEROUS, PATIENCE, furnished
 
 
 @contextmanager

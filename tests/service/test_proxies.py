@@ -14,6 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+
 from tests.service.conftest import Start
 from tests.service.live import people
 

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+
+from likewise.cli.main import main
+from likewise.errors import LikewiseError
+from likewise_service.dockets.docket import Docket
+from likewise_service.ledger.backups import backup, restore
+from likewise_service.ledger.store import Store
+from likewise_service.verify.replay import replay_store
 from tests.service.conftest import Start
 from tests.service.live import Live, people
 
-from likewise.cli import main
-from likewise.errors import LikewiseError
-from likewise.service.dockets.docket import Docket
-from likewise.service.ledger.database.backups import backup, restore
-from likewise.service.ledger.store import Store
-from likewise.service.verification.replay import replay_store
-
-PAGE = Path(__file__).parents[2] / "docs/running.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/running.md"
 KIT = Path(__file__).parents[2] / "src/likewise/service/kit"
 
 
@@ -116,9 +116,8 @@ def test_a_backup_of_a_server_at_work_is_restored_elsewhere(
 def test_a_copy_without_its_log_is_refused(start: Start, sqlite_url: str, tmp_path: Path) -> None:
     """`cp` of a file in use would hold, with one record of hundreds."""
     store = Store.open(sqlite_url)
+    from likewise_service.dockets.rounds import open_docket, open_round
     from tests.service.live import small_spec, some_people
-
-    from likewise.service.dockets.commands.rounds import open_docket, open_round
 
     open_docket(store, "loans", small_spec(), seed=1)
     docket = Docket(store, "loans")
@@ -143,9 +142,8 @@ def test_a_copy_without_its_log_is_refused(start: Start, sqlite_url: str, tmp_pa
 def test_a_store_is_verified_on_a_medium_that_cannot_be_written(
     sqlite_url: str, tmp_path: Path
 ) -> None:
+    from likewise_service.dockets.rounds import open_docket
     from tests.service.live import small_spec
-
-    from likewise.service.dockets.commands.rounds import open_docket
 
     store = Store.open(sqlite_url)
     receipt = open_docket(store, "loans", small_spec(), seed=1)
@@ -161,9 +159,8 @@ def test_a_store_is_verified_on_a_medium_that_cannot_be_written(
 
 
 def test_an_exports_own_receipt_is_looked_at(sqlite_url: str, tmp_path: Path) -> None:
+    from likewise_service.dockets.rounds import open_docket, open_round
     from tests.service.live import small_spec, some_people
-
-    from likewise.service.dockets.commands.rounds import open_docket, open_round
 
     store = Store.open(sqlite_url)
     open_docket(store, "loans", small_spec(), seed=1)
@@ -184,14 +181,14 @@ def test_an_exports_own_receipt_is_looked_at(sqlite_url: str, tmp_path: Path) ->
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
 def test_the_unit_is_one_that_systemd_understands(tmp_path: Path) -> None:
-    unit = (KIT / "likewise.service").read_text()
+    unit = (KIT / "likewise_service").read_text()
     unit = unit.replace("/opt/likewise/bin/likewise", sys.executable)
-    (tmp_path / "likewise.service").write_text(unit)
+    (tmp_path / "likewise_service").write_text(unit)
     done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(tmp_path / "likewise.service")],
+        ["systemd-analyze", "verify", "--man=no", str(tmp_path / "likewise_service")],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-    ours = [line for line in done.stderr.splitlines() if "likewise.service" in line]
+    ours = [line for line in done.stderr.splitlines() if "likewise_service" in line]
     assert (done.returncode, ours) == (0, []), done.stderr
 
 

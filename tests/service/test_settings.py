@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from likewise.errors import ParameterError
-from likewise.service.settings import PREFIX, REASON_LIMIT, Settings
+from likewise_service.settings import PREFIX, REASON_LIMIT, Settings
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "service.md"
 

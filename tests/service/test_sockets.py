@@ -11,14 +11,14 @@ import httpx
 import psycopg
 import pytest
 import sqlalchemy as sa
+
+from likewise_client.client import Client
+from likewise_client.errors import ApiError
+from likewise_service.auth.tokens import create_token, revoke_token
+from likewise_service.ledger.store import Store
+from likewise_service.server import listening
 from tests.service.conftest import Start
 from tests.service.live import Live, people
-
-from likewise.service.auth.tokens import create_token, revoke_token
-from likewise.service.ledger.store import Store
-from likewise.service.server import listening
-from likewise_client import Client
-from likewise_client.errors import ApiError
 
 PATIENCE = 30.0
 
@@ -135,10 +135,9 @@ def test_a_revoked_token_opens_nothing_any_more(start: Start) -> None:
 
 
 def test_a_postgresql_that_takes_no_writes_is_not_our_failure(postgres_url: str) -> None:
+    from likewise_service.app import running
+    from likewise_service.settings import Settings
     from tests.service.live import GENEROUS, furnished
-
-    from likewise.service.background import running
-    from likewise.service.settings import Settings
 
     tokens = furnished(postgres_url)
     settings = Settings(database=postgres_url, **GENEROUS)

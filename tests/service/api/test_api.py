@@ -12,12 +12,12 @@ from typing import Any
 
 import httpx
 import pytest
+
+from likewise_client.client import Client
+from likewise_client.errors import ApiError, Conflict, NotAllowed, NotFound, Refused
+from likewise_service.app import running
 from tests.service.conftest import Start
 from tests.service.live import Live, people, spec
-
-from likewise.service.background import running
-from likewise_client import Client
-from likewise_client.errors import ApiError, Conflict, NotAllowed, NotFound, Refused
 
 
 def raw(live: Live, who: str, method: str, path: str, **content: Any) -> httpx.Response:

@@ -8,12 +8,12 @@ from pathlib import Path
 import httpx
 import pytest
 import sqlalchemy as sa
+
+from likewise_client.errors import Failed, Refused, TooMuch
+from likewise_service.auth.tokens import TokenCache
+from likewise_service.ledger.store import Store
 from tests.service.conftest import Start
 from tests.service.live import people, spec
-
-from likewise.service.auth.tokens import TokenCache
-from likewise.service.ledger.store import Store
-from likewise_client.errors import Failed, Refused, TooMuch
 
 
 @pytest.fixture

@@ -6,19 +6,19 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from tests.service.live import Clock, Live, people, shown_again, some_people
 
-from likewise.auditing import Pair
-from likewise.service.api.metrics import MetricsResponse, measure
-from likewise.service.clock import later
-from likewise.service.dockets.commands import feedback, reviews
-from likewise.service.dockets.commands.rounds import open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.dockets.snapshots import numbers_of
-from likewise.service.dockets.worker import Worker
-from likewise.service.ledger.store import Store
-from likewise.service.settings import Settings
+from likewise.panel import Pair
+from likewise_service.api.metrics import MetricsResponse, measure
+from likewise_service.dockets import panel as reviews
+from likewise_service.dockets import rounds as feedback
+from likewise_service.dockets.docket import Docket, numbers_of
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import open_round
+from likewise_service.dockets.worker import Worker
+from likewise_service.errors import later
+from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
+from tests.service.live import Clock, Live, people, shown_again, some_people
 
 Begin = Callable[..., Docket]
 

@@ -10,10 +10,10 @@ from typing import Any
 import httpx
 import pytest
 from fastapi.routing import APIRoute
-from tests.service.live import Live
 
-from likewise.service.app import create_app
-from likewise.service.settings import Settings
+from likewise_service.app import create_app
+from likewise_service.settings import Settings
+from tests.service.live import Live
 
 EVERYBODY = {"operator", "client", "auditor", "regulator"}
 READERS = {"operator", "client", "regulator"}

@@ -15,6 +15,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
+
 from tests.service.live import Live, people
 
 CHECKS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from likewise.service.auth.rate_limits import REMEMBERED, Buckets, TooMany
+from likewise_service.auth.tokens import REMEMBERED, Buckets, TooMany
 
 
 def test_buckets_fill_up_again_and_are_forgotten() -> None:

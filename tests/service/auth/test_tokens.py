@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from likewise.errors import ParameterError
-from likewise.service.auth.sign_ins import begin_session, end_session, find_session
-from likewise.service.auth.tokens import (
+from likewise_service.auth.sign_ins import begin_session, end_session, find_session
+from likewise_service.auth.tokens import (
     ROLES,
     Role,
     create_token,
@@ -19,9 +19,9 @@ from likewise.service.auth.tokens import (
     recognise,
     revoke_token,
 )
-from likewise.service.errors import ServiceError
-from likewise.service.ledger.schema import sessions, tokens
-from likewise.service.ledger.store import Store
+from likewise_service.errors import ServiceError
+from likewise_service.ledger.database import sessions, tokens
+from likewise_service.ledger.store import Store
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -7,23 +7,23 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.service.live import LENDER, SCHEMA, Clock, shown_again
 
 from likewise import Learner
 from likewise.errors import LikewiseError
-from likewise.service.api.metrics import measure
-from likewise.service.dockets.commands import feedback, reviews
-from likewise.service.dockets.commands.erasure import erase, reveal_seed
-from likewise.service.dockets.commands.learners import give_learner
-from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round, seal
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.dockets.spec import DocketSpec
-from likewise.service.dockets.worker import Worker
-from likewise.service.errors import ServiceError
-from likewise.service.ledger.store import Store
-from likewise.service.settings import Settings
-from likewise.service.verification.replay import replay_store
+from likewise_service.api.metrics import measure
+from likewise_service.dockets import panel as reviews
+from likewise_service.dockets import rounds as feedback
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.erasure import erase, reveal_seed
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import Applicant, give_learner, open_docket, open_round, seal
+from likewise_service.dockets.spec import DocketSpec
+from likewise_service.dockets.worker import Worker
+from likewise_service.errors import ServiceError
+from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
+from likewise_service.verify.replay import replay_store
+from tests.service.live import LENDER, SCHEMA, Clock, shown_again
 
 SCORES = (0.9, 0.2, 0.55)
 

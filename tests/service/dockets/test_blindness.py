@@ -10,20 +10,19 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from likewise.cli import main
-from likewise.service.clock import later
-from likewise.service.dockets.commands import reviews
-from likewise.service.dockets.commands.erasure import erase
-from likewise.service.dockets.commands.rounds import Applicant, open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.errors import ServiceError
-from likewise.service.ledger.bodies import Finished
-from likewise.service.ledger.records import Head, Record
-from likewise.service.ledger.store import Store
-from likewise.service.verification.evidence import evidence_of
-from likewise.service.verification.export import write_export
-from likewise.service.verification.replay import replay_store
+from likewise.cli.main import main
+from likewise_service.dockets import panel as reviews
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.erasure import erase
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import Applicant, open_round
+from likewise_service.errors import ServiceError, later
+from likewise_service.ledger.kinds import Finished
+from likewise_service.ledger.records import Head, Record
+from likewise_service.ledger.store import Store
+from likewise_service.verify.evidence import evidence_of
+from likewise_service.verify.export import write_export
+from likewise_service.verify.replay import replay_store
 
 Begin = Callable[..., Docket]
 People = Callable[..., list[Applicant]]
@@ -79,7 +78,7 @@ def test_a_reason_given_after_an_erasure_can_be_erased_too(
 def test_what_was_erased_is_in_none_of_sqlites_files(
     sqlite_url: str, spec: Callable[..., Any]
 ) -> None:
-    from likewise.service.dockets.commands.rounds import open_docket
+    from likewise_service.dockets.rounds import open_docket
 
     store = Store.open(sqlite_url)
     open_docket(store, "loans", spec(), seed=5)
@@ -127,7 +126,7 @@ def test_the_ledger_alone_can_be_verified_as_it_was_downloaded(
 def test_a_database_may_be_named_by_its_file(
     sqlite_url: str, spec: Callable[..., Any], tmp_path: Path, command: str
 ) -> None:
-    from likewise.service.dockets.commands.rounds import open_docket
+    from likewise_service.dockets.rounds import open_docket
 
     store = Store.open(sqlite_url)
     open_docket(store, "loans", spec(), seed=5)

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.service.live import shown_again
 
 from likewise.errors import LikewiseError
-from likewise.service.clock import later
-from likewise.service.dockets.commands import feedback, reviews
-from likewise.service.dockets.commands import members as membership
-from likewise.service.dockets.commands import rounds as people
-from likewise.service.dockets.commands.erasure import erase, reveal_seed
-from likewise.service.dockets.commands.rounds import Applicant, add_people, open_round, seal
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.errors import ServiceError
-from likewise.service.ledger.store import Store
-from likewise.service.verification.replay import replay_store
+from likewise_service.dockets import panel as membership
+from likewise_service.dockets import panel as reviews
+from likewise_service.dockets import rounds as feedback
+from likewise_service.dockets import rounds as people
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.erasure import erase, reveal_seed
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import Applicant, add_people, open_round, seal
+from likewise_service.errors import ServiceError, later
+from likewise_service.ledger.store import Store
+from likewise_service.verify.replay import replay_store
+from tests.service.live import shown_again
 
 Begin = Callable[..., Docket]
 People = Callable[..., list[Applicant]]

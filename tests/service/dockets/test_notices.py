@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+
+from likewise_service.dockets import panel as reviews
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import open_round
+from likewise_service.dockets.worker import Notice, awaiting, keep_contact, tell
+from likewise_service.errors import ServiceError
+from likewise_service.settings import Settings
 from tests.service.conftest import Start
 from tests.service.live import people, some_people
-
-from likewise.service.dockets.commands import reviews
-from likewise.service.dockets.commands.rounds import open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.notices import Notice, awaiting, keep_contact, tell
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.errors import ServiceError
-from likewise.service.settings import Settings
 
 Begin = Callable[..., Docket]
 

@@ -8,20 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.service.live import Clock, every_review, people, spec
 
-from likewise.service.api.reviews import review_response
-from likewise.service.clock import later
-from likewise.service.dockets.commands import reviews
-from likewise.service.dockets.commands.erasure import erase
-from likewise.service.dockets.commands.feedback import label
-from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.board import Review, ReviewBoard
-from likewise.service.errors import ServiceError
-from likewise.service.ledger.records import Receipt
-from likewise.service.ledger.store import Store
 from likewise_client.responses import ReviewResponse
+from likewise_service.api.reviews import review_response
+from likewise_service.dockets import panel as reviews
+from likewise_service.dockets.board import Review, ReviewBoard
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.erasure import erase
+from likewise_service.dockets.rounds import Applicant, label, open_docket, open_round
+from likewise_service.errors import ServiceError, later
+from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.store import Store
+from tests.service.live import Clock, every_review, people, spec
 
 OPAQUE = {"id", "asked", "number", "people", "pairs", "objections", "receipt"}
 

@@ -10,22 +10,21 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
-from tests.service.live import Clock, every_review, shown_again, some_people
 
-from likewise.cli import main
-from likewise.service.clock import later
-from likewise.service.dockets import docket as docket_module
-from likewise.service.dockets.commands import feedback, reviews
-from likewise.service.dockets.commands.erasure import erase
-from likewise.service.dockets.commands.rounds import open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.board import ReviewBoard
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.dockets.snapshot_check import check_snapshot
-from likewise.service.dockets.snapshots import content_of
-from likewise.service.ledger.schema import snapshots
-from likewise.service.ledger.store import Store
-from likewise.service.verification.replay import replay_store
+from likewise.cli.main import main
+from likewise_service.dockets import docket as docket_module
+from likewise_service.dockets import panel as reviews
+from likewise_service.dockets import rounds as feedback
+from likewise_service.dockets.board import ReviewBoard
+from likewise_service.dockets.docket import Docket, check_snapshot, content_of
+from likewise_service.dockets.erasure import erase
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import open_round
+from likewise_service.errors import later
+from likewise_service.ledger.database import snapshots
+from likewise_service.ledger.store import Store
+from likewise_service.verify.replay import replay_store
+from tests.service.live import Clock, every_review, shown_again, some_people
 
 Begin = Callable[..., Docket]
 

@@ -6,13 +6,13 @@ import asyncio
 import threading
 
 import pytest
-from tests.service.live import spec
 
-from likewise.service.dockets.commands.rounds import open_docket
-from likewise.service.dockets.worker import Worker, Workers
-from likewise.service.errors import ServiceError
-from likewise.service.ledger.store import Store
-from likewise.service.settings import Settings
+from likewise_service.dockets.rounds import open_docket
+from likewise_service.dockets.worker import Worker, Workers
+from likewise_service.errors import ServiceError
+from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
+from tests.service.live import spec
 
 
 def test_those_who_wait_are_counted(sqlite_url: str) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import httpx
 from click.testing import CliRunner
-from tests.service.live import Live, people
 
-from likewise.cli import main
+from likewise.cli.main import main
+from tests.service.live import Live, people
 
 
 def test_a_member_keeps_what_was_acknowledged(live: Live, tmp_path: Path) -> None:

@@ -7,20 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.service.live import Live, people
 
-from likewise.service.auth.sign_ins import begin_session, end_session
-from likewise.service.auth.tokens import create_token, revoke_token
-from likewise.service.dockets.commands.reviews import finish, flag
-from likewise.service.dockets.commands.rounds import open_docket, open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.ledger.actors import acting
-from likewise.service.ledger.records import Head, Record
-from likewise.service.ledger.store import Store
-from likewise.service.verification.evidence import Evidence, evidence_of
-from likewise.service.verification.findings import Replayed
-from likewise.service.verification.replay import replay_evidence, replay_store
+from likewise_service.auth.sign_ins import begin_session, end_session
+from likewise_service.auth.tokens import create_token, revoke_token
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.panel import finish, flag
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.ledger.kinds import acting
+from likewise_service.ledger.records import Head, Record
+from likewise_service.ledger.store import Store
+from likewise_service.verify.evidence import Evidence, Replayed, evidence_of
+from likewise_service.verify.replay import replay_evidence, replay_store
+from tests.service.live import Live, people
 
 
 def rehashed(evidence: Evidence, changed: Callable[[Record], Record | None]) -> Evidence:

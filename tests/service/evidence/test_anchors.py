@@ -10,23 +10,28 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+
+from likewise.cli.main import main
+from likewise.errors import LikewiseError, ParameterError
+from likewise_service import anchors as targets
+from likewise_service.anchors import (
+    Anchoring,
+    TimeStampTarget,
+    anchor,
+    record_failure,
+    targets_from,
+)
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.ledger.records import Record
+from likewise_service.ledger.signatures import TimeStamp, read_certificates
+from likewise_service.ledger.store import Store
+from likewise_service.verify.evidence import evidence_of
+from likewise_service.verify.governance import Trusted
+from likewise_service.verify.replay import replay_evidence
 from tests.service.evidence.authority import Authority, make_authority, serving
 from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import Live, people, small_spec, some_people
-
-from likewise.cli import main
-from likewise.errors import LikewiseError, ParameterError
-from likewise.service.anchoring import targets
-from likewise.service.anchoring.targets import TimeStampTarget, targets_from
-from likewise.service.anchoring.worker import Anchoring, anchor, record_failure
-from likewise.service.dockets.commands.rounds import open_docket, open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.ledger.records import Record
-from likewise.service.ledger.signing.timestamps import TimeStamp, read_certificates
-from likewise.service.ledger.store import Store
-from likewise.service.verification.evidence import evidence_of
-from likewise.service.verification.keeping.witnesses import Trusted
-from likewise.service.verification.replay import replay_evidence
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +202,7 @@ def test_a_tail_that_was_dropped_is_found_from_the_file(docket: Docket, tmp_path
     [target] = targets_from(f"file:{path}")
     anchor(docket, target)
     evidence = evidence_of(docket.store, "loans")
-    from likewise.service.verification.export import write_export
+    from likewise_service.verify.export import write_export
 
     short = replace(evidence, records=evidence.records[:-2])
     write_export(short, tmp_path / "short", docket.store.keys)
@@ -218,7 +223,7 @@ def test_a_server_anchors_by_itself_and_decisions_go_on_while_it_fails(
 ) -> None:  # fmt: skip
     made, address, _ = authority
     made.mood = "down"
-    monkeypatch.setattr("likewise.service.app.ANCHOR_LOOK", 0.2)
+    monkeypatch.setattr("likewise_service.app.ANCHOR_LOOK", 0.2)
     path = tmp_path / "heads.jsonl"
     live: Live = start(anchors=f"rfc3161:{address} webhook:{address} file:{path}")
     for number in range(3):

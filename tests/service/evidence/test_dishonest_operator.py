@@ -13,28 +13,25 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+
+from likewise.cli.main import main
+from likewise_service.anchors import FileTarget, anchor
+from likewise_service.auth.tokens import create_token
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.panel import finish, flag, set_member_key
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.errors import ServiceError
+from likewise_service.ledger.kinds import acting
+from likewise_service.ledger.records import Head, Receipt, Record
+from likewise_service.ledger.signatures import PrivateKey, possession
+from likewise_service.ledger.store import Store
+from likewise_service.verify.evidence import Evidence, evidence_of
+from likewise_service.verify.export import write_export
+from likewise_service.verify.packets import give_packet
+from likewise_service.verify.replay import replay_evidence
 from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import small_spec, some_people
-
-from likewise.cli import main
-from likewise.service.anchoring.targets import FileTarget
-from likewise.service.anchoring.worker import anchor
-from likewise.service.auth.tokens import create_token
-from likewise.service.dockets.commands.reviews import finish, flag
-from likewise.service.dockets.commands.rounds import open_docket, open_round
-from likewise.service.dockets.commands.signing import set_member_key
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.errors import ServiceError
-from likewise.service.ledger.actors import acting
-from likewise.service.ledger.records import Head, Receipt, Record
-from likewise.service.ledger.signing.member_statements import possession
-from likewise.service.ledger.signing.signatures import PrivateKey
-from likewise.service.ledger.store import Store
-from likewise.service.verification.evidence import Evidence, evidence_of
-from likewise.service.verification.export import write_export
-from likewise.service.verification.packets.packet import give_packet
-from likewise.service.verification.replay import replay_evidence
 
 
 def run(*words: object) -> Result:

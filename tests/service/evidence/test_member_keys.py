@@ -8,23 +8,21 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+
+from likewise.cli.main import main
+from likewise.errors import LikewiseError
+from likewise_client.errors import ApiError
+from likewise_service.auth.tokens import MemberKey, create_token, read_key
+from likewise_service.dockets.rounds import open_docket
+from likewise_service.ledger.kinds import Signed, read_body
+from likewise_service.ledger.records import Record
+from likewise_service.ledger.signatures import MemberStatement
+from likewise_service.ledger.store import Store
+from likewise_service.verify.evidence import evidence_of
+from likewise_service.verify.governance import Trusted
+from likewise_service.verify.replay import replay_evidence
 from tests.service.evidence.test_actors import about, rehashed
 from tests.service.live import Live, people, small_spec
-
-from likewise.cli import main
-from likewise.errors import LikewiseError
-from likewise.service.auth.member_keys import MemberKey, read_key
-from likewise.service.auth.tokens import create_token
-from likewise.service.dockets.commands.rounds import open_docket
-from likewise.service.ledger.bodies import read_body
-from likewise.service.ledger.bodies.evidence import Signed
-from likewise.service.ledger.records import Record
-from likewise.service.ledger.signing.member_statements import MemberStatement
-from likewise.service.ledger.store import Store
-from likewise.service.verification.evidence import evidence_of
-from likewise.service.verification.keeping.witnesses import Trusted
-from likewise.service.verification.replay import replay_evidence
-from likewise_client.errors import ApiError
 
 
 @pytest.fixture

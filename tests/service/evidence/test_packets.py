@@ -11,29 +11,32 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.service.live import SCHEMA, Live, people, small_spec
 
-from likewise.cli import main
-from likewise.features import Feature
-from likewise.fixed_point import ONE
-from likewise.service.dockets.commands.erasure import erase
-from likewise.service.dockets.commands.feedback import label, override
-from likewise.service.dockets.commands.reviews import finish, flag, withdraw
-from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.learner import chances
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.dockets.spec import DocketSpec
-from likewise.service.errors import ServiceError
-from likewise.service.ledger.payloads import features_of
-from likewise.service.ledger.signing.signatures import PrivateKey
-from likewise.service.ledger.store import Store
-from likewise.service.verification.evidence import Evidence, evidence_of
-from likewise.service.verification.known_keys import KnownKeys
-from likewise.service.verification.packets.history import history_of
-from likewise.service.verification.packets.packet import check_packet, give_packet, packet_content
-from likewise.service.verification.packets.reasons import values_of
-from likewise.service.verification.packets.words import packet_words
+from likewise.cli.main import main
+from likewise.numerics.fixed_point import ONE
+from likewise.people.features import Feature
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.erasure import erase
+from likewise_service.dockets.learner import chances
+from likewise_service.dockets.panel import finish, flag, withdraw
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import Applicant, label, open_docket, open_round, override
+from likewise_service.dockets.spec import DocketSpec
+from likewise_service.errors import ServiceError
+from likewise_service.ledger.records import features_of
+from likewise_service.ledger.signatures import PrivateKey
+from likewise_service.ledger.store import Store
+from likewise_service.verify.evidence import Evidence, evidence_of
+from likewise_service.verify.packets import (
+    check_packet,
+    give_packet,
+    history_of,
+    packet_content,
+    packet_words,
+    values_of,
+)
+from likewise_service.verify.receipts import KnownKeys
+from tests.service.live import SCHEMA, Live, people, small_spec
 
 
 def run(*words: object) -> Result:
@@ -193,7 +196,7 @@ def test_a_dishonest_packet_that_is_signed_is_found_from_the_ledger(store: Store
     packet, key = give_packet(store, "loans", "r4", "n4-1"), store.keys.current()
     evidence = evidence_of(store, "loans")
     assert check_packet(packet, None, evidence) == []
-    from likewise.service.ledger.canonical_json import canonical
+    from likewise_service.ledger.records import canonical
 
     lie = {**packet, "letter": ["The bureau score was fine."]}
     del lie["signature"]

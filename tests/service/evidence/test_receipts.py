@@ -11,19 +11,18 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.service.live import Live, people
 
-from likewise.cli import main
+from likewise.cli.main import main
 from likewise.errors import LikewiseError
-from likewise.service.dockets.commands.rounds import open_docket, open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.ledger.records import Head, Receipt, Record
-from likewise.service.ledger.signing.signatures import PrivateKey, PublicKey
-from likewise.service.ledger.store import Store
-from likewise.service.verification.evidence import Evidence, evidence_of
-from likewise.service.verification.known_keys import KnownKeys, keys_in
-from likewise.service.verification.receipts import contradictions, verify, verify_all
-from likewise.service.verification.replay import replay_evidence
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.ledger.records import Head, Receipt, Record
+from likewise_service.ledger.signatures import PrivateKey, PublicKey
+from likewise_service.ledger.store import Store
+from likewise_service.verify.evidence import Evidence, evidence_of
+from likewise_service.verify.receipts import KnownKeys, contradictions, keys_in, verify, verify_all
+from likewise_service.verify.replay import replay_evidence
+from tests.service.live import Live, people
 
 Run = Callable[..., Result]
 

@@ -9,22 +9,19 @@ from string import Template
 
 import pytest
 from click.testing import CliRunner
+
+from likewise.cli.main import main
+from likewise_service.anchors import FileTarget, TimeStampTarget, anchor
+from likewise_service.auth.tokens import create_token
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.panel import finish, flag, set_member_key
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.ledger.kinds import acting
+from likewise_service.ledger.signatures import PrivateKey, possession
+from likewise_service.ledger.store import Store
 from tests.service.evidence.authority import Authority, make_authority, serving
 from tests.service.live import small_spec, some_people
-
-from likewise.cli import main
-from likewise.service.anchoring.targets import FileTarget, TimeStampTarget
-from likewise.service.anchoring.worker import anchor
-from likewise.service.auth.tokens import create_token
-from likewise.service.dockets.commands.reviews import finish, flag
-from likewise.service.dockets.commands.rounds import open_docket, open_round
-from likewise.service.dockets.commands.signing import set_member_key
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.ledger.actors import acting
-from likewise.service.ledger.signing.member_statements import possession
-from likewise.service.ledger.signing.signatures import PrivateKey
-from likewise.service.ledger.store import Store
 
 PAGE = Path(__file__).parents[3] / "docs" / "regulators.md"
 

@@ -8,29 +8,27 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.service.evidence.test_actors import about, rehashed
-from tests.service.live import Clock, Live
 
-from likewise.cli import main
+from likewise.cli.main import main
 from likewise.errors import ParameterError
-from likewise.service.clock import later
-from likewise.service.dockets.commands.erasure import erase
-from likewise.service.dockets.commands.feedback import close, override
-from likewise.service.dockets.commands.retention import (
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.erasure import (
     DAY,
+    erase,
     erase_expired,
     lift_hold,
     place_hold,
     set_retention,
 )
-from likewise.service.dockets.commands.reviews import finish, flag
-from likewise.service.dockets.commands.rounds import open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.errors import ServiceError
-from likewise.service.ledger.records import Receipt
-from likewise.service.verification.evidence import evidence_of
-from likewise.service.verification.replay import replay_evidence, replay_store
+from likewise_service.dockets.panel import finish, flag
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import close, open_round, override
+from likewise_service.errors import ServiceError, later
+from likewise_service.ledger.records import Receipt
+from likewise_service.verify.evidence import evidence_of
+from likewise_service.verify.replay import replay_evidence, replay_store
+from tests.service.evidence.test_actors import about, rehashed
+from tests.service.live import Clock, Live
 
 
 @pytest.fixture

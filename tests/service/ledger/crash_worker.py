@@ -21,18 +21,19 @@ from pathlib import Path
 
 from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
 from likewise.errors import LikewiseError
-from likewise.service.dockets import docket as docket_module
-from likewise.service.dockets.commands import feedback, reviews
-from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.dockets.spec import DocketSpec
-from likewise.service.dockets.views.round import Round
-from likewise.service.dockets.worker import Job, Worker, Workers
-from likewise.service.errors import ServiceError
-from likewise.service.ledger.records import Receipt
-from likewise.service.ledger.store import Store
-from likewise.service.settings import Settings
+from likewise_service.dockets import docket as docket_module
+from likewise_service.dockets import panel as reviews
+from likewise_service.dockets import rounds as feedback
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.round import Round
+from likewise_service.dockets.rounds import Applicant, open_docket, open_round
+from likewise_service.dockets.spec import DocketSpec
+from likewise_service.dockets.worker import Job, Worker, Workers
+from likewise_service.errors import ServiceError
+from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
 
 CLIENTS = 8
 SNAPSHOT_EVERY = 40

@@ -23,15 +23,13 @@ from tempfile import TemporaryDirectory
 from typing import IO
 
 import sqlalchemy as sa
-from tests.service.live import fresh_database
 
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.snapshot_check import DocketAt, check_snapshot
-from likewise.service.dockets.snapshots import content_of
-from likewise.service.ledger.records import Receipt, chained
-from likewise.service.ledger.schema import snapshots
-from likewise.service.ledger.store import Store
-from likewise.service.verification.replay import replay_store
+from likewise_service.dockets.docket import Docket, DocketAt, check_snapshot, content_of
+from likewise_service.ledger.database import snapshots
+from likewise_service.ledger.records import Receipt, chained
+from likewise_service.ledger.store import Store
+from likewise_service.verify.replay import replay_store
+from tests.service.live import fresh_database
 
 WORKER = Path(__file__).parent / "crash_worker.py"
 KILLS_A_DOCKET = 10

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
+
 from tests.service.live import PATIENCE, people
 
 MEMBERS = ("auditor", "auditor-bob")

@@ -11,14 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from likewise.service.dockets.commands.rounds import Applicant, open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.ledger import bodies
-from likewise.service.ledger.bodies import read_body, write_body
-from likewise.service.ledger.bodies.own import KINDS
-from likewise.service.ledger.canonical_json import canonical, sha256
-from likewise.service.ledger.records import Head, LedgerBroken, Record
-from likewise.service.verification.replay import replay
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.rounds import Applicant, open_round
+from likewise_service.ledger import kinds as bodies
+from likewise_service.ledger.kinds import KINDS, read_body, write_body
+from likewise_service.ledger.records import Head, LedgerBroken, Record, canonical, sha256
+from likewise_service.verify.replay import replay
 
 AT = "2026-03-01T12:00:00.000000Z"
 
@@ -165,10 +163,10 @@ def test_replay_names_the_record_whose_body_says_too_much(
 
 
 def test_bodies_are_the_events_of_the_fold_where_they_can_be() -> None:
-    import likewise.events
+    import likewise.learner.events
 
     for name in ("Decided", "Audited", "Labelled", "Overridden", "Closed"):
-        assert getattr(bodies, name) is getattr(likewise.events, name)
+        assert getattr(bodies, name) is getattr(likewise.learner.events, name)
 
 
 @given(

@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from likewise.errors import LikewiseError
-from likewise.service.dockets.reviews.lottery import ReviewKey
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.ledger.canonical_json import canonical, canonical_text
-from likewise.service.ledger.records import LedgerBroken, Record
-from likewise.service.ledger.view import read_row
+from likewise_service.dockets.reviews import ReviewKey, Seat
+from likewise_service.ledger.records import LedgerBroken, Record, canonical, canonical_text
+from likewise_service.ledger.transaction import read_row
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)

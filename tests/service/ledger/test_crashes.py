@@ -6,10 +6,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.service.ledger.crashes import Harness, kill_often
 
-from likewise.service.errors import ServiceError
-from likewise.service.ledger.store import Store
+from likewise_service.errors import ServiceError
+from likewise_service.ledger.store import Store
+from tests.service.ledger.crashes import Harness, kill_often
 
 
 def test_nothing_acknowledged_is_lost_when_the_process_is_killed(

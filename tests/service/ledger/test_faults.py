@@ -14,15 +14,15 @@ from typing import Any
 import psycopg
 import pytest
 import sqlalchemy as sa
+
+from likewise_service import errors as clock
+from likewise_service.app import running
+from likewise_service.dockets import docket as docket_module
+from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
 from tests.service.ledger.crashes import check_ledger
 from tests.service.ledger.load_clients import LoadClients
 from tests.service.live import GENEROUS, fresh_database, furnished
-
-from likewise.service import clock
-from likewise.service.background import running
-from likewise.service.dockets import docket as docket_module
-from likewise.service.ledger.store import Store
-from likewise.service.settings import Settings
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 

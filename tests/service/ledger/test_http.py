@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 def load(url: str, **options: int) -> dict[str, Any]:
     given = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks/http_load.py"), "--url", url, *given],
+        [sys.executable, str(ROOT / "studies/scripts/http_load.py"), "--url", url, *given],
         capture_output=True, text=True, timeout=800, check=False,
     )  # fmt: skip
     assert done.stdout, done.stderr

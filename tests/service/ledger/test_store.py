@@ -13,15 +13,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from likewise.service.clock import now
-from likewise.service.dockets.commands.rounds import open_docket, open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.errors import ServiceError, StoreError
-from likewise.service.ledger.bodies import MemberJoined
-from likewise.service.ledger.payloads import Payload
-from likewise.service.ledger.records import LedgerBroken, chained
-from likewise.service.ledger.store import Store
-from likewise.service.ledger.transaction import Transaction
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.errors import ServiceError, StoreError, now
+from likewise_service.ledger.kinds import MemberJoined
+from likewise_service.ledger.records import LedgerBroken, Payload, chained
+from likewise_service.ledger.store import Store
+from likewise_service.ledger.transaction import Transaction
 
 Begin = Callable[..., Docket]
 
@@ -35,8 +33,8 @@ def _append(store: Store, docket: str, times: int, body: dict[str, Any]) -> None
 
 WRITER = """
 import sys
-from likewise.service.clock import now
-from likewise.service.ledger.store import Store
+from likewise_service.errors import now
+from likewise_service.ledger.store import Store
 store = Store.open(sys.argv[1])
 for _ in range(10):
     with store.transaction("d") as transaction:
@@ -239,7 +237,7 @@ def test_a_desk_does_not_work_on_a_ledger_that_was_changed(begin: Begin, applica
 def test_a_writer_who_waits_too_long_is_told_so(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("likewise.service.ledger.database.PATIENCE", 0.3)
+    monkeypatch.setattr("likewise_service.ledger.database.PATIENCE", 0.3)
     store = Store.open(database)
     _append(store, "d", 1, {})
     other = Store.open(database)
@@ -259,7 +257,7 @@ def test_a_writer_who_waits_too_long_is_told_so(
 def test_a_writer_who_fell_silent_does_not_keep_the_turn(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("likewise.service.ledger.database.SILENCE", 1)
+    monkeypatch.setattr("likewise_service.ledger.database.SILENCE", 1)
     store, other = Store.open(postgres_url), Store.open(postgres_url)
 
     def be_silent() -> None:

@@ -11,16 +11,16 @@ import pytest
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
 from click.testing import CliRunner, Result
-from tests.service.live import small_spec
 
-from likewise.cli import main
-from likewise.service.dockets.commands.rounds import open_docket
-from likewise.service.errors import StoreError
-from likewise.service.ledger import store as store_module
-from likewise.service.ledger.database import upgrades
-from likewise.service.ledger.schema import REVISION, metadata
-from likewise.service.ledger.store import Store
-from likewise.service.verification.replay import replay_store
+from likewise.cli.main import main
+from likewise_service.dockets.rounds import open_docket
+from likewise_service.errors import StoreError
+from likewise_service.ledger import database as upgrades
+from likewise_service.ledger import store as store_module
+from likewise_service.ledger.database import REVISION, metadata
+from likewise_service.ledger.store import Store
+from likewise_service.verify.replay import replay_store
+from tests.service.live import small_spec
 
 Run = Callable[..., Result]
 
@@ -156,7 +156,7 @@ def test_what_is_no_store_is_not_upgraded(sqlite_url: str, tmp_path: Path) -> No
 
 def test_a_rounds_records_are_found_by_the_index(store: Store) -> None:
     """On both databases the question of a view is the expression that the index has."""
-    from likewise.service.ledger.view import LedgerView
+    from likewise_service.ledger.transaction import LedgerView
 
     with store.reading() as connection:
         dialect = connection.dialect.name

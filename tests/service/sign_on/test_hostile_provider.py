@@ -15,11 +15,10 @@ from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 
 from likewise.errors import ParameterError
-from likewise.service.auth import provider as providers
-from likewise.service.auth.provider import LOGOUT, Attempt, Provider, provider_from
-from likewise.service.auth.sign_on import identity_claims
-from likewise.service.errors import ServiceError
-from likewise.service.settings import Settings
+from likewise_service.auth import sign_ins as providers
+from likewise_service.auth.sign_ins import LOGOUT, Attempt, Provider, identity_claims, provider_from
+from likewise_service.errors import ServiceError
+from likewise_service.settings import Settings
 
 KEY = RSAKey.generate_key(2048, {"kid": "one"})
 OTHER = RSAKey.generate_key(2048, {"kid": "one"})

@@ -16,13 +16,13 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.service.live import GENEROUS, Live, furnished, people
 
-from likewise.service.auth.tokens import list_tokens, revoke_token
-from likewise.service.background import running
-from likewise.service.ledger.store import Store
-from likewise.service.settings import Settings
-from likewise.service.verification.replay import replay_store
+from likewise_service.app import running
+from likewise_service.auth.tokens import list_tokens, revoke_token
+from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
+from likewise_service.verify.replay import replay_store
+from tests.service.live import GENEROUS, Live, furnished, people
 
 SCRIPT = Path(__file__).with_name("provider.mjs")
 REQUIRED = os.environ.get("LIKEWISE_PROVIDER") == "required"

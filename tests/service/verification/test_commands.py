@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from likewise.cli import main
-from likewise.service.dockets.commands import reviews
-from likewise.service.dockets.commands.erasure import reveal_seed
-from likewise.service.dockets.commands.rounds import Applicant, open_docket, open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.ledger.store import Store
+from likewise.cli.main import main
+from likewise_service.dockets import panel as reviews
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.erasure import reveal_seed
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import Applicant, open_docket, open_round
+from likewise_service.ledger.store import Store
 
 Run = Callable[..., Result]
 

@@ -12,29 +12,30 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.service.live import OUTSPOKEN
 
 from likewise.errors import LikewiseError
-from likewise.service.dockets.commands import feedback, reviews
-from likewise.service.dockets.commands import members as membership
-from likewise.service.dockets.commands.erasure import erase
-from likewise.service.dockets.commands.rounds import open_docket, open_round
-from likewise.service.dockets.docket import Docket
-from likewise.service.dockets.reviews.targets import Seat
-from likewise.service.dockets.spec import DocketSpec
-from likewise.service.ledger.records import Head, Receipt, Record
-from likewise.service.ledger.store import Store
-from likewise.service.verification.evidence import Evidence, evidence_of
-from likewise.service.verification.export import read_export, write_export
-from likewise.service.verification.receipts import verify
-from likewise.service.verification.replay import replay, replay_evidence
+from likewise_service.dockets import panel as membership
+from likewise_service.dockets import panel as reviews
+from likewise_service.dockets import rounds as feedback
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.erasure import erase
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.rounds import open_docket, open_round
+from likewise_service.dockets.spec import DocketSpec
+from likewise_service.ledger.records import Head, Receipt, Record
+from likewise_service.ledger.store import Store
+from likewise_service.verify.evidence import Evidence, evidence_of
+from likewise_service.verify.export import read_export, write_export
+from likewise_service.verify.receipts import verify
+from likewise_service.verify.replay import replay, replay_evidence
+from tests.service.live import OUTSPOKEN
 
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An export of a docket in which everything happened that can happen."""
     from likewise import Feature, FeatureSchema, Learner, Segments
-    from likewise.service.dockets.commands.rounds import Applicant
+    from likewise_service.dockets.rounds import Applicant
 
     schema = FeatureSchema((Feature("score", "integer", 300, 850), Feature("debt", high=100)))
     lender = Segments(schema, score="score", cuts=range(400, 800, 100)).with_prior("flat")

@@ -9,17 +9,6 @@ from typing import Any
 
 import pytest
 
-from likewise.service.api.metrics import (
-    AgreementResponse,
-    ConsistencyResponse,
-    MemberMetrics,
-    MetricsResponse,
-    Series,
-)
-from likewise.service.auth.tokens import Identity
-from likewise.service.dockets.reviews.marks import unseen
-from likewise.service.web.practice import practice_review
-from likewise.service.web.rendering import PageContext, render
 from likewise_client.responses import (
     DocketResponse,
     DocketSummary,
@@ -33,6 +22,16 @@ from likewise_client.responses import (
     ReviewSummary,
     RoundSummary,
 )
+from likewise_service.api.metrics import (
+    AgreementResponse,
+    ConsistencyResponse,
+    MemberMetrics,
+    MetricsResponse,
+    Series,
+)
+from likewise_service.auth.tokens import Identity
+from likewise_service.dockets.board import unseen
+from likewise_service.web.rendering import PageContext, practice_review, render
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from likewise.service.web.rendering import render
 from likewise_client.responses import FeatureDifference, ReviewResponse
+from likewise_service.web.rendering import render
 
 if TYPE_CHECKING:
     from tests.service.web.conftest import Samples

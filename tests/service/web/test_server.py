@@ -10,13 +10,13 @@ from contextlib import contextmanager
 
 import httpx
 import pytest
+
+from likewise_client.errors import Refused
+from likewise_service.dockets.docket import Docket
+from likewise_service.errors import later, now
+from likewise_service.settings import REASON_LIMIT
 from tests.service.conftest import Start
 from tests.service.live import PATIENCE, Live, people
-
-from likewise.service.clock import later, now
-from likewise.service.dockets.docket import Docket
-from likewise.service.settings import REASON_LIMIT
-from likewise_client.errors import Refused
 
 POLICY = "default-src 'none'; script-src 'self'"
 REVIEW = "0" * 32

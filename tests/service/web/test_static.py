@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pytest
 
-STATIC = files("likewise.service.web").joinpath("static")
+STATIC = files("likewise_service.web").joinpath("static")
 OURS = ("console.css", "console.js", "dashboard.css", "dashboard.js", "likewise.css")
 
 

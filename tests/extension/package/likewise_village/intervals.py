@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from likewise.fixed_point import IntArray
 from likewise.hypotheses import Bits, Listed
-from likewise.schema import FeatureSchema, People
+from likewise.numerics.fixed_point import IntArray
+from likewise.people import FeatureSchema, People
 from likewise.validation import members, reals
 
 __all__ = ["Intervals"]

@@ -8,16 +8,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from likewise.auditing import Metric, MetricAuditor, Panel, Ratings
 from likewise.errors import ParameterError
-from likewise.fixed_point import FloatArray
-from likewise.game import baseline
 from likewise.hypotheses import HypothesisClass
-from likewise.learning import Learner, SelfTuned
-from likewise.randomness import Purpose, Stream
-from likewise.schema import Feature, FeatureSchema, People
+from likewise.learner import Learner, SelfTuned
+from likewise.numerics.fixed_point import FloatArray
+from likewise.numerics.randomness import Purpose, Stream
+from likewise.panel import Metric, MetricAuditor, Panel, Ratings
+from likewise.people import Feature, FeatureSchema, People
+from likewise.simulate import Encounter, Steady, baseline
 from likewise.validation import members, real
-from likewise.worlds import Encounter, Steady
 
 from .intervals import Intervals
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from likewise.fixed_point import ONE
 from likewise.hypotheses import Bits, ExactWeights, HypothesisClass, Points
-from likewise.hypotheses.weights import score
-from likewise.learning import Player
-from likewise.learning.primal import Draws, Estimates, Frozen
-from likewise.randomness import Purpose, Stream
+from likewise.hypotheses.base import score
+from likewise.learner import Player
+from likewise.learner.players import Draws, Estimates, Frozen
+from likewise.numerics.fixed_point import ONE
+from likewise.numerics.randomness import Purpose, Stream
 
 __all__ = ["TwoTemperatures"]
 

@@ -15,10 +15,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from likewise.service.web.rendering import POLICY
+from likewise_service.web.rendering import POLICY
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
     from tests.service.web.conftest import Samples
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -66,7 +67,7 @@ class Stage:
         if path.startswith("/static/"):
             name = path.removeprefix("/static/")
             content = (
-                files("likewise.service.web").joinpath("static", *name.split("/")).read_bytes()
+                files("likewise_service.web").joinpath("static", *name.split("/")).read_bytes()
             )
             return 200, KINDS[Path(name).suffix], content
         if path == "/dashboard/loans/data":

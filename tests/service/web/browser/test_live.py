@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.service.live import Live
 
 from likewise import Feature, FeatureSchema, Learner, Segments
-from likewise.service.auth.tokens import create_token
-from likewise.service.background import running
-from likewise.service.dockets.commands.rounds import open_docket
-from likewise.service.dockets.spec import DocketSpec
-from likewise.service.ledger.store import Store
-from likewise.service.settings import Settings
+from likewise_service.app import running
+from likewise_service.auth.tokens import create_token
+from likewise_service.dockets.rounds import open_docket
+from likewise_service.dockets.spec import DocketSpec
+from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
+from tests.service.live import Live
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

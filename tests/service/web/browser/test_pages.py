@@ -9,6 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
+
     from tests.service.web.browser.conftest import Stage
 
 SIZES = {"phone": (375, 740), "desktop": (1280, 800)}

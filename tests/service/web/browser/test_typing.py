@@ -10,13 +10,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+
+from likewise_client.client import Client
+from likewise_service.auth.tokens import create_token
+from likewise_service.dockets.rounds import open_docket
+from likewise_service.ledger.store import Store
 from tests.service.conftest import Start
 from tests.service.live import Live, people, spec
-
-from likewise.service.auth.tokens import create_token
-from likewise.service.dockets.commands.rounds import open_docket
-from likewise.service.ledger.store import Store
-from likewise_client import Client
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet

@@ -9,6 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
+
     from tests.service.web.browser.conftest import Stage
 
 ROUND = f"/console/rounds/{'5f2a' * 8}"

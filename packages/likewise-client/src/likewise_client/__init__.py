@@ -1,0 +1,7 @@
+"""A typed client of the Likewise API; it needs httpx alone (and cryptography, to sign)."""
+
+from likewise_client.client import Client
+
+__all__ = ["Client"]
+
+__version__ = "0.1.0"

@@ -1,0 +1,312 @@
+"""Responses of the API as plain values; the server fills the same classes that the client reads."""
+
+from __future__ import annotations
+
+from dataclasses import Field, dataclass, fields, is_dataclass
+from functools import cache
+from types import UnionType
+from typing import Any, ClassVar, TypeVar, dataclass_transform, get_args, get_origin, get_type_hints
+
+from likewise_client.errors import ApiError
+
+# ruff: noqa: D101 - the fields of a response say what it is
+
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True)
+class Response:
+    """A plain value: every subclass is a frozen dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True)(cls)
+
+
+class ReceiptResponse(Response):
+    """The head of the ledger, which proves all that was recorded until then. Keep ``text``."""
+
+    docket: str
+    seq: int
+    hash: str
+    text: str
+
+
+class Written(Response):
+    """The response to a command that returns nothing else."""
+
+    receipt: ReceiptResponse
+
+
+class ReceiptCheck(Response):
+    holds: bool
+    message: str
+
+
+class KeyResponse(Response):
+    id: str
+    public: str
+    created: str
+    retired: str | None
+    compromised: str | None
+
+
+class PacketResponse(Response):
+    packet: dict[str, Any]
+    words: str
+
+
+class MeResponse(Response):
+    id: str
+    role: str
+    name: str
+    docket: str | None
+
+
+class TokenResponse(MeResponse):
+    """A token as the operator sees it: everything but the token itself."""
+
+    created: str
+    revoked: str | None
+
+
+class NewToken(Response):
+    token: str
+    identity: TokenResponse
+
+
+class FeatureResponse(Response):
+    name: str
+    title: str
+    kind: str
+    unit: str
+    low: float | None
+    high: float | None
+    levels: list[str]
+
+
+class DocketSummary(Response):
+    name: str
+    title: str
+    shadow: bool
+
+
+class DocketResponse(DocketSummary):
+    """A docket's settings; ``notice`` says when its decisions must not be used.
+
+    In an ``audit_only`` docket the institution decides; ``learner_from`` is the record from which
+    on a learner does, if it was given one later.
+    """
+
+    notice: str | None
+    features: list[FeatureResponse]
+    k: int
+    alpha: float
+    feedback: str
+    members: list[str]
+    rule: str
+    quorum: int
+    deadline: float | None
+    seed_commitment: str
+    audit_only: bool
+    learner_from: int | None
+    receipt: ReceiptResponse
+
+
+class DecisionResponse(Response):
+    """The decision on a person; ``score`` is the chance in units of 2^-20."""
+
+    person: str
+    approved: bool
+    chance: float
+    score: int
+
+
+class PairResponse(Response):
+    """Two people; ``over`` has the higher chance."""
+
+    over: str
+    under: str
+
+
+class ObjectionResponse(Response):
+    """A member's objection; ``reason`` is missing if none was given, or it was erased."""
+
+    member: str
+    pair: list[str]
+    reason: str | None
+
+
+class RoundSummary(Response):
+    """A round in a list; ``missing`` counts the labels that may still come.
+
+    Only the operator and regulators see ``seats`` (members) and ``finished`` (those who are).
+    """
+
+    id: str
+    number: int
+    status: str
+    people: int
+    opened: str
+    sealed: str | None
+    due: str | None
+    outcome: str | None
+    missing: int
+    closed: str | None
+    seats: int | None
+    finished: int | None
+
+
+class RoundList(Response):
+    """A page of rounds; ``next`` is the ``after`` of the next page, if there is one."""
+
+    rounds: list[RoundSummary]
+    next: int | None
+
+
+class RoundResponse(Response):
+    """A round in full. Only the operator and regulators see ``seats`` and ``objections``.
+
+    ``missing`` are the people whose labels may still come. In shadow, ``notice`` says that the
+    decisions must not be used.
+    """
+
+    id: str
+    number: int
+    status: str
+    opened: str
+    sealed: str | None
+    due: str | None
+    outcome: str | None
+    closed: str | None
+    shadow: bool
+    notice: str | None
+    rule: str | None
+    drawn: bool
+    decisions: list[DecisionResponse]
+    reported: list[PairResponse]
+    labels: dict[str, int]
+    overrides: dict[str, bool]
+    missing: list[str]
+    seats: dict[str, str] | None
+    objections: list[ObjectionResponse] | None
+    receipt: ReceiptResponse
+
+
+class ReviewSummary(Response):
+    """A review in a list; ``status`` is asked, waiting (for other members), closed or missed."""
+
+    id: str
+    number: int
+    status: str
+    people: int
+    pairs: int
+    objections: int
+    asked: str
+    due: str | None
+    ended: str | None
+
+
+class Fact(Response):
+    name: str
+    title: str
+    value: str
+
+
+class ReviewPerson(Response):
+    """A person under an alias of this review; of an ``erased`` person nothing is shown."""
+
+    id: str
+    chance: float
+    features: list[Fact]
+    erased: bool
+
+
+class FeatureDifference(Response):
+    """How far two people differ in one feature; ``share`` is the share of its range, if bounded."""
+
+    name: str
+    words: str
+    share: float | None
+
+
+class ReviewPair(PairResponse):
+    """A pair that can be reported, and the features in which the two people differ."""
+
+    gap: float
+    differing: list[str]
+    flagged: bool
+    differences: list[FeatureDifference]
+
+
+class MyObjection(PairResponse):
+    reason: str | None
+
+
+class ReportedPair(PairResponse):
+    """A pair that the panel reported: did the auditor object to it, and was that decisive?"""
+
+    mine: bool
+    decisive: bool
+
+
+class ReviewResponse(Response):
+    """A round as an auditor sees it; ``outcome`` and ``reported`` come when it has ended."""
+
+    id: str
+    number: int
+    status: str
+    asked: str
+    due: str | None
+    ended: str | None
+    shadow: bool
+    reason_limit: int
+    people: list[ReviewPerson]
+    pairs: list[ReviewPair]
+    objections: list[MyObjection]
+    outcome: str | None
+    reported: list[ReportedPair]
+    receipt: ReceiptResponse
+
+
+def read_response(kind: type[T], data: Any) -> T:
+    """Parse JSON into a response; fields that a newer server adds are ignored.
+
+    >>> read_response(PairResponse, {"over": "ann", "under": "bo", "new": 1})
+    PairResponse(over='ann', under='bo')
+    """
+    try:
+        value: T = _read(kind, data)
+    except (TypeError, KeyError) as error:
+        raise ApiError(
+            "unreadable", 0,
+            f"The response is no {kind.__name__} ({error}): {str(data)[:100]}. Is the server a "
+            f"Likewise of this version?",
+        ) from error  # fmt: skip
+    return value
+
+
+@cache
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _read(kind: Any, data: Any) -> Any:
+    origin, arguments = get_origin(kind), get_args(kind)
+    if isinstance(kind, type) and is_dataclass(kind) and isinstance(data, dict):
+        hints = _hints(kind)
+        return kind(**{name: _read(hints[name], data[name]) for name in hints if name in data})
+    if origin is UnionType:
+        return None if data is None else _read(arguments[0], data)  # written as X | None
+    if origin is list and isinstance(data, list):
+        return [_read(arguments[0], item) for item in data]
+    if origin is dict and isinstance(data, dict):
+        return {key: _read(arguments[1], value) for key, value in data.items()}
+    if kind is Any or type(data) is kind:
+        return data
+    if kind is float and type(data) is int:
+        return float(data)
+    raise TypeError(f"{str(data)[:50]!r} is no {kind}")

@@ -1,0 +1,275 @@
+"""Anchoring at work: every docket that has grown is anchored outside, and the ledger says so.
+
+Nothing waits for a target: it is called in a thread of its own, and the result is recorded when it
+comes. A failure is recorded once, and tried again at every look until it succeeds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import httpx
+
+from likewise.errors import LikewiseError, ParameterError
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.projection import AnchorState, Governance
+from likewise_service.dockets.worker import Workers
+from likewise_service.errors import later, now, seconds_between
+from likewise_service.ledger.kinds import SERVICE, Anchored, AnchorFailed, acting
+from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.signatures import TimeStamp, time_stamp_request
+
+# Seconds that a target may take; and that an authority's clock may differ from ours.
+PATIENCE = 10.0
+CLOCKS = 300.0
+LARGEST = 100_000
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A receipt that is anchored outside: when, and the proof of it if there is one."""
+
+    at: str
+    proof: str | None = None
+
+
+class AnchorTarget(Protocol):
+    """A place outside; ``name`` is what the ledger calls it."""
+
+    @property
+    def name(self) -> str:
+        """The name, as the setting has it, without secrets in an address."""
+        ...
+
+    def fix(self, receipt: str) -> Fixed:
+        """Anchor a receipt there, or raise an error of Likewise that says why not."""
+        ...
+
+
+def _line(receipt: str) -> tuple[str, str]:
+    at = now()
+    return at, json.dumps({"at": at, "receipt": receipt})
+
+
+@dataclass(frozen=True)
+class FileTarget:
+    """A file to which lines are added: on another machine's disk, or one that is printed."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The name, as the setting has it."""
+        return f"file:{self.path}"
+
+    def fix(self, receipt: str) -> Fixed:
+        """Add a line, and wait until it is on the disk."""
+        at, line = _line(receipt)
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise LikewiseError(f"{self.path} cannot be written: {error.strerror}.") from error
+        return Fixed(at)
+
+
+@dataclass(frozen=True)
+class WebhookTarget:
+    """An address to which receipts are sent as JSON."""
+
+    url: str
+
+    @property
+    def name(self) -> str:
+        """The name, as the setting has it, without secrets."""
+        return f"webhook:{_without_secrets(self.url)}"
+
+    def fix(self, receipt: str) -> Fixed:
+        """Send it; any status of 200 to 299 means that it was kept."""
+        at, line = _line(receipt)
+        _post(self.url, line.encode(), "application/json")
+        return Fixed(at)
+
+
+@dataclass(frozen=True)
+class TimeStampTarget:
+    """A time-stamp authority (RFC 3161)."""
+
+    url: str
+
+    @property
+    def name(self) -> str:
+        """The name, as the setting has it, without secrets."""
+        return f"rfc3161:{_without_secrets(self.url)}"
+
+    def fix(self, receipt: str) -> Fixed:
+        """Request a time-stamp; one of something else, or of another time, is refused."""
+        request, nonce = time_stamp_request(receipt.encode())
+        began = now()
+        stamp = TimeStamp.read(_post(self.url, request, "application/timestamp-query"))
+        if not stamp.covers(receipt.encode()) or stamp.nonce != nonce:
+            raise LikewiseError("The authority's time-stamp is of something else.")
+        if abs(seconds_between(began, stamp.at)) > CLOCKS:
+            raise LikewiseError(
+                f"The authority's time is {stamp.at}, and ours {began}. Correct the clock."
+            )
+        return Fixed(stamp.at, stamp.text)
+
+
+def _post(url: str, content: bytes, kind: str) -> bytes:
+    """Send something, within limits of time and size; never follow to another address."""
+    name = _without_secrets(url)
+    ends = time.monotonic() + 2 * PATIENCE  # also for one who sends byte after byte
+    headers = {"Content-Type": kind}
+    try:
+        with httpx.stream(
+            "POST", url, content=content, headers=headers, timeout=PATIENCE
+        ) as response:
+            if not response.is_success:
+                raise LikewiseError(f"{name} responds {response.status_code}.")
+            body = b""
+            for part in response.iter_bytes():
+                body += part
+                if len(body) > LARGEST or time.monotonic() > ends:
+                    raise LikewiseError(f"{name} sends more than {LARGEST} bytes, or too slowly.")
+            return body
+    except httpx.HTTPError as error:
+        cause = str(error) or type(error).__name__
+        raise LikewiseError(f"{name} cannot be reached: {cause}.") from error
+
+
+def _without_secrets(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+
+
+def targets_from(text: str) -> tuple[AnchorTarget, ...]:
+    """Return the targets that a setting names, separated by spaces.
+
+    >>> [target.name for target in targets_from("file:/srv/heads.jsonl rfc3161:https://tsa.example/")]
+    ['file:/srv/heads.jsonl', 'rfc3161:https://tsa.example/']
+    """
+    return tuple(_target(word) for word in text.split())
+
+
+def _target(word: str) -> AnchorTarget:
+    kind, _, rest = word.partition(":")
+    parts = urlsplit(rest)
+    if kind == "file" and rest:
+        return FileTarget(Path(rest))
+    if kind in ("webhook", "rfc3161") and parts.scheme in ("http", "https") and parts.hostname:
+        return WebhookTarget(rest) if kind == "webhook" else TimeStampTarget(rest)
+    raise ParameterError(
+        "LIKEWISE_ANCHORS", "must be file:PATH, webhook:URL or rfc3161:URL, with spaces between",
+        word, "Correct it, or leave it out for no anchors.",
+    )  # fmt: skip
+
+
+LOG = logging.getLogger("likewise_service")
+# The longest reason in a record.
+LONGEST = 300
+
+
+@dataclass(frozen=True)
+class Anchoring:
+    """Targets, and how many minutes may pass between two anchors of a docket that grows.
+
+    A docket that has not grown since ``_unchanged``, the head at the last look, is not opened.
+    """
+
+    targets: Sequence[AnchorTarget]
+    minutes: float
+    _unchanged: dict[tuple[str, str], int] = field(default_factory=dict, repr=False, compare=False)
+
+    def due(self, governance: Governance, target: AnchorTarget, at: str) -> bool:
+        """Tell if a docket has grown since its last anchor there, and it is time.
+
+        Records about anchors themselves do not count as growth. After a failure it is time at every
+        look.
+        """
+        last = _state(governance, target)
+        in_time = last.fixed and later(last.fixed, 60 * self.minutes) > at
+        return governance.busy > last.seq and (bool(last.failure) or not in_time)
+
+    async def run(self, workers: Workers, seconds: float, stop: asyncio.Event) -> None:
+        """Look after all dockets, again and again until told to stop."""
+        while not stop.is_set():
+            for name in await self._dockets(workers):
+                for target in self.targets:
+                    if stop.is_set():
+                        return
+                    await self._look(workers, name, target)
+            try:
+                await asyncio.wait_for(stop.wait(), seconds)
+            except TimeoutError:
+                continue
+
+    async def _dockets(self, workers: Workers) -> tuple[str, ...]:
+        try:
+            return await workers.dockets()
+        except Exception:  # the database may be back at the next look
+            LOG.exception("Anchors could not be looked after; it is tried again.")
+            return ()
+
+    async def _look(self, workers: Workers, name: str, target: AnchorTarget) -> None:
+        try:
+            head = await asyncio.to_thread(workers.store.head, name)
+            if self._unchanged.get((name, target.name)) == head.seq:
+                return
+            receipt = await workers.run(name, lambda w: self._receipt(w.docket, target))
+            if receipt is None:
+                return
+            try:
+                fixed = await asyncio.to_thread(target.fix, str(receipt))
+            except LikewiseError as error:
+                cause = str(error)
+                await workers.run(name, lambda w: record_failure(w.docket, target, cause))
+            else:
+                await workers.run(name, lambda w: record_anchor(w.docket, target, receipt, fixed))
+        except Exception:  # one docket that fails must not stop the others' anchors
+            LOG.exception("An anchor failed; it is tried again.", extra={"said": {"docket": name}})
+
+    def _receipt(self, docket: Docket, target: AnchorTarget) -> Receipt | None:
+        """Return the receipt to anchor, if one is due."""
+        governance = docket.projection.governance
+        if self.due(governance, target, now()):
+            return docket.receipt()
+        if governance.busy <= _state(governance, target).seq:
+            self._unchanged[docket.name, target.name] = docket.projection.head.seq
+        return None
+
+
+def _state(governance: Governance, target: AnchorTarget) -> AnchorState:
+    return governance.anchors.get(target.name, AnchorState())
+
+
+def anchor(docket: Docket, target: AnchorTarget) -> Fixed:
+    """Anchor a docket's head at a target now, and record it."""
+    receipt = docket.receipt()
+    fixed = target.fix(str(receipt))
+    record_anchor(docket, target, receipt, fixed)
+    return fixed
+
+
+def record_anchor(docket: Docket, target: AnchorTarget, receipt: Receipt, fixed: Fixed) -> None:
+    """Record that a receipt was anchored."""
+    with acting(SERVICE), docket.unit_of_work() as work:
+        work.add(Anchored(target.name, str(receipt), fixed.at, fixed.proof))
+
+
+def record_failure(docket: Docket, target: AnchorTarget, cause: str) -> None:
+    """Record that a receipt could not be anchored, once until it can."""
+    with acting(SERVICE), docket.unit_of_work() as work:
+        if not _state(work.projection.governance, target).failure:
+            work.add(AnchorFailed(target.name, cause[:LONGEST]))

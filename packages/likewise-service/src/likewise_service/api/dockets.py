@@ -1,0 +1,237 @@
+"""Dockets: their list, how one begins, its panel, and its end."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Iterable
+from typing import Annotated
+
+from fastapi import Path
+from pydantic import Field
+
+from likewise_client.responses import (
+    DocketResponse,
+    DocketSummary,
+    FeatureResponse,
+    Response,
+    Written,
+)
+from likewise_service.api.dependencies import (
+    PRINTABLE,
+    AnyAccess,
+    AnyCaller,
+    App,
+    Body,
+    DocketId,
+    LearnerSpec,
+    OperatorAccess,
+    OperatorCaller,
+    PersonBody,
+    Rule,
+    Text,
+    api_router,
+)
+from likewise_service.api.errors import fill, receipt_response
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.erasure import erase, reveal_seed
+from likewise_service.dockets.panel import change_rule, join, leave, set_guidelines
+from likewise_service.dockets.rounds import give_learner, open_docket
+from likewise_service.dockets.spec import DocketSpec
+from likewise_service.errors import ServiceError
+from likewise_service.ledger.kinds import acting
+from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
+
+router = api_router("/v1/dockets", "dockets")
+
+DECIDED_ELSEWHERE = "This docket audits decisions that are taken elsewhere."
+IN_SHADOW = "This docket runs in shadow: do not use its decisions."
+
+MemberName = Annotated[str, Path(min_length=1, max_length=200, pattern=PRINTABLE)]
+
+
+class DocketBody(Body):
+    """A new docket. Parameters of the learner that are left out have their defaults."""
+
+    name: DocketId
+    title: Text
+    learner: LearnerSpec
+    members: Annotated[list[Text], Field(max_length=100)]
+    rule: Rule = DocketSpec.rule
+    quorum: Annotated[int, Field(ge=1, le=100)] = DocketSpec.quorum
+    deadline: Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)] | None = (
+        DocketSpec.deadline
+    )
+    shadow: bool = DocketSpec.shadow
+    repeat_share: Annotated[float, Field(ge=0, le=0.5, allow_inf_nan=False)] = (
+        DocketSpec.repeat_share
+    )
+    audit_only: Annotated[
+        bool, Field(description="You decide, and scores come with people; learner needs schema.")
+    ] = DocketSpec.audit_only
+    repeat_window: Annotated[int, Field(ge=1, le=10**6)] | None = DocketSpec.repeat_window
+
+
+class LearnerBody(Body):
+    """A learner for an audit-only docket; rounds that are open have to be closed first."""
+
+    learner: LearnerSpec
+
+
+class GuidelinesBody(Body):
+    """Guidelines for the members of the panel: what to look for."""
+
+    text: Annotated[str, Field(min_length=1, max_length=20_000)]
+
+
+class MemberBody(Body):
+    """A member who joins the panel."""
+
+    member: Text
+
+
+class RuleBody(Body):
+    """A rule for rounds that are sealed from now on."""
+
+    rule: Rule
+
+
+class RevealBody(Body):
+    """The docket's name once more, since this cannot be undone."""
+
+    docket: Annotated[str, Field(max_length=64)]
+
+
+class DocketList(Response):
+    """The dockets that a token may use."""
+
+    dockets: list[DocketSummary]
+
+
+def docket_list(store: Store, names: Iterable[str]) -> DocketList:
+    """List dockets from their first records: none has to be opened for that."""
+    specs = {name: record.body["spec"] for name in names for record in store.records(name, 0, 1)}
+    return DocketList([DocketSummary(n, s["title"], s["shadow"]) for n, s in specs.items()])
+
+
+def docket_response(docket: Docket, *, all_features: bool) -> DocketResponse:
+    """Return a docket's settings; auditors do not learn of features that are hidden from them."""
+    projection, settings = docket.projection, docket.projection.settings
+    learner = docket.state.learner
+    return fill(
+        DocketResponse,
+        settings,
+        name=docket.name,
+        notice=IN_SHADOW if settings.shadow else DECIDED_ELSEWHERE if settings.audit_only else None,
+        learner_from=projection.learner_from or None,
+        features=[
+            fill(
+                FeatureResponse, feature, low=_finite(feature.low), high=_finite(feature.high),
+                levels=list(feature.levels),
+            )
+            for feature in learner.hypotheses.schema.features
+            if all_features or feature.visible
+        ],
+        k=learner.k,
+        alpha=learner.alpha,
+        feedback=learner.feedback,
+        members=list(projection.members),
+        rule=projection.rule,
+        seed_commitment=projection.commitment,
+        receipt=receipt_response(docket.receipt()),
+    )  # fmt: skip
+
+
+def _finite(bound: float) -> float | None:
+    return bound if math.isfinite(bound) else None
+
+
+@router.get("")
+async def list_dockets(caller: AnyCaller, app: App) -> DocketList:
+    """List the dockets that your token may use."""
+    names = [name for name in await app.workers.dockets() if caller.concerns(name)]
+    return await asyncio.to_thread(docket_list, app.store, names)
+
+
+@router.post("", status_code=201)
+async def create_docket(body: DocketBody, caller: OperatorCaller, app: App) -> DocketResponse:
+    """Begin a docket. Its settings stay as they are, except for members and rule."""
+
+    def create() -> None:
+        spec = DocketSpec.from_hand(body.model_dump(exclude={"name"}))
+        check_size(app.settings, spec)
+        with acting(caller.actor):
+            open_docket(app.store, body.name, spec)
+
+    await asyncio.to_thread(create)
+    return await app.workers.run(body.name, lambda w: docket_response(w.docket, all_features=True))
+
+
+def check_size(settings: Settings, spec: DocketSpec) -> None:
+    """Refuse a docket whose rounds would be larger than a request may be."""
+    k, features = spec.learner["k"], len(spec.learner["hypotheses"]["schema"]["features"])
+    if k > settings.people_limit or features > settings.feature_limit:
+        raise ServiceError(
+            "too-many", 422,
+            f"A docket may have k = {settings.people_limit} and {settings.feature_limit} features "
+            f"here; this one has {k} and {features}. Ask for less, or raise people_limit and "
+            f"feature_limit of the server.",
+        )  # fmt: skip
+
+
+@router.get("/{docket}")
+async def get_docket(access: AnyAccess) -> DocketResponse:
+    """Return a docket's settings, and its features."""
+    all_features = access.caller.role != "auditor"
+    return await access.run(lambda w: docket_response(w.docket, all_features=all_features))
+
+
+@router.post("/{docket}/members")
+async def add_member(body: MemberBody, access: OperatorAccess) -> Written:
+    """Add a member to the panel, for rounds that are sealed from now on."""
+    return await access.write(join, body.member)
+
+
+@router.delete("/{docket}/members/{member}")
+async def remove_member(member: MemberName, access: OperatorAccess) -> Written:
+    """Remove a member from the panel; rounds that are under way keep them."""
+    return await access.write(leave, member)
+
+
+@router.put("/{docket}/rule")
+async def set_rule(body: RuleBody, access: OperatorAccess) -> Written:
+    """Set the rule for rounds that are sealed from now on."""
+    return await access.write(change_rule, body.rule)
+
+
+@router.put("/{docket}/guidelines")
+async def set_guidelines_(body: GuidelinesBody, access: OperatorAccess) -> Written:
+    """Tell the members of the panel what to look for."""
+    return await access.write(set_guidelines, body.text)
+
+
+@router.put("/{docket}/learner")
+async def set_learner(body: LearnerBody, access: OperatorAccess) -> Written:
+    """Let a learner decide from now on, in a docket that was audit-only."""
+    return await access.write(give_learner, body.learner)
+
+
+@router.post("/{docket}/erasures")
+async def erase_person(body: PersonBody, access: OperatorAccess) -> Written:
+    """Erase a person's features, and the reasons about them."""
+    response = await access.write(erase, body.round, body.person)
+    await asyncio.to_thread(access.app.store.scrub_soon)
+    return response
+
+
+@router.post("/{docket}/seed")
+async def publish_seed(body: RevealBody, access: OperatorAccess) -> Written:
+    """Publish the seed, so that anybody can recompute the decisions; do so at the docket's end."""
+    if body.docket != access.docket:
+        raise ServiceError(
+            "not-confirmed", 422,
+            f"Send the docket's name, {access.docket!r}, to confirm: whoever knows the seed can "
+            f"foresee its decisions.",
+        )  # fmt: skip
+    return await access.write(reveal_seed)

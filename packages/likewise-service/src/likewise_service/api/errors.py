@@ -1,0 +1,246 @@
+"""Responses to requests that are refused or fail: a code, and a sentence that says what to do."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
+from starlette.exceptions import HTTPException as AnyHTTPException
+
+from likewise.errors import LikewiseError
+from likewise_client.responses import ReceiptResponse, Response, Written
+from likewise_service.auth.tokens import TooMany, too_large
+from likewise_service.errors import ServiceError, StoreError, store_unavailable
+from likewise_service.ledger.records import LedgerBroken, Payload, Receipt
+
+T = TypeVar("T", bound=Response)
+
+
+class ErrorBody(Response):
+    """A code for programs, and a sentence that says what to do."""
+
+    code: str
+    message: str
+
+
+class ErrorResponse(Response):
+    """The response to every request that was refused, or failed."""
+
+    error: ErrorBody
+
+
+def fill(kind: type[T], source: object, **values: Any) -> T:
+    """Build a response from the attributes of an object; ``values`` are the fields it has not."""
+    names = [name for name in kind.__dataclass_fields__ if name not in values]
+    return kind(**{name: getattr(source, name) for name in names}, **values)
+
+
+def receipt_response(receipt: Receipt) -> ReceiptResponse:
+    """Return a receipt, with the line to keep."""
+    return ReceiptResponse(receipt.docket, receipt.head.seq, receipt.head.hash, str(receipt))
+
+
+def written(receipt: Receipt) -> Written:
+    """Return the response to a command that returns nothing but its receipt."""
+    return Written(receipt_response(receipt))
+
+
+def reason_text(payloads: Mapping[str, Payload], digest: str | None) -> str | None:
+    """Return the text of a reason; None if there was none, or it was erased."""
+    payload = None if digest is None else payloads.get(digest)
+    return None if payload is None else str(payload.content["text"])
+
+
+LOG = logging.getLogger("likewise_service")
+
+# Errors of a database that is gone, locked for too long, or has no connection left.
+UNAVAILABLE = (sa.exc.OperationalError, sa.exc.TimeoutError)
+LISTED = 5
+
+_MEANINGS = {
+    400: "The body cannot be read at all.",
+    401: "No token, or one that is not known.",
+    403: "A token of another role or docket.",
+    404: "There is no such thing.",
+    405: "This address takes other methods.",
+    409: "It contradicts what is recorded.",
+    413: "The body is too large.",
+    422: "The request does not fit the model, or was refused.",
+    429: "Requests come too fast; Retry-After says when to come again.",
+    503: "Too many wait already, or the database is out of reach; send it again.",
+}
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorResponse, "description": text} for status, text in _MEANINGS.items()
+}
+
+_HTTP_ERRORS = {
+    400: ("bad-request", "The request cannot be read. Send JSON in UTF-8."),
+    404: ("not-found", "There is nothing at this address. /v1/openapi.json lists what there is."),
+    405: ("wrong-method", "This address takes other methods; the header Allow names them."),
+}
+
+
+class BodyTooLarge(HTTPException):
+    """A body that grew too large while it was read; FastAPI lets this kind of error through."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(413)
+        self.limit = limit
+
+
+def problem(
+    code: str, status: int, sentence: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """Return the JSON of an error."""
+    # Text from a request may hold characters that UTF-8 cannot encode.
+    plain = sentence.encode("utf-8", "replace").decode()
+    return JSONResponse({"error": {"code": code, "message": plain}}, status, headers)
+
+
+def error_response(error: Exception) -> JSONResponse:
+    """Return the response to an error that is expected: a refusal, or a database that is gone."""
+    match error:
+        case ServiceError():
+            return problem(error.code, error.status, error.sentence, _headers(error))
+        case LedgerBroken() | StoreError():
+            LOG.error("The store cannot be used.", exc_info=error)
+            sentence = "The ledger cannot be read. Tell the operator; the log says why."
+            return problem("store-broken", 500, sentence)
+        case LikewiseError():
+            return problem("refused", 422, str(error))
+        case RequestValidationError():
+            return problem("invalid", 422, _faults(error))
+        case BodyTooLarge():
+            return error_response(too_large(error.limit))
+        case AnyHTTPException():
+            code, sentence = _HTTP_ERRORS.get(error.status_code, ("refused", str(error.detail)))
+            return problem(code, error.status_code, sentence, error.headers)
+        case _:
+            LOG.error("The database cannot be reached.", exc_info=error)
+            return error_response(store_unavailable())
+
+
+def _headers(error: ServiceError) -> dict[str, str]:
+    if isinstance(error, TooMany):
+        return {"Retry-After": str(error.wait)}
+    if error.status == 503:
+        return {"Retry-After": "1"}
+    return {"WWW-Authenticate": "Bearer"} if error.status == 401 else {}
+
+
+def _faults(error: RequestValidationError) -> str:
+    """Say what is wrong where in a request, such as body.people.0.id."""
+    faults = []
+    for fault in error.errors():
+        field = ".".join(str(part) for part in fault.get("loc", ())) or "body"
+        faults.append(f"{field}: {fault['msg'].removeprefix('Value error, ')}")
+    more = f" (and {len(faults) - LISTED} more)" if len(faults) > LISTED else ""
+    listed = "; ".join(faults[:LISTED])
+    return f"The request does not fit: {listed}{more}. Correct it and send it again."
+
+
+async def _handle(_: Request, error: Exception) -> JSONResponse:
+    return error_response(error)
+
+
+def install_handlers(app: FastAPI) -> None:
+    """Let the app respond to errors in this way."""
+    for kind in (LikewiseError, RequestValidationError, AnyHTTPException, *UNAVAILABLE):
+        app.add_exception_handler(kind, _handle)
+
+
+MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
+BUCKETS = (0.005, 0.02, 0.1, 0.5, 2.0, 10.0)
+DOCKETS = {
+    "rounds": "Rounds of a docket.",
+    "open_rounds": "Rounds that are not closed.",
+    "reports": "Rounds in which a pair was reported.",
+    "missing_labels": "Labels that never came.",
+    "lam": "The multiplier, the price of a report.",
+    "ledger_records": "Records of the ledger.",
+}
+
+
+class Telemetry:
+    """Counters of an app: its requests, and how many of them wait."""
+
+    def __init__(self) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = registry = CollectorRegistry()
+        names = ("route", "method", "status", "role")
+        requests = Counter("likewise_requests", "Responses.", names, registry=registry)
+        self._seconds = Histogram(
+            "likewise_request_seconds", "Seconds until a response.", registry=registry,
+            buckets=BUCKETS,
+        )  # fmt: skip
+        waiting = Gauge(
+            "likewise_waiting_requests", "Requests that wait for a docket.", ["docket"],
+            registry=registry, multiprocess_mode="livesum",
+        )  # fmt: skip
+        # Finding a counter by its labels takes longer than counting; there are few of them.
+        self._requests = lru_cache(maxsize=None)(requests.labels)
+        self._waiting = lru_cache(maxsize=None)(waiting.labels)
+
+    def responded(self, route: str, method: str, status: int, role: str, seconds: float) -> None:
+        """Count one response."""
+        self._requests(route, method, str(status), role).inc()
+        self._seconds.observe(seconds)
+
+    def waiting(self, docket: str, number: int) -> None:
+        """Record how many requests wait for a docket."""
+        self._waiting(docket).set(number)
+
+    def text(self, dockets: Mapping[str, Mapping[str, float]]) -> bytes:
+        """Return all numbers in Prometheus's text format, with those of the dockets."""
+        registry = self._registry
+        if MULTIPROCESS in os.environ:
+            _drop_dead_processes(Path(os.environ[MULTIPROCESS]))
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        numbers = CollectorRegistry()
+        numbers.register(_Dockets(dockets))
+        return generate_latest(registry) + generate_latest(numbers)
+
+
+def _drop_dead_processes(folder: Path) -> None:
+    """Drop the gauges of processes that have ended; nothing waits there any more."""
+    for path in folder.glob("gauge_live*_*.db"):
+        number = int(path.stem.rpartition("_")[2])
+        try:
+            os.kill(number, 0)
+        except ProcessLookupError:
+            mark_process_dead(number)  # type: ignore[no-untyped-call]
+
+
+class _Dockets(Collector):
+    """The numbers of dockets, for one response."""
+
+    def __init__(self, dockets: Mapping[str, Mapping[str, float]]) -> None:
+        self.dockets = dockets
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """Yield one gauge for each number."""
+        for name, description in DOCKETS.items():
+            family = GaugeMetricFamily(f"likewise_{name}", description, labels=["docket"])
+            for docket, numbers in self.dockets.items():
+                family.add_metric([docket], numbers[name])
+            yield family

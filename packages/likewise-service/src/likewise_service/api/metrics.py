@@ -1,0 +1,240 @@
+"""A docket in numbers: reports, errors, gaps, and how its panel works."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from likewise.numerics.fixed_point import from_units
+from likewise.panel.agreement import Consistency, MemberAgreement
+from likewise_client.responses import PairResponse, ReceiptResponse, Response
+from likewise_service.api.errors import fill, receipt_response
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.figures import WINDOW, Curves, RoundFigures, summed
+from likewise_service.dockets.projection import Projection
+from likewise_service.dockets.worker import Worker
+from likewise_service.errors import seconds_between
+
+POINTS = 400
+LARGEST = 10
+COUNTS = ("asked", "finished", "absent", "objections", "decisive")
+COLUMNS = ("month", "member", *COUNTS, "compared", "same", "share", "alpha", "reports", "rounds")
+
+
+class Gap(PairResponse):
+    """The largest gap between two people of a round."""
+
+    round: str
+    gap: float
+
+
+class AgreementResponse(Response):
+    """How far the panel agreed: Krippendorff's alpha, and what it was computed from."""
+
+    alpha: float | None
+    units: int
+    pairable: int
+    judgements: int
+    objections: int
+
+
+class ConsistencyResponse(Response):
+    """Intra-rater reliability: ``share`` = same / pairs, over pairs that a member judged twice."""
+
+    share: float | None
+    repeats: int
+    pairs: int
+    same: int
+
+
+class MemberMetrics(Response):
+    """How a member took part, and the member's intra-rater reliability (``consistency``)."""
+
+    member: str
+    sitting: bool
+    asked: int
+    finished: int
+    absent: int
+    objections: int
+    decisive: int
+    repeats: int
+    consistency: float | None
+
+
+class Series(Response):
+    """One value a round, of rounds evenly spread; ``error`` and ``reports`` are running."""
+
+    number: list[int]
+    opened: list[str]
+    reports: list[int]
+    error: list[float | None]
+    largest_gap: list[float]
+    lam: list[float]
+
+
+class MetricsResponse(Response):
+    """A docket in numbers. Only the operator and regulators see the panel's part.
+
+    ``error`` is the share of labels that the decision missed (overrides aside), ``score_error``
+    the mean distance of the chance from the label. Gaps, agreement and members are of the last
+    ``window`` rounds. ``recorded`` is the time of the last record.
+    """
+
+    docket: str
+    at: str
+    shadow: bool
+    rounds: int
+    people: int
+    open: int
+    in_audit: int
+    oldest_open_seconds: float | None
+    reports: int
+    quiet: int
+    unaudited: int
+    labels: int
+    missing: int
+    overrides: int
+    error: float | None
+    score_error: float | None
+    lam: float
+    sensitivity: float
+    window: int
+    largest_gaps: list[Gap]
+    agreement: AgreementResponse | None
+    consistency: ConsistencyResponse | None
+    members: list[MemberMetrics] | None
+    series: Series
+    recorded: str
+    receipt: ReceiptResponse
+
+
+def evenly_spread(count: int, points: int) -> list[int]:
+    """Return at most ``points`` indices of a list, evenly spread, with the first and the last.
+
+    >>> evenly_spread(10, 4), evenly_spread(3, 4)
+    ([0, 3, 6, 9], [0, 1, 2])
+    """
+    if count <= points:
+        return list(range(count))
+    return [i * (count - 1) // (points - 1) for i in range(points)]
+
+
+def measure(worker: Worker, *, with_panel: bool) -> MetricsResponse:
+    """Return a docket in numbers; they are counted again only when the ledger has grown."""
+    docket = worker.docket
+    metrics, moment = worker.cached("metrics", lambda: _count(docket)), docket.moment()
+    opened = [round_.opened for round_ in docket.projection.open_rounds()]
+    oldest = seconds_between(min(opened), moment) if opened else None
+    metrics = replace(metrics, at=moment, oldest_open_seconds=oldest)
+    if with_panel:
+        return metrics
+    return replace(metrics, agreement=None, consistency=None, members=None)
+
+
+def _count(docket: Docket) -> MetricsResponse:
+    projection, state = docket.projection, docket.state
+    counts, labels = projection.counts, projection.counts["labels"]
+    recent = projection.tallies.latest(projection.opened)
+    repeated = projection.tallies.consistency
+    open_rounds = projection.open_rounds()
+    return MetricsResponse(
+        docket=docket.name,
+        at=projection.at,
+        shadow=projection.settings.shadow,
+        **{name: counts[name] for name in ("rounds", "people", "quiet", "unaudited", "overrides")},
+        open=len(open_rounds),
+        in_audit=sum(round_.status == "in audit" for round_ in open_rounds),
+        oldest_open_seconds=None,
+        reports=counts["report"],
+        labels=labels,
+        missing=state.missing,
+        error=counts["missed"] / labels if labels else None,
+        score_error=from_units(counts["distance"]) / labels if labels else None,
+        lam=0.0 if projection.audit_only else state.lam,
+        sensitivity=from_units(projection.settings.sensitivity),
+        window=WINDOW,
+        largest_gaps=_largest(recent),
+        agreement=fill(AgreementResponse, summed(recent)),
+        consistency=fill(ConsistencyResponse, sum(repeated.values(), Consistency())),
+        members=_members(projection, recent, repeated),
+        series=_series(projection.curves),
+        recorded=projection.at,
+        receipt=receipt_response(docket.receipt()),
+    )
+
+
+def _largest(rounds: Iterable[RoundFigures]) -> list[Gap]:
+    """Return the largest gaps, at most one of each round."""
+    gaps = [
+        (units, figures.number, Gap(over, under, figures.id, from_units(units)))
+        for figures in rounds
+        if figures.gap is not None
+        for over, under, units in [figures.gap]
+    ]
+    ranked = sorted(gaps, key=lambda gap: (-gap[0], -gap[1]))
+    return [gap for _, _, gap in ranked[:LARGEST]]
+
+
+def _members(
+    projection: Projection, rounds: Sequence[RoundFigures], repeated: dict[str, Consistency]
+) -> list[MemberMetrics]:
+    seats: Counter[tuple[str, str]] = Counter()
+    objections: Counter[str] = Counter()
+    decisive: Counter[str] = Counter()
+    for figures in rounds:
+        seats.update(figures.seats.items())
+        objections.update(figures.objections)
+        decisive.update(figures.decisive)
+    names = dict.fromkeys([*projection.members, *(member for member, _ in seats), *repeated])
+    return [
+        MemberMetrics(
+            member=name,
+            sitting=name in projection.members,
+            asked=sum(seats[name, seat] for seat in ("asked", "finished", "absent")),
+            finished=seats[name, "finished"],
+            absent=seats[name, "absent"],
+            objections=objections[name],
+            decisive=decisive[name],
+            repeats=repeated.get(name, Consistency()).repeats,
+            consistency=repeated.get(name, Consistency()).share,
+        )
+        for name in names
+    ]
+
+
+def _series(curves: Curves) -> Series:
+    points = list(curves.cumulative())
+    chosen = [points[i] for i in evenly_spread(len(points), POINTS)]
+    return Series(
+        number=[point.number for point in chosen],
+        opened=[point.opened for point in chosen],
+        reports=[point.reports for point in chosen],
+        error=[point.missed / point.labels if point.labels else None for point in chosen],
+        largest_gap=[from_units(point.gap) for point in chosen],
+        lam=[point.lam for point in chosen],
+    )
+
+
+def agreement_rows(projection: Projection) -> Iterator[Sequence[object]]:
+    """Yield a table: a row for each month with Krippendorff's alpha, and one for each member.
+
+    ``compared`` counts other members' judgements of the same pairs, ``same`` those that agree.
+    """
+    yield COLUMNS
+    for name, month in sorted(projection.tallies.months.items()):
+        alpha = _digits(month.agreement.alpha)
+        yield [name, "", *[""] * 8, alpha, month.reports, month.rounds]
+        for member, counts in sorted(month.members.items()):
+            pairs = month.agreement.members.get(member, MemberAgreement())
+            shares = [pairs.compared, pairs.same, _digits(pairs.share)]
+            yield [name, _plain(member), *(counts[c] for c in COUNTS), *shares, "", "", ""]
+
+
+def _digits(share: float | None) -> str:
+    return "" if share is None else f"{share:.6f}"
+
+
+def _plain(name: str) -> str:
+    """Quote a name that a spreadsheet would run as a formula."""
+    return f"'{name}" if name[:1] in ("=", "+", "-", "@", "\t", "\r") else name

@@ -1,0 +1,280 @@
+"""Rounds: people in, decisions out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import Annotated, Literal
+
+from fastapi import Query
+from pydantic import Field
+
+from likewise.numerics.fixed_point import from_units
+from likewise_client.responses import (
+    DecisionResponse,
+    ObjectionResponse,
+    PairResponse,
+    RoundList,
+    RoundResponse,
+    RoundSummary,
+    Written,
+)
+from likewise_service.api.dependencies import (
+    LARGEST,
+    Body,
+    ClientAccess,
+    DocketAccess,
+    IdempotencyKey,
+    PersonBody,
+    PersonId,
+    ReadAccess,
+    Reason,
+    RoundId,
+    RoundName,
+    api_router,
+)
+from likewise_service.api.dockets import IN_SHADOW
+from likewise_service.api.errors import fill, reason_text, receipt_response
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.learner import awaited
+from likewise_service.dockets.round import Round
+from likewise_service.dockets.rounds import (
+    Applicant,
+    add_people,
+    close,
+    label,
+    open_round,
+    override,
+    seal,
+)
+from likewise_service.errors import ServiceError
+
+router = api_router("/v1/dockets/{docket}", "rounds")
+
+Status = Literal["open", "arriving", "in audit", "awaiting labels", "closed"]
+Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+Real = Annotated[float, Field(allow_inf_nan=False)]
+FeatureValue = bool | Integer | Real | Annotated[str, Field(max_length=200)] | None
+Score = Annotated[
+    float, Field(ge=0, le=1, allow_inf_nan=False, description="Where you decide: your chance.")
+]
+
+
+class ApplicantBody(Body):
+    """A person to decide on. The id stays in the ledger: do not use a name."""
+
+    id: PersonId
+    features: Annotated[dict[str, FeatureValue], Field(max_length=1000)]
+    score: Score | None = None
+    approved: Annotated[bool, Field(description="Where you decide: your decision.")] | None = None
+
+
+class PeopleBody(Body):
+    """People who join a round."""
+
+    people: Annotated[list[ApplicantBody], Field(min_length=1, max_length=10_000)]
+
+
+class RoundBody(PeopleBody):
+    """A new round. More people may join it until it is sealed."""
+
+    round: RoundName | None = None
+    seal: bool = True
+
+
+class LabelBody(PersonBody):
+    """The label of a person."""
+
+    label: Annotated[int, Field(ge=0, le=1)]
+
+
+class LabelsBody(Body):
+    """Labels, of which all are recorded, or none."""
+
+    labels: Annotated[list[LabelBody], Field(min_length=1, max_length=10_000)]
+
+
+class OverrideBody(Body):
+    """A decision that somebody took otherwise, and why."""
+
+    person: PersonId
+    approved: bool
+    reason: Reason | None = None
+
+
+class ClosedBody(Body):
+    """The end of a round; ``unaudited`` ends an audit that is under way."""
+
+    unaudited: bool = False
+
+
+def round_list(
+    docket: Docket, *, status: str | None, after: int, limit: int, with_panel: bool
+) -> RoundList:
+    """Return a page of rounds by number, of one status or (``open``) of all but closed ones."""
+    projection = docket.projection
+    if status in (None, "closed"):
+        rounds = (r for r in projection.history(after) if status in (None, r.status))
+    else:
+        rounds = (
+            r for r in projection.open_rounds() if r.number > after and status in ("open", r.status)
+        )
+    page = list(islice(rounds, limit + 1))
+    following = page[limit - 1].number if len(page) > limit else None
+    return RoundList([_summary(docket, r, with_panel) for r in page[:limit]], following)
+
+
+def _summary(docket: Docket, round_: Round, with_panel: bool) -> RoundSummary:
+    finished = sum(seat == "finished" for seat in round_.seats.values())
+    return fill(
+        RoundSummary, round_, people=len(round_.people),
+        missing=len(awaited(docket.state, round_.id)),
+        seats=len(round_.seats) if with_panel else None,
+        finished=finished if with_panel else None,
+    )  # fmt: skip
+
+
+def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> RoundResponse:
+    """Return a round as a client sees it, or ``with_panel``: with what its members said."""
+    shadow = docket.projection.settings.shadow
+    return fill(
+        RoundResponse,
+        round_,
+        shadow=shadow,
+        notice=IN_SHADOW if shadow else None,
+        rule=round_.rule or None,
+        decisions=[
+            DecisionResponse(d.person, d.approved, from_units(d.score), d.score)
+            for d in round_.decisions.values()
+        ],
+        reported=[PairResponse(over, under) for over, under in round_.pairs],
+        labels=dict(round_.labels),
+        overrides=dict(round_.overrides),
+        missing=list(awaited(docket.state, round_.id)),
+        seats=dict(round_.seats) if with_panel else None,
+        objections=_objections(docket, round_) if with_panel else None,
+        receipt=receipt_response(docket.receipt()),
+    )
+
+
+def _objections(docket: Docket, round_: Round) -> list[ObjectionResponse]:
+    objections = [
+        (member, pair, digest)
+        for member, digests in round_.objections.items()
+        for pair, digest in digests.items()
+    ]
+    payloads = docket.payloads(digest for _, _, digest in objections)
+    return [
+        ObjectionResponse(member, list(pair), reason_text(payloads, digest))
+        for member, pair, digest in objections
+    ]
+
+
+def _applicants(access: DocketAccess, people: Sequence[ApplicantBody]) -> list[Applicant]:
+    settings = access.app.settings
+    check_count("people", people, settings.people_limit)
+    for person in people:
+        if len(person.features) > settings.feature_limit:
+            raise ServiceError(
+                "too-many", 422,
+                f"A person may have {settings.feature_limit} features; this one has "
+                f"{len(person.features)}. Send those of the docket's schema only.",
+            )  # fmt: skip
+    return [Applicant(p.id, p.features, p.score, p.approved) for p in people]
+
+
+def check_count(noun: str, items: Sequence[object], limit: int) -> None:
+    """Refuse a list that is too long for one request."""
+    if len(items) > limit:
+        raise ServiceError(
+            "too-many", 422,
+            f"A request may have {limit} {noun}; this one has {len(items)}. Split it.",
+        )  # fmt: skip
+
+
+async def _respond(access: DocketAccess, command: Callable[[Docket], Round]) -> RoundResponse:
+    """Run a command, and return its round."""
+    return await access.run(
+        lambda w: round_response(w.docket, command(w.docket), with_panel=access.sees_panel)
+    )
+
+
+@router.get("/rounds")
+async def list_rounds(
+    access: ReadAccess,
+    status: Annotated[
+        Status | None, Query(description="Only rounds of that status; open: all but closed ones.")
+    ] = None,
+    after: Annotated[int, Query(ge=0, le=LARGEST, description="Numbers above this.")] = 0,
+    limit: Annotated[int, Query(ge=1, le=500)] = 100,
+) -> RoundList:
+    """List rounds by number, the oldest first."""
+    return await access.run(
+        lambda w: round_list(
+            w.docket, status=status, after=after, limit=limit, with_panel=access.sees_panel
+        )
+    )
+
+
+@router.post("/rounds", status_code=201)
+async def start_round(
+    body: RoundBody, access: ClientAccess, key: IdempotencyKey = None
+) -> RoundResponse:
+    """Open a round and decide on its people at once."""
+    people = _applicants(access, body.people)
+    return await _respond(
+        access,
+        lambda docket: open_round(docket, people, round_id=body.round, key=key, seal=body.seal)[0],
+    )
+
+
+@router.get("/rounds/{round_id}")
+async def get_round(round_id: RoundId, access: ReadAccess) -> RoundResponse:
+    """Return a round with its decisions, report and labels."""
+    return await _respond(access, lambda docket: docket.projection.round(round_id))
+
+
+@router.post("/rounds/{round_id}/people")
+async def join_round(
+    round_id: RoundId, body: PeopleBody, access: ClientAccess, key: IdempotencyKey = None
+) -> RoundResponse:
+    """Add people to a round that is not sealed."""
+    people = _applicants(access, body.people)
+    return await _respond(access, lambda docket: add_people(docket, round_id, people, key=key)[0])
+
+
+@router.post("/rounds/{round_id}/seal")
+async def seal_round(round_id: RoundId, access: ClientAccess) -> RoundResponse:
+    """Seal a round: nobody else joins it, and the panel is asked."""
+    return await _respond(access, lambda docket: seal(docket, round_id)[0])
+
+
+@router.post("/rounds/{round_id}/overrides")
+async def override_decision(round_id: RoundId, body: OverrideBody, access: ClientAccess) -> Written:
+    """Record that somebody decided otherwise on a person."""
+    return await access.write(override, round_id, body.person, body.approved, body.reason)
+
+
+@router.post("/rounds/{round_id}/close")
+async def close_round(round_id: RoundId, body: ClosedBody, access: ClientAccess) -> Written:
+    """Close a round; labels that are missing stay missing.
+
+    Only an operator may end an audit that is under way (``unaudited``): those whom a panel audits
+    must not silence it.
+    """
+    if body.unaudited and access.caller.role != "operator":
+        raise ServiceError(
+            "wrong-role", 403,
+            "Only the operator may end an audit before the panel is done. Ask the operator, or "
+            "wait for the deadline.",
+        )  # fmt: skip
+    return await access.write(close, round_id, unaudited=body.unaudited)
+
+
+@router.post("/labels")
+async def add_labels(body: LabelsBody, access: ClientAccess) -> Written:
+    """Record labels of people of any rounds: all of them, or none."""
+    check_count("labels", body.labels, access.app.settings.labels_limit)
+    return await access.write(
+        label, [(item.round, item.person, item.label) for item in body.labels]
+    )

@@ -1,0 +1,439 @@
+"""Sessions of browsers: a token is exchanged for a cookie, of which only a hash is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+from urllib.parse import urlsplit
+
+import httpx
+import sqlalchemy as sa
+from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
+from authlib.oauth2.rfc7636 import create_s256_code_challenge
+from authlib.oidc.core import CodeIDToken
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+
+from likewise.errors import ParameterError
+from likewise_service.auth.tokens import ROLES, Identity, Role, add_token, identity_of, recognise
+from likewise_service.errors import ServiceError, later, now
+from likewise_service.ledger.database import seats, sessions, tokens
+from likewise_service.ledger.kinds import Actor, SignedIn, SignedOut, acting
+from likewise_service.ledger.store import Store, notify
+from likewise_service.settings import Settings
+
+
+class Session(NamedTuple):
+    """A browser in which somebody is signed in; its forms carry ``csrf``, ledgers name it ``id``.
+
+    ``issuer`` and ``subject`` are those of the organisation's sign-on, and empty after signing in
+    with a token.
+    """
+
+    identity: Identity
+    csrf: str
+    expires: str
+    id: str
+    issuer: str = ""
+    subject: str = ""
+
+    @property
+    def signed_in(self) -> SignedIn:
+        """Return the sign-in as ledgers record it."""
+        identity, issuer, subject = self.identity, self.issuer or None, self.subject or None
+        return SignedIn(
+            self.id, identity.id, identity.role, identity.name, issuer, subject, self.expires
+        )
+
+    @property
+    def actor(self) -> Actor:
+        """Return the person who is signed in as an actor of the ledger."""
+        return Actor.signed_in(self.identity.issued, self.signed_in)
+
+
+def begin_session(store: Store, token: str, seconds: float) -> tuple[str, Session]:
+    """Sign in with a token; return the cookie's value and the session."""
+    identity = recognise(store, token)
+    if identity is None:
+        raise ServiceError(
+            "unknown-token", 401,
+            "This token is not known, or was revoked. Copy all of it, or ask the operator for "
+            "another.",
+        )  # fmt: skip
+    return open_session(store, identity, seconds)
+
+
+def open_session(
+    store: Store, identity: Identity, seconds: float, *,
+    issuer: str = "", subject: str = "", provider_session: str = "",
+) -> tuple[str, Session]:  # fmt: skip
+    """Begin a session; return the cookie's value and the session.
+
+    The ledger of the identity's one docket records it at once; the ledgers of others record it
+    when the person first acts there.
+    """
+    cookie, csrf, moment = secrets.token_urlsafe(32), secrets.token_urlsafe(32), now()
+    expires, name = later(moment, seconds), secrets.token_hex(8)
+    session = Session(identity, csrf, expires, name, issuer, subject)
+    with store.changing() as connection:
+        connection.execute(sessions.delete().where(sessions.c.expires <= moment))
+        connection.execute(
+            sessions.insert().values(
+                hash=cookie_hash(cookie), token=identity.id, csrf=csrf, expires=expires, id=name,
+                issuer=issuer, subject=subject, provider_session=provider_session,
+            )
+        )  # fmt: skip
+        if identity.docket is not None:
+            with acting(session.actor):
+                notify(connection, identity.docket, (), session.signed_in)
+    return cookie, session
+
+
+def find_session(store: Store, cookie: str) -> Session | None:
+    """Return the session of a cookie; None if it has ended or its token was revoked."""
+    query = (
+        sa.select(sessions, tokens)
+        .join(tokens, tokens.c.id == sessions.c.token)
+        .where(
+            sessions.c.hash == cookie_hash(cookie),
+            sessions.c.expires > now(),
+            tokens.c.revoked.is_(None),
+        )
+    )
+    with store.reading() as connection:
+        row = connection.execute(query).first()
+    if row is None:
+        return None
+    identity = Identity(row.token, row.role, row.name, row.docket, row.created)
+    return Session(identity, row.csrf, row.expires, row.id, row.issuer, row.subject)
+
+
+def end_session(store: Store, cookie: str) -> None:
+    """Sign out."""
+    with store.changing() as connection:
+        end_sessions(connection, sessions.c.hash == cookie_hash(cookie))
+
+
+def end_sessions(connection: sa.Connection, condition: sa.ColumnElement[bool]) -> int:
+    """End sessions, and record it in the ledger of each one's docket; return their number."""
+    query = sa.select(sessions.c.id, sessions.c.expires, tokens.c.docket)
+    rows = connection.execute(
+        query.join(tokens, tokens.c.id == sessions.c.token)
+        .where(condition)
+        .order_by(tokens.c.docket)
+    ).all()
+    for row in rows:
+        if row.docket is not None and row.expires > now():
+            notify(connection, row.docket, (), SignedOut(row.id))
+    ended = sa.select(sessions.c.hash).where(condition)
+    connection.execute(seats.delete().where(seats.c.hash.in_(ended)))
+    return connection.execute(sessions.delete().where(condition)).rowcount
+
+
+def cookie_hash(cookie: str) -> str:
+    """Return the hash that is stored of a cookie."""
+    return hashlib.sha256(cookie.encode(errors="replace")).hexdigest()
+
+
+# Programs have tokens; people sign on.
+PEOPLE: tuple[Role, ...] = tuple(role for role in ROLES if role != "client")
+
+
+def identity_claims(settings: Settings, claims: Mapping[str, Any]) -> tuple[Role, str, str | None]:
+    """Return role, name and docket from the claims that the settings name."""
+    role = claims.get(settings.oidc_role_claim)
+    name = claims.get(settings.oidc_name_claim)
+    docket = claims.get(settings.oidc_docket_claim)
+    accepted = next((r for r in PEOPLE if r == role), None)
+    if accepted is None or not isinstance(name, str) or not isinstance(docket, str | None):
+        raise ServiceError(
+            "no-role", 403,
+            f"Your organisation gives you no role here: the claims {settings.oidc_role_claim!r} "
+            f"({', '.join(PEOPLE)}), {settings.oidc_name_claim!r} and, for a seat, "
+            f"{settings.oidc_docket_claim!r} must say who you are. Ask it to.",
+        )  # fmt: skip
+    return accepted, name, None if accepted == "operator" else docket
+
+
+def begin_sign_on(
+    store: Store, settings: Settings, claims: Mapping[str, Any], members: tuple[str, ...]
+) -> tuple[str, Session]:
+    """Begin a session for the owner of these claims; return the cookie's value and the session.
+
+    An auditor must be among ``members``, those of the docket. The same person always has the same
+    identity, which the operator can revoke; sessions of theirs with another role end.
+    """
+    role, name, docket = identity_claims(settings, claims)
+    if role == "auditor" and name not in members:
+        raise ServiceError(
+            "no-member", 403, f"{name!r} does not sit on the panel of {docket!r}. Ask the operator."
+        )
+    issuer, subject = str(claims["iss"]), str(claims["sub"])
+    identity = _identity(store, issuer, subject, role, name, docket)
+    with store.changing() as connection:
+        same_person = (sessions.c.issuer == issuer) & (sessions.c.subject == subject)
+        end_sessions(connection, same_person & (sessions.c.token != identity.id))
+    return open_session(
+        store, identity, settings.session_seconds, issuer=issuer, subject=subject,
+        provider_session=str(claims.get("sid", "")),
+    )  # fmt: skip
+
+
+def _identity(
+    store: Store, issuer: str, subject: str, role: Role, name: str, docket: str | None
+) -> Identity:
+    parts = "\n".join((issuer, subject, role, name, docket or ""))
+    token_id = f"sso-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
+    with store.reading() as connection:
+        row = connection.execute(sa.select(tokens).where(tokens.c.id == token_id)).first()
+    if row is not None and row.revoked is not None:
+        raise ServiceError("revoked", 403, "Your access was revoked. Ask the operator.")
+    if row is not None:
+        return identity_of(row)
+    try:
+        # Nobody gets to know this token: the sign-on opens the pages.
+        return add_token(store, token_id, role, name, docket)[1]
+    except sa.exc.IntegrityError:
+        return _identity(store, issuer, subject, role, name, docket)
+    except ParameterError as error:
+        raise ServiceError("no-role", 403, f"{error} Ask your organisation.") from error
+
+
+def end_sign_on(store: Store, issuer: str, subject: str, provider_session: str = "") -> int:
+    """End all sessions of a person, or of one session at the provider; return their number."""
+    condition = sessions.c.issuer == issuer
+    if subject:
+        condition &= sessions.c.subject == subject
+    if provider_session:
+        condition &= sessions.c.provider_session == provider_session
+    if not subject and not provider_session:
+        return 0
+    with store.changing() as connection:
+        return end_sessions(connection, condition)
+
+
+# Seconds that the provider may take, and bytes that it may send.
+TIMEOUT = 5.0
+LARGEST = 200_000
+# Seconds for which the provider's configuration is cached, and by which clocks may differ.
+CACHED = 300.0
+LEEWAY = 60
+ALGORITHMS = ["RS256", "PS256", "ES256", "EdDSA"]
+LOGOUT = "http://schemas.openid.net/event/backchannel-logout"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt to sign on, which the browser carries as a cookie until it comes back."""
+
+    state: str
+    nonce: str
+    verifier: str
+
+    @property
+    def cookie(self) -> str:
+        """Return the value of the cookie."""
+        return ".".join((self.state, self.nonce, self.verifier))
+
+    @classmethod
+    def read(cls, cookie: str) -> Attempt | None:
+        """Parse a cookie; return None if it holds no attempt."""
+        parts = cookie.split(".")
+        return cls(*parts) if len(parts) == 3 and all(len(p) == 43 for p in parts) else None
+
+
+class Provider:
+    """The OpenID Connect provider that the settings name."""
+
+    def __init__(self, issuer: str, client_id: str, client_secret: str) -> None:
+        self.issuer, self.client_id, self.client_secret = issuer, client_id, client_secret
+        self._cached: tuple[float, Mapping[str, Any], KeySet] | None = None
+
+    def address(self, attempt: Attempt, back: str) -> str:
+        """Return the provider's page to which the browser is sent."""
+        return str(
+            prepare_grant_uri(
+                self._endpoint("authorization_endpoint"), client_id=self.client_id,
+                response_type="code", redirect_uri=back, scope="openid profile likewise",
+                state=attempt.state, nonce=attempt.nonce,
+                code_challenge=create_s256_code_challenge(attempt.verifier),
+                code_challenge_method="S256",
+            )
+        )  # fmt: skip
+
+    def claims(self, attempt: Attempt, code: str, back: str) -> Mapping[str, Any]:
+        """Return the claims about a person who came back with a code."""
+        form = {
+            "grant_type": "authorization_code", "code": code, "redirect_uri": back,
+            "code_verifier": attempt.verifier,
+        }  # fmt: skip
+        token = self._request("POST", self._endpoint("token_endpoint"), data=form).get("id_token")
+        if not isinstance(token, str):
+            raise _refused("The provider sent no ID token")
+        return self._checked(token, {"nonce": attempt.nonce})
+
+    def logged_out(self, token: str) -> Mapping[str, Any]:
+        """Return the claims of a logout token: somebody signed out at the provider."""
+        claims = self._checked(token, {}, logout=True)
+        if LOGOUT not in claims.get("events", {}) or "nonce" in claims:
+            raise _refused("This is no logout token")
+        return claims
+
+    def end_address(self, back: str) -> str | None:
+        """Return the provider's page on which to sign out there as well, if it has one."""
+        page = self._describe()[0].get("end_session_endpoint")
+        if not isinstance(page, str) or not _safe(page):
+            return None
+        query = {"client_id": self.client_id, "post_logout_redirect_uri": back}
+        return str(httpx.URL(page, params=query))
+
+    def _checked(
+        self, token: str, params: dict[str, str], *, logout: bool = False
+    ) -> Mapping[str, Any]:
+        try:
+            decoded = jwt.decode(token, self._describe()[1], algorithms=ALGORITHMS)
+            options = {
+                "iss": {"essential": True, "value": self.issuer},
+                "aud": {"essential": True, "value": self.client_id},
+            }
+            params = {**params, "client_id": self.client_id}
+            claims = CodeIDToken(decoded.claims, decoded.header, options, params)
+            if logout:
+                claims.setdefault("sub", "")  # a logout token may name the session alone
+            claims.validate(leeway=LEEWAY)
+        except (JoseError, ValueError, KeyError, TypeError) as error:
+            fault = f"{type(error).__name__}: {error}"
+            raise _refused(f"The provider's token does not hold ({fault})") from error
+        return dict(decoded.claims)
+
+    def _endpoint(self, name: str) -> str:
+        return _address(self._describe()[0], name)
+
+    def _describe(self) -> tuple[Mapping[str, Any], KeySet]:
+        """Return the provider's configuration and its keys."""
+        moment = time.monotonic()
+        if self._cached is None or moment - self._cached[0] > CACHED:
+            url = f"{self.issuer.rstrip('/')}/.well-known/openid-configuration"
+            config = self._request("GET", url)
+            if config.get("issuer") != self.issuer:
+                raise _refused(f"The provider calls itself {str(config.get('issuer'))[:100]!r}")
+            jwks = self._request("GET", _address(config, "jwks_uri"))
+            try:
+                keys = KeySet.import_key_set(cast(Any, jwks))
+            except (JoseError, ValueError, KeyError, TypeError) as error:
+                raise _refused(f"The provider's keys cannot be read ({error})") from error
+            self._cached = (moment, config, keys)
+        return self._cached[1], self._cached[2]
+
+    def _request(self, method: str, url: str, **content: Any) -> dict[str, Any]:
+        """Ask the provider within TIMEOUT and LARGEST, and follow no redirect."""
+        if content:
+            content["auth"] = (self.client_id, self.client_secret)
+        ends = time.monotonic() + 2 * TIMEOUT
+        try:
+            with httpx.stream(method, url, timeout=TIMEOUT, **content) as response:
+                content_read = b""
+                for part in response.iter_bytes():
+                    content_read += part
+                    if len(content_read) > LARGEST or time.monotonic() > ends:
+                        raise _refused("The provider sends too much, or too slowly")
+                if not response.is_success:
+                    raise _refused(f"The provider responds {response.status_code}")
+                document = httpx.Response(200, content=content_read).json()
+        except httpx.HTTPError as error:
+            fault = str(error) or type(error).__name__
+            raise ServiceError(
+                "provider-unreachable", 502,
+                f"The organisation's sign-on does not respond ({fault}). Try again in a while, or "
+                f"sign in with a token.",
+            ) from error  # fmt: skip
+        except (ValueError, RecursionError) as error:
+            raise _refused("The provider's response is no JSON") from error
+        if not isinstance(document, dict):
+            raise _refused("The provider's response is no JSON object")
+        return document
+
+
+def _refused(fault: str) -> ServiceError:
+    return ServiceError(
+        "sign-on-refused", 401,
+        f"{fault}, so nobody was signed in. Tell whoever runs this docket.",
+    )  # fmt: skip
+
+
+def _address(config: Mapping[str, Any], name: str) -> str:
+    """Return an address of the configuration; refuse one that is not encrypted."""
+    address = config.get(name)
+    if not isinstance(address, str) or not _safe(address):
+        raise _refused(f"The provider names no {name} that can be used")
+    return address
+
+
+def _safe(url: str) -> bool:
+    """Tell whether an address is encrypted, or on this machine."""
+    parts = urlsplit(url)
+    return parts.scheme == "https" or (
+        parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
+    )
+
+
+def provider_from(settings: Settings) -> Provider | None:
+    """Return the provider that the settings name; None without one."""
+    if not settings.oidc_issuer:
+        return None
+    if not settings.oidc_client_id:
+        raise ParameterError(
+            "LIKEWISE_OIDC_CLIENT_ID", "must be given with an issuer", "", "Register a client."
+        )
+    if not _safe(settings.oidc_issuer):
+        raise ParameterError(
+            "LIKEWISE_OIDC_ISSUER", "must be an https address", settings.oidc_issuer,
+            "Only on this machine may it be http.",
+        )  # fmt: skip
+    return Provider(settings.oidc_issuer, settings.oidc_client_id, settings.oidc_client_secret)
+
+
+def list_seats(store: Store, cookie: str) -> list[Identity]:
+    """List the seats of a session: the one that it began with, and those that were added."""
+    session = cookie_hash(cookie)
+    added = sa.select(seats.c.token).where(seats.c.hash == session)
+    current = sa.select(sessions.c.token).where(sessions.c.hash == session)
+    query = sa.select(tokens).where(
+        tokens.c.id.in_(added.union(current)), tokens.c.revoked.is_(None)
+    )
+    with store.reading() as connection:
+        rows = connection.execute(query.order_by(tokens.c.docket, tokens.c.name))
+        return [identity_of(row) for row in rows]
+
+
+def add_seat(store: Store, cookie: str, token: str) -> None:
+    """Add a member's token to a session."""
+    identity = recognise(store, token)
+    if identity is None or identity.role != "auditor":
+        raise ServiceError(
+            "unknown-token", 401,
+            "This is not the token of a member of a panel, or it was revoked. Copy all of it.",
+        )  # fmt: skip
+    session = cookie_hash(cookie)
+    with store.changing() as connection:
+        query = sa.select(sessions.c.token).where(sessions.c.hash == session)
+        ids = {connection.execute(query).scalar_one(), identity.id}
+        same = (seats.c.hash == session) & seats.c.token.in_(ids)
+        connection.execute(seats.delete().where(same))
+        connection.execute(seats.insert(), [{"hash": session, "token": token} for token in ids])
+
+
+def choose_seat(store: Store, cookie: str, token_id: str) -> None:
+    """Let a session speak for another of its seats."""
+    if token_id not in {seat.id for seat in list_seats(store, cookie)}:
+        raise ServiceError("no-seat", 404, "You have no such seat here. Add it by its token.")
+    session = sessions.c.hash == cookie_hash(cookie)
+    with store.changing() as connection:
+        # Another seat is another sign-in: a ledger knows each by one id.
+        values = {"token": token_id, "id": secrets.token_hex(8)}
+        connection.execute(sessions.update().where(session).values(values))

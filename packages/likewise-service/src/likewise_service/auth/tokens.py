@@ -1,0 +1,305 @@
+"""Callers: four roles, and tokens of which only a hash is stored."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args
+from weakref import WeakKeyDictionary, proxy
+
+import sqlalchemy as sa
+
+from likewise.errors import LikewiseError, ParameterError
+from likewise.panel.rules import checked_name
+from likewise_service.dockets.spec import checked_docket_name
+from likewise_service.errors import ServiceError, now
+from likewise_service.ledger.database import tokens
+from likewise_service.ledger.kinds import Actor, TokenEnded, TokenIssued
+from likewise_service.ledger.records import Payload
+from likewise_service.ledger.signatures import Act, MemberStatement, PrivateKey, possession
+from likewise_service.ledger.store import Store, notify
+
+Role = Literal["operator", "client", "auditor", "regulator"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+_TOKEN = re.compile(r"lw_(?:operator|client|auditor|regulator)_[A-Za-z0-9_-]{43}\Z")
+_FIRST = "first-operator"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The owner of a token. An auditor's ``name`` is that of a member of the docket's panel.
+
+    An identity without a docket may use all of them: the operator, and perhaps a regulator.
+    """
+
+    id: str
+    role: Role
+    name: str
+    docket: str | None
+    created: str
+    revoked: str | None = None
+
+    @property
+    def issued(self) -> TokenIssued:
+        """Return the token as ledgers record it."""
+        return TokenIssued(self.id, self.role, self.name, self.docket, self.created)
+
+    @property
+    def actor(self) -> Actor:
+        """Return the owner as an actor of the ledger."""
+        return Actor.with_token(self.issued)
+
+    def concerns(self, docket: str) -> bool:
+        """Tell whether the owner may use a docket."""
+        return self.docket is None or self.docket == docket
+
+
+def create_token(store: Store, role: Role, name: str, docket: str | None) -> tuple[str, Identity]:
+    """Create a token, which is shown now and never again."""
+    return add_token(store, secrets.token_hex(8), role, name, docket)
+
+
+def add_token(
+    store: Store, token_id: str, role: Role, name: str, docket: str | None
+) -> tuple[str, Identity]:
+    """Create a token of that id: store its hash, and record it in the ledgers."""
+    token = f"lw_{role}_{secrets.token_urlsafe(32)}"
+    if role not in ROLES:
+        raise ParameterError("role", f"must be one of {', '.join(ROLES)}", role, "Choose one.")
+    checked_name(name, "name")
+    if len(name) > 200 or not name.isprintable():
+        raise ParameterError("name", "must be at most 200 printable characters", name, "")
+    if role == "operator" and docket is not None:
+        raise ParameterError("docket", "must not be given for an operator", docket, "Leave it out.")
+    if role in ("client", "auditor") and docket is None:
+        raise ParameterError("docket", f"must be given for {role}s", docket, "Name one docket.")
+    if docket is not None:
+        checked_docket_name(docket)
+    identity = Identity(token_id, role, name, docket, now())
+    with store.changing() as connection:
+        connection.execute(
+            tokens.insert().values(
+                id=identity.id, hash=_hash(token), role=role, name=name, docket=docket,
+                created=identity.created,
+            )
+        )  # fmt: skip
+        notify(connection, docket, store.dockets_of(connection), identity.issued)
+    return token, identity
+
+
+def first_operator(store: Store) -> str | None:
+    """Create the first operator's token; return None if there is an operator.
+
+    The row has a fixed id, so that of several processes only one succeeds.
+    """
+    with store.reading() as connection:
+        if connection.execute(sa.select(tokens.c.id).where(tokens.c.role == "operator")).first():
+            return None
+    try:
+        return add_token(store, _FIRST, "operator", "operator", None)[0]
+    except sa.exc.IntegrityError:
+        return None
+
+
+def recognise(store: Store, token: str) -> Identity | None:
+    """Return the owner of a token; None if it is unknown, or was revoked.
+
+    It is looked up by its hash, so that timing says nothing about any token.
+    """
+    if not _TOKEN.match(token):
+        return None
+    digest = _hash(token)
+    with store.reading() as connection:
+        row = connection.execute(sa.select(tokens).where(tokens.c.hash == digest)).first()
+    if row is None or not hmac.compare_digest(row.hash, digest) or row.revoked is not None:
+        return None
+    return identity_of(row)
+
+
+class TokenCache:
+    """Tokens recognised a moment ago, so that not every request reads the database.
+
+    A token that this process revokes is dropped at once; one that another process revokes is
+    accepted for ``SECONDS`` more. The cache holds hashes, never tokens.
+    """
+
+    SECONDS = 1.0
+    MOST = 10_000
+    _of_stores: ClassVar[WeakKeyDictionary[Store, TokenCache]] = WeakKeyDictionary()
+
+    def __init__(self, store: Store) -> None:
+        self.store = proxy(store)
+        self._entries: dict[str, tuple[float, Identity]] = {}
+
+    @classmethod
+    def of(cls, store: Store) -> TokenCache:
+        """Return the cache of a store, which all its users share."""
+        if store not in cls._of_stores:
+            cls._of_stores[store] = cls(store)
+        return cls._of_stores[store]
+
+    def get(self, token: str) -> Identity | None:
+        """Return the owner of a token that was recognised a moment ago."""
+        expires, identity = self._entries.get(_hash(token), (0.0, None))
+        return identity if expires > time.monotonic() else None
+
+    def recognise(self, token: str) -> Identity | None:
+        """Return the owner of a token from the database."""
+        identity = recognise(self.store, token)
+        if identity is not None:
+            if len(self._entries) >= self.MOST:
+                self._entries.clear()
+            self._entries[_hash(token)] = (time.monotonic() + self.SECONDS, identity)
+        return identity
+
+    def forget(self) -> None:
+        """Read the database again from now on."""
+        self._entries.clear()
+
+
+def list_tokens(store: Store) -> list[Identity]:
+    """List all identities, the oldest first, including revoked ones."""
+    with store.reading() as connection:
+        rows = connection.execute(sa.select(tokens).order_by(tokens.c.created, tokens.c.id))
+        return [identity_of(row) for row in rows]
+
+
+def revoke_token(store: Store, token_id: str) -> Identity:
+    """Revoke a token, and with it the sessions that it began."""
+    try:
+        return _revoke(store, token_id)
+    finally:
+        TokenCache.of(store).forget()
+
+
+def _revoke(store: Store, token_id: str) -> Identity:
+    select = sa.select(tokens).where(tokens.c.id == token_id)
+    with store.changing() as connection:
+        row = connection.execute(select).first()
+        if row is None:
+            raise ServiceError(
+                "no-token", 404, f"There is no token {token_id!r}. List them to see their ids."
+            )
+        if row.revoked is not None:
+            return identity_of(row)
+        operators = sa.select(sa.func.count()).where(
+            tokens.c.role == "operator", tokens.c.revoked.is_(None)
+        )
+        if row.role == "operator" and connection.execute(operators).scalar() == 1:
+            raise ServiceError(
+                "last-operator", 409,
+                "This is the last operator's token; without it nobody could create another. "
+                "Create one first.",
+            )  # fmt: skip
+        connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
+        notify(connection, row.docket, store.dockets_of(connection), TokenEnded(token_id))
+        return identity_of(connection.execute(select).one())
+
+
+def identity_of(row: sa.Row[Any]) -> Identity:
+    """Return the identity of a row of the table of tokens."""
+    return Identity(row.id, row.role, row.name, row.docket, row.created, row.revoked)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+# The most callers in memory; the buckets of others are full again, or nearly so.
+REMEMBERED = 10_000
+
+
+class TooMany(ServiceError):  # noqa: N818 - the sentence reads better
+    """Requests come too fast; the next may come after ``wait`` seconds."""
+
+    def __init__(self, wait: float) -> None:
+        self.wait = max(1, round(wait + 0.5))
+        super().__init__(
+            "too-many-requests", 429, f"Too many requests; wait {self.wait} s and send it again."
+        )
+
+
+class Buckets:
+    """A token bucket for each caller: ``burst`` requests at once, ``rate`` a second on average.
+
+    >>> moments = iter([0.0, 0.0, 0.0, 0.5])
+    >>> buckets = Buckets(rate=2.0, burst=2, clock=lambda: next(moments))
+    >>> [buckets.take("ann") for _ in range(2)]
+    [None, None]
+    >>> buckets.take("ann")
+    Traceback (most recent call last):
+    likewise_service.auth.tokens.TooMany: Too many requests; wait 1 s and send it again.
+    >>> buckets.take("ann")
+    """
+
+    def __init__(
+        self, rate: float, burst: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.rate, self.burst, self.clock = rate, burst, clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def take(self, caller: str) -> None:
+        """Count a request of a caller; refuse it if the bucket is empty."""
+        moment = self.clock()
+        tokens, since = self._buckets.pop(caller, (float(self.burst), moment))
+        tokens = min(float(self.burst), tokens + (moment - since) * self.rate)
+        allowed = tokens >= 1
+        self._buckets[caller] = (tokens - 1 if allowed else tokens, moment)
+        if len(self._buckets) > REMEMBERED:
+            self._buckets.popitem(last=False)
+        if not allowed:
+            raise TooMany((1 - tokens) / self.rate)
+
+
+def too_large(limit: int) -> ServiceError:
+    """Return the refusal of a request whose body is too large."""
+    return ServiceError(
+        "too-large", 413, f"A request may have {limit} bytes. Send less of it at a time."
+    )
+
+
+class MemberKey(PrivateKey):
+    """A private key that signs what a member says."""
+
+    def sign_act(
+        self, docket: str, member: str, review: str, act: Act, pair: Sequence[str] = (),
+        reason: str | None = None,
+    ) -> dict[str, str]:  # fmt: skip
+        """Sign one act; the reason enters by its salted digest, so that it can be erased."""
+        salt, moment = secrets.token_bytes(16), now()
+        digest = Payload(salt, {"text": reason}).digest if reason else None
+        aliases = (pair[0], pair[1]) if pair else None
+        statement = MemberStatement(docket, member, review, act, aliases, digest, moment)
+        signature = statement.sign(self)
+        return {"key": self.public.id, "at": moment, "salt": salt.hex(), "signature": signature}
+
+    def possession(
+        self, docket: str, member: str, before: PrivateKey | None
+    ) -> dict[str, str | None]:
+        """Prove possession of the key, with the consent of the key ``before`` it."""
+        content = possession(docket, member, self.public)
+        return {
+            "key": self.public.text,
+            "proof": self.sign("member-key", content),
+            "consent": None if before is None else before.sign("member-key", content),
+        }
+
+
+def read_key(path: Path) -> MemberKey:
+    """Read a private key from a file; refuse one that others may read."""
+    try:
+        if path.stat().st_mode & 0o077:
+            raise LikewiseError(f"Others may read {path}. Make it yours alone: chmod 600 {path}")
+        return MemberKey(bytes.fromhex(path.read_text(encoding="ascii").strip()))
+    except (OSError, ValueError) as error:
+        raise LikewiseError(
+            f"{path} holds no private key ({error}). Make one: likewise key --create {path}"
+        ) from error

@@ -1,0 +1,408 @@
+"""``likewise token`` and ``likewise docket``: what an operator does at the machine itself."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from functools import wraps
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from likewise_service.commands.serve import (
+    DATABASE,
+    begun_store,
+    check_driver,
+    opened_store,
+    without_password,
+)
+
+if TYPE_CHECKING:
+    from likewise_service.dockets.docket import Docket
+    from likewise_service.dockets.projection import Governance
+    from likewise_service.settings import Settings
+
+
+ROLES = ("operator", "client", "auditor", "regulator")
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.group(short_help="Tokens of the live system.")
+def token() -> None:
+    """Tokens, by which people and programs are known to the live system."""
+
+
+@token.command("create", short_help="A new token, shown once.")
+@click.argument("role", type=click.Choice(ROLES))
+@click.argument("name")
+@click.option("--docket", "docket_name", help="The docket that it is for.")
+@DATABASE
+def create(role: Any, name: str, docket_name: str | None, database: str) -> None:
+    """Create a token of ROLE for NAME; an auditor's name is that of a member of the panel."""
+    from likewise.errors import LikewiseError
+
+    # Only an operator's token may come before everything else.
+    store_at = begun_store if role == "operator" else opened_store
+    with store_at(database) as store:
+        from likewise_service.auth.tokens import create_token
+        from likewise_service.dockets.docket import Docket
+
+        if docket_name is not None and docket_name not in store.dockets():
+            raise LikewiseError(f"There is no docket {docket_name!r} in {store.where}.")
+        if role == "auditor" and docket_name is not None:
+            members = Docket(store, docket_name).projection.members
+            if name not in members:
+                raise LikewiseError(
+                    f"{name!r} does not sit on the panel of {docket_name!r}; there are "
+                    f"{', '.join(members) or 'nobody'}. Add the member first: likewise docket "
+                    f"change {docket_name} --join {name!r}."
+                )
+        text, identity = create_token(store, role, name, docket_name)
+    click.echo(text)
+    click.echo(f"Shown this once. To revoke it: likewise token revoke {identity.id}", err=True)
+
+
+@token.command("list", short_help="All tokens, but for the tokens themselves.")
+@DATABASE
+def list_all(database: str) -> None:
+    """List who has a token."""
+    with opened_store(database) as store:
+        from likewise_service.auth.tokens import list_tokens
+
+        for owner in list_tokens(store):
+            state = f"revoked {owner.revoked}" if owner.revoked else "in use"
+            docket = owner.docket or "all dockets"
+            click.echo(
+                f"{owner.id}  {owner.role:<9}  {owner.name}  {docket}  {owner.created}  {state}"
+            )
+
+
+@token.command("revoke", short_help="From now on a token opens nothing.")
+@click.argument("token_id", metavar="ID")
+@DATABASE
+def revoke(token_id: str, database: str) -> None:
+    """Revoke the token with that ID, which `likewise token list` shows."""
+    with opened_store(database) as store:
+        from likewise_service.auth.tokens import revoke_token
+
+        owner = revoke_token(store, token_id)
+    click.echo(f"{owner.id} ({owner.role} {owner.name}) was revoked at {owner.revoked}.")
+
+
+@click.group(short_help="Dockets of the live system.")
+def docket() -> None:
+    """Dockets: what is decided on, by which class, under which panel."""
+
+
+def _json_object(path: Path) -> dict[str, Any]:
+    from likewise.errors import LikewiseError
+
+    try:
+        content: Any = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise LikewiseError(f"{path} is not JSON: {error}. Correct it.") from error
+    if not isinstance(content, dict):
+        raise LikewiseError(f"{path} must hold one JSON object.")
+    return content
+
+
+@docket.command("create", short_help="Begin a docket.")
+@click.argument("name")
+@click.option("--spec", "spec_file", required=True, type=FILE,
+              help="Its settings: JSON with title, learner, members, rule, ….")  # fmt: skip
+@DATABASE
+def create_docket(name: str, spec_file: Path, database: str) -> None:
+    """Begin the docket NAME; prints the first receipt of its ledger."""
+    with begun_store(database) as store:
+        from likewise_service.dockets.rounds import open_docket
+        from likewise_service.dockets.spec import DocketSpec
+
+        spec = DocketSpec.from_hand(_json_object(spec_file))
+        click.echo(str(open_docket(store, name, spec)))
+
+
+def docket_command(name: str, short_help: str) -> Callable[[Callable[..., object]], click.Command]:
+    """Make a command of a function on an opened docket; it prints what the function returns."""
+
+    def decorate(act: Callable[..., object]) -> click.Command:
+        @docket.command(name, short_help=short_help)
+        @click.argument("name")
+        @DATABASE
+        @wraps(act)
+        def command(name: str, database: str, **options: Any) -> None:
+            with opened_store(database) as store:
+                from likewise_service.dockets.docket import Docket
+
+                click.echo(str(act(Docket(store, name), **options)))
+
+        return command
+
+    return decorate
+
+
+@docket_command("change", "Members, rule, guidelines or learner of a docket.")
+@click.option("--join", metavar="MEMBER", help="Somebody joins the panel.")
+@click.option("--leave", metavar="MEMBER", help="Somebody leaves the panel.")
+@click.option("--rule", help="The rule of the panel.")
+@click.option(
+    "--guidelines", type=FILE, metavar="FILE",
+    help="What members should look for: plain text, an empty line begins a paragraph.",
+)  # fmt: skip
+@click.option(
+    "--learner", type=FILE, metavar="FILE",
+    help="A learner for an audit-only docket: JSON with hypotheses, k, alpha, eps, ….",
+)  # fmt: skip
+@click.option(
+    "--contact", nargs=2, metavar="MEMBER EMAIL",
+    help="Where a member is told what awaits them; an empty address ends that.",
+)  # fmt: skip
+def change(
+    opened: Docket, join: str | None, leave: str | None, rule: str | None, guidelines: Path | None,
+    learner: Path | None, contact: tuple[str, str] | None,
+) -> str:  # fmt: skip
+    """Change the panel or the learner of docket NAME, for rounds that are sealed from now on."""
+    from likewise_service.dockets import panel as members
+    from likewise_service.dockets import rounds as learners
+
+    lines: list[object] = []
+    if join is not None:
+        lines.append(members.join(opened, join))
+    if leave is not None:
+        lines.append(members.leave(opened, leave))
+    if rule is not None:
+        lines.append(members.change_rule(opened, rule))
+    if guidelines is not None:
+        lines.append(members.set_guidelines(opened, guidelines.read_text(encoding="utf-8")))
+    if learner is not None:
+        lines.append(learners.give_learner(opened, _json_object(learner)))
+    if contact is not None:
+        lines.append(_keep_contact(opened, *contact))
+    if not lines:
+        raise click.UsageError("Say what to change: --join, --leave, --rule, ….")
+    return "\n".join(map(str, lines))
+
+
+def _keep_contact(opened: Docket, member: str, email: str) -> str:
+    from likewise.errors import LikewiseError
+    from likewise_service.dockets.worker import keep_contact
+
+    if member not in opened.projection.members:
+        raise LikewiseError(f"{member!r} does not sit on the panel of {opened.name!r}.")
+    keep_contact(opened.store, opened.name, member, email)
+    return f"{member} is told at {email}." if email else f"{member} is told no more."
+
+
+@docket_command("erase", "Remove what is personal about somebody.")
+@click.argument("round_id", metavar="ROUND")
+@click.argument("person")
+def erase_person(opened: Docket, round_id: str, person: str) -> object:
+    """Erase PERSON of ROUND in docket NAME: features, and the reasons that are about them."""
+    from likewise_service.dockets.erasure import erase
+
+    return erase(opened, round_id, person)
+
+
+@docket.command("scrub", short_help="Empty the database's files of what was erased.")
+@DATABASE
+def scrub(database: str) -> None:
+    """Remove what was erased from the database's own files too; on PostgreSQL it locks a table."""
+    with opened_store(database) as store:
+        store.scrub()
+        click.echo(f"{store.where} holds nothing any more of what was erased from it.")
+
+
+KIT = ("docket.json", "audit-only.json", "likewise_service", "nginx.conf", "Caddyfile")
+SETTINGS = "likewise.env"
+PREAMBLE = """\
+# The settings of Likewise, for systemd (EnvironmentFile=) and for the shell:
+#   set -a; . ./likewise.env; set +a
+# Keep it to yourself: it may hold the password of the database. Values with other signs
+# than letters and digits belong in single quotes; in an address, signs of a password are
+# written %40 (@), %2F (/), %3A (:), %27 (') and so on. What is commented out has its
+# default.
+"""
+
+
+@click.command(short_help="A folder with settings and an example, to begin with.")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=".")
+@click.option("--database", default="likewise.db", show_default=True, callback=without_password,
+              help="A file, or postgresql://USER@HOST/NAME.")  # fmt: skip
+def init(folder: Path, database: str) -> None:
+    """Write a commented settings file, example dockets and files for systemd, nginx and Caddy.
+
+    No file is overwritten.
+    """
+    from likewise.errors import LikewiseError
+    from likewise_service.settings import Settings, database_url
+
+    folder.mkdir(parents=True, exist_ok=True)
+    existing = [name for name in (SETTINGS, *KIT) if (folder / name).exists()]
+    if existing:
+        raise LikewiseError(f"{folder} has {', '.join(existing)} already. Name another folder.")
+    address = database_url(database)
+    if address.startswith("sqlite:///") and not address.startswith("sqlite:////"):
+        address = f"sqlite:///{(folder / address.removeprefix('sqlite:///')).resolve()}"
+    _write(folder / SETTINGS, _settings_text(Settings, address), 0o600)
+    kit = files("likewise_service").joinpath("kit")
+    for name in KIT:
+        _write(folder / name, kit.joinpath(name).read_text(encoding="utf-8"), 0o644)
+    for name in (SETTINGS, *KIT):
+        click.echo(str(folder / name))
+    click.echo(
+        f"Next: set -a; . {folder / SETTINGS}; set +a; likewise docket create loans --spec "
+        f"{folder / 'docket.json'}; likewise serve",
+        err=True,
+    )
+
+
+def _settings_text(settings: type[Settings], address: str) -> str:
+    lines = [PREAMBLE]
+    for name, field in settings.model_fields.items():
+        lines.append(f"# {field.description}")
+        if name == "database":
+            # In quotes, which the shell and systemd both take away: addresses have & and ;.
+            lines += ["LIKEWISE_DATABASE='" + address.replace("'", "%27") + "'", ""]
+        else:
+            lines += [f"#LIKEWISE_{name.upper()}={field.default}", ""]
+    return "\n".join(lines)
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w") as file:
+        file.write(text)
+
+
+@click.command(short_help="Copy a whole store to one file, while servers go on.")
+@click.option("--to", "path", required=True, type=click.Path(dir_okay=False, path_type=Path),
+              help="A file that is not there yet.")  # fmt: skip
+@DATABASE
+def backup(path: Path, database: str) -> None:
+    """Write all ledgers, payloads, secrets and tokens to one file, as they are at one moment.
+
+    The file can be verified and replayed by itself (--database FILE), and restored.
+    """
+    with opened_store(database) as store:
+        from likewise_service.ledger.backups import backup as write_backup
+
+        written = write_backup(store, path)
+    click.echo(f"{path}  ({path.stat().st_size:,} bytes), as of {written.at}")
+    for receipt in written.receipts:
+        click.echo(str(receipt))
+    click.echo("It holds features, seeds and hashes of tokens: keep it as you keep the database.",
+               err=True)  # fmt: skip
+
+
+@click.command(short_help="Read a backup into an empty database.")
+@click.option("--from", "path", required=True, type=click.Path(dir_okay=False, path_type=Path),
+              help="A file that `likewise backup` wrote.")  # fmt: skip
+@DATABASE
+def restore(path: Path, database: str) -> None:
+    """Read a backup into a database that holds no ledger yet; all of it, or nothing."""
+    with begun_store(database) as store:
+        from likewise_service.ledger.backups import restore as read_backup
+
+        restored = read_backup(path, store)
+        click.echo(f"{store.where} is as it was at {restored.at}.")
+    for receipt in restored.receipts:
+        click.echo(str(receipt))
+    click.echo("What was acknowledged after that is lost, and its receipts will say so.", err=True)
+
+
+@click.command(short_help="Bring an older database to this version.")
+@DATABASE
+def upgrade(database: str) -> None:
+    """Bring the tables of a database to the revision that this Likewise needs.
+
+    All of it happens, or nothing; running it again does no harm. Stop the servers and copy the
+    database first.
+    """
+    check_driver(database)
+    from likewise_service.ledger.store import Store
+    from likewise_service.settings import database_url
+
+    before, after = Store.upgrade(database_url(database))
+    if before == after:
+        click.echo(f"The database has revision {after} already; nothing was changed.")
+    else:
+        click.echo(f"The database was brought from revision {before} to revision {after}.")
+
+
+ALWAYS = "always"
+Period = float | str
+
+
+def _days(_: click.Context, param: click.Parameter, value: str | None) -> Period | None:
+    """A number of days, which is checked where it is recorded, or ``always``."""
+    if value is None or value == ALWAYS:
+        return value
+    try:
+        return float(value)
+    except ValueError as error:
+        message = f"{value!r} is no number of days; give one, or {ALWAYS}."
+        raise click.BadParameter(message, param=param) from error
+
+
+@docket_command("retention", "How long features and reasons are kept.")
+@click.option("--features", callback=_days, metavar="DAYS",
+              help="Erase people's features so long after their round has closed.")  # fmt: skip
+@click.option("--reasons", callback=_days, metavar="DAYS",
+              help="Erase the words of reasons so long after the round has closed.")  # fmt: skip
+def retention(opened: Docket, features: Period | None, reasons: Period | None) -> object:
+    """Set how long docket NAME keeps features and reasons, in days or `always`.
+
+    What is not named stays as it is; with neither, the periods and the holds are shown. Regulation
+    B asks for 25 months, which are 761 days at least.
+    """
+    from likewise_service.dockets.erasure import set_retention
+
+    governance = opened.refresh().governance
+    if features is None and reasons is None:
+        return "\n".join(_lines(governance))
+    periods = _period(features, governance.features_days), _period(reasons, governance.reasons_days)
+    return set_retention(opened, *periods)
+
+
+def _period(period: Period | None, current: float | None) -> float | None:
+    if period is None:
+        return current
+    return None if period == ALWAYS else float(period)
+
+
+def _lines(governance: Governance) -> list[str]:
+    periods = {"features": governance.features_days, "reasons": governance.reasons_days}
+    lines = [
+        f"{name}: kept " + (ALWAYS if days is None else f"{days:g} days after a round has closed")
+        for name, days in periods.items()
+    ]
+    for name, hold in governance.holds.items():
+        scope = "everything" if hold.of_round is None else f"round {hold.of_round}"
+        person = "" if hold.person is None else f", {hold.person}"
+        lines.append(f"hold {name}: {scope}{person}, for {hold.why}")
+    return lines
+
+
+@docket_command("hold", "A legal hold: nothing is erased until it is released.")
+@click.option("--why", help="The reason, which stays in the ledger.")
+@click.option("--round", "round_id", metavar="ROUND", help="Of one round only.")
+@click.option("--person", help="Of one person in that round only.")
+@click.option("--release", "hold_id", metavar="HOLD", help="End that hold instead.")
+def place_or_release(
+    opened: Docket, why: str | None, round_id: str | None, person: str | None, hold_id: str | None
+) -> object:
+    """Keep docket NAME, a round or a person in it from being erased, whatever the periods say.
+
+    Prints the id of the hold and a receipt. Once it is released, what has been kept for its time is
+    erased soon after.
+    """
+    from likewise_service.dockets.erasure import lift_hold, place_hold
+
+    if (why is None) == (hold_id is None):
+        raise click.UsageError("Give --why to place a hold, or --release to end one.")
+    if hold_id is not None:
+        return lift_hold(opened, hold_id)
+    placed, receipt = place_hold(opened, str(why), round_id, person)
+    click.echo(f"To end it: likewise docket hold {opened.name} --release {placed}", err=True)
+    return f"{placed}\n{receipt}"

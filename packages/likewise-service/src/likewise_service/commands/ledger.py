@@ -1,0 +1,197 @@
+"""``likewise replay``, ``likewise verify`` and ``likewise export``: proofs about a ledger."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from likewise_service.commands.serve import DATABASE, opened_store, without_password
+
+if TYPE_CHECKING:
+    from likewise_service.ledger.store import Store
+
+
+FOLDER = click.Path(exists=True, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+def _ledger(command: Callable[..., None]) -> Callable[..., None]:
+    """Add options: where the ledger is, and what the verifier has from elsewhere."""
+    for option in (
+        click.option(
+            "--authority", type=FILE, metavar="FILE",
+            help="Certificates (PEM) of the authority whose time-stamps anchor the ledger.",
+        ),
+        click.option(
+            "--member-key", "member_keys", multiple=True, metavar="NAME=KEY",
+            help="A key that a member publishes. Any number of times.",
+        ),
+        click.option(
+            "--key", "keys", multiple=True, metavar="KEY",
+            help="A key that the installation publishes. Any number of times.",
+        ),
+        click.option(
+            "--export", "folder", type=FOLDER,
+            help="A folder that `likewise export` wrote, or a ledger.jsonl.",
+        ),
+        click.option(
+            "--database", metavar="URL", envvar="LIKEWISE_DATABASE", callback=without_password,
+            help="A file, or postgresql://USER@HOST/NAME.",
+        ),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Take every decision of a ledger again, and compare.")
+@click.argument("docket", required=False)
+@_ledger
+@click.option(
+    "--snapshot", is_flag=True,
+    help="Compute the snapshot in the database again too, from which a server would start.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="The findings as JSON.")
+def replay(
+    docket: str | None, database: str | None, folder: Path | None, snapshot: bool, as_json: bool,
+    **trust: Any,
+) -> None:  # fmt: skip
+    """Rebuild the learner from a ledger; check the chain and every decision, say what differs.
+
+    Signatures, anchors and who acted are checked too. Exits with 0 if the ledger holds, with 1 if
+    it does not, with 2 if it could not be read.
+    """
+    from likewise_service.commands import verdicts
+
+    findings = verdicts.replayed(docket, database, folder, snapshot, **trust)
+    if as_json:
+        click.echo(json.dumps(verdicts.findings_json(findings), ensure_ascii=False, indent=2))
+    else:
+        click.echo(findings.text())
+    raise SystemExit(verdicts.HOLDS if findings.holds else verdicts.FAILS)
+
+
+@click.command(short_help="Check a ledger against receipts, anchors and signatures.")
+@click.argument("proofs", metavar="[RECEIPT|FILE]...", nargs=-1)
+@_ledger
+def verify(
+    proofs: tuple[str, ...], database: str | None, folder: Path | None, **trust: Any
+) -> None:
+    """Is the ledger, up to every receipt, still the one that the receipt was given for?
+
+    A FILE holds receipts, one a line, as anchors do; or what a member was given in the console; or
+    the packet of a decision. Receipts are checked against each other too, so that two ledgers shown
+    to two people are found; and so are all signatures and anchors in the ledger. Exits with 0 if
+    all holds, with 1 if something does not, with 2 if it could not be read, or a receipt is none.
+    """
+    from likewise_service.commands import verdicts
+
+    raise SystemExit(verdicts.verify(proofs, database, folder, **trust))
+
+
+@click.command(short_help="Write a docket's ledger, or one decision of it, to a folder.")
+@click.argument("docket")
+@DATABASE
+@click.option(
+    "--to", "folder", required=True, type=click.Path(file_okay=False, path_type=Path),
+    help="A folder that is empty, or not there yet.",
+)  # fmt: skip
+@click.option(
+    "--decision", nargs=2, metavar="ROUND PERSON",
+    help="The packet of one decision instead, for the person that it is about.",
+)  # fmt: skip
+@click.option("--personal", is_flag=True, help="With features and reasons, which are personal.")
+@click.option(
+    "--seed", is_flag=True,
+    help="With the seed, though it is not published: who has it knows the draws to come.",
+)  # fmt: skip
+def export(
+    docket: str, database: str, folder: Path, decision: tuple[str, str] | None, personal: bool,
+    seed: bool,
+) -> None:  # fmt: skip
+    """Write a docket's ledger to a folder, from which it can be replayed elsewhere.
+
+    The folder is complete in itself, and signed: `likewise verify --export FOLDER` checks it. A
+    packet is everything that led to one decision, in words and as JSON, signed. Other people are
+    not in it; reasons that members wrote are, in their own words.
+    """
+    from likewise_service.commands import verdicts
+
+    with opened_store(database) as store:
+        if decision is not None:
+            paths = _write_packet(store, docket, *decision, folder)
+        else:
+            paths = verdicts.export(store, docket, folder, personal=personal, seed=seed)
+    for path in paths:
+        click.echo(f"{path}  ({path.stat().st_size:,} bytes)")
+    if decision is None and not personal:
+        click.echo("Without features; replay from here checks the chain, panels and lottery only.")
+
+
+def _write_packet(
+    store: Store, docket: str, round_id: str, person: str, folder: Path
+) -> list[Path]:
+    from likewise_service.verify.packets import give_packet, packet_words
+
+    paths = [folder / "packet.json", folder / "packet.txt"]
+    if present := [path for path in paths if path.exists()]:
+        raise click.ClickException(f"{present[0]} is there already; name another folder.")
+    packet = give_packet(store, docket, round_id, person)
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = (json.dumps(packet, ensure_ascii=False, indent=2) + "\n", packet_words(packet))
+    for path, text in zip(paths, texts, strict=True):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+    return paths
+
+
+@click.command(short_help="Keys that sign receipts, and keys of members.")
+@DATABASE
+@click.option("--rotate", is_flag=True, help="Sign with a new key from now on.")
+@click.option("--compromised", is_flag=True, help="The old key fell into other hands.")
+@click.option(
+    "--create", "path", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="Write a private key of your own, as a member of a panel, and print the public one.",
+)  # fmt: skip
+def key(database: str, rotate: bool, compromised: bool, path: Path | None) -> None:
+    """Print the public keys of an installation, the oldest first; the last one is in use.
+
+    When the key is rotated, every ledger says so, and the old key signs the new one; servers that
+    are running follow within seconds.
+    """
+    if path is not None:
+        click.echo(_create(path))
+        return
+    if compromised and not rotate:
+        raise click.UsageError("--compromised goes with --rotate: a new key takes its place.")
+    with opened_store(database) as store:
+        if rotate:
+            old, new = store.keys.rotate(compromised=compromised)
+            click.echo(f"{old.id} has ended; receipts are signed by {new.id}: {new.text}")
+            return
+        store.keys.current()
+        for listed in store.keys.listed():
+            state = f"until {listed.retired}" if listed.retired else "in use"
+            if listed.compromised:
+                state = f"not to be believed since {listed.compromised}"
+            public = listed.public
+            click.echo(f"{public.text}  {public.id}  since {listed.created}, {state}")
+
+
+def _create(path: Path) -> str:
+    """Write a new private key to a file, for its owner alone; return the public one."""
+    from likewise_service.ledger.signatures import PrivateKey
+
+    private = PrivateKey.fresh()
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise click.ClickException(f"{path} cannot be written: {error.strerror}.") from error
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(private.raw.hex() + "\n")
+    return private.public.text

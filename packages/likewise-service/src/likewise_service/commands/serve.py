@@ -1,0 +1,177 @@
+"""``likewise serve``: the live system."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from likewise.cli.main import AT_LEAST_ONE, note
+
+if TYPE_CHECKING:
+    from likewise_service.ledger.store import Store
+    from likewise_service.settings import Settings
+
+
+def without_password(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> str | None:
+    """Refuse a password among the arguments, where everybody on the machine can read it."""
+    argument = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+    if argument and value and PASSWORD.match(value):
+        raise click.BadParameter(
+            "it holds a password, and everybody on this machine can read arguments. Put the "
+            "address into the environment (LIKEWISE_DATABASE), or the password into ~/.pgpass."
+        )
+    return value
+
+
+# user:password@, or a parameter of that name.
+PASSWORD = re.compile(r"[^/]*://([^/@:]*:[^/@]+@|.*[?&]password=)")
+DATABASE = click.option(
+    "--database", envvar="LIKEWISE_DATABASE", default="likewise.db", show_default=True,
+    callback=without_password, help="A file, or postgresql://USER@HOST/NAME.",
+)  # fmt: skip
+
+
+def check_driver(database: str) -> None:
+    """Say how to install the driver of PostgreSQL where it is needed and missing."""
+    if database.startswith("postgresql") and importlib.util.find_spec("psycopg") is None:
+        raise click.ClickException(
+            "PostgreSQL needs psycopg. Install it with: pip install 'likewise-service[postgres]'"
+        )
+
+
+@contextmanager
+def opened_store(database: str, *, begin: bool = False) -> Iterator[Store]:
+    """Open the store at an address, or say in a sentence why it cannot be opened.
+
+    Only a command that may ``begin`` a store creates one: at a misspelt address the others would
+    find an empty one.
+    """
+    check_driver(database)
+    import sqlalchemy as sa
+
+    from likewise_service.ledger.store import Store
+    from likewise_service.settings import database_url
+
+    try:
+        store = Store.open(database_url(database), create=begin)
+    except (sa.exc.OperationalError, sa.exc.ArgumentError) as error:
+        raise click.ClickException(
+            f"The database cannot be opened: {getattr(error, 'orig', None) or error}. Is the "
+            f"address right, is the server running, and is the folder there?"
+        ) from error
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def begun_store(database: str) -> Iterator[Store]:
+    """Open the store at an address; if a new one begins there, say so."""
+    with opened_store(database, begin=True) as store:
+        if store.begun:
+            note(f"{store.where} was empty; a new store begins there.")
+        yield store
+
+
+@click.command(short_help="The live system: an API for decisions and for auditors.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option(
+    "--port", type=click.IntRange(1, 65535), default=8000, show_default=True,
+    help="The port to listen at.",
+)  # fmt: skip
+@DATABASE
+@click.option(
+    "--workers", type=AT_LEAST_ONE, default=1, show_default=True,
+    help="Processes. Each docket is at home in one of them.",
+)  # fmt: skip
+@click.option(
+    "--demo", is_flag=True,
+    help="A lending docket with a simulated stream, and a seat on its panel for you.",
+)  # fmt: skip
+def serve(host: str, port: int, database: str, workers: int, demo: bool) -> None:
+    """Serve the pages at http://HOST:PORT and the API at http://HOST:PORT/v1.
+
+    The first start prints the operator's token, once. Limits are set by LIKEWISE_BODY_LIMIT,
+    LIKEWISE_RATE and the other settings of likewise_service.settings. There is no encryption here:
+    put a proxy with TLS before it, if others are to reach it.
+    """
+    check_driver(database)
+    from likewise_service.ledger.store import fold_log_of
+    from likewise_service.server import log_as_json
+    from likewise_service.server import serve as serve_at
+    from likewise_service.settings import Settings
+
+    settings = Settings(database=database, demo=demo)
+    url_host = f"[{host}]" if ":" in host else host
+    _greet(settings, f"http://{url_host}:{port}")
+    log_as_json()
+    # Other processes read the settings from the environment.
+    os.environ.update(settings.to_environment())
+    with _counting_together(workers):
+        try:
+            serve_at(settings, host, port, workers)
+        finally:
+            # Processes that end together may each have left a SQLite file's log to the others.
+            fold_log_of(settings.database)
+
+
+@contextmanager
+def _counting_together(workers: int) -> Iterator[None]:
+    """Give several processes a shared folder in which they count for /metrics."""
+    if workers == 1:
+        yield
+        return
+    name = "PROMETHEUS_MULTIPROC_DIR"
+    with TemporaryDirectory(prefix="likewise-metrics-", dir=os.environ.get(name)) as folder:
+        os.environ[name] = folder
+        yield
+
+
+def _window(settings: Settings) -> str:
+    """Say for how long records can be rewritten unseen by those who run the server."""
+    if not settings.anchors:
+        return (
+            "Nothing is fixed outside (LIKEWISE_ANCHORS): what follows the last receipt that "
+            "somebody holds can be rewritten by whoever runs this."
+        )
+    return (
+        f"Heads are fixed outside every {settings.anchor_minutes:g} minutes: no longer than that, "
+        f"while it succeeds, can anything be rewritten unseen."
+    )
+
+
+def _greet(settings: Settings, address: str) -> None:
+    """Print the address, and at the first start the operator's token."""
+    from likewise_service.auth.tokens import create_token, first_operator, list_tokens, revoke_token
+
+    with opened_store(settings.database, begin=True) as store:
+        token, seat = first_operator(store), None
+        if settings.demo:
+            from likewise_service.demo import DEMO, YOU, Simulation
+
+            Simulation(store)
+            for owner in list_tokens(store):
+                if (owner.name, owner.docket, owner.revoked) == (YOU, DEMO, None):
+                    revoke_token(store, owner.id)
+            seat, _ = create_token(store, "auditor", YOU, DEMO)
+        click.echo(f"Likewise at {address}, with {store.where}")
+        key = store.keys.public()
+        click.echo(f"Receipts are signed by the key {key.id}: {key.text}")
+        public = settings.public_url or address
+        click.echo(f"It is published at {public.rstrip('/')}/.well-known/likewise-keys.json")
+        click.echo(_window(settings))
+    if token is not None:
+        click.echo(f"The operator's token, shown this once: {token}")
+    if seat is not None:
+        click.echo(f"Your seat on the panel: sign in at {address} with {seat}")

@@ -1,0 +1,297 @@
+"""Verdicts on a ledger: a replay; receipts against the ledger, and against each other."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from likewise.errors import LikewiseError
+from likewise_service.dockets.docket import check_snapshot
+from likewise_service.ledger.records import Receipt
+from likewise_service.ledger.signatures import PublicKey, read_certificates
+from likewise_service.ledger.store import Store
+from likewise_service.settings import database_url
+from likewise_service.verify.evidence import (
+    PRINTED,
+    Difference,
+    Evidence,
+    Replayed,
+    evidence_of,
+    walked,
+)
+from likewise_service.verify.export import ExportCheck, check_manifest, read_export, write_export
+from likewise_service.verify.governance import Trusted, Witnesses
+from likewise_service.verify.packets import FORMAT as PACKET
+from likewise_service.verify.packets import check_packet, read_packet
+from likewise_service.verify.receipts import (
+    ACKNOWLEDGEMENT,
+    KnownKeys,
+    Verified,
+    check_acknowledgement,
+    contradictions,
+    keys_in,
+    verify_all,
+)
+from likewise_service.verify.replay import replay_evidence
+
+HOLDS, FAILS, UNKNOWN = 0, 1, 2
+COUNTS = (
+    "rounds", "decisions", "skipped", "draws", "audits", "repeats", "ended", "payloads", "seed",
+    "erased", "wholly", "proved", "unproved", "holds",
+)  # fmt: skip
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Exit with 2: what cannot be read is neither proved nor refuted."""
+    try:
+        yield
+    except (LikewiseError, UnicodeDecodeError) as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _evidence(
+    docket: str | None, database: str | None, folder: Path | None, *, personal: bool = True
+) -> Evidence:
+    """Read the ledger, wherever it is."""
+    if folder is not None:
+        return read_export(folder)
+    if database is None:
+        raise LikewiseError("Say where the ledger is: --database URL, or --export FOLDER.")
+    with closing(Store.read_only(database_url(database))) as store:
+        names = (docket,) if docket else store.dockets()
+        if len(names) != 1:
+            listed = ", ".join(names) or "none"
+            raise LikewiseError(f"Say which docket; the database has: {listed}.")
+        return evidence_of(store, names[0], personal=personal)
+
+
+def _trust(
+    keys: Sequence[str], member_keys: Sequence[str], authority: Path | None
+) -> tuple[KnownKeys | None, Trusted]:
+    """Read keys and certificates that the verifier has from elsewhere."""
+    members = {}
+    for text in member_keys:
+        name, _, key = text.rpartition("=")
+        if not name:
+            raise LikewiseError(f"{text!r} does not say whose key it is. Write NAME=KEY.")
+        members[name] = PublicKey(key.strip().lower()).text
+    roots = [] if authority is None else read_certificates(authority)
+    return KnownKeys.named(keys) if keys else None, Trusted(members, roots)
+
+
+def _exported(folder: Path | None, keys: KnownKeys | None) -> ExportCheck | None:
+    """Check an export's own signature; there is none for a database or a ledger alone."""
+    return None if folder is None or not folder.is_dir() else check_manifest(folder, keys)
+
+
+def export(store: Store, docket: str, folder: Path, *, personal: bool, seed: bool) -> list[Path]:
+    """Write a docket to a folder; return the files."""
+    with _refusals():
+        evidence = evidence_of(store, docket)
+    return write_export(evidence, folder, store.keys, personal=personal, seed=seed)
+
+
+# ── Replay ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def replayed(
+    docket: str | None, database: str | None, folder: Path | None, snapshot: bool, **trust: Any
+) -> Replayed:
+    """Replay a ledger; an export's signature and a snapshot are among the findings."""
+    with _refusals():
+        evidence = _evidence(docket, database, folder)
+        if docket not in (None, evidence.docket):
+            raise LikewiseError(f"{folder} holds the docket {evidence.docket!r}, not {docket!r}.")
+        keys, trusted = _trust(**trust)
+        findings = replay_evidence(evidence, trusted)
+        exported = _exported(folder, keys)
+        if exported is not None:
+            faults = [Difference(0, "export", fault, "as signed.") for fault in exported.faults]
+            findings.differences[:0] = faults
+            if exported.sentence:
+                (findings.kept if exported.signed else findings.unkept).append(exported.sentence)
+        if snapshot:
+            if folder is not None or database is None:
+                raise LikewiseError("Snapshots are in a database: give --database.")
+            _check_snapshot(findings, evidence.docket, database)
+    return findings
+
+
+def _check_snapshot(findings: Replayed, docket: str, database: str) -> None:
+    """Add to the findings if the snapshot says what the records say."""
+    with closing(Store.read_only(database_url(database))) as store:
+        check = check_snapshot(store, docket)
+    if check is None:
+        findings.kept.append("There is no snapshot; a server would read the ledger itself.")
+    elif not check.differing:
+        findings.kept.append(f"The snapshot at record {check.seq:,} says what the records say.")
+    else:
+        fault = f"the snapshot says otherwise about {', '.join(check.differing)}."
+        mend = "what the records say. Stop the servers, and delete the docket's rows in snapshots."
+        findings.differences.append(Difference(check.seq, "snapshot", fault, mend))
+
+
+def findings_json(findings: Replayed) -> dict[str, Any]:
+    """Return the findings as JSON."""
+    return {
+        "docket": findings.receipt.docket, "receipt": str(findings.receipt),
+        **{name: getattr(findings, name) for name in COUNTS},
+        "differences": [asdict(difference) for difference in findings.differences],
+    }  # fmt: skip
+
+
+# ── Receipts, packets and acknowledgements ───────────────────────────────────────────────────────
+
+
+def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **trust: Any) -> int:
+    """Print what holds and what does not; return the exit status."""
+    outcomes, receipts, packets = [HOLDS], list[Receipt](), list[dict[str, Any]]()
+    with _refusals():
+        keys, trusted = _trust(**trust)
+        for proof in proofs:
+            text = Path(proof).read_text(encoding="utf-8") if os.path.isfile(proof) else proof
+            form = _format(text)
+            if form == PACKET:
+                packets.append(read_packet(text))
+            elif form == ACKNOWLEDGEMENT:
+                outcomes.append(_print_acknowledgement(text, keys, receipts))
+            else:
+                lines = [line for line in text.splitlines() if line.strip()] or [text]
+                receipts += [Receipt.parse(_receipt_in(line)) for line in lines]
+        if FAILS in outcomes:
+            return FAILS
+        evidence = None
+        if (folder or database) is not None or not (packets or len(receipts) > 1):
+            dockets = [r.docket for r in receipts] + [str(packet["docket"]) for packet in packets]
+            docket = dockets[0] if dockets else None
+            evidence = _evidence(docket, database, folder, personal=bool(packets))
+        outcomes += [_print_packet(packet, keys, evidence) for packet in packets]
+        if receipts or not packets:
+            trusted_keys = keys or keys_in(() if evidence is None else evidence.records)
+            outcomes.append(_print_contradictions(receipts, trusted_keys, alone=evidence is None))
+            if evidence is not None:
+                outcomes.append(_print_receipts(evidence, receipts, trusted_keys))
+                outcomes.append(_print_ledger(evidence, trusted, _exported(folder, keys)))
+    return FAILS if FAILS in outcomes else max(outcomes)
+
+
+def _format(text: str) -> object:
+    """Return the format that a JSON document names; None for anything else."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return document.get("format") if isinstance(document, dict) else None
+
+
+def _receipt_in(line: str) -> str:
+    """Return the receipt of a line, which may be one of an anchor's file."""
+    try:
+        return str(json.loads(line)["receipt"])
+    except (ValueError, KeyError, TypeError):
+        return line
+
+
+def _print_acknowledgement(text: str, keys: KnownKeys | None, receipts: list[Receipt]) -> int:
+    receipt, fault = check_acknowledgement(text, keys)
+    if fault:
+        click.echo(f"THE ACKNOWLEDGEMENT DOES NOT HOLD. {fault}")
+        return FAILS
+    click.echo("THE ACKNOWLEDGEMENT HOLDS: it is as it was given.")
+    receipts.append(receipt)
+    return HOLDS
+
+
+def _print_packet(packet: dict[str, Any], keys: KnownKeys | None, evidence: Evidence | None) -> int:
+    """Print if the packet of a decision is as it was given, and follows from the ledger."""
+    try:
+        faults = check_packet(packet, keys, evidence)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        faults = [f"It has not the parts that a packet has ({type(error).__name__}: {error})."]
+    for fault in faults:
+        click.echo(f"THE PACKET DOES NOT HOLD. {fault}")
+    if not faults:
+        key = f"the key {packet['key']}" + (", which you named" if keys else "")
+        derived = "" if evidence is None else ", and every part of it follows from the ledger"
+        click.echo(f"THE PACKET HOLDS. It is as it was given, signed by {key}{derived}.")
+    return FAILS if faults else HOLDS
+
+
+def _print_contradictions(receipts: list[Receipt], known: KnownKeys, *, alone: bool) -> int:
+    if not (alone and not known.keys):
+        receipts = [r for r in receipts if known.judge(r) in ("signed", "not signed")]
+    pairs = contradictions(receipts)
+    for first, second in pairs:
+        click.echo(
+            f"TWO LEDGERS WERE SHOWN. Both of these are of record {first.head.seq:,} of "
+            f"{first.docket!r}, and differ:\n  {first}\n  {second}\n"
+            f"  {known.sentence(first)}\n  {known.sentence(second)}"
+        )
+    if pairs:
+        return FAILS
+    if alone:
+        click.echo(
+            "No two receipts contradict each other. Receipts of different numbers can be compared "
+            "with the ledger only: --database or --export."
+        )
+    return UNKNOWN if alone else HOLDS
+
+
+def _print_receipts(evidence: Evidence, receipts: list[Receipt], known: KnownKeys) -> int:
+    verdicts = verify_all(evidence, receipts, known)
+    for verdict in verdicts:
+        sentence = known.sentence(verdict.receipt)
+        click.echo(f"{_headline(verdict)} {verdict.sentence} {sentence}")
+    signed = {verdict.holds for verdict in verdicts if verdict.signature == "signed"}
+    if len(signed) > 1:
+        click.echo(
+            "TWO LEDGERS WERE SHOWN, or this one was rewritten: receipts that the installation "
+            "signed hold and do not hold."
+        )
+    if any(verdict.counts and not verdict.holds for verdict in verdicts):
+        return FAILS
+    return HOLDS if all(verdict.counts for verdict in verdicts) else UNKNOWN
+
+
+def _headline(verdict: Verified) -> str:
+    if not verdict.counts:
+        return "THIS IS NO RECEIPT TO GO BY."
+    return "THE RECEIPT HOLDS." if verdict.holds else "THE RECEIPT DOES NOT HOLD."
+
+
+def _print_ledger(evidence: Evidence, trusted: Trusted, exported: ExportCheck | None) -> int:
+    """Print if chain, signatures, anchors and actors of the ledger itself hold."""
+    witnesses = Witnesses(evidence, trusted)
+    faults = [f"Record {seq:,}: {why}" for seq, why in evidence.unreadable.items()]
+    for record, difference in walked(evidence):
+        faults += [] if difference is None else [str(difference)]
+        faults += map(str, witnesses.take(record))
+    proved, unproved = witnesses.proved(), witnesses.unproved()
+    if exported is not None:
+        faults[:0] = exported.faults
+        if exported.sentence:
+            (proved if exported.signed else unproved).append(exported.sentence)
+    if faults:
+        click.echo("THE LEDGER DOES NOT HOLD.")
+    else:
+        click.echo(
+            f"THE LEDGER HOLDS IN ITSELF: its {len(evidence.records):,} records are a hash chain, "
+            f"and whoever acted, signatures and anchors fit them. Decisions are taken again by "
+            f"likewise replay."
+        )
+    for fault in faults[:PRINTED]:
+        click.echo(f"DOES NOT HOLD: {fault}")
+    if len(faults) > PRINTED:
+        click.echo(f"… and {len(faults) - PRINTED:,} more.")
+    for title, lines in (("Shown:", proved), ("Not shown:", unproved)):
+        if lines:
+            click.echo("\n".join((title, *(f"  {line}" for line in lines))))
+    return FAILS if faults else HOLDS

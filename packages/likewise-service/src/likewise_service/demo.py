@@ -1,0 +1,130 @@
+"""The demo: a lending docket with a stream of applicants, four simulated seats, and one for you."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+
+from likewise.errors import LikewiseError
+from likewise.learner.settings import Learner
+from likewise.panel.panels import Panel
+from likewise.people.features import Feature
+from likewise.people.schema import People
+from likewise.simulate.loans import Loans
+from likewise_service.dockets import panel as members
+from likewise_service.dockets import panel as reviews
+from likewise_service.dockets import rounds as feedback
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.reviews import Seat
+from likewise_service.dockets.round import Round
+from likewise_service.dockets.rounds import Applicant, open_docket, open_round
+from likewise_service.dockets.spec import DocketSpec
+from likewise_service.dockets.worker import Workers
+from likewise_service.ledger.store import Store
+
+DEMO, YOU = "demo-lending", "you"
+LOG = logging.getLogger("likewise_service")
+# The rounds before you join, and those that wait for you at most.
+HISTORY = 40
+AHEAD = 3
+
+
+def applicants(people: People) -> list[Applicant]:
+    """Return people of a simulated world as a client would send them.
+
+    >>> applicants(Loans(1).encounter(1).people)[0].features["employment"]
+    'self-employed'
+    """
+    schema = people.schema
+    return [
+        Applicant(name, {c: _plain(schema[c], v) for c, v in zip(schema.names, row, strict=True)})
+        for name, row in zip(people.ids, people.x.tolist(), strict=True)
+    ]
+
+
+def _plain(feature: Feature, value: float) -> float | str | None:
+    if math.isnan(value):
+        return None
+    return feature.levels[int(value)] if feature.levels else value
+
+
+class Simulation:
+    """Sends applicants, reports who repaid, and reviews for four of the five seats.
+
+    It takes one step at a time and keeps its state in the ledger alone, so it can be stopped and
+    started like the rest of the service.
+    """
+
+    def __init__(self, store: Store, seed: int = 7, k: int = 5) -> None:
+        self.world = Loans(seed, k=k)
+        if DEMO not in store.dockets():
+            learner = Learner(self.world.hypotheses(), k, 0.3, 0.3, 0, feedback="one-sided")
+            members = self.world.panel.members[:4]
+            spec = DocketSpec.of(
+                "Small loans (a demonstration)", learner, members, rule="at_least(2)",
+                deadline=900.0, quorum=3, repeat_share=0.2,
+            )  # fmt: skip
+            open_docket(store, DEMO, spec, seed)
+
+    def step(self, docket: Docket) -> bool:
+        """Take the next step; return False if there is none."""
+        projection = docket.refresh()
+        opened, rounds = projection.open_rounds(), projection.counts["rounds"]
+        for round_ in opened:
+            if self._review(docket, round_) or self._repay(docket, round_):
+                return True
+        waiting = sum(r.seats.get(YOU) == "asked" and r.outcome is None for r in opened)
+        if rounds >= HISTORY and waiting >= AHEAD:
+            return False
+        if rounds >= HISTORY and YOU not in projection.members:
+            members.join(docket, YOU)
+        number = rounds + 1
+        people = self.world.encounter(number).people
+        open_round(docket, applicants(people), key=f"demo-{number}")
+        return True
+
+    def _review(self, docket: Docket, round_: Round) -> bool:
+        """Let one simulated member review the round."""
+        asked = [m for m, seat in round_.seats.items() if seat == "asked" and m != YOU]
+        if not asked or round_.outcome is not None:
+            return False
+        auditor = next(a for a in self.world.panel.auditors if a.name == asked[0])
+        scores = [decision.score for decision in round_.decisions.values()]
+        people, panel = self.world.encounter(round_.number).people, Panel([auditor], "any")
+        objections = panel.objections(people, scores, round_.sensitivity)
+        seat = Seat(round_.id, auditor.name)
+        for pair in objections.members[auditor.name].pairs:
+            reviews.flag(docket, seat, pair)
+        reviews.finish(docket, seat)
+        return True
+
+    def _repay(self, docket: Docket, round_: Round) -> bool:
+        """Report who repaid their loan, once the panel has closed."""
+        if round_.outcome is None:
+            return False
+        encounter = self.world.encounter(round_.number)
+        labels = [
+            (round_.id, person, int(label))
+            for person, label in zip(encounter.people.ids, encounter.labels, strict=True)
+            if round_.decisions[person].approved and person not in round_.labels
+        ]
+        if labels:
+            feedback.label(docket, labels)
+        elif round_.closed is None:
+            feedback.close(docket, round_.id)
+        return True
+
+
+async def demonstrate(workers: Workers, simulation: Simulation, stop: asyncio.Event) -> None:
+    """Run the simulation in the docket's own thread, until ``stop`` is set."""
+    while not stop.is_set():
+        try:
+            busy = await workers.run(DEMO, lambda worker: simulation.step(worker.docket))
+        except LikewiseError:  # another process may have been faster; the next step shows
+            LOG.exception("The demonstration stumbled; it goes on.")
+            busy = False
+        try:
+            await asyncio.wait_for(stop.wait(), 0.001 if busy else 1.0)
+        except TimeoutError:
+            continue

@@ -1,0 +1,183 @@
+"""Reviews: what a member is asked to look at, under ids that say nothing.
+
+A member knows a round only by a review. Some reviews are of rounds that the member has finished
+before: a lottery, which the docket's secret allows to check afterwards, draws when and which.
+Neither the id nor the order of the people, nor any time, tells them from the others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+
+import sqlalchemy as sa
+
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.reviews import Member, OpenReview, ReviewKey, ReviewTarget, Seat
+from likewise_service.dockets.round import Round
+from likewise_service.errors import ServiceError, now
+from likewise_service.ledger.database import marks
+from likewise_service.ledger.store import Store
+from likewise_service.ledger.transaction import EndedReview, ended_reviews
+
+# Statuses of reviews that have not ended, and of those that have.
+OPEN, ENDED = ("asked", "waiting"), ("closed", "missed")
+
+
+@dataclass(frozen=True)
+class Review:
+    """One round before one member, at some moment; ``number`` is the member's own count.
+
+    ``status`` is ``asked``, ``waiting`` (for the others), ``closed`` or ``missed``; ``ended`` is
+    the time after which nothing could be said any more, if that has come.
+    """
+
+    id: str
+    target: ReviewTarget = field(compare=False)
+    number: int
+    seat: Seat
+    status: str = field(compare=False)
+    ended: str | None = field(compare=False)
+    key: ReviewKey = field(repr=False, compare=False)
+
+    @cached_property
+    def aliases(self) -> dict[str, str]:
+        """A name for everybody in the round that holds for this review only."""
+        shuffled = self.key.shuffled(self.id, self.round.decisions)
+        return {person: f"p{number}" for number, person in enumerate(shuffled, start=1)}
+
+    @property
+    def round(self) -> Round:
+        """The round under review."""
+        return self.target.round
+
+    def people(self, pair: Sequence[str]) -> tuple[str, str]:
+        """Return the people behind two names of the review."""
+        people = {alias: person for person, alias in self.aliases.items()}
+        for alias in pair:
+            if alias not in people:
+                raise ServiceError(
+                    "no-person", 404,
+                    f"This review has nobody called {alias!r}. Its people are p1 to "
+                    f"p{len(people)}.",
+                )  # fmt: skip
+        if pair[0] == pair[1]:
+            raise ServiceError("no-pair", 422, "A pair must be two different people; name another.")
+        return people[pair[0]], people[pair[1]]
+
+
+class ReviewBoard:
+    """The reviews of a docket's members: open ones from memory, the others by an index."""
+
+    def __init__(self, docket: Docket) -> None:
+        self.docket = docket
+
+    def listed(
+        self, member: str, statuses: Sequence[str], limit: int, before: int | None = None
+    ) -> list[Review]:
+        """Return a member's reviews of some statuses: the oldest first, ended ones the latest.
+
+        ``before`` leaves out those with that number of the member's own count, or above.
+        """
+        entry = self._member(member)
+        reviews = (
+            review
+            for review in self._unended(entry)
+            if review.status in statuses and (before is None or review.number < before)
+        )
+        ended = [status for status in statuses if status in ENDED]
+        if not ended:
+            return list(islice(reviews, limit))
+        with self.docket.looking() as view:
+            rows = ended_reviews(view, member, ended, before, limit, entry.reviews)
+        latest_first = set(statuses) <= set(ENDED)
+        everything = [*reviews, *self._ended(rows)]
+        return sorted(everything, key=lambda r: r.number, reverse=latest_first)[:limit]
+
+    def find(self, member: str, review_id: str) -> Review:
+        """Return the member's review of that id."""
+        entry = self._member(member)
+        if review_id in entry.opened:
+            return self._open(entry.opened[review_id], self.docket.moment())
+        rows = self.docket.archive.ended([review_id])
+        if not rows or rows[0].member != member or rows[0].number > entry.reviews:
+            raise ServiceError(
+                "no-review", 404,
+                "You have no review of that id. List yours, and take an id from there.",
+            )  # fmt: skip
+        return self._ended(rows)[0]
+
+    def _member(self, member: str) -> Member:
+        return self.docket.seating.members.get(member, Member())
+
+    def _unended(self, member: Member) -> Iterator[Review]:
+        """Yield the reviews whose end is not recorded, by number."""
+        moment = self.docket.moment()
+        return (self._open(review, moment) for review in member.opened.values())
+
+    def _open(self, review: OpenReview, moment: str) -> Review:
+        target = review.seat.target(self.docket.projection)
+        status, key = target.status(moment), self.docket.seating.key
+        ended = target.due if status in ENDED else None
+        return Review(review.id, target, review.number, review.seat, status, ended, key)
+
+    def _ended(self, rows: Sequence[EndedReview]) -> list[Review]:
+        projection, key = self.docket.projection, self.docket.seating.key
+        self.docket.archive.prepare([row.round for row in rows], projection.head.seq)
+        seats = [Seat(row.round, row.member, row.again) for row in rows]
+        return [
+            Review(row.id, seat.target(projection), row.number, seat, row.status, row.ended, key)
+            for row, seat in zip(rows, seats, strict=True)
+        ]
+
+
+_MARK = re.compile(r"(p[0-9]{1,4}\.p[0-9]{1,4})=(seen|fine)\Z")
+
+
+def parse_marks(text: str) -> dict[str, str]:
+    """Read marks as a page sends them.
+
+    >>> parse_marks("p1.p2=seen p1.p3=fine")
+    {'p1.p2': 'seen', 'p1.p3': 'fine'}
+    """
+    matches = [_MARK.match(word) for word in text.split()]
+    if None in matches:
+        raise ServiceError("no-mark", 422, "This form names no mark. Load the page again.")
+    return {match[1]: match[2] for match in matches if match is not None}
+
+
+def read_marks(store: Store, docket: str, review: str) -> dict[str, str]:
+    """Return the marks of a review, by pair."""
+    with store.reading() as connection:
+        query = sa.select(marks.c.pair, marks.c.mark).where(_of(docket, review))
+        return {row.pair: row.mark for row in connection.execute(query)}
+
+
+def keep_marks(store: Store, docket: str, review: str, changes: Mapping[str, str]) -> None:
+    """Replace the marks of some pairs."""
+    if not changes:
+        return
+    rows = [
+        {"docket": docket, "review": review, "pair": pair, "mark": mark, "at": now()}
+        for pair, mark in changes.items()
+    ]
+    with store.changing() as connection:
+        replaced = marks.c.pair.in_(list(changes))
+        connection.execute(marks.delete().where(_of(docket, review), replaced))
+        connection.execute(marks.insert(), rows)
+
+
+def _of(docket: str, review: str) -> sa.ColumnElement[bool]:
+    return (marks.c.docket == docket) & (marks.c.review == review)
+
+
+def unseen(pairs: Sequence[tuple[str, bool]], marked: Mapping[str, str]) -> int:
+    """Count the pairs, (name, flagged), that are neither flagged nor marked.
+
+    >>> unseen([("p1.p2", False), ("p1.p3", True), ("p2.p3", False)], {"p1.p2": "fine"})
+    1
+    """
+    return sum(not flagged and name not in marked for name, flagged in pairs)

@@ -1,0 +1,479 @@
+"""A docket at work: what its ledger says, the learner, and the turn to write.
+
+Every command takes the docket's turn in the database, catches up with what other processes wrote,
+checks itself against the projection and the fold, adds its records, and gives back a receipt. A
+command that is refused leaves no trace. Commands of a group share one transaction.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from likewise.errors import LikewiseError
+from likewise.learner.events import Closed
+from likewise.learner.settings import ALGORITHM
+from likewise.learner.state import State
+from likewise.learner.state_files import dump_state, parse_state
+from likewise.people.schema import FeatureSchema
+from likewise_service.dockets.learner import (
+    Contents,
+    advance,
+    awaited,
+    digests_needed,
+    start,
+    surrogates_in,
+)
+from likewise_service.dockets.projection import Projection, Standing, StoredArchive, introductions
+from likewise_service.dockets.reviews import Member, ReviewKey, Seating
+from likewise_service.dockets.round import Round, folded
+from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now
+from likewise_service.ledger.kinds import (
+    Body,
+    Erased,
+    RoundSealed,
+    current_actor,
+    read_body,
+    write_body,
+)
+from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record, chained
+from likewise_service.ledger.signatures import PublicKey
+from likewise_service.ledger.store import Keyring, Store
+from likewise_service.ledger.transaction import LedgerView, Snapshot, Transaction, newest_snapshot
+from likewise_service.settings import REASON_LIMIT
+
+
+class UnitOfWork:
+    """One command at work, within a savepoint of a transaction that it shares with others.
+
+    ``projection`` is as it was when the command began; ``state`` follows the records. All of them
+    have the same time, ``at``, and the same actor.
+    """
+
+    def __init__(
+        self, transaction: Transaction, projection: Projection, state: State, at: str
+    ) -> None:
+        self.transaction, self.projection, self.state = transaction, projection, state
+        self.actor = current_actor()
+        # Clocks of several machines differ, and are set back; the ledger's time never goes back.
+        self.at, self.clock = max(at, projection.at), at
+        self.added: list[tuple[Record, Body]] = []
+        self._contents: Contents = {}
+
+    def add(self, body: Body) -> None:
+        """One more record; the fold has to accept what it stands for.
+
+        The first one is preceded by those that introduce the actor, if the ledger lacks them.
+        """
+        self.state = advance(self.state, body, self._contents)
+        if not self.added:
+            for introduction in introductions(self.projection.governance, self.actor):
+                self._append(introduction)
+        self._append(body)
+
+    def _append(self, body: Body) -> None:
+        kind, plain = write_body(body)
+        self.added.append((self.transaction.append(kind, plain, self.at, self.actor.id), body))
+
+    def keep(self, payload: Payload) -> str:
+        """Keep something personal beside the ledger; its digest is for a record."""
+        self._contents = {**self._contents, payload.digest: payload.content}
+        return self.transaction.keep(payload)
+
+    def close_if_done(self, round_id: str) -> None:
+        """A round of which nothing more can be heard is closed."""
+        open_round = self.state.open.get(round_id)
+        if open_round is None or open_round.outcome is None:
+            return
+        if not awaited(self.state, round_id):
+            self.add(Closed(round_id))
+
+
+class Receipts:
+    """The receipts of a docket. Within a second, of one head and by one key, they are the same."""
+
+    def __init__(self, keys: Keyring, docket: str) -> None:
+        self._keys, self._docket = keys, docket
+        self._last: tuple[tuple[Head, PublicKey, str], Receipt] | None = None
+
+    def of(self, head: Head) -> Receipt:
+        """The receipt of a head, signed."""
+        same = (head, self._keys.public(), compact(now()))
+        if self._last is None or self._last[0] != same:
+            self._last = (same, self._keys.sign(Receipt(self._docket, head)))
+        return self._last[1]
+
+
+FORMAT = "likewise-snapshot/1"
+# A snapshot is written after this many records: the most that a start has to fold.
+EVERY = 500
+LOG = logging.getLogger("likewise_service")
+_UNFIT = (LikewiseError, KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error)
+_STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, Member])
+
+
+def content_of(projection: Projection, seating: Seating, state: State) -> dict[str, Any]:
+    """Return a docket as a snapshot holds it; open rounds are named, and folded from records."""
+    return {
+        "format": FORMAT,
+        "algorithm": ALGORITHM,
+        **_STANDING.dump_python(projection, mode="json"),
+        "opened": [[r.id, r.number, r.opened] for r in projection.opened.values()],
+        "seating": _MEMBERS.dump_python(seating.members, mode="json"),
+        "state": dump_state(state).decode(),
+    }
+
+
+def numbers_of(projection: Projection, state: State) -> dict[str, float]:
+    """Return the numbers that are kept beside the ledger, for those who do not open the docket."""
+    return {
+        "rounds": projection.counts["rounds"],
+        "open_rounds": len(projection.opened),
+        "reports": state.reports,
+        "missing_labels": state.missing,
+        "lam": state.lam,
+    }
+
+
+def write_snapshot(
+    transaction: Transaction, projection: Projection, seating: Seating, state: State
+) -> None:
+    """Write a snapshot of what the transaction leaves; older ones go."""
+    text = json.dumps(content_of(projection, seating, state), separators=(",", ":"))
+    head = projection.head
+    transaction.keep_snapshot(Snapshot(head.seq, head.hash, zlib.compress(text.encode(), 1)))
+
+
+def restore(view: LedgerView, projection: Projection, seating: Seating) -> State | None:
+    """Start from the newest snapshot that fits, and return its state; None if there is none.
+
+    The projection and the seating must be new; where None comes back, they have to be made anew.
+    """
+    snapshot = newest_snapshot(view)
+    if snapshot is None:
+        return None
+    try:
+        content = json.loads(zlib.decompress(snapshot.content))
+        if (content["format"], content["algorithm"]) != (FORMAT, ALGORITHM):
+            return None
+        return _restored(view, projection, seating, Head(snapshot.seq, snapshot.hash), content)
+    except _UNFIT as error:
+        context = {"docket": view.docket, "record": snapshot.seq, "why": str(error)}
+        LOG.warning("A snapshot does not fit; the ledger is read instead.", extra={"said": context})
+        return None
+
+
+def _restored(
+    view: LedgerView, projection: Projection, seating: Seating, head: Head, content: dict[str, Any]
+) -> State:
+    for record in chained(view.docket, view.records(0, 1)):
+        projection.take(record, read_body(record))
+    if seq := content["learner_from"]:
+        for record in view.records(seq - 1, seq):
+            projection.take(record, read_body(record))
+    vars(projection).update(vars(_STANDING.validate_python(content)), head=head)
+    records = view.records_of([name for name, _, _ in content["opened"]], head.seq)
+    for name, number, opened in content["opened"]:
+        begun = Round(name, number, opened, projection.settings.sensitivity)
+        projection.opened[name] = folded(begun, records[name])
+    seating.restore(_MEMBERS.validate_python(content["seating"]))
+    return parse_state(content["state"].encode(), "a snapshot")
+
+
+# The number of records that are read at once.
+PAGE = 2000
+
+
+class Docket:
+    """A docket and its learner in memory, as far as the ledger has been read."""
+
+    def __init__(
+        self, store: Store, name: str, clock: Clock = now, reason_limit: int = REASON_LIMIT
+    ) -> None:
+        self.store, self.name, self.reason_limit = store, name, reason_limit
+        self._clock = LedgerClock(clock)
+        self._turn = threading.RLock()
+        self._view: LedgerView | None = None
+        self._transaction: Transaction | None = None
+        self._group: ExitStack | None = None
+        self._receipts = Receipts(store.keys, name)
+        with store.view(name) as view:
+            secret = view.secret()
+        if secret is None:
+            raise ServiceError("no-docket", 404, f"There is no docket {name!r}.")
+        self.seed, self.salt = secret
+        store.keys.public()  # there has to be one before anything is written
+        self.archive = StoredArchive(self.looking, lambda: self.projection.settings.sensitivity)
+        self._forget()
+        self.refresh()
+
+    def _forget(self) -> None:
+        """Reset: the next read starts from a snapshot, or from the first record."""
+        self.archive.forget()
+        self.projection = Projection(self.name, self.archive)
+        self.seating = Seating(ReviewKey(self.seed, self.salt), self.projection)
+        self._state: State | None = None
+        self._snapshot = 0
+        self._committed = Head()
+
+    @property
+    def state(self) -> State:
+        """The learner between two events."""
+        if self._state is None:
+            self._state = start(self.projection.settings, self.seed)
+        return self._state
+
+    @property
+    def schema(self) -> FeatureSchema:
+        """The features of people in this docket."""
+        return self.state.learner.hypotheses.schema
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the machine."""
+        return self._clock.clock
+
+    @clock.setter
+    def clock(self, clock: Clock) -> None:
+        self._clock = LedgerClock(clock)
+
+    def moment(self) -> str:
+        """Return the time, which is never before the ledger's last record."""
+        return self._clock.after(self.projection.at, self.name)
+
+    @property
+    def seconds_ahead(self) -> float:
+        """How far the ledger's time is ahead of the machine's; 0 where it is not."""
+        return self._clock.seconds_ahead(self.projection.at)
+
+    def refresh(self) -> Projection:
+        """Read the records of other processes, without taking the writer's turn."""
+        with self._turn:
+            if self._transaction is None and self.store.head(self.name) != self.projection.head:
+                with self.looking() as view:
+                    self._catch_up(view)
+            return self.projection
+
+    def receipt(self) -> Receipt:
+        """Return a signed receipt of the last record that was read."""
+        return self._receipts.of(self.projection.head)
+
+    def payloads(self, digests: Iterable[str | None]) -> dict[str, Payload]:
+        """Return payloads by digest, as far as they have not been erased."""
+        stored = [digest for digest in digests if digest is not None]
+        if not stored:
+            return {}
+        with self.looking() as view:
+            return view.payloads(stored)
+
+    @contextmanager
+    def looking(self) -> Iterator[LedgerView]:
+        """Yield the docket's rows: within the transaction under way, or at this moment."""
+        if self._view is not None:
+            yield self._view
+            return
+        with self.store.view(self.name) as view, self._through(view):
+            yield view
+
+    @contextmanager
+    def _through(self, view: LedgerView) -> Iterator[None]:
+        before, self._view = self._view, view
+        try:
+            yield
+        finally:
+            self._view = before
+
+    # ── Writing ──────────────────────────────────────────────────────────────────────────────────
+
+    @contextmanager
+    def unit_of_work(self) -> Iterator[UnitOfWork]:
+        """Take the docket's turn; all that the block adds is recorded, or nothing."""
+        with self._turn, ExitStack() as alone:
+            if self._transaction is None:
+                (self._group or alone).enter_context(self._writing())
+            transaction = self._transaction
+            assert transaction is not None  # noqa: S101 - it has just begun
+            with transaction.savepoint():
+                work = UnitOfWork(transaction, self.projection, self.state, self.moment())
+                yield work
+            self._accept(transaction, work)
+
+    @contextmanager
+    def group(self) -> Iterator[None]:
+        """Let the units of work within the block share one transaction, which ends with it.
+
+        Nobody may be told of them before that.
+        """
+        with self._turn, ExitStack() as stack:
+            self._group = stack
+            try:
+                yield
+            finally:
+                self._group = None
+
+    @property
+    def grouped(self) -> bool:
+        """Tell if units of work wait for the end of a group."""
+        return self._group is not None
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Open a transaction; if it does not commit, memory forgets what it has taken in since."""
+        try:
+            with self.store.transaction(self.name) as transaction, self._through(transaction):
+                self._catch_up(transaction)
+                self._transaction = transaction
+                yield
+                if self.projection.head.seq - self._snapshot >= self._interval():
+                    write_snapshot(transaction, self.projection, self.seating, self.state)
+                    self._snapshot = self.projection.head.seq
+                transaction.keep_numbers(numbers_of(self.projection, self.state))
+            self._committed = self.projection.head
+        except BaseException:
+            if self.projection.head != self._committed:
+                self._forget()
+            raise
+        finally:
+            self._transaction = None
+
+    def _interval(self) -> int:
+        """Return the records between two snapshots: more where many open rounds make them large."""
+        return max(EVERY, 2 * len(self.projection.opened))
+
+    def _accept(self, transaction: Transaction, work: UnitOfWork) -> None:
+        """Take in a command's records, now that none of them can be refused any more."""
+        try:
+            with self.archive.recording(transaction):
+                for record, body in work.added:
+                    self._take(record, body, work.state)
+                    if isinstance(body, RoundSealed) and body.due is not None and body.members:
+                        transaction.look_at(body.due)
+        except LikewiseError as error:
+            # Not a refusal: half of it is in memory. The transaction must not commit.
+            raise RuntimeError(f"A command of {self.name!r} cannot be taken in.") from error
+        self._state = work.state
+        if any(isinstance(body, Erased) for _, body in work.added):
+            transaction.drop_snapshots()
+            self._snapshot = 0
+
+    def _take(self, record: Record, body: Body, state: State) -> None:
+        round_id = getattr(body, "round", None)
+        opened = state.open.get(round_id) if round_id is not None else None
+        lam = 0.0 if self.projection.audit_only else state.lam if opened is None else opened.lam
+        round_ = self.projection.take(record, body, lam)
+        self.seating.take(record, body, round_)
+
+    def settle_due(self) -> None:
+        """Record the earliest deadline of an open panel, for the tick."""
+        with self.unit_of_work() as work:
+            dues = [r.due for r in self.projection.open_rounds() if r.outcome is None and r.due]
+            work.transaction.set_due(min(dues, default=None))
+
+    # ── Reading ──────────────────────────────────────────────────────────────────────────────────
+
+    def _catch_up(self, view: LedgerView) -> None:
+        """Take in the records that memory lacks; they must continue the chain."""
+        if view.head == self.projection.head:
+            return
+        try:
+            if not self.projection.head.seq:
+                self._start(view)
+            self._read(view)
+        except BaseException:
+            # Half a record is worse than none.
+            self._forget()
+            raise
+        if view.head != self.projection.head:
+            raise LedgerBroken(
+                self.name, min(view.head.seq, self.projection.head.seq),
+                f"this process has read {self.projection.head.seq} records that the database no "
+                f"longer has. If a backup was restored, what was acknowledged since is lost.",
+            )  # fmt: skip
+        self._committed = self.projection.head
+
+    def _start(self, view: LedgerView) -> None:
+        """Start from a snapshot, if one fits."""
+        self._state = restore(view, self.projection, self.seating)
+        if self._state is None:
+            self._forget()
+        self._snapshot = self.projection.head.seq
+
+    def _read(self, view: LedgerView) -> None:
+        erased = view.records_of_kind("erased", self.projection.head.seq)
+        surrogates = surrogates_in(read_body(record) for record in erased)
+        while records := list(self._page(view)):
+            bodies = [read_body(record) for record in records]
+            payloads = view.payloads(digests_needed(bodies, surrogates))
+            for digest, payload in payloads.items():
+                if payload.digest != digest:
+                    message = f"the payload {digest[:12]}… beside the ledger was changed."
+                    raise LedgerBroken(self.name, records[0].seq, message)
+            contents = {digest: payload.content for digest, payload in payloads.items()}
+            for record, body in zip(records, bodies, strict=True):
+                if self.projection.spec is None:  # the first record, from which the state starts
+                    self.projection.take(record, body)
+                    continue
+                try:
+                    self._state = advance(self.state, body, contents, surrogates)
+                except LikewiseError as error:
+                    message = f"the learner refuses it ({error})."
+                    raise LedgerBroken(self.name, record.seq, message) from error
+                self._take(record, body, self._state)
+
+    def _page(self, view: LedgerView) -> Iterator[Record]:
+        head = self.projection.head
+        return chained(self.name, view.records(head.seq, limit=PAGE), head)
+
+
+@dataclass(frozen=True)
+class SnapshotCheck:
+    """The newest snapshot, of the record ``seq``; ``differing`` are the parts that are wrong."""
+
+    seq: int
+    differing: tuple[str, ...]
+
+
+class DocketAt(Docket):
+    """A docket as it was at one of its records, read from the first without a snapshot."""
+
+    def __init__(self, store: Store, name: str, seq: int) -> None:
+        self._until = seq
+        super().__init__(store, name)
+
+    def _catch_up(self, view: LedgerView) -> None:
+        self._read(view)
+
+    def _page(self, view: LedgerView) -> Iterator[Record]:
+        head = self.projection.head
+        return chained(self.name, view.records(head.seq, self._until, PAGE), head)
+
+
+def check_snapshot(store: Store, docket: str) -> SnapshotCheck | None:
+    """Compare the snapshot from which a docket would start with the records.
+
+    Returns None if no snapshot fits the chain. It takes as long as a start without snapshots.
+    """
+    with store.view(docket) as view:
+        snapshot = newest_snapshot(view)
+    if snapshot is None:
+        return None
+    try:
+        stored = json.loads(zlib.decompress(snapshot.content))
+    except (ValueError, zlib.error):
+        stored = None
+    if not isinstance(stored, dict):
+        return SnapshotCheck(snapshot.seq, ("content",))
+    replayed = DocketAt(store, docket, snapshot.seq)
+    content = content_of(replayed.projection, replayed.seating, replayed.state)
+    derived = json.loads(json.dumps(content))
+    names = sorted({*stored, *derived})
+    wrong = tuple(name for name in names if stored.get(name) != derived.get(name))
+    return SnapshotCheck(snapshot.seq, wrong)

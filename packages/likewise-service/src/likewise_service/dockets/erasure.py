@@ -1,0 +1,253 @@
+"""Erasing a person, and publishing the seed."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from likewise.errors import ParameterError
+from likewise.hypotheses.base import HypothesisClass
+from likewise.numerics.fixed_point import FloatArray
+from likewise.people.features import Feature
+from likewise.people.schema import People
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.round import Round
+from likewise_service.errors import ServiceError, later
+from likewise_service.ledger.kinds import (
+    Erased,
+    HoldLifted,
+    HoldPlaced,
+    ReasonsErased,
+    RetentionSet,
+    SeedRevealed,
+)
+from likewise_service.ledger.records import Receipt, features_of, person_payload
+from likewise_service.ledger.store import Store
+
+
+def erase(docket: Docket, round_id: str, person: str) -> Receipt:
+    """Erase what is personal about somebody.
+
+    Features, reasons that name them (also those withdrawn), and the fingerprints of requests are
+    removed; :meth:`Store.scrub` then empties the database's own files of them. A coarse surrogate
+    remains whom the class cannot tell from them, so that every decision can still be recomputed.
+    """
+    with docket.unit_of_work() as work:
+        round_ = work.projection.round(round_id)
+        if person not in round_.people:
+            raise ServiceError("no-person", 404, f"Round {round_id!r} has nobody named {person!r}.")
+        hold = work.projection.governance.held(round_id, person)
+        if hold is not None:
+            raise ServiceError(
+                "on-hold", 409,
+                f"Nothing about {person!r} can be erased while the hold {hold!r} lasts. Lift it "
+                f"first, if nobody needs it any more.",
+            )  # fmt: skip
+        digest = round_.people[person]
+        if person not in round_.erased and digest is not None:
+            content = work.transaction.payloads([digest])[digest].content
+            features = surrogate(work.state.learner.hypotheses, features_of(content))
+            work.add(Erased(round_id, person, work.keep(person_payload(features))))
+            work.transaction.erase(digest)
+            work.transaction.forget_fingerprints(round_id)
+        # Reasons may have been given since; erasing again removes those.
+        for reason in _reasons(round_, person):
+            work.transaction.erase(reason)
+    if not docket.grouped:  # otherwise the end of the group does it: nothing is committed yet
+        docket.store.scrub_soon()
+    return docket.receipt()
+
+
+def _reasons(round_: Round, person: str) -> list[str]:
+    """Return the digests of all reasons that name a person."""
+    reasons = [reason for reason, pair in round_.reasons.items() if person in pair]
+    for repeat in round_.repeats.values():
+        reasons += [d for pair, d in repeat.objections.items() if d is not None and person in pair]
+    if person in round_.explanations:
+        reasons.append(round_.explanations[person])
+    return reasons
+
+
+def reveal_seed(docket: Docket) -> Receipt:
+    """Publish the seed, once nothing is to be decided any more."""
+    with docket.unit_of_work() as work:
+        if work.projection.revealed is None:
+            work.add(SeedRevealed(str(docket.seed), docket.salt.hex()))
+    return docket.receipt()
+
+
+def surrogate(hypotheses: HypothesisClass, features: Sequence[float]) -> tuple[float, ...]:
+    """Return a coarse person whom the class cannot tell from this one.
+
+    Every feature becomes the plainest value that does not move the person's point: the lowest
+    one, or the lowest end of a range as long as possible. So all decisions and costs stay what
+    they were, and features that the class ignores are gone.
+
+    >>> from likewise.simulate import Loans
+    >>> world = Loans(1)
+    >>> before = world.encounter(1).people.x[0].tolist()
+    >>> after = surrogate(world.hypotheses(), before)
+    >>> sum(a != b for a, b in zip(after, before)) >= 6
+    True
+    """
+    schema = hypotheses.schema
+    coarse = np.array(features, dtype=np.float64)
+    point = _point(hypotheses, coarse)
+    for column, name in enumerate(schema.names):
+        for value in _plainer(schema[name], float(coarse[column])):
+            changed = coarse.copy()
+            changed[column] = value
+            if _point(hypotheses, changed) == point:
+                coarse = changed
+                break
+    return tuple(coarse.tolist())
+
+
+def _plainer(feature: Feature, value: float) -> list[float]:
+    """Return values to try, the plainest first: the lowest, ends of halves, quarters, …, itself."""
+    low, high = feature.limits
+    if math.isnan(value):
+        return [value]
+    if feature.kind in ("category", "flag"):
+        return [low, value]
+    if not math.isfinite(high - low):
+        return [min(max(0.0, low), high), value]
+    values = [low]
+    for depth in range(1, 11):
+        step = (high - low) / 2**depth
+        end = low + math.floor((value - low) / step) * step
+        values.append(max(low, float(math.floor(end))) if feature.kind == "integer" else end)
+    return [*values, value]
+
+
+def _point(hypotheses: HypothesisClass, x: FloatArray) -> bytes:
+    points = hypotheses.locate(People(("someone",), x[None, :], hypotheses.schema))
+    return np.ascontiguousarray(points).tobytes()
+
+
+DAY = 86_400.0
+# The longest period, in days: a hundred years.
+LONGEST = 36_525.0
+# The most characters of a hold's reason.
+LONGEST_WHY = 200
+
+
+def set_retention(docket: Docket, features: float | None, reasons: float | None) -> Receipt:
+    """Keep features and reasons some days after a round has closed; None keeps them always.
+
+    Regulation B asks for 25 months, which are 761 days at least.
+    """
+    for name, days in (("features", features), ("reasons", reasons)):
+        if days is not None and not (math.isfinite(days) and 0 < days <= LONGEST):
+            raise ParameterError(
+                name, f"must be days above 0, and at most {LONGEST:g}", days,
+                "Say null, or `always` at the command line, to keep them always.",
+            )  # fmt: skip
+    with docket.unit_of_work() as work:
+        governance = work.projection.governance
+        if (governance.features_days, governance.reasons_days) != (features, reasons):
+            work.add(RetentionSet(features, reasons))
+    return docket.receipt()
+
+
+def place_hold(
+    docket: Docket, why: str, round_id: str | None = None, person: str | None = None
+) -> tuple[str, Receipt]:
+    """Place a legal hold on all rounds, one round or one person; return its id and a receipt."""
+    if not why.isprintable() or not 0 < len(why.strip()) == len(why) <= LONGEST_WHY:
+        raise ParameterError(
+            "why", f"must be 1 to {LONGEST_WHY} characters in one line", why,
+            "Name the complaint or the order; it stays in the ledger.",
+        )  # fmt: skip
+    hold = secrets.token_hex(6)
+    with docket.unit_of_work() as work:
+        if round_id is not None:
+            people = work.projection.round(round_id).people
+            if person is not None and person not in people:
+                words = f"Round {round_id!r} has nobody named {person!r}."
+                raise ServiceError("no-person", 404, words)
+        elif person is not None:
+            raise ParameterError("round", "must be given with a person", None, "Name their round.")
+        work.add(HoldPlaced(hold, round_id, person, why))
+    return hold, docket.receipt()
+
+
+def lift_hold(docket: Docket, hold: str) -> Receipt:
+    """Lift a legal hold."""
+    with docket.unit_of_work() as work:
+        if hold not in work.projection.governance.holds:
+            raise ServiceError("no-hold", 404, f"There is no hold {hold!r}. It may be over.")
+        work.add(HoldLifted(hold))
+    return docket.receipt()
+
+
+@dataclass
+class Expired:
+    """How many people and rounds' reasons were erased, and how many a hold kept."""
+
+    people: int = 0
+    reasons: int = 0
+    held: int = 0
+
+
+def erase_expired(docket: Docket, limit: int = 100) -> Expired:
+    """Erase what has been kept for its time, unless held; at most ``limit`` of each kind."""
+    expired, governance, at = Expired(), docket.refresh().governance, docket.clock()
+    if governance.reasons_days is not None:
+        for round_id in _closed_by(docket, later(at, -DAY * governance.reasons_days)):
+            if expired.reasons < limit:
+                _erase_reasons(docket, round_id, expired)
+    if governance.features_days is not None:
+        for round_id in _closed_by(docket, later(at, -DAY * governance.features_days)):
+            _erase_people(docket, round_id, expired, limit)
+            if expired.people >= limit:
+                break
+    return expired
+
+
+def _closed_by(docket: Docket, moment: str) -> list[str]:
+    """Return the rounds that had closed by a moment, the oldest first."""
+    with docket.store.view(docket.name) as view:
+        closed = view.records_of_kind("closed")
+    return [str(record.body["round"]) for record in closed if record.at <= moment]
+
+
+def has_periods(store: Store, docket: str) -> bool:
+    """Tell if a docket has a period, without opening it."""
+    with store.view(docket) as view:
+        records = view.records_of_kind("retention-set")
+    return bool(records) and records[-1].body != {"features": None, "reasons": None}
+
+
+def _erase_people(docket: Docket, round_id: str, expired: Expired, limit: int) -> None:
+    round_ = docket.projection.round(round_id)
+    for person in round_.people:
+        if person in round_.erased or expired.people >= limit:
+            continue
+        if docket.projection.governance.held(round_id, person) is not None:
+            expired.held += 1
+            continue
+        erase(docket, round_id, person)
+        expired.people += 1
+
+
+def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
+    """Remove the words of a round's reasons; their digests stay on record."""
+    with docket.unit_of_work() as work:
+        round_ = work.projection.round(round_id)
+        payloads = work.transaction.payloads([*round_.reasons, *round_.explanations.values()])
+        if not payloads:
+            return
+        if work.projection.governance.held(round_id) is not None:
+            expired.held += 1
+            return
+        for digest in payloads:
+            work.transaction.erase(digest)
+        work.add(ReasonsErased(round_id))
+        expired.reasons += 1
+    if not docket.grouped:  # otherwise the end of the group does it
+        docket.store.scrub_soon()

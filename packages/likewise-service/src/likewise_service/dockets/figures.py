@@ -1,0 +1,232 @@
+"""A round in figures: what its panel did, in a few numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import accumulate
+
+import numpy as np
+
+from likewise.panel.agreement import Agreement, Consistency, consistency
+from likewise.panel.objections import MemberObjections, Objections, Pair
+from likewise.panel.reports import decisive
+from likewise.panel.rule_language import as_rule
+from likewise_service.dockets.round import Repeat, Round
+
+
+@dataclass(frozen=True)
+class RoundFigures:
+    """A panel's work on a round: seats, objections and decisive votes by member, agreement.
+
+    ``gap`` is the largest one (over, under, units), if a pair could be reported.
+    """
+
+    number: int
+    id: str
+    gap: tuple[str, str, int] | None = None
+    seats: Mapping[str, str] = field(default_factory=dict)
+    objections: Mapping[str, int] = field(default_factory=dict)
+    decisive: Mapping[str, int] = field(default_factory=dict)
+    agreement: Agreement = field(default_factory=Agreement)
+
+
+def figures(round_: Round) -> RoundFigures:
+    """Return a round in figures, as it stands."""
+    pairs = round_.reportable()
+    votes: Counter[str] = Counter()
+    for pair in round_.pairs:
+        votes.update(decisive(round_.rule, round_.panel_objections(), pair))
+    return RoundFigures(
+        round_.number, round_.id, pairs[0] if pairs else None, dict(round_.seats),
+        {member: len(flagged) for member, flagged in round_.objections.items() if flagged},
+        dict(votes), _agreement(round_),
+    )  # fmt: skip
+
+
+def _agreement(round_: Round) -> Agreement:
+    """Count agreement among members without a veto: those with one may stop at one pair."""
+    if round_.outcome not in ("report", "quiet"):
+        return Agreement()
+    panel = round_.panel_objections()
+    vetoing = _vetoing(round_.rule, tuple(panel.members))
+    rest = {name: member for name, member in panel.members.items() if name not in vetoing}
+    if len(rest) < 2:
+        return Agreement()
+    return Agreement.of(Objections(panel.people, rest), _pairs(round_))
+
+
+def _pairs(round_: Round) -> list[Pair]:
+    return [Pair(over, under) for over, under, _ in round_.reportable()]
+
+
+@lru_cache(maxsize=256)
+def _vetoing(rule: str, members: tuple[str, ...]) -> frozenset[str]:
+    alone = as_rule(rule).fires(np.eye(len(members), dtype=np.bool_), members)
+    return frozenset(m for m, fires in zip(members, alone.tolist(), strict=True) if fires)
+
+
+def repeat_consistency(round_: Round, member: str) -> Consistency:
+    """Compare a member's two reviews of a round (intra-rater), once the second is finished."""
+    repeat = round_.repeats.get(member, Repeat())
+    if not repeat.finished:
+        return Consistency()
+    first = MemberObjections(pairs=round_.objections.get(member, {}))
+    return consistency(first, MemberObjections(pairs=repeat.objections), _pairs(round_))
+
+
+# The most points; at this number neighbours are merged, so that each covers twice as many rounds.
+MOST = 800
+
+
+@dataclass
+class Point:
+    """Consecutive rounds: sums over all of them; number, time, multiplier and gap of the last."""
+
+    number: int
+    opened: str
+    lam: float
+    gap: int = 0
+    reports: int = 0
+    labels: int = 0
+    missed: int = 0
+
+    def merged(self, later: Point) -> Point:
+        """Return both as one point."""
+        return Point(
+            later.number, later.opened, later.lam, later.gap, self.reports + later.reports,
+            self.labels + later.labels, self.missed + later.missed,
+        )  # fmt: skip
+
+
+@dataclass
+class Curves:
+    """Points of ``length`` rounds each; a label that comes late counts for its own round.
+
+    >>> curves = Curves()
+    >>> for number in range(1, 4):
+    ...     curves.begin(number, "2026-03-01T12:00:00Z", 0.0)
+    >>> curves.add(2, reports=1)
+    >>> [(point.number, point.reports) for point in curves.cumulative()]
+    [(1, 0), (2, 1), (3, 1)]
+    """
+
+    length: int = 1
+    points: list[Point] = field(default_factory=list)
+
+    def begin(self, number: int, opened: str, lam: float) -> None:
+        """Add a round."""
+        fresh = Point(number, opened, lam)
+        if (number - 1) // self.length < len(self.points):
+            self.points[-1] = self.points[-1].merged(fresh)
+            return
+        if len(self.points) == MOST:
+            pairs = zip(self.points[::2], self.points[1::2], strict=True)
+            self.points = [first.merged(second) for first, second in pairs]
+            self.length *= 2
+        self.points.append(fresh)
+
+    def _point(self, number: int) -> Point:
+        return self.points[(number - 1) // self.length]
+
+    def add(self, number: int, *, reports: int = 0, labels: int = 0, missed: int = 0) -> None:
+        """Count what has become known about a round."""
+        point = self._point(number)
+        point.reports += reports
+        point.labels += labels
+        point.missed += missed
+
+    def set_gap(self, number: int, gap: int) -> None:
+        """Keep the largest gap of a round, if it is the last of its point."""
+        point = self._point(number)
+        if point.number == number:
+            point.gap = gap
+
+    def cumulative(self) -> Iterator[Point]:
+        """Return the points with sums over all rounds up to each."""
+        return accumulate(self.points, Point.merged)
+
+
+# Gaps, agreement and members are counted over this many rounds, the latest.
+WINDOW = 1000
+
+
+@dataclass
+class Month:
+    """The audits that ended in a month: agreement, and what each member did."""
+
+    rounds: int = 0
+    reports: int = 0
+    agreement: Agreement = field(default_factory=Agreement)
+    members: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def add(self, audit: RoundFigures, *, report: bool) -> None:
+        """Count an audit."""
+        self.rounds += 1
+        self.reports += report
+        self.agreement += audit.agreement
+        for member, seat in audit.seats.items():
+            counts = self.members.setdefault(member, Counter())
+            counts["asked"] += 1
+            counts[seat] += 1
+            counts["objections"] += audit.objections.get(member, 0)
+            counts["decisive"] += audit.decisive.get(member, 0)
+
+
+@dataclass
+class Tallies:
+    """The latest rounds in figures, every month's audits, and consistency by member."""
+
+    window: list[RoundFigures] = field(default_factory=list)
+    months: dict[str, Month] = field(default_factory=dict)
+    consistency: dict[str, Consistency] = field(default_factory=dict)
+
+    def begin(self, number: int, round_id: str) -> None:
+        """Add a round; the oldest leaves a full window."""
+        self.window.append(RoundFigures(number, round_id))
+        if len(self.window) > WINDOW:
+            del self.window[0]
+
+    def audited(self, round_: Round) -> None:
+        """Keep the final figures of a round whose audit has ended."""
+        audit = figures(round_)
+        index = round_.number - self.window[0].number
+        if index >= 0:
+            self.window[index] = audit
+        if round_.seats:
+            month = self.months.setdefault((round_.audited or "")[:7], Month())
+            month.add(audit, report=round_.outcome == "report")
+
+    def repeated(self, member: str, before: Consistency, now: Consistency) -> None:
+        """Replace a member's consistency on one round by another."""
+        total = self.consistency.get(member, Consistency())
+        self.consistency[member] = Consistency(
+            total.repeats + now.repeats - before.repeats,
+            total.pairs + now.pairs - before.pairs,
+            total.same + now.same - before.same,
+            total.both + now.both - before.both,
+        )
+
+    def latest(self, opened: Mapping[str, Round]) -> list[RoundFigures]:
+        """Return the latest rounds; those under way are counted as they stand."""
+        return [
+            figures(opened[entry.id]) if entry.id in opened and not entry.seats else entry
+            for entry in self.window
+        ]
+
+
+class Untallied(Tallies):
+    """Tallies that stay empty, for a replay, which needs no figures."""
+
+    def begin(self, number: int, round_id: str) -> None:
+        """Skip a round."""
+
+    def audited(self, round_: Round) -> None:
+        """Skip an audit, which would be most of the work."""
+
+
+def summed(rounds: Iterable[RoundFigures]) -> Agreement:
+    """Return the agreement of some rounds together."""
+    return sum((entry.agreement for entry in rounds), Agreement())

@@ -1,0 +1,302 @@
+"""The panel at work: objections, their withdrawal, reviews, and the end of an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from likewise.panel.objections import Pair
+from likewise_service.dockets.docket import Docket, UnitOfWork
+from likewise_service.dockets.projection import Projection
+from likewise_service.dockets.reviews import ReviewTarget, Seat
+from likewise_service.dockets.round import Round
+from likewise_service.dockets.spec import checked_panel
+from likewise_service.errors import ServiceError, passed, seconds_between
+from likewise_service.ledger.kinds import (
+    Absent,
+    GuidelinesSet,
+    MemberJoined,
+    MemberKeySet,
+    MemberLeft,
+    RuleChanged,
+    Signed,
+)
+from likewise_service.ledger.records import Payload, Receipt
+from likewise_service.ledger.signatures import Act, MemberStatement, PublicKey, possession
+
+# Seconds by which a member's clock may differ from ours; older signatures are not taken again.
+CLOCKS = 300.0
+
+
+@dataclass(frozen=True)
+class SignedAct:
+    """An act that a member signed: the review's id and names, the time, the salt of the reason."""
+
+    review: str
+    act: Act
+    at: str
+    key: str
+    signature: str
+    pair: tuple[str, str] | None = None
+    salt: bytes = b""
+
+
+def set_member_key(
+    docket: Docket, member: str, key: PublicKey, proof: str, consent: str | None
+) -> Receipt:
+    """Record the key that a member signs with from now on; the key before it has to consent."""
+    content = possession(docket.name, member, key)
+    if not key.verifies("member-key", content, proof):
+        raise _bad("The new key did not sign that you take it into use. Send its own signature.")
+    with docket.unit_of_work() as work:
+        current = work.projection.governance.keys.get(member)
+        if current == key.text:
+            return docket.receipt()
+        if current is not None and (
+            consent is None or not PublicKey(current).verifies("member-key", content, consent)
+        ):
+            raise _bad(
+                f"You sign with the key {PublicKey(current).id}, which has to agree to another "
+                f"one. If you have lost it, leave the panel and join it under another name."
+            )
+        work.add(MemberKeySet(member, key.text, proof, consent))
+    return docket.receipt()
+
+
+def sign_act(
+    work: UnitOfWork, member: str, signed: SignedAct | None, act: Act, reason: Payload | None = None
+) -> None:
+    """Record a member's signature before the record that it signs.
+
+    Once a member has a key, nothing of theirs is recorded without it.
+    """
+    key = work.projection.governance.keys.get(member)
+    if signed is None:
+        if key is not None:
+            raise ServiceError(
+                "signature-needed", 409,
+                f"You sign with the key {PublicKey(key).id}, so nothing is taken without a "
+                f"signature. Use the client with that key.",
+            )  # fmt: skip
+        return
+    if key is None or PublicKey(key).id != signed.key or signed.act != act:
+        raise _bad(f"The key {signed.key} is not one that you have taken into use for this.")
+    if not _in_time(signed.at, work.clock):
+        raise _bad(f"You signed at {signed.at}, and it is {work.clock}. Set your clock.")
+    if signed.at <= work.projection.governance.signed.get(member, ""):
+        raise _bad("You signed something later already. Sign again, at this time.")
+    content = (
+        signed.review,
+        act,
+        signed.pair,
+        None if reason is None else reason.digest,
+        signed.at,
+    )
+    statement = MemberStatement(work.projection.name, member, *content)
+    if not statement.signed_by(PublicKey(key), signed.signature):
+        raise _bad("The signature is not one of what was sent. Sign exactly that.")
+    work.add(Signed(member, signed.key, *content, signed.signature))
+
+
+def _in_time(at: str, clock: str) -> bool:
+    try:
+        return abs(seconds_between(at, clock)) <= CLOCKS
+    except ValueError:
+        return False  # no such day, or hour
+
+
+def _bad(sentence: str) -> ServiceError:
+    return ServiceError("bad-signature", 422, sentence)
+
+
+def flag(
+    docket: Docket,
+    seat: Seat,
+    pair: Iterable[str],
+    reason: str | None = None,
+    signed: SignedAct | None = None,
+    *,
+    key: str | None = None,
+) -> Receipt:
+    """Flag a pair for a member; the direction follows from the scores.
+
+    Here as below, a request that is sent again with the same ``key`` is recorded once, and
+    ``signed`` is the member's own signature, if they sign.
+    """
+    with docket.unit_of_work() as work:
+        target, flagged = _target(docket, work, seat, key), Pair.of(pair)
+        if target is None:
+            return docket.receipt()
+        _check_pair(target.round, flagged)
+        before = target.objections.get(flagged)
+        if flagged in target.objections and not reason and before is None:
+            return docket.receipt()
+        payload = reason_payload(reason, docket.reason_limit, signed)
+        sign_act(work, seat.member, signed, "flag", payload)
+        digest = None if payload is None else work.keep(payload)
+        _drop_reason(work, before)
+        work.add(target.flagging(flagged, digest))
+    return docket.receipt()
+
+
+def withdraw(
+    docket: Docket, seat: Seat, pair: Iterable[str], signed: SignedAct | None = None, *,
+    key: str | None = None,
+) -> Receipt:  # fmt: skip
+    """Withdraw a member's objection, before the panel closes."""
+    with docket.unit_of_work() as work:
+        target, flagged = _target(docket, work, seat, key), Pair.of(pair)
+        if target is not None and flagged in target.objections:
+            sign_act(work, seat.member, signed, "withdraw")
+            _drop_reason(work, target.objections[flagged])
+            work.add(target.withdrawing(flagged))
+    return docket.receipt()
+
+
+def set_finished(
+    docket: Docket, seat: Seat, signed: SignedAct | None = None, *, finished: bool,
+    key: str | None = None,
+) -> Receipt:  # fmt: skip
+    """Finish a member's review, or reopen it before the panel closes.
+
+    The last member to finish closes the panel.
+    """
+    with docket.unit_of_work() as work:
+        target = _target(docket, work, seat, key)
+        if target is not None and target.finished != finished:
+            sign_act(work, seat.member, signed, "finish" if finished else "reopen")
+            for body in target.finishing() if finished else [target.reopening()]:
+                work.add(body)
+            if finished:
+                work.close_if_done(seat.round)
+    return docket.receipt()
+
+
+finish = partial(set_finished, finished=True)
+reopen = partial(set_finished, finished=False)
+
+
+def close_late_panels(docket: Docket) -> Receipt | None:
+    """Close the panels whose deadline has passed; return None if there are none."""
+    if not _late(docket.refresh(), docket.moment()):
+        return None
+    with docket.unit_of_work() as work:
+        for round_ in _late(work.projection, work.at):
+            seats = dict(round_.seats)
+            for member in [member for member, seat in seats.items() if seat == "asked"]:
+                work.add(Absent(round_.id, member))
+                seats[member] = "absent"
+            work.add(round_.conclusion(work.projection.settings.quorum, seats))
+            work.close_if_done(round_.id)
+    return docket.receipt()
+
+
+def _late(projection: Projection, at: str) -> list[Round]:
+    """Return the rounds whose panel should have closed by now."""
+    return [r for r in projection.open_rounds() if r.outcome is None and passed(r.due, at)]
+
+
+def _target(docket: Docket, work: UnitOfWork, seat: Seat, key: str | None) -> ReviewTarget | None:
+    """Return the open review of a seat; None if a request with that key came before."""
+    if key is not None:
+        request = f"{seat.member}:{key}"
+        if work.transaction.request(request) is not None:
+            return None
+        work.transaction.keep_request(request, "said", seat.round)
+    target = seat.target(work.projection)
+    if passed(target.due, work.at):
+        raise ServiceError(
+            "deadline-passed", 409,
+            "The time for this round is over and the panel has closed; nothing can be added or "
+            "taken back.",
+        )  # fmt: skip
+    if seat.again is None:
+        closed = target.round.outcome is not None
+    else:
+        closed = not docket.seating.drawn(seat)
+    if closed:
+        raise ServiceError(
+            "panel-closed", 409,
+            "The panel has closed; nothing can be added or taken back. See what became of it.",
+        )  # fmt: skip
+    return target
+
+
+def _check_pair(round_: Round, pair: Pair) -> None:
+    """Refuse a pair that no panel may report."""
+    for person in pair:
+        if person not in round_.decisions:
+            raise ServiceError(
+                "no-person", 404, f"Round {round_.id!r} has nobody of the id {person!r}."
+            )
+    if not round_.can_report(pair):
+        # Without their names: an auditor knows these people by aliases.
+        raise ServiceError(
+            "gap-too-small", 422,
+            "The chances of these two are too close for a report; only the pairs that are listed "
+            "can be flagged.",
+        )  # fmt: skip
+
+
+def reason_payload(
+    reason: str | None, limit: int, signed: SignedAct | None = None
+) -> Payload | None:
+    """Return the words of a reason, with the salt that was signed or a new one, if any."""
+    if reason is not None and len(reason) > limit:
+        raise ServiceError("too-long", 422, f"A reason may have {limit} characters; shorten it.")
+    if not reason:
+        return None
+    content = {"text": reason}
+    return Payload.fresh(content) if signed is None else Payload(signed.salt, content)
+
+
+def _drop_reason(work: UnitOfWork, digest: str | None) -> None:
+    """Remove a reason that no objection has any more: nobody could find it to erase it later."""
+    if digest is not None:
+        work.transaction.erase(digest)
+
+
+# The most characters of guidelines.
+GUIDELINES = 20_000
+
+
+def join(docket: Docket, member: str) -> Receipt:
+    """Add a member to the panel."""
+    with docket.unit_of_work() as work:
+        if member not in work.projection.members:
+            checked_panel((*work.projection.members, member), work.projection.rule)
+            work.add(MemberJoined(member))
+    return docket.receipt()
+
+
+def leave(docket: Docket, member: str) -> Receipt:
+    """Remove a member from the panel; the rule must still be able to fire."""
+    with docket.unit_of_work() as work:
+        if member not in work.projection.members:
+            raise ServiceError("no-member", 404, f"{member!r} does not sit on the panel.")
+        rest = tuple(name for name in work.projection.members if name != member)
+        checked_panel(rest, work.projection.rule)
+        work.add(MemberLeft(member))
+    return docket.receipt()
+
+
+def set_guidelines(docket: Docket, text: str) -> Receipt:
+    """Record the guidelines that members are given."""
+    if not isinstance(text, str) or not 0 < len(text) <= GUIDELINES:
+        raise ServiceError(
+            "bad-guidelines", 422, f"Guidelines must be text of 1 to {GUIDELINES} characters."
+        )
+    with docket.unit_of_work() as work:
+        if text != work.projection.guidelines:
+            work.add(GuidelinesSet(text))
+    return docket.receipt()
+
+
+def change_rule(docket: Docket, rule: str) -> Receipt:
+    """Change the panel's rule, which must be able to fire."""
+    with docket.unit_of_work() as work:
+        text = checked_panel(tuple(work.projection.members), rule)
+        if text != work.projection.rule:
+            work.add(RuleChanged(text))
+    return docket.receipt()

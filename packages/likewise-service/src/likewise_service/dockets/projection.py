@@ -1,0 +1,462 @@
+"""The projection of a ledger: the view that is rebuilt from its records, one after another.
+
+It holds what is open, and numbers. A round that has closed leaves memory; the archive folds its
+records again for whoever asks for it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+
+from likewise.errors import LikewiseError
+from likewise.learner import events
+from likewise.numerics.fixed_point import ONE
+from likewise_service.dockets.figures import Curves, Tallies, repeat_consistency
+from likewise_service.dockets.round import Round, after, folded
+from likewise_service.dockets.spec import DocketSpec
+from likewise_service.errors import ServiceError
+from likewise_service.ledger import kinds
+from likewise_service.ledger.kinds import (
+    Actor,
+    Anchored,
+    AnchorFailed,
+    HoldLifted,
+    HoldPlaced,
+    MemberKeySet,
+    RetentionSet,
+    Signed,
+    SignedIn,
+    SignedOut,
+    TokenEnded,
+    TokenIssued,
+)
+from likewise_service.ledger.records import FORMAT, Head, LedgerBroken, Receipt, Record
+from likewise_service.ledger.transaction import (
+    EndedReview,
+    LedgerView,
+    Transaction,
+    finished_rounds,
+    numbers_of,
+    reviews_of,
+    rounds_after,
+)
+
+
+@dataclass
+class AnchorState:
+    """The last receipt anchored at a target, when, and why the last attempt failed, if it did."""
+
+    seq: int = 0
+    fixed: str = ""
+    recorded: int = 0
+    failure: str = ""
+
+
+@dataclass
+class Governance:
+    """All that is not about rounds.
+
+    ``actors`` are those who can act, by id; ``keys`` are the members' keys, and ``signed`` is when
+    each of them last signed. ``busy`` is the number of the last record that is not an anchor's.
+    """
+
+    actors: dict[str, TokenIssued | SignedIn] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    signed: dict[str, str] = field(default_factory=dict)
+    anchors: dict[str, AnchorState] = field(default_factory=dict)
+    features_days: float | None = None
+    reasons_days: float | None = None
+    holds: dict[str, HoldPlaced] = field(default_factory=dict)
+    busy: int = 0
+
+    def take(self, record: Record, body: object) -> None:
+        """Take in a record of any kind; those that concern none of this change ``busy`` alone."""
+        if not isinstance(body, (Anchored, AnchorFailed)):
+            self.busy = record.seq
+        match body:
+            case TokenIssued():
+                self.actors[_actor_id(body)] = body
+            case TokenEnded():
+                self.actors.pop(f"token:{body.token}", None)
+            case SignedIn():
+                self._expire(record.at)
+                self.actors[_actor_id(body)] = body
+            case SignedOut():
+                self.actors.pop(f"sign-in:{body.sign_in}", None)
+            case MemberKeySet():
+                self.keys[body.member] = body.key
+            case Signed():
+                self.signed[body.member] = body.at
+            case Anchored():
+                seq = Receipt.parse(body.receipt).head.seq
+                self.anchors[body.target] = AnchorState(seq, body.fixed, record.seq)
+            case AnchorFailed():
+                self.anchors.setdefault(body.target, AnchorState()).failure = body.why
+            case RetentionSet():
+                self.features_days, self.reasons_days = body.features, body.reasons
+            case HoldPlaced():
+                self.holds[body.hold] = body
+            case HoldLifted():
+                self.holds.pop(body.hold, None)
+
+    def _expire(self, at: str) -> None:
+        """Remove the sign-ins whose time is over."""
+        self.actors = {
+            name: actor
+            for name, actor in self.actors.items()
+            if not isinstance(actor, SignedIn) or actor.until >= at
+        }
+
+    def held(self, round_id: str, person: str | None = None) -> str | None:
+        """Return the legal hold that keeps a round, or a person in it, from erasure, or None.
+
+        >>> governance = Governance(holds={"h1": HoldPlaced("h1", "r1", None, "a complaint")})
+        >>> governance.held("r1", "ann"), governance.held("r2")
+        ('h1', None)
+        """
+        for name, hold in self.holds.items():
+            same_round = hold.of_round in (None, round_id)
+            if same_round and (person is None or hold.person in (None, person)):
+                return name
+        return None
+
+
+def _actor_id(body: TokenIssued | SignedIn) -> str:
+    return f"sign-in:{body.sign_in}" if isinstance(body, SignedIn) else f"token:{body.token}"
+
+
+def introductions(governance: Governance, actor: Actor) -> list[TokenIssued | SignedIn]:
+    """Return the records that introduce an actor, unless the ledger has them already."""
+    # A sign-in first: it introduces itself, and those after it refer to it.
+    bodies = reversed(actor.introduction)
+    return [body for body in bodies if _actor_id(body) not in governance.actors]
+
+
+class Archive:
+    """Closed rounds and ended reviews, in memory: for a replay, which reads a ledger once."""
+
+    def __init__(self) -> None:
+        self._rounds: dict[str, Round] = {}
+        self._order: list[tuple[int, str]] = []  # numbers and ids, sorted on demand
+        self._reviews: dict[str, EndedReview] = {}
+        self._finished: dict[str, list[str]] = {}
+
+    def find(self, round_id: str, until: int) -> Round | None:  # noqa: ARG002 - for the database
+        """Return a closed round as its records up to a number describe it, or None."""
+        return self._rounds.get(round_id)
+
+    def numbered(self, after: int, limit: int, until: int) -> list[Round]:  # noqa: ARG002
+        """Return closed rounds with numbers above ``after``, in order."""
+        if len(self._order) != len(self._rounds):
+            self._order = sorted((round_.number, name) for name, round_ in self._rounds.items())
+        first = bisect_left(self._order, (after + 1, ""))
+        return [self._rounds[name] for _, name in self._order[first : first + limit]]
+
+    def put(self, round_: Round, *, closes: bool) -> None:  # noqa: ARG002
+        """Keep a round that closes, or that had closed and has changed."""
+        self._rounds[round_.id] = round_
+
+    def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
+        """Return the ended reviews of some ids."""
+        return [self._reviews[name] for name in review_ids if name in self._reviews]
+
+    def end(self, review: EndedReview) -> None:
+        """Keep a review that has ended."""
+        self._reviews[review.id] = review
+        if review.finished is not None:
+            self._finished.setdefault(review.member, []).append(review.round)
+
+    def finished_rounds(self, member: str, first: int, last: int) -> list[str]:
+        """Return the rounds that a member has reviewed, from one of their counts to another."""
+        return self._finished.get(member, [])[first - 1 : last]
+
+
+# The number of closed rounds in a page of the history.
+PAGE = 200
+_NUMBERED = re.compile(r"r([1-9][0-9]{0,17})\Z")
+
+
+@dataclass(kw_only=True, eq=False)
+class Standing:
+    """What a snapshot keeps of a projection.
+
+    ``counts`` has running numbers: rounds, people, each outcome, labels, overrides, ``missed``
+    (labels that the decision contradicts) and ``distance`` (Σ |score − label|, in units).
+    ``learner_from`` is the record that gave an audit-only docket its learner, if one did, and
+    ``decided_elsewhere`` the number of rounds before it. ``largest_name`` is the largest number
+    in a round's id of the form r1, r2, ….
+    """
+
+    at: str = ""
+    members: list[str] = field(default_factory=list)
+    rule: str = ""
+    guidelines: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+    largest_name: int = 0
+    revealed: kinds.SeedRevealed | None = None
+    learner_from: int = 0
+    decided_elsewhere: int = 0
+    curves: Curves = field(default_factory=Curves)
+    tallies: Tallies = field(default_factory=Tallies)
+    governance: Governance = field(default_factory=Governance)
+
+
+class Projection(Standing):
+    """All that a docket's records say, up to the record ``head``.
+
+    In an ``audit_only`` docket the institution decides.
+    """
+
+    def __init__(
+        self, name: str, archive: Archive | None = None, tallies: Tallies | None = None
+    ) -> None:
+        super().__init__(tallies=Tallies() if tallies is None else tallies)
+        self.name = name
+        self.archive = Archive() if archive is None else archive
+        self.head = Head()
+        self.spec: DocketSpec | None = None
+        self.commitment = ""
+        self.audit_only = False
+        self.opened: dict[str, Round] = {}
+
+    @property
+    def settings(self) -> DocketSpec:
+        """The docket's settings."""
+        if self.spec is None:
+            raise ServiceError("no-docket", 404, f"There is no docket {self.name!r}.")
+        return self.spec
+
+    # ── Rounds ───────────────────────────────────────────────────────────────────────────────────
+
+    def find(self, round_id: str) -> Round | None:
+        """Return the round of that id, open or closed, or None."""
+        return self.opened.get(round_id) or self.archive.find(round_id, self.head.seq)
+
+    def round(self, round_id: str) -> Round:
+        """Return the round of that id, which has to exist."""
+        round_ = self.find(round_id)
+        if round_ is None:
+            raise ServiceError(
+                "no-round", 404,
+                f"The docket {self.name!r} has no round {round_id!r}. Its rounds are listed at "
+                f"/v1/dockets/{self.name}/rounds.",
+            )  # fmt: skip
+        return round_
+
+    def open_rounds(self) -> list[Round]:
+        """Return the rounds that are not closed, the oldest first."""
+        return list(self.opened.values())
+
+    def history(self, after: int = 0) -> Iterator[Round]:
+        """Yield all rounds with numbers above ``after``, in order; closed ones page by page."""
+        opened = [round_ for round_ in self.opened.values() if round_.number > after]
+        for closed in self._closed(after):
+            while opened and opened[0].number < closed.number:
+                yield opened.pop(0)
+            yield closed
+        yield from opened
+
+    def _closed(self, after: int) -> Iterator[Round]:
+        last = self.counts["rounds"]
+        while page := self.archive.numbered(after, PAGE, self.head.seq):
+            yield from (round_ for round_ in page if round_.number <= last)
+            after = page[-1].number
+
+    def free_name(self) -> str:
+        """Return r1, r2, …; a number that a client has used by itself is skipped."""
+        number = self.counts["rounds"] + 1
+        while number <= self.largest_name and self.find(f"r{number}") is not None:
+            number += 1
+        return f"r{number}"
+
+    # ── Records ──────────────────────────────────────────────────────────────────────────────────
+
+    def take(self, record: Record, body: kinds.Body, lam: float = 0.0) -> Round | None:
+        """Take in the next record; return the round that it is about, as it is now.
+
+        ``lam`` is the multiplier now, for a round that opens.
+        """
+        try:
+            round_id = getattr(body, "round", None)
+            if round_id is None:
+                self._take_docket(record, body)
+                round_ = None
+            else:
+                round_ = self._take_round(round_id, record, body, lam)
+        except LedgerBroken:
+            raise
+        except (LikewiseError, KeyError, ValueError) as error:
+            message = f"{record.kind!r} does not follow from the records before it ({error})."
+            raise LedgerBroken(self.name, record.seq, message) from error
+        self.governance.take(record, body)
+        self.head, self.at = record.head, record.at
+        return round_
+
+    def _take_docket(self, record: Record, body: kinds.Body) -> None:
+        """Take in a record about the docket; those of evidence concern the governance alone."""
+        match body:
+            case kinds.DocketOpened():
+                if body.format != FORMAT:
+                    message = f"it has the format {body.format!r}, not {FORMAT!r}."
+                    raise LedgerBroken(self.name, record.seq, message)
+                self.spec = spec = DocketSpec.from_json(body.spec)
+                self.commitment = body.seed_commitment
+                self.members, self.rule = list(spec.members), spec.rule
+                self.audit_only = spec.audit_only
+            case kinds.MemberLeft():
+                self.members.remove(body.member)
+            case kinds.MemberJoined():
+                self.members.append(body.member)
+            case kinds.RuleChanged():
+                self.rule = body.rule
+            case kinds.GuidelinesSet():
+                self.guidelines = body.text
+            case kinds.SeedRevealed():
+                self.revealed = body
+            case kinds.LearnerGiven():
+                self.spec = replace(self.settings, learner=body.learner, audit_only=False)
+                self.audit_only = False
+                self.learner_from, self.decided_elsewhere = record.seq, self.counts["rounds"]
+
+    def _take_round(self, round_id: str, record: Record, body: kinds.Body, lam: float) -> Round:
+        before = self.opened.get(round_id)
+        if before is None and isinstance(body, kinds.PeopleArrived):
+            before = self._begin(round_id, record.at, lam)
+        elif before is None:
+            before = self.round(round_id)
+        round_ = after(body, before, record)
+        self._count(body, before, round_)
+        if round_.closed is None:
+            self.opened[round_id] = round_
+        else:
+            self.opened.pop(round_id, None)
+            self.archive.put(round_, closes=before.closed is None)
+        return round_
+
+    def _count(self, body: kinds.Body, before: Round, now: Round) -> None:
+        """Count a record about a round."""
+        match body:
+            case kinds.PeopleArrived():
+                self.counts["people"] += len(now.people) - len(before.people)
+            case events.Decided():
+                self.curves.set_gap(now.number, now.largest_gap)
+            case events.Audited():
+                self.counts[body.outcome] += 1
+                self.curves.add(now.number, reports=body.outcome == "report")
+                self.tallies.audited(now)
+            case events.Labelled():
+                decision = now.decisions[body.person]
+                missed = decision.approved != bool(body.label)
+                self.counts["labels"] += 1
+                self.counts["missed"] += missed
+                self.counts["distance"] += abs(decision.score - body.label * ONE)
+                self.curves.add(now.number, labels=1, missed=missed)
+            case events.Overridden():
+                self.counts["overrides"] += 1
+            case kinds.Repeated():
+                first, second = (repeat_consistency(r, body.member) for r in (before, now))
+                self.tallies.repeated(body.member, first, second)
+
+    def _begin(self, round_id: str, at: str, lam: float) -> Round:
+        self.counts["rounds"] += 1
+        number = self.counts["rounds"]
+        if match := _NUMBERED.match(round_id):
+            self.largest_name = max(self.largest_name, int(match[1]))
+        self.curves.begin(number, at, lam)
+        self.tallies.begin(number, round_id)
+        return Round(round_id, number, at, self.settings.sensitivity)
+
+
+# The number of closed rounds in the cache, the last used.
+CACHED = 256
+
+Looking = Callable[[], AbstractContextManager[LedgerView]]
+
+
+class StoredArchive(Archive):
+    """Closed rounds and ended reviews in the tables that list them.
+
+    ``looking`` opens a view of the docket's rows; ``sensitivity`` returns the gap above which a
+    pair can be reported. Only the writer of records lists what they end (``recording``).
+    """
+
+    def __init__(self, looking: Looking, sensitivity: Callable[[], int]) -> None:
+        self._looking, self._sensitivity = looking, sensitivity
+        self._transaction: Transaction | None = None
+        self._cache: OrderedDict[str, Round] = OrderedDict()
+
+    @contextmanager
+    def recording(self, transaction: Transaction) -> Iterator[None]:
+        """List in a transaction what ends within the block."""
+        self._transaction = transaction
+        try:
+            yield
+        finally:
+            self._transaction = None
+
+    def forget(self) -> None:
+        """Empty the cache."""
+        self._cache.clear()
+
+    def find(self, round_id: str, until: int) -> Round | None:
+        """Return a closed round as its records up to a number describe it, or None."""
+        self.prepare([round_id], until)
+        if round_id in self._cache:
+            self._cache.move_to_end(round_id)
+        return self._cache.get(round_id)
+
+    def prepare(self, round_ids: Sequence[str], until: int) -> None:
+        """Put several rounds into the cache with one query."""
+        missing = [name for name in dict.fromkeys(round_ids) if name not in self._cache]
+        if missing:
+            with self._looking() as view:
+                for round_ in self._folded(view, numbers_of(view, missing), until):
+                    self._keep(round_)
+
+    def numbered(self, after: int, limit: int, until: int) -> list[Round]:
+        """Return closed rounds with numbers above ``after``, in order."""
+        with self._looking() as view:
+            numbers = {name: number for number, name in rounds_after(view, after, limit)}
+            return self._folded(view, numbers, until)
+
+    def _folded(self, view: LedgerView, numbers: dict[str, int], until: int) -> list[Round]:
+        records, rounds = view.records_of(numbers, until), []
+        for name, number in numbers.items():
+            history = records.get(name, [])
+            # A round that closes after the last record to read is not closed yet.
+            if any(record.kind == "closed" for record in history):
+                begun = Round(name, number, history[0].at, self._sensitivity())
+                rounds.append(folded(begun, history))
+        return rounds
+
+    def put(self, round_: Round, *, closes: bool) -> None:
+        """Keep a round that closes, or that had closed and has changed."""
+        self._keep(round_)
+        if closes and self._transaction is not None:
+            self._transaction.list_round(round_.number, round_.id)
+
+    def _keep(self, round_: Round) -> None:
+        self._cache[round_.id] = round_
+        self._cache.move_to_end(round_.id)
+        if len(self._cache) > CACHED:
+            self._cache.popitem(last=False)
+
+    def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
+        """Return the ended reviews of some ids."""
+        with self._looking() as view:
+            return reviews_of(view, review_ids)
+
+    def end(self, review: EndedReview) -> None:
+        """List a review that has ended."""
+        if self._transaction is not None:
+            self._transaction.list_review(review)
+
+    def finished_rounds(self, member: str, first: int, last: int) -> list[str]:
+        """Return the rounds that a member has reviewed, from one of their counts to another."""
+        with self._looking() as view:
+            return finished_rounds(view, member, first, last)

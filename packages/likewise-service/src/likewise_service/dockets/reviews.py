@@ -1,0 +1,374 @@
+"""Review targets: a round before one member, for the first time or as a hidden repeat.
+
+The same commands act on both. They differ in what is recorded, never in how many records: nothing
+that a member sees tells one kind from the other.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from likewise.learner import events
+from likewise.learner.events import Audited
+from likewise.panel.objections import Pair
+from likewise_service.dockets.projection import Projection
+from likewise_service.dockets.round import Repeat, Round
+from likewise_service.errors import ServiceError, due_after, passed
+from likewise_service.ledger import kinds
+from likewise_service.ledger.kinds import (
+    Body,
+    Finished,
+    Flagged,
+    Reopened,
+    Repeated,
+    RepeatedObjection,
+    Withdrawn,
+)
+from likewise_service.ledger.records import Record
+from likewise_service.ledger.transaction import EndedReview
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A member's seat at a round; ``again`` is the time at which the round was shown again."""
+
+    round: str
+    member: str
+    again: str | None = None
+
+    def target(self, projection: Projection) -> ReviewTarget:
+        """Return the review as it stands; refused to members who were never asked."""
+        round_ = projection.round(self.round)
+        if self.again is None:
+            if self.member not in round_.seats:
+                raise ServiceError(
+                    "not-seated", 403,
+                    f"{self.member!r} does not sit on the panel of round {self.round!r}.",
+                )  # fmt: skip
+            return ReviewTarget(projection, round_, self.member)
+        if round_.seats.get(self.member) != "finished" or round_.outcome is None:
+            raise ServiceError(
+                "not-repeatable", 409,
+                f"{self.member!r} has not reviewed the round {self.round!r} before.",
+            )  # fmt: skip
+        return RepeatedReview(projection, round_, self.member, self.again)
+
+
+class ReviewTarget:
+    """A round under audit before one member.
+
+    ``objections`` are the member's pairs with the digests of reasons; ``finished`` tells if they
+    have finished.
+    """
+
+    asked: str
+    due: str | None
+    objections: Mapping[Pair, str | None]
+    finished: bool
+
+    def __init__(self, projection: Projection, round_: Round, member: str) -> None:
+        self.quorum, self.round, self.member = projection.settings.quorum, round_, member
+        self.asked, self.due = round_.sealed or round_.opened, round_.due
+        self.objections = round_.objections.get(member, {})
+        self.finished = round_.seats.get(member) == "finished"
+
+    @property
+    def outcome(self) -> Audited:
+        """The outcome on record; after the deadline, the one that is about to be recorded."""
+        if self.round.outcome is None:
+            return self.round.conclusion(self.quorum)
+        return Audited(self.round.id, self.round.outcome, self.round.pairs)
+
+    def flagging(self, pair: Pair, reason: str | None) -> Body:
+        """Return the record of an objection."""
+        return Flagged(self.round.id, self.member, (pair.first, pair.second), reason)
+
+    def withdrawing(self, pair: Pair) -> Body:
+        """Return the record that withdraws an objection."""
+        return Withdrawn(self.round.id, self.member, (pair.first, pair.second))
+
+    def finishing(self) -> list[Body]:
+        """Return the records of a member who finishes; the last member also ends the audit."""
+        seats = {**self.round.seats, self.member: "finished"}
+        review = Finished(self.round.id, self.member)
+        if "asked" in seats.values():
+            return [review]
+        return [review, self.round.conclusion(self.quorum, seats)]
+
+    def reopening(self) -> Body:
+        """Return the record of a member who reopens the review."""
+        return Reopened(self.round.id, self.member)
+
+    def status(self, at: str) -> str:
+        """Return ``asked``, ``waiting`` (for the others), ``closed`` or ``missed``.
+
+        The deadline may have passed although no record has ended the review yet.
+        """
+        if passed(self.due, at):
+            return "closed" if self.finished else "missed"
+        return "waiting" if self.finished else "asked"
+
+
+class RepeatedReview(ReviewTarget):
+    """An earlier round shown again: it measures consistency, and changes nothing else.
+
+    Each record holds everything that the member says so far.
+    """
+
+    def __init__(self, projection: Projection, round_: Round, member: str, asked: str) -> None:
+        super().__init__(projection, round_, member)
+        self.asked, self.due = asked, due_after(asked, projection.settings.deadline)
+        repeat = round_.repeats.get(member, Repeat())
+        self.objections, self.finished = repeat.objections, repeat.finished
+
+    def flagging(self, pair: Pair, reason: str | None) -> Body:
+        """Return the record of an objection."""
+        return self._repeated({**self.objections, pair: reason}, finished=self.finished)
+
+    def withdrawing(self, pair: Pair) -> Body:
+        """Return the record that withdraws an objection."""
+        rest = {key: reason for key, reason in self.objections.items() if key != pair}
+        return self._repeated(rest, finished=self.finished)
+
+    def finishing(self) -> list[Body]:
+        """Return as many records as the member wrote by finishing the first time."""
+        records = self.round.finish_records.get(self.member, 1)
+        return [self._repeated(self.objections, finished=True)] * records
+
+    def reopening(self) -> Body:
+        """Return the record of a member who reopens the review."""
+        return self._repeated(self.objections, finished=False)
+
+    def _repeated(self, objections: Mapping[Pair, str | None], *, finished: bool) -> Body:
+        pairs = tuple(
+            RepeatedObjection((pair.first, pair.second), objections[pair])
+            for pair in sorted(objections)
+        )
+        return Repeated(self.member, self.round.id, pairs, finished)
+
+
+# A round is shown again only after the member has finished this many others in between.
+BETWEEN = 3
+# The most ids of reviews in the cache.
+CACHED = 4096
+
+
+class ReviewKey:
+    """The key of a docket's reviews: whoever knows the seed and its salt can draw again.
+
+    >>> key = ReviewKey(7, b"salt")
+    >>> key.review_id(Seat("r1", "ann")) == key.review_id(Seat("r1", "ann"))
+    True
+    >>> key.review_id(Seat("r1", "ann")) == key.review_id(Seat("r1", "ann", again="later"))
+    False
+    """
+
+    def __init__(self, seed: int, salt: bytes) -> None:
+        key = hmac.digest(salt, f"reviews:{seed}".encode(), "sha256")
+        # Copied for every draw, which takes a third of the time of a new one.
+        self._hmac = hmac.new(key, digestmod="sha256")
+        self._ids: dict[tuple[str, str, str], str] = {}
+
+    def review_id(self, seat: Seat) -> str:
+        """Return the id of a review; a repeat has another one than the first review."""
+        parts = (seat.member, seat.round, str(seat.again is not None))
+        review_id = self._ids.get(parts)
+        if review_id is None:
+            if len(self._ids) >= CACHED:
+                self._ids.clear()
+            review_id = self._ids[parts] = self._draw("review", *parts)[:32]
+        return review_id
+
+    def shuffled(self, review_id: str, people: Iterable[str]) -> list[str]:
+        """Return the people of a review in an order of its own."""
+        return sorted(people, key=lambda person: self._draw("person", review_id, person))
+
+    def repeats(self, member: str, count: int, share: float) -> bool:
+        """Tell if a round is shown again after a member has finished ``count`` of them."""
+        return int(self._draw("repeat", member, str(count))[:13], 16) / 16**13 < share
+
+    def ranked(self, member: str, count: int, rounds: Iterable[str]) -> list[str]:
+        """Return rounds in the order in which the lottery would show them again."""
+        return sorted(rounds, key=lambda name: self._draw("which", member, str(count), name))
+
+    def _draw(self, *parts: str) -> str:
+        """Hash the parts, each preceded by its length, so that no two lists are alike."""
+        digest = self._hmac.copy()
+        for part in parts:
+            text = part.encode()
+            digest.update(len(text).to_bytes(4, "big") + text)
+        return digest.hexdigest()
+
+
+# The number of rounds that are looked up at once, when one of them is to be shown again.
+BATCH = 50
+
+
+@dataclass(frozen=True)
+class OpenReview:
+    """A review that has not ended; ``number`` is the member's own count.
+
+    Of a repeat, ``due`` is when it ends by itself, and ``finished`` tells if the member has
+    finished it.
+    """
+
+    id: str
+    seat: Seat
+    number: int
+    due: str | None = None
+    finished: bool = False
+
+
+@dataclass
+class Member:
+    """A member's counts of reviews and of rounds finished, and the reviews that have not ended."""
+
+    reviews: int = 0
+    finished: int = 0
+    opened: dict[str, OpenReview] = field(default_factory=dict)
+
+
+class Seating:
+    """The open reviews of all members, as far as the records have been taken in."""
+
+    def __init__(self, key: ReviewKey, projection: Projection) -> None:
+        self.key, self.projection = key, projection
+        self.members: dict[str, Member] = {}
+        self._repeats: dict[str, OpenReview] = {}
+
+    def take(self, record: Record, body: kinds.Body, round_: Round | None) -> None:
+        """Take in a record; ``round_`` is the round that it is about, as it is after it."""
+        self._end_due(record.at)
+        if round_ is None:
+            return
+        if isinstance(body, kinds.RoundSealed):
+            for member in body.members:
+                self._ask(Seat(round_.id, member))
+        elif isinstance(body, events.Audited):
+            self._audited(round_, record.at)
+        elif isinstance(body, kinds.Repeated):
+            self._repeated(body, round_, record.at)
+        elif isinstance(body, kinds.Erased):
+            # Nobody can judge people whose features are gone.
+            for review in list(self._repeats.values()):
+                if review.seat.round == round_.id and not review.finished:
+                    self._end(review, "missed", record.at)
+
+    def drawn(self, seat: Seat) -> bool:
+        """Tell if a member is being shown a round again."""
+        member = self.members.get(seat.member)
+        return member is not None and self.key.review_id(seat) in member.opened
+
+    def restore(self, members: dict[str, Member]) -> None:
+        """Start from the members of a snapshot."""
+        self.members = members
+        for member in members.values():
+            for review in member.opened.values():
+                self._put(review)
+
+    # ── Ends ─────────────────────────────────────────────────────────────────────────────────────
+
+    def _end_due(self, at: str) -> None:
+        for review in list(self._repeats.values()):
+            if review.due is not None and review.due <= at:
+                self._end(review, "closed" if review.finished else "missed", review.due)
+
+    def _audited(self, round_: Round, at: str) -> None:
+        """End a panel; repeats that are finished end with it."""
+        for review in list(self._repeats.values()):
+            if review.finished:
+                self._end(review, "closed", at)
+        ended = at if round_.due is None else min(at, round_.due)
+        for name, seat in round_.seats.items():
+            member = self.members[name]
+            review = member.opened[self.key.review_id(Seat(round_.id, name))]
+            if seat == "finished":
+                member.finished += 1
+                self._end(review, "closed", ended, member.finished)
+            else:
+                self._end(review, "missed", ended)
+        for name, seat in round_.seats.items():
+            if seat == "finished":
+                self._draw_repeat(name, at)
+
+    def _repeated(self, body: kinds.Repeated, round_: Round, at: str) -> None:
+        """A member who ended the panel by finishing last also ends the repeat by finishing."""
+        seat = Seat(round_.id, body.member, again=at)
+        member = self.members.get(body.member, Member())
+        review = member.opened.get(self.key.review_id(seat))
+        if review is None:
+            return
+        changed = replace(review, finished=body.finished)
+        self._put(changed)
+        if body.finished and round_.finish_records.get(body.member, 1) > 1:
+            self._end(changed, "closed", at)
+
+    def _end(
+        self, review: OpenReview, status: str, ended: str, finished: int | None = None
+    ) -> None:
+        seat = review.seat
+        del self.members[seat.member].opened[review.id]
+        self._repeats.pop(review.id, None)
+        self.projection.archive.end(
+            EndedReview(
+                review.id,
+                seat.member,
+                review.number,
+                seat.round,
+                seat.again,
+                status,
+                ended,
+                finished,
+            )
+        )
+
+    # ── The lottery ──────────────────────────────────────────────────────────────────────────────
+
+    def _ask(self, seat: Seat, due: str | None = None) -> OpenReview:
+        member = self.members.setdefault(seat.member, Member())
+        member.reviews += 1
+        review = OpenReview(self.key.review_id(seat), seat, member.reviews, due)
+        self._put(review)
+        return review
+
+    def _put(self, review: OpenReview) -> None:
+        self.members[review.seat.member].opened[review.id] = review
+        if review.seat.again is not None:
+            self._repeats[review.id] = review
+
+    def _draw_repeat(self, member: str, at: str) -> None:
+        """Draw, after every round that a member finished, whether and which one is shown again.
+
+        The draw depends on the docket's secret, the member and the count of rounds alone.
+        """
+        settings, count = self.projection.settings, self.members[member].finished
+        if not self.key.repeats(member, count, settings.repeat_share):
+            return
+        last, window = count - BETWEEN - 1, settings.repeat_window
+        first = 1 if window is None else max(1, last - window + 1)
+        earlier = self.projection.archive.finished_rounds(member, first, last) if last > 0 else []
+        for name in self._not_repeated(member, self.key.ranked(member, count, earlier)):
+            round_ = self.projection.round(name)
+            if round_.reportable():
+                due = due_after(at, settings.deadline)
+                review = self._ask(Seat(name, member, again=at), due)
+                if round_.erased:
+                    self._end(review, "missed", at)
+                return
+
+    def _not_repeated(self, member: str, ranked: Sequence[str]) -> Iterator[str]:
+        """Yield the rounds that were not shown again before; usually the first will do."""
+        for start in range(0, len(ranked), BATCH):
+            batch = ranked[start : start + BATCH]
+            repeated = self._repeated_before(member, batch)
+            yield from (name for name in batch if name not in repeated)
+
+    def _repeated_before(self, name: str, round_ids: Sequence[str]) -> set[str]:
+        member = self.members[name]
+        ids = {self.key.review_id(Seat(id_, name, again="before")): id_ for id_ in round_ids}
+        opened = {round_id for review_id, round_id in ids.items() if review_id in member.opened}
+        # Another process may have listed reviews that this one has not read yet.
+        ended = self.projection.archive.ended(list(ids))
+        return opened | {ids[review.id] for review in ended if review.number <= member.reviews}

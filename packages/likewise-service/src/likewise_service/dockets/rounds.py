@@ -1,0 +1,300 @@
+"""Open dockets and rounds: people arrive, are decided on, and rounds are sealed."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from likewise.learner.events import Audited, Closed, Decided, Decision, Labelled, Overridden
+from likewise.learner.fold import decide, drawn_for_audit
+from likewise.learner.settings import ALGORITHM
+from likewise.numerics.fixed_point import ONE, to_units
+from likewise.validation import real
+from likewise_service.dockets.docket import Docket, UnitOfWork, numbers_of
+from likewise_service.dockets.learner import start
+from likewise_service.dockets.panel import reason_payload
+from likewise_service.dockets.projection import Projection
+from likewise_service.dockets.round import Round
+from likewise_service.dockets.spec import DocketSpec, checked_docket_name, commitment
+from likewise_service.errors import ServiceError, due_after, now
+from likewise_service.ledger.kinds import (
+    DocketOpened,
+    LearnerGiven,
+    OverrideExplained,
+    PeopleArrived,
+    PersonArrived,
+    RoundSealed,
+    current_actor,
+    write_body,
+)
+from likewise_service.ledger.records import FORMAT, Receipt, canonical, person_payload
+from likewise_service.ledger.store import Store, tokens_for
+
+
+def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = None) -> Receipt:
+    """Open a docket: its first record holds all settings, and commits to the seed."""
+    chosen = secrets.randbits(64) if seed is None else seed
+    salt = secrets.token_bytes(16)
+    public, actor, at = store.keys.public(), current_actor(), now()
+    with store.transaction(checked_docket_name(name)) as transaction:
+        if transaction.head.seq:
+            raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
+        transaction.keep_secret(chosen, salt)
+        transaction.keep_numbers(numbers_of(Projection(name), start(spec, chosen)))
+        committed = commitment(chosen, salt)
+        opened = DocketOpened(spec.to_json(), committed, ALGORITHM, FORMAT, public.text)
+        for body in (opened, *tokens_for(transaction.connection, name)):
+            transaction.append(*write_body(body), at, actor.id)
+        receipt = Receipt(name, transaction.head)
+    return store.keys.sign(receipt)
+
+
+@dataclass(frozen=True)
+class Applicant:
+    """Somebody to decide on: an id, and features by name.
+
+    Where the institution decides: its score in [0, 1], and its decision (by default, to approve
+    from one half on).
+    """
+
+    id: str
+    features: Mapping[str, Any]
+    score: float | None = None
+    approved: bool | None = None
+
+
+def open_round(
+    docket: Docket,
+    people: Sequence[Applicant],
+    *,
+    round_id: str | None = None,
+    key: str | None = None,
+    seal: bool = True,
+) -> tuple[Round, Receipt]:
+    """Open a round and decide on its people at once; by default, seal it too.
+
+    A request that is sent again with the same key and the same people gets the same response.
+    """
+    with docket.unit_of_work() as work:
+        request = _request(docket, key, people, round_id, seal)
+        earlier = _earlier(work, request)
+        if earlier is not None:
+            return earlier, docket.receipt()
+        name = work.projection.free_name() if round_id is None else round_id
+        if round_id is not None and work.projection.find(name) is not None:
+            raise ServiceError(
+                "round-exists", 409, f"There is a round {name!r} already; use another id."
+            )
+        if request is not None:
+            work.transaction.keep_request(*request, name)
+        _arrive(work, name, people)
+        if seal:
+            _seal(work, name)
+    return docket.projection.round(name), docket.receipt()
+
+
+def add_people(
+    docket: Docket, round_id: str, people: Sequence[Applicant], *, key: str | None = None
+) -> tuple[Round, Receipt]:
+    """Add people to a round that is not sealed, and decide on them at once."""
+    with docket.unit_of_work() as work:
+        round_ = work.projection.round(round_id)
+        request = _request(docket, key, people, "add", round_id)
+        earlier = _earlier(work, request)
+        if earlier is not None:
+            return earlier, docket.receipt()
+        if round_.sealed is not None:
+            raise ServiceError(
+                "round-sealed", 409,
+                f"Round {round_id!r} is sealed; nobody can join it. Let them arrive in a new one.",
+            )  # fmt: skip
+        if request is not None:
+            work.transaction.keep_request(*request, round_id)
+        _arrive(work, round_id, people)
+    return docket.projection.round(round_id), docket.receipt()
+
+
+def seal(docket: Docket, round_id: str) -> tuple[Round, Receipt]:
+    """Seal a round: nobody else joins it, and the panel is asked."""
+    with docket.unit_of_work() as work:
+        if work.projection.round(round_id).sealed is None:
+            _seal(work, round_id)
+    return docket.projection.round(round_id), docket.receipt()
+
+
+def _request(
+    docket: Docket, key: str | None, people: Sequence[Applicant], *more: object
+) -> tuple[str, str] | None:
+    """Return the key of a request and a fingerprint of its content; None without a key."""
+    if key is None:
+        return None
+    if not (isinstance(key, str) and 0 < len(key) <= 200 and key.isprintable()):
+        raise ServiceError(
+            "bad-key", 422, "An idempotency key must be 1 to 200 printable characters."
+        )
+    content = [[p.id, dict(p.features), p.score, p.approved] for p in people]
+    return key, hmac.new(docket.salt, canonical([content, *more]), "sha256").hexdigest()
+
+
+def _earlier(work: UnitOfWork, request: tuple[str, str] | None) -> Round | None:
+    """Return the round of an earlier request with the same key and content, if there is one."""
+    row = None if request is None else work.transaction.request(request[0])
+    if request is None or row is None:
+        return None
+    key, (fingerprint, round_id) = request[0], row
+    if not fingerprint:
+        raise ServiceError(
+            "key-forgotten", 409,
+            f"Somebody in round {round_id!r} was erased, so nothing is left to recognise the "
+            f"request {key!r} by. Read that round instead.",
+        )  # fmt: skip
+    if fingerprint != request[1]:
+        raise ServiceError(
+            "key-reused", 409,
+            f"The idempotency key {key!r} came with another request before. Use a new key for "
+            f"every request.",
+        )  # fmt: skip
+    return work.projection.round(round_id)
+
+
+def _arrive(work: UnitOfWork, round_id: str, people: Sequence[Applicant]) -> None:
+    """Record who arrived, and decide on them with one draw of h."""
+    if work.projection.revealed is not None:
+        raise ServiceError(
+            "seed-revealed", 409,
+            f"The seed of {work.projection.name!r} has been published: whoever knows it knows the "
+            f"draws, so nothing is decided any more. Open a new docket.",
+        )  # fmt: skip
+    _check_scores(people, expected=work.projection.audit_only)
+    schema = work.state.learner.hypotheses.schema
+    encoded = schema.people([dict(p.features) for p in people], [p.id for p in people])
+    arrived = tuple(
+        PersonArrived(name, work.keep(person_payload(row)))
+        for name, row in zip(encoded.ids, encoded.x.tolist(), strict=True)
+    )
+    work.add(PeopleArrived(round_id, arrived))
+    if work.projection.audit_only:
+        work.add(Decided(round_id, tuple(map(_decided_elsewhere, people))))
+    else:
+        work.add(decide(work.state, round_id))
+
+
+def _check_scores(people: Sequence[Applicant], *, expected: bool) -> None:
+    """Require scores where the institution decides, and refuse them elsewhere."""
+    for person in people:
+        if expected and person.score is None:
+            raise ServiceError(
+                "no-score", 422,
+                f"This docket audits decisions that are taken elsewhere: send the score of "
+                f"{person.id!r}, in [0, 1].",
+            )  # fmt: skip
+        if not expected and (person.score is not None or person.approved is not None):
+            raise ServiceError(
+                "score-given", 422,
+                f"A learner decides in this docket; leave out the score of {person.id!r}.",
+            )  # fmt: skip
+
+
+def _decided_elsewhere(person: Applicant) -> Decision:
+    score = real("score", person.score, "It is the chance of approval, in [0, 1].")
+    if not 0 <= score <= 1:
+        raise ServiceError(
+            "bad-score", 422, f"The score of {person.id!r} must be in [0, 1]; got {score!r}."
+        )
+    units = to_units(score)
+    approved = units * 2 >= ONE if person.approved is None else person.approved
+    return Decision(person.id, approved, units)
+
+
+def _seal(work: UnitOfWork, round_id: str) -> None:
+    """Fix the panel; if no panel looks at the round, record at once that it is unaudited."""
+    projection, drawn = work.projection, drawn_for_audit(work.state, round_id)
+    due = due_after(work.at, projection.settings.deadline)
+    members = tuple(projection.members) if drawn else ()
+    work.add(RoundSealed(round_id, members, projection.rule, drawn, due))
+    if not members:
+        work.add(Audited(round_id, "unaudited"))
+
+
+def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> Receipt:
+    """Record labels (round, person, label): all of them, or none."""
+    with docket.unit_of_work() as work:
+        for round_id, person, value in dict.fromkeys(labels):
+            if work.projection.round(round_id).labels.get(person) != value:
+                work.add(Labelled(round_id, person, int(value) if value in (0, 1) else value))
+        for round_id in dict.fromkeys(name for name, _, _ in labels):
+            work.close_if_done(round_id)
+    return docket.receipt()
+
+
+def override(
+    docket: Docket, round_id: str, person: str, approved: bool, reason: str | None = None
+) -> Receipt:
+    """Record that a human decided otherwise, and why, if they say so."""
+    payload = reason_payload(reason, docket.reason_limit)
+    with docket.unit_of_work() as work:
+        if work.projection.round(round_id).overrides.get(person) is not approved:
+            if payload is not None:
+                work.add(OverrideExplained(round_id, person, work.keep(payload)))
+            work.add(Overridden(round_id, person, approved))
+            work.close_if_done(round_id)
+    return docket.receipt()
+
+
+def close(docket: Docket, round_id: str, *, unaudited: bool = False) -> Receipt:
+    """Close a round without the labels that are missing; ``unaudited`` ends an open audit too."""
+    with docket.unit_of_work() as work:
+        round_ = work.projection.round(round_id)
+        if round_.closed is None:
+            if unaudited and round_.outcome is None and round_.sealed is not None:
+                work.add(Audited(round_id, "unaudited"))
+            work.add(Closed(round_id))
+    return docket.receipt()
+
+
+def give_learner(docket: Docket, learner: Mapping[str, Any]) -> Receipt:
+    """Let a learner decide from the next record on; all rounds have to be closed.
+
+    It must have the docket's features, and ask the panel at the same gap, so that members go on
+    judging as they learnt to.
+    """
+    with docket.unit_of_work() as work:
+        projection = work.projection
+        if not projection.audit_only:
+            raise ServiceError(
+                "has-learner", 409,
+                f"A learner decides in {docket.name!r} already, from record "
+                f"{projection.learner_from or 1} on. Open another docket for another learner.",
+            )  # fmt: skip
+        if projection.opened:
+            raise ServiceError(
+                "rounds-open", 409,
+                f"{len(projection.opened)} rounds are open, the oldest is "
+                f"{next(iter(projection.opened))!r}. Close them, then give the docket its learner.",
+            )  # fmt: skip
+        settings = projection.settings
+        spec = DocketSpec.from_hand(
+            {**settings.to_json(), "learner": dict(learner), "audit_only": False}
+        )
+        _check(settings, spec)
+        work.add(LearnerGiven(dict(spec.learner)))
+    return docket.receipt()
+
+
+def _check(before: DocketSpec, now: DocketSpec) -> None:
+    """Refuse a learner with other features, or another gap."""
+    if before.schema.digest != now.schema.digest:
+        raise ServiceError(
+            "other-features", 422,
+            "The learner has other features than the docket. Use the docket's, or open another.",
+        )  # fmt: skip
+    if before.sensitivity != now.sensitivity:
+        alpha, eps = before.learner["alpha"], before.learner["eps"]
+        raise ServiceError(
+            "other-gap", 422,
+            f"The learner would ask the panel at another gap than until now. Give it alpha = "
+            f"{alpha:g} and eps = {eps:g}, or open another docket.",
+        )  # fmt: skip

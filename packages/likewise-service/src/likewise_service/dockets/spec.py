@@ -1,0 +1,235 @@
+"""The settings of a docket: what is decided on, by which class, under which panel and rule."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from likewise.errors import LikewiseError, ParameterError
+from likewise.hypotheses import class_from_spec
+from likewise.hypotheses.trees import Stumps
+from likewise.learner.schedules import schedule_from_spec
+from likewise.learner.settings import ALGORITHM, Learner
+from likewise.panel.rule_language import as_rule
+from likewise.panel.rules import checked_name
+from likewise.people.schema import FeatureSchema
+from likewise.validation import flag, integer, real
+from likewise_service.errors import ServiceError
+
+# The errors of constructors that read a hand-written file, other than our own.
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?\Z")
+
+
+def checked_docket_name(name: str) -> str:
+    """Return a name that fits into an address: small letters, digits and hyphens, at most 64.
+
+    >>> checked_docket_name("small-loans-2026")
+    'small-loans-2026'
+    """
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise ParameterError(
+            "docket", "must be small letters, digits and hyphens, at most 64 of them", name,
+            "For example small-loans-2026.",
+        )  # fmt: skip
+    return name
+
+
+def checked_panel(members: tuple[str, ...], rule: str) -> str:
+    """Return the rule's canonical text, if it can fire on a panel of these members."""
+    if len(set(members)) != len(members):
+        raise ParameterError("members", "must be different people", list(members), "")
+    for member in members:
+        checked_name(member, "A panel")
+    if members and not as_rule(rule).can_fire(members):
+        raise ParameterError(
+            "rule", f"must be able to fire on a panel of {len(members)}", rule,
+            f"The members are {', '.join(members)}; name those, or count fewer votes.",
+        )  # fmt: skip
+    return str(as_rule(rule))
+
+
+def commitment(seed: int, salt: bytes) -> str:
+    """Return a docket's commitment to its seed: SHA-256(salt ‖ seed)."""
+    return hashlib.sha256(salt + str(seed).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class DocketSpec:
+    """All settings of a docket, as its first record holds them; the seed is only committed to.
+
+    ``learner`` is :meth:`Learner.spec` without its seed. ``quorum`` members must have reviewed a
+    round for its audit to count when the ``deadline`` (in seconds after sealing) passes; without a
+    deadline a panel waits for all of its members. In ``shadow`` the docket scores and is audited,
+    but its decisions are not used. ``repeat_share`` is how often an auditor is shown an earlier
+    round again, without being told, out of the last ``repeat_window`` that they finished (None: of
+    all). Pairs whose scores differ by more than ``sensitivity`` (in
+    units of 2^-20, the learner's) can be reported. In an ``audit_only`` docket the institution
+    decides, scores come with the people, and the learner only keeps count.
+    """
+
+    title: str
+    learner: Mapping[str, Any]
+    members: tuple[str, ...]
+    rule: str = "majority"
+    quorum: int = 1
+    deadline: float | None = None
+    shadow: bool = False
+    repeat_share: float = 0.05
+    repeat_window: int | None = 200
+    audit_only: bool = False
+    sensitivity: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.title, str) or not 0 < len(self.title) <= 200:
+            raise ParameterError("title", "must be text of 1 to 200 characters", self.title, "")
+        object.__setattr__(self, "members", tuple(self.members))
+        object.__setattr__(self, "rule", checked_panel(self.members, self.rule))
+        object.__setattr__(self, "quorum", integer("quorum", self.quorum, 1, None, "1 at least."))
+        if self.deadline is not None:
+            deadline = real("deadline", self.deadline, "It is in seconds.")
+            if not (math.isfinite(deadline) and deadline > 0):
+                raise ParameterError("deadline", "must be above 0 seconds", self.deadline, "")
+            object.__setattr__(self, "deadline", deadline)
+        share = real("repeat_share", self.repeat_share, "0.05 is the default.")
+        if not 0 <= share <= 0.5:
+            raise ParameterError("repeat_share", "must be in [0, 1/2]", share, "0 means never.")
+        if self.repeat_window is not None:
+            window = integer("repeat_window", self.repeat_window, 1, None, "200 is the default.")
+            object.__setattr__(self, "repeat_window", window)
+        if "seed" in self.learner:
+            raise ParameterError("learner", "must not name its seed", "seed", "It stays secret.")
+        object.__setattr__(self, "audit_only", flag("audit_only", self.audit_only, "Say which."))
+        learner = self.make_learner(0)
+        if self.audit_only and (self.shadow or learner.pricing.one_sided):
+            raise ParameterError(
+                "audit_only", "must have full feedback, and no shadow", self.audit_only,
+                "The institution decides in any case.",
+            )  # fmt: skip
+        if self.shadow and learner.pricing.one_sided:
+            raise ParameterError(
+                "shadow", "must have full feedback", self.learner.get("feedback"),
+                "In shadow somebody else decides, so the chances of approval are not ours.",
+            )  # fmt: skip
+        object.__setattr__(self, "learner", _without_seed(learner))
+        object.__setattr__(self, "sensitivity", learner.sensitivity)
+
+    def make_learner(self, seed: int) -> Learner:
+        """Return the learner with its seed."""
+        try:
+            return Learner.from_spec({"algorithm": ALGORITHM, **self.learner, "seed": seed})
+        except (KeyError, TypeError) as error:
+            raise ParameterError(
+                "learner", "must be the settings of a learner", str(error),
+                "Give hypotheses, k, alpha and eps, and leave out the seed.",
+            ) from error  # fmt: skip
+
+    @property
+    def schema(self) -> FeatureSchema:
+        """The features of people."""
+        return self.make_learner(0).hypotheses.schema
+
+    @classmethod
+    def of(cls, title: str, learner: Learner, members: tuple[str, ...], **more: Any) -> DocketSpec:
+        """Make settings from a learner, without its seed."""
+        return cls(title, _without_seed(learner), members, **more)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings by name."""
+        plain = {name: getattr(self, name) for name in _settings()}
+        return {**plain, "learner": dict(self.learner), "members": list(self.members)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> DocketSpec:
+        """Read settings; those that are left out have their defaults."""
+        names = _settings()
+        if unknown := set(data) - set(names):
+            raise LikewiseError(
+                f"A docket has no setting {', '.join(sorted(map(repr, unknown)))}; it has "
+                f"{', '.join(sorted(names))}."
+            )
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise LikewiseError(
+                f"These are not the settings of a docket: {_plain(error)}."
+            ) from error
+
+    @classmethod
+    def from_hand(cls, data: Mapping[str, Any]) -> DocketSpec:
+        """Read settings as somebody wrote them, in which the learner may be given in part.
+
+        A learner needs ``hypotheses``, ``k``, ``alpha`` and ``eps``. Where the docket is
+        ``audit_only``, ``schema``, ``k`` and ``alpha`` will do: pairs whose scores differ by more
+        than alpha − kappa can be reported, with the default kappa of eps = 0.02.
+        """
+        try:
+            learner = data.get("learner")
+            if not isinstance(learner, Mapping):
+                raise ServiceError(
+                    "bad-docket", 422,
+                    "A docket must have a learner: an object with hypotheses, k, alpha and eps.",
+                )  # fmt: skip
+            # With all of them it is the learner's own record, which is checked for its version.
+            audit_only = data.get("audit_only") is True and "hypotheses" not in learner
+            completed = _bookkeeping if audit_only else _completed
+            settings = learner if "algorithm" in learner else completed(learner)
+            return cls.from_json({**data, "learner": settings})
+        except LikewiseError:
+            raise
+        except _UNREADABLE as error:
+            raise ServiceError(
+                "bad-docket", 422,
+                f"These are not the settings of a docket: something in them is missing, or of "
+                f"another kind than it should be ({_plain(error)}). Compare them with the example "
+                f"that `likewise init` writes.",
+            ) from error  # fmt: skip
+
+
+def _plain(error: Exception) -> str:
+    """Return the message of a Python error without the names of our code."""
+    return re.sub(r"\b[\w.]*__\w+__\(?\)?\s*|\b(?:\w+\.)+\w+\(\)\s*", "", str(error)).strip()
+
+
+def _settings() -> list[str]:
+    return [setting.name for setting in fields(DocketSpec) if setting.init]
+
+
+def _without_seed(learner: Learner) -> dict[str, Any]:
+    spec = learner.spec()
+    spec.pop("seed")
+    return spec
+
+
+def _completed(learner: Mapping[str, Any]) -> dict[str, Any]:
+    settings = dict(learner)
+    hypotheses = class_from_spec(settings.pop("hypotheses"))
+    settings.pop("schema", None)
+    if "schedule" in settings:
+        settings["schedule"] = schedule_from_spec(settings["schedule"])
+    return _without_seed(Learner(hypotheses=hypotheses, seed=0, **settings))
+
+
+def _bookkeeping(learner: Mapping[str, Any]) -> dict[str, Any]:
+    """Complete a learner that decides nothing: it knows a round's people and missing labels."""
+    settings = dict(learner)
+    schema = FeatureSchema.from_spec(settings.pop("schema"))
+    numbers = [
+        feature
+        for feature in schema.features
+        if feature.kind in ("number", "integer", "flag") and feature.missing is None
+    ]
+    if not numbers:
+        raise ServiceError(
+            "bad-docket", 422,
+            "An audit-only docket needs one feature that is a number or a flag and is never "
+            "missing. Add one, such as the year of the application.",
+        )  # fmt: skip
+    low, high = numbers[0].limits
+    cut = (low + high) / 2 if math.isfinite(high - low) else 0.0
+    hypotheses = Stumps(schema, {numbers[0].name: [cut]})
+    return _without_seed(Learner(hypotheses=hypotheses, seed=0, **{"eps": 0.02, **settings}))

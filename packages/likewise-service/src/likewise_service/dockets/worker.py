@@ -1,0 +1,379 @@
+"""Workers: every docket of a process has one thread, in which all of its work is done.
+
+Requests wait for that thread without blocking those of other dockets. The learner runs there alone,
+so two requests never call it at once; between processes the database takes turns. Requests that
+wait for the same docket form a group and share one transaction: each of them is all or nothing by
+itself, and none is answered before all of it is on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import smtplib
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from email.message import EmailMessage
+from typing import Any, NamedTuple, TypeVar
+
+import httpx
+import sqlalchemy as sa
+
+from likewise.errors import LikewiseError
+from likewise_service.dockets.board import ReviewBoard
+from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.panel import close_late_panels
+from likewise_service.errors import ServiceError, later, now
+from likewise_service.ledger.database import contacts
+from likewise_service.ledger.kinds import SERVICE, done_by
+from likewise_service.ledger.store import Store
+from likewise_service.settings import Settings
+
+PATIENCE = 10.0
+LOG = logging.getLogger("likewise_service")
+
+
+@dataclass(frozen=True)
+class Notice:
+    """The number of rounds that await a member; ``email`` is empty where none is known."""
+
+    docket: str
+    member: str
+    awaiting: int
+    email: str = ""
+
+
+def awaiting(docket: Docket) -> dict[str, int]:
+    """Return how many rounds each member is asked about and has not finished."""
+    moment, numbers = docket.moment(), {}
+    for name in docket.projection.members:
+        member = docket.seating.members.get(name)
+        reviews = member.opened.values() if member is not None else ()
+        targets = (review.seat.target(docket.projection) for review in reviews)
+        if number := sum(target.status(moment) == "asked" for target in targets):
+            numbers[name] = number
+    return numbers
+
+
+def keep_contact(store: Store, docket: str, member: str, email: str) -> None:
+    """Keep the address at which a member wants to be told; an empty one for none."""
+    if email and ("@" not in email or any(char.isspace() for char in email) or len(email) > 254):
+        raise ServiceError("bad-address", 422, f"{email!r} is not an e-mail address. Correct it.")
+    with store.changing() as connection:
+        connection.execute(contacts.delete().where(_of(docket, member)))
+        _insert(connection, docket, member, email, None)
+
+
+def tell(store: Store, settings: Settings, docket: str, waiting: Mapping[str, int]) -> list[Notice]:
+    """Send notices to members who were not told lately; return those that were sent."""
+    sent = []
+    for member, number in waiting.items():
+        email = _claimed(store, docket, member, settings.notice_seconds)
+        if email is None:
+            continue
+        notice = Notice(docket, member, number, email)
+        try:
+            if settings.webhook:
+                _post(settings, notice)
+            if settings.smtp and email:
+                _mail(settings, notice)
+        except (httpx.HTTPError, OSError, smtplib.SMTPException) as error:
+            context = {"docket": docket, "member": member, "why": type(error).__name__}
+            LOG.warning("A notice could not be sent.", extra={"said": context})
+            continue
+        sent.append(notice)
+    return sent
+
+
+def _claimed(store: Store, docket: str, member: str, seconds: float) -> str | None:
+    """Return the member's address, if this process is the one to tell them now."""
+    moment = now()
+    with store.changing() as connection:
+        row = connection.execute(sa.select(contacts).where(_of(docket, member))).first()
+        if row is None:
+            _insert(connection, docket, member, "", moment)
+            return ""
+        free = contacts.c.told.is_(None) | (contacts.c.told <= later(moment, -seconds))
+        update = contacts.update().where(_of(docket, member), free).values(told=moment)
+        return str(row.email) if connection.execute(update).rowcount else None
+
+
+def _of(docket: str, member: str) -> sa.ColumnElement[bool]:
+    return (contacts.c.docket == docket) & (contacts.c.member == member)
+
+
+def _insert(
+    connection: sa.Connection, docket: str, member: str, email: str, told: str | None
+) -> None:
+    row = contacts.insert().values(docket=docket, member=member, email=email, told=told)
+    connection.execute(row)
+
+
+def _post(settings: Settings, notice: Notice) -> None:
+    body = {
+        "docket": notice.docket, "member": notice.member, "awaiting": notice.awaiting,
+        "address": settings.public_url,
+    }  # fmt: skip
+    httpx.post(settings.webhook, json=body, timeout=PATIENCE).raise_for_status()
+
+
+def _mail(settings: Settings, notice: Notice) -> None:
+    host, _, port = settings.smtp.partition(":")
+    message = EmailMessage()
+    message["From"], message["To"] = settings.mail_from, notice.email
+    rounds = "1 round awaits" if notice.awaiting == 1 else f"{notice.awaiting} rounds await"
+    message["Subject"] = f"{rounds} you in {notice.docket}"
+    address = settings.public_url or "the address that you were given"
+    message.set_content(f"{rounds} you in {notice.docket}. Sign in at {address} with your token.\n")
+    with smtplib.SMTP(host, int(port or 25), timeout=PATIENCE) as server:
+        server.send_message(message)
+
+
+T = TypeVar("T")
+# The most commands in a transaction; the seconds after which an idle docket is released.
+GROUP = 64
+IDLE = 900.0
+# The least number of seconds between two rounds of notices.
+NOTICE = 2.0
+
+
+class Job(NamedTuple):
+    """A task for a docket, and the future of the request that waits for it."""
+
+    task: Callable[[Worker], Any]
+    future: Future[Any]
+
+    def resolve(self, result: object, error: BaseException | None) -> None:
+        """Pass the result or the error to the request."""
+        if error is None:
+            self.future.set_result(result)
+        else:
+            self.future.set_exception(error)
+
+
+class Worker:
+    """One docket at work: its thread, the docket once it has been opened, and its jobs."""
+
+    def __init__(self, store: Store, name: str, settings: Settings) -> None:
+        self.store, self.name, self.settings, self.waiting = store, name, settings, 0
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix=f"docket-{name}")
+        self.used = time.monotonic()
+        self.noticed, self.looked = 0, 0.0
+        self._jobs: deque[Job] = deque()
+        self._docket: Docket | None = None
+        self._board: ReviewBoard | None = None
+        self._cache: dict[str, tuple[int, object]] = {}
+
+    @property
+    def docket(self) -> Docket:
+        """The docket; opening it folds its ledger, from the newest snapshot on."""
+        if self._docket is None:
+            limit = self.settings.reason_limit
+            self._docket = Docket(self.store, self.name, reason_limit=limit)
+        return self._docket
+
+    @property
+    def board(self) -> ReviewBoard:
+        """The reviews of the docket's members."""
+        if self._board is None:
+            self._board = ReviewBoard(self.docket)
+        return self._board
+
+    @property
+    def seq(self) -> int:
+        """The number of the last record that was read; 0 where the docket is not open."""
+        return 0 if self._docket is None else self._docket.projection.head.seq
+
+    @property
+    def loading(self) -> bool:
+        """Tell if a request waits for the docket to be opened."""
+        return self._docket is None and self.waiting > 0
+
+    @property
+    def behind(self) -> bool:
+        """Tell if the docket is open and its time is ahead of the machine's."""
+        return self._docket is not None and self._docket.seconds_ahead > 0
+
+    def cached(self, name: str, compute: Callable[[], T]) -> T:
+        """Return a value that is computed again only when the ledger has grown."""
+        seq = self.docket.projection.head.seq
+        entry = self._cache.get(name)
+        if entry is None or entry[0] != seq:
+            self._cache[name] = entry = (seq, compute())
+        return entry[1]  # type: ignore[return-value] # the value under that name
+
+    def submit(self, job: Job) -> None:
+        """Add a job; all that wait when the thread is free are done in one group."""
+        self._jobs.append(job)
+        self.thread.submit(self._drain)
+
+    def _drain(self) -> None:
+        group: list[Job] = []
+        while self._jobs and len(group) < GROUP:
+            group.append(self._jobs.popleft())
+        while group:
+            group = self._work(group)
+
+    def _work(self, jobs: list[Job]) -> list[Job]:
+        """Do a group of jobs in one transaction; return those that have to be done again.
+
+        A command that is refused leaves no trace, and the others go on. After any other error
+        nobody knows how far the command came: the group leaves no trace, the command fails, and
+        the others are done again without it.
+        """
+        results: list[tuple[Job, object, BaseException | None]] = []
+        running: Job | None = None
+        try:
+            self.docket.refresh()
+            with self.docket.group():
+                for job in jobs:
+                    running = job
+                    try:
+                        results.append((job, job.task(self), None))
+                    except LikewiseError as error:
+                        results.append((job, None, error))
+                running = None
+        except BaseException as error:  # noqa: BLE001 - the requests that wait are told
+            refusals = {id(job): refusal for job, _, refusal in results if refusal is not None}
+            return self._fail(jobs, refusals, running, error)
+        for job, result, refusal in results:
+            job.resolve(result, refusal)
+        return []
+
+    def _fail(
+        self, jobs: list[Job], refusals: dict[int, BaseException], running: Job | None,
+        error: BaseException,
+    ) -> list[Job]:  # fmt: skip
+        if not isinstance(error, (sa.exc.SQLAlchemyError, ServiceError)):
+            self._docket = self._board = None
+            if running is not None:
+                running.resolve(None, error)
+                return [job for job in jobs if job is not running]
+        for job in jobs:
+            job.resolve(None, refusals.get(id(job), error))
+        return []
+
+
+class Workers:
+    """The workers of the dockets in use in this process.
+
+    ``watch`` is called with the number of requests that wait for a docket, when it changes.
+    """
+
+    def __init__(
+        self, store: Store, settings: Settings, watch: Callable[[str, int], None] | None = None
+    ) -> None:
+        self.store, self.settings, self._watch = store, settings, watch
+        self._workers: dict[str, Worker] = {}
+
+    async def run(self, docket: str, task: Callable[[Worker], T]) -> T:
+        """Run a task in a docket's thread."""
+        worker = await self._worker(docket)
+        if worker.waiting >= self.settings.waiting_limit:
+            raise ServiceError(
+                "busy", 503,
+                f"{worker.waiting} requests wait for the docket {docket!r} already. Wait a "
+                f"second and send it again.",
+            )  # fmt: skip
+        self._count(worker, 1)
+        future: Future[T] = Future()
+        future.set_running_or_notify_cancel()  # a caller who leaves does not cancel the command
+        try:
+            worker.submit(Job(task, future))
+            return await asyncio.wrap_future(future)
+        finally:
+            self._count(worker, -1)
+
+    def _count(self, worker: Worker, change: int) -> None:
+        worker.waiting += change
+        worker.used = time.monotonic()
+        if self._watch is not None:
+            self._watch(worker.name, worker.waiting)
+
+    async def dockets(self) -> tuple[str, ...]:
+        """Return the names of all dockets."""
+        return await asyncio.to_thread(self.store.dockets)
+
+    def loading(self) -> list[str]:
+        """Return the dockets that a request waits for and that are not open yet."""
+        return sorted(name for name, worker in self._workers.items() if worker.loading)
+
+    async def tick(self, seconds: float, stop: asyncio.Event) -> None:
+        """Close panels whose deadline has passed, every few seconds until ``stop`` is set.
+
+        It is not cancelled: a thread that is reading goes on, and needs its connection.
+        """
+        while not stop.is_set():
+            try:
+                await asyncio.wait_for(stop.wait(), seconds)
+            except TimeoutError:
+                await self._tick_once()
+
+    async def _tick_once(self) -> None:
+        """Close late panels of the dockets that are due; the others cost nothing."""
+        self._release()
+        try:
+            due = await asyncio.to_thread(self.store.due, now())
+            behind = [name for name, worker in self._workers.items() if worker.behind]
+            names = dict.fromkeys([*due, *behind])
+        except Exception:  # the next tick may succeed; the log has the error
+            LOG.exception("A tick failed; it is tried again.")
+            return
+        await self.each("A tick", names, _tick)
+
+    async def each(self, name: str, names: Iterable[str], task: Callable[[Worker], object]) -> None:
+        """Run a task for some dockets on the service's own account; ``name`` is for the log."""
+        for docket in names:
+            try:
+                await self.run(docket, done_by(SERVICE, task))
+            except Exception:  # one docket that fails must not stop the others
+                LOG.exception(
+                    "%s failed; it is tried again.", name, extra={"said": {"docket": docket}}
+                )
+        await self._notify()
+
+    async def _notify(self) -> None:
+        """Tell members what awaits them, in dockets that have changed since the last notices."""
+        if not (self.settings.webhook or self.settings.smtp):
+            return
+        for name, worker in list(self._workers.items()):
+            seq = worker.seq
+            if seq == worker.noticed or time.monotonic() - worker.looked < NOTICE:
+                continue
+            worker.noticed, worker.looked = seq, time.monotonic()
+            try:
+                waiting = await self.run(name, lambda worker: awaiting(worker.docket))
+                await asyncio.to_thread(tell, self.store, self.settings, name, waiting)
+            except Exception:  # a notice that fails must not stop deadlines
+                LOG.exception("Notices failed.", extra={"said": {"docket": worker.name}})
+
+    def _release(self) -> None:
+        """Release dockets that nobody has used for a while."""
+        for name, worker in list(self._workers.items()):
+            if not worker.waiting and time.monotonic() - worker.used > IDLE:
+                del self._workers[name]
+                worker.thread.shutdown(wait=False)
+
+    async def close(self) -> None:
+        """Wait for running jobs, and end the threads."""
+        for worker in self._workers.values():
+            await asyncio.to_thread(worker.thread.shutdown, cancel_futures=True)
+
+    async def _worker(self, docket: str) -> Worker:
+        if docket not in self._workers:
+            # Checked first, so that made-up names do not make threads.
+            if docket not in await self.dockets():
+                raise ServiceError(
+                    "no-docket", 404, f"There is no docket {docket!r}. They are at /v1/dockets."
+                )
+            self._workers.setdefault(docket, Worker(self.store, docket, self.settings))
+        return self._workers[docket]
+
+
+def _tick(worker: Worker) -> None:
+    """Close the panels that are due, and record the next deadline."""
+    close_late_panels(worker.docket)
+    worker.docket.settle_due()

@@ -1,0 +1,147 @@
+"""Refusals of the service: a code for programs, a sentence for people."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from likewise.errors import LikewiseError
+
+
+class ServiceError(LikewiseError):
+    """A request that cannot be carried out; ``status`` is HTTP's number for it."""
+
+    def __init__(self, code: str, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.code, self.status, self.sentence = code, status, sentence
+
+
+def store_unavailable() -> ServiceError:
+    """Return the refusal while the database cannot be used; the log says why."""
+    return ServiceError(
+        "store-unavailable", 503,
+        "The database does not respond, or is busy. Whether the request was recorded is not known: "
+        "send it again, with the same idempotency key.",
+    )  # fmt: skip
+
+
+class StoreError(LikewiseError):
+    """A database that cannot be used, such as one of another version."""
+
+
+Clock = Callable[[], str]
+LOG = logging.getLogger("likewise_service")
+# Seconds by which machines may differ before the log says so.
+TOLERANCE = 1.0
+
+
+def now() -> str:
+    """Return the time.
+
+    >>> now()[-1], len(now())
+    ('Z', 27)
+    """
+    return write(datetime.now(UTC))
+
+
+def write(moment: datetime, timespec: str = "microseconds") -> str:
+    """Write a moment as records, pages and logs have it.
+
+    >>> write(datetime(2026, 3, 1, 12, tzinfo=UTC))
+    '2026-03-01T12:00:00.000000Z'
+    """
+    return moment.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def compact(at: str) -> str:
+    """Write a time to the second, without colons, as receipts have it.
+
+    >>> compact("2026-03-01T12:00:00.250000Z")
+    '20260301T120000Z'
+    """
+    return parse(at).strftime("%Y%m%dT%H%M%SZ")
+
+
+def parse(at: str) -> datetime:
+    """Parse a time.
+
+    >>> parse("2026-03-01T12:00:00.000000Z").hour
+    12
+    """
+    return datetime.fromisoformat(at)
+
+
+def later(at: str, seconds: float) -> str:
+    """Return the time some seconds later.
+
+    >>> later("2026-03-01T12:00:00.000000Z", 60)
+    '2026-03-01T12:01:00.000000Z'
+    """
+    return write(parse(at) + timedelta(seconds=seconds))
+
+
+def due_after(at: str, deadline: float | None) -> str | None:
+    """Return when a review is due that was asked for at some time; None without a deadline."""
+    return None if deadline is None else later(at, deadline)
+
+
+def passed(due: str | None, at: str) -> bool:
+    """Tell whether a due date has come.
+
+    >>> passed("2026-03-01T12:00:00Z", "2026-03-01T12:00:00Z"), passed(None, "2026-03-01T12:00:00Z")
+    (True, False)
+    """
+    return due is not None and parse(due) <= parse(at)
+
+
+def seconds_between(earlier: str, moment: str) -> float:
+    """Return the seconds from one time to another.
+
+    >>> seconds_between("2026-03-01T12:00:00Z", "2026-03-01T12:01:30Z")
+    90.0
+    """
+    return (parse(moment) - parse(earlier)).total_seconds()
+
+
+class LedgerClock:
+    """A monotonic clock: never before a ledger's last record.
+
+    A machine whose clock was ahead leaves records of the future behind. Until that time has come
+    the ledger's clock runs at half speed, so that deadlines pass all the same; the log says so.
+
+    >>> moments = iter(["2026-03-01T12:00:00Z", "2026-03-01T12:00:10Z", "2026-03-01T14:00:00Z"])
+    >>> clock, ahead = LedgerClock(lambda: next(moments)), "2026-03-01T13:00:00.000000Z"
+    >>> [clock.after(ahead, "loans")[11:19] for _ in range(3)]
+    ['13:00:00', '13:00:05', '14:00:00']
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self._slow: tuple[str, str] | None = None  # the ledger's time, and the machine's
+
+    def seconds_ahead(self, at: str) -> float:
+        """Return how far a record's time is ahead of the machine's; 0 if it is not."""
+        return max(0.0, seconds_between(at, self.clock()) * -1) if at else 0.0
+
+    def after(self, at: str, docket: str) -> str:
+        """Return the time, at or after that of a docket's last record."""
+        moment = self.clock()
+        if moment >= at:
+            self._slow = None
+            return moment
+        if self._slow is None:
+            self._slow = (at, moment)
+            ahead = seconds_between(moment, at)
+            if ahead > TOLERANCE:
+                fields = {"docket": docket, "seconds_ahead": round(ahead, 3)}
+                LOG.warning(
+                    "The ledger's last record is ahead of this machine's clock; its time goes on "
+                    "at half speed. Set the clocks of all machines.", extra={"said": fields},
+                )  # fmt: skip
+        before, since = self._slow
+        passed_by = max(0.0, seconds_between(since, moment))
+        slow = max(at, later(before, passed_by / 2))
+        if moment < since:  # set back again: go on from where it was
+            self._slow = (slow, moment)
+        return slow

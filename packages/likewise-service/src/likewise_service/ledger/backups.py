@@ -1,0 +1,110 @@
+"""Backups: a whole store in one file, at one moment, and back into an empty database.
+
+A backup is a SQLite file whatever the database is, so that one of a PostgreSQL can be read,
+verified and replayed by itself, and restored into either.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from likewise.errors import LikewiseError
+from likewise_service.errors import StoreError, now
+from likewise_service.ledger.database import events, meta, metadata
+from likewise_service.ledger.records import Head, Receipt
+from likewise_service.ledger.store import Store
+
+# The rows that are copied at once, and the most in memory.
+ROWS = 500
+MANIFEST = "backup"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The manifest of a backup: when it was made, and the heads of its ledgers."""
+
+    at: str
+    receipts: tuple[Receipt, ...]
+
+
+def backup(source: Store, path: Path) -> Manifest:
+    """Write a store to a new file, as it is at one moment; servers may go on meanwhile."""
+    if path.exists():
+        raise LikewiseError(f"{path} is there already. Name a file that is not.")
+    part = path.with_name(path.name + ".part")
+    part.unlink(missing_ok=True)
+    try:
+        with (
+            closing(Store.open(f"sqlite:///{part}")) as target,
+            source.reading() as reading,
+            target.changing() as writing,
+        ):
+            _copy(reading, writing)
+            manifest = Manifest(now(), _receipts(writing))
+            text = {"at": manifest.at, "receipts": [str(receipt) for receipt in manifest.receipts]}
+            writing.execute(meta.insert().values(key=MANIFEST, value=json.dumps(text)))
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+    return manifest
+
+
+def restore(path: Path, target: Store) -> Manifest:
+    """Read a backup into a database that holds nothing yet: all of it, or nothing."""
+    if not path.is_file():
+        raise LikewiseError(f"{path} is not there. Name the file that `likewise backup` wrote.")
+    with (
+        closing(Store.read_only(f"sqlite:///{path}")) as source,
+        source.reading() as reading,
+        target.changing() as writing,
+    ):
+        manifest = _read_manifest(reading, path)
+        if manifest.receipts != _receipts(reading):
+            raise StoreError(f"{path} was changed since it was written. Use another backup.")
+        if writing.execute(sa.select(events.c.seq).limit(1)).first() is not None:
+            raise StoreError(
+                f"{target.where} holds ledgers already. Restore into an empty database: nothing is "
+                f"ever overwritten."
+            )
+        _copy(reading, writing)
+        if _receipts(writing) != manifest.receipts:
+            raise StoreError(f"{path} could not be copied as it is. Nothing was written.")
+    return manifest
+
+
+def _copy(reading: sa.Connection, writing: sa.Connection) -> None:
+    for table in metadata.sorted_tables:
+        if table is meta:
+            continue
+        if table.name == "tokens":  # that of the first operator, if a server was started there
+            writing.execute(table.delete())
+        query = sa.select(table).order_by(*table.primary_key.columns)
+        rows = reading.execution_options(yield_per=ROWS).execute(query)
+        for partition in rows.mappings().partitions(ROWS):
+            writing.execute(table.insert(), [dict(row) for row in partition])
+
+
+def _receipts(connection: sa.Connection) -> tuple[Receipt, ...]:
+    last = sa.select(events.c.docket, sa.func.max(events.c.seq).label("seq"))
+    heads = last.group_by(events.c.docket).subquery()
+    same = (events.c.docket == heads.c.docket) & (events.c.seq == heads.c.seq)
+    query = sa.select(events.c.docket, events.c.seq, events.c.hash).join(heads, same)
+    rows = connection.execute(query.order_by(events.c.docket))
+    return tuple(Receipt(row.docket, Head(row.seq, row.hash)) for row in rows)
+
+
+def _read_manifest(connection: sa.Connection, path: Path) -> Manifest:
+    text = connection.execute(sa.select(meta.c.value).where(meta.c.key == MANIFEST)).scalar()
+    if text is None:
+        raise StoreError(
+            f"{path} is not a backup: `likewise backup` did not write it. A plain copy of a "
+            f"database in use lacks what is in its log."
+        )
+    content = json.loads(text)
+    return Manifest(content["at"], tuple(map(Receipt.parse, content["receipts"])))

@@ -1,0 +1,368 @@
+"""Connections to databases: when transactions begin, how long they wait, what stays on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from likewise_service.errors import StoreError, store_unavailable
+
+if TYPE_CHECKING:
+    from alembic.script import ScriptDirectory
+
+
+# Seconds that a writer waits for its turn; and, fewer, that one which fell silent may hold it.
+PATIENCE = 60
+SILENCE = 30
+# Seconds within which whoever opens a file has made its log, or whoever closes it has folded it.
+OPENING = 3.0
+# PostgreSQL's words for a server that takes no writes: read-only, or one that is being recovered.
+READ_ONLY = ("25006", "57P03", "53100")
+LOG = logging.getLogger("likewise_service")
+
+
+def engines(url: sa.URL, *, read_only: bool = False) -> tuple[sa.Engine, sa.Engine]:
+    """Return the engines for readers and for writers; readers see one moment and never wait."""
+    name = url.get_backend_name()
+    if name == "sqlite":
+        if url.database in (None, "", ":memory:"):
+            raise StoreError("A ledger must be kept in a file; give sqlite:///PATH.")
+        if read_only:
+            engine = _sqlite_read_only(str(url.database))
+            return engine, engine
+        return _sqlite(url, "BEGIN"), _sqlite(url, "BEGIN IMMEDIATE")
+    if name == "postgresql":
+        writers = _postgresql(url)
+        return writers.execution_options(isolation_level="REPEATABLE READ"), writers
+    raise StoreError(
+        f"{name!r} is not a database that Likewise keeps ledgers in. Give sqlite:///PATH or "
+        f"postgresql://HOST/NAME."
+    )
+
+
+def glancing(readers: sa.Engine) -> sa.Engine:
+    """Return the same engine for single statements, without a transaction."""
+    if readers.dialect.name == "sqlite":
+        return readers.execution_options(glance=True)
+    return readers.execution_options(isolation_level="AUTOCOMMIT")
+
+
+def advisory_lock(connection: sa.Connection, name: str) -> None:
+    """On PostgreSQL, wait for the turn; it ends with the transaction.
+
+    A client that vanished within a transaction does not keep the turn. On SQLite ``BEGIN
+    IMMEDIATE`` has taken it already.
+    """
+    if connection.dialect.name == "postgresql":
+        digest = hashlib.sha256(f"likewise:{name}".encode()).digest()
+        number = int.from_bytes(digest[:8], "big", signed=True)
+        waits = {"patience": f"{PATIENCE}s", "silence": f"{SILENCE}s"}
+        connection.execute(_TURN, {"number": number, **waits})
+
+
+_TURN = sa.text(
+    "SELECT set_config('lock_timeout', :patience, true), "
+    "set_config('idle_in_transaction_session_timeout', :silence, true), "
+    "pg_advisory_xact_lock(:number)"
+)
+
+
+@contextmanager
+def translated(where: str) -> Iterator[None]:
+    """Say in a sentence that the database does not respond."""
+    try:
+        yield
+    except (sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
+        if not _out_of_reach(error):
+            raise
+        # The address and the driver's words are for the log, not for whoever asked.
+        LOG.error("The database %s does not respond, or is busy: %s", where, _first_line(error))
+        raise store_unavailable() from error
+
+
+def _out_of_reach(error: Exception) -> bool:
+    """Tell a database that fails from one that refuses what was asked of it."""
+    lost = isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated
+    kinds = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    return lost or isinstance(error, kinds) or state in READ_ONLY
+
+
+def _first_line(error: Exception) -> str:
+    cause = getattr(error, "orig", None) or error
+    return (str(cause).splitlines() or [type(cause).__name__])[0]
+
+
+def _sqlite(url: sa.URL, begin: str) -> sa.Engine:
+    engine = sa.create_engine(
+        url.set(drivername="sqlite+pysqlite"), connect_args={"timeout": PATIENCE},
+        hide_parameters=True,  # they are personal, and errors go to the log
+    )  # fmt: skip
+
+    @sa.event.listens_for(engine, "connect")
+    def _connected(connection: Any, _: Any) -> None:
+        _configure(connection)
+        # What is deleted is overwritten, since it may be a person who wanted to be erased.
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    _begin_with(engine, begin)
+    return engine
+
+
+def _sqlite_read_only(path: str) -> sa.Engine:
+    """Return an engine that only reads a file, also from a medium that cannot be written to."""
+    uri = Path(path).resolve().as_uri() + "?mode=ro"
+    writable = os.access(os.path.dirname(os.path.abspath(path)), os.W_OK)
+    if not writable and not os.path.exists(f"{path}-wal"):
+        uri += "&immutable=1"  # nobody can change it; SQLite would want to write a file beside it
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(uri, uri=True, timeout=PATIENCE, check_same_thread=False)
+        _configure(connection)
+        return connection
+
+    engine = sa.create_engine(
+        "sqlite+pysqlite://", creator=connect, poolclass=sa.pool.NullPool, hide_parameters=True
+    )
+
+    _begin_with(engine, "BEGIN")
+    return engine
+
+
+def _configure(connection: sqlite3.Connection) -> None:
+    # The driver would begin transactions where it pleases; we say where.
+    connection.isolation_level = None
+    # A damaged byte is to be found in its record, not to end the reading.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+
+
+def _begin_with(engine: sa.Engine, word: str) -> None:
+    """Begin transactions with a statement; single statements need none."""
+
+    @sa.event.listens_for(engine, "begin")
+    def _begun(connection: sa.Connection) -> None:
+        if not connection.get_execution_options().get("glance"):
+            connection.exec_driver_sql(word)
+
+
+def _keeps_log(path: str) -> bool:
+    """Tell from a SQLite file's header if it has a write-ahead log."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(20)[18:20] == b"\x02\x02"
+    except OSError:
+        return False
+
+
+def check_log(path: str) -> None:
+    """Refuse a file that was copied from a database in use, without the log beside it.
+
+    Whoever closes a file last folds the log into it, and its head says so.
+    """
+    ends = time.monotonic() + OPENING
+    while _keeps_log(path) and not os.path.exists(f"{path}-wal"):
+        # Somebody who is opening or closing it at this moment leaves it so for an instant.
+        if time.monotonic() < ends:
+            time.sleep(0.05)
+            continue
+        raise StoreError(
+            f"{path} lacks the log that belongs to it ({path}-wal): it was copied from a database "
+            f"in use, and what was written last is missing. Use `likewise backup`. If you know "
+            f"that it is whole: sqlite3 {path} 'PRAGMA journal_mode=DELETE'"
+        )
+
+
+def fold_log(path: str, seconds: float = 0.0) -> None:
+    """Fold the log into the file, if nobody else uses it."""
+    if not _keeps_log(path):
+        return
+    with closing(sqlite3.connect(path, timeout=seconds, isolation_level=None)) as connection:
+        try:
+            connection.execute("PRAGMA journal_mode=DELETE")
+        except sqlite3.OperationalError:
+            return  # somebody else does; they will, when they let go
+
+
+def keep_private(path: str) -> None:
+    """Create a file for its owner only: it holds features, and the seed. Journals get its mode."""
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(folder) and not os.path.exists(path):
+        os.close(os.open(path, os.O_CREAT, 0o600))
+
+
+def _postgresql(url: sa.URL) -> sa.Engine:
+    try:
+        return sa.create_engine(
+            url.set(drivername="postgresql+psycopg"),
+            pool_size=5, max_overflow=10, pool_pre_ping=True, hide_parameters=True,
+        )  # fmt: skip
+    except ModuleNotFoundError as error:
+        raise StoreError(
+            "PostgreSQL needs the driver psycopg: pip install 'likewise[service,postgres]'."
+        ) from error
+
+
+# The revision of the tables that this code reads and writes: the newest in ``migrations``.
+REVISION = 1
+
+metadata = sa.MetaData()
+
+
+def _table(
+    name: str, key: tuple[str, ...], texts: tuple[str, ...], *others: sa.schema.SchemaItem
+) -> sa.Table:
+    """A table whose columns are text, but for some."""
+    keys = [sa.Column(column, sa.Text, primary_key=True) for column in key]
+    plain = [sa.Column(column, sa.Text, nullable=False) for column in texts]
+    return sa.Table(name, metadata, *keys, *plain, *others)
+
+
+# The ledgers. Bodies are canonical JSON as text, so that what was hashed is what is stored.
+events = _table(
+    "events", ("docket",), ("at", "kind", "body", "nonce", "prev", "hash", "actor"),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+)  # fmt: skip
+
+# Features and reasons; rows are removed when somebody is erased.
+payloads = _table(
+    "payloads", ("docket", "digest"), ("content",),
+    sa.Column("salt", sa.LargeBinary, nullable=False),
+)  # fmt: skip
+
+secrets = _table(
+    "secrets", ("docket",), ("seed",), sa.Column("salt", sa.LargeBinary, nullable=False)
+)
+
+# Requests that carried an idempotency key, by a keyed hash of their content.
+requests = _table("requests", ("docket", "key"), ("fingerprint", "round"))
+
+tokens = _table(
+    "tokens", ("id",), ("role", "name", "created"),
+    sa.Column("hash", sa.Text, nullable=False, unique=True),
+    sa.Column("docket", sa.Text),
+    sa.Column("revoked", sa.Text),
+)  # fmt: skip
+
+# ``id`` is what a ledger calls a sign-in; issuer, subject and provider_session are those of the
+# organisation's sign-on, and empty for somebody who signed in with a token.
+sessions = _table(
+    "sessions", ("hash",),
+    ("token", "csrf", "expires", "id", "issuer", "subject", "provider_session"),
+)  # fmt: skip
+
+# The installation's keys, which sign receipts; one of them is ``in_use``.
+keys = _table(
+    "keys", ("id",), ("public", "created"),
+    sa.Column("private", sa.LargeBinary, nullable=False),
+    sa.Column("in_use", sa.Text, unique=True),
+    sa.Column("retired", sa.Text),
+    sa.Column("compromised", sa.Text),
+)  # fmt: skip
+# Further seats of whoever signed in: the tokens that they added to a session.
+seats = _table("seats", ("hash", "token"), ())
+
+# ── Found by an index, instead of being held in memory; all of it follows from the ledgers ──────
+
+# One row a docket; ``due`` is when to look at its panels, ``numbers`` are its running numbers as
+# JSON.
+dockets = _table(
+    "dockets", ("docket",), (), sa.Column("due", sa.Text), sa.Column("numbers", sa.Text)
+)
+
+# Rounds that have closed, by number. Ids of rounds and members are JSON strings here: whatever
+# they hold, both databases can keep that.
+rounds = _table(
+    "rounds", ("docket",), ("id",),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+)  # fmt: skip
+
+# Reviews that have ended, by the member's own count; ``finished`` counts the rounds they reviewed.
+reviews = _table(
+    "reviews", ("docket", "id"), ("member", "round", "status", "ended"),
+    sa.Column("number", sa.BigInteger, nullable=False),
+    sa.Column("again", sa.Text),
+    sa.Column("finished", sa.BigInteger),
+    sa.Index("reviews_status", "docket", "member", "status", "number"),
+    sa.Index("reviews_finished", "docket", "member", "finished"),
+)  # fmt: skip
+
+# States to start from; features of people in open rounds are among them.
+snapshots = _table(
+    "snapshots", ("docket",), ("hash",),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+)  # fmt: skip
+
+# ── Beside the ledgers: what a member has looked at, and how they want to be told ────────────────
+
+marks = _table("marks", ("docket", "review", "pair"), ("mark", "at"))
+contacts = _table("contacts", ("docket", "member"), ("email",), sa.Column("told", sa.Text))
+# What is said of the database as a whole: the manifest of a backup.
+meta = _table("meta", ("key",), ("value",))
+
+
+FOLDER = Path(__file__).parent / "migrations"
+
+
+def stored_revision(connection: sa.Connection, where: str) -> int:
+    """Return the revision of a database's tables; 0 if it has none yet."""
+    tables = set(sa.inspect(connection).get_table_names())
+    if not tables & set(metadata.tables):
+        return 0
+    if "alembic_version" not in tables:
+        raise StoreError(
+            f"{where} has no version of its tables; it is not a store of Likewise. Name another."
+        )
+    stored = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalars().all()
+    if len(stored) != 1 or not stored[0].isdecimal():
+        raise StoreError(
+            f"{where} has tables of the unknown version {stored}; this Likewise reads revision "
+            f"{REVISION}. Open it with the Likewise that wrote it."
+        )
+    return int(stored[0])
+
+
+def check_revision(stored: int, where: str) -> None:
+    """Refuse a store whose tables are older or newer than this code."""
+    if not stored:
+        raise StoreError(f"{where} holds no store of Likewise. Correct the address.")
+    if stored < REVISION:
+        raise StoreError(
+            f"{where} has tables of revision {stored}; this Likewise needs revision {REVISION}. "
+            f"Copy it to be safe, then run: likewise upgrade --database {where}"
+        )
+    if stored > REVISION:
+        raise StoreError(
+            f"{where} has tables of revision {stored}; this Likewise reads revision {REVISION}. "
+            f"Open it with a newer Likewise."
+        )
+
+
+def migrate(connection: sa.Connection, stored: int) -> None:
+    """Bring the tables from a revision to the newest, within the caller's transaction."""
+    from alembic.operations import Operations
+    from alembic.runtime.migration import MigrationContext
+
+    context, scripts = MigrationContext.configure(connection), _scripts()
+    with Operations.context(context):
+        for step in reversed(list(scripts.iterate_revisions("head", str(stored or "base")))):
+            step.module.upgrade()
+            context.stamp(scripts, step.revision)
+
+
+@cache
+def _scripts() -> ScriptDirectory:
+    from alembic.script import ScriptDirectory
+
+    return ScriptDirectory(str(FOLDER), version_locations=[str(FOLDER)])

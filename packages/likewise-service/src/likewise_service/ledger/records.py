@@ -1,0 +1,275 @@
+"""The hash chain: every record of a ledger carries the hash of the one before it.
+
+    hash = SHA-256 of the canonical JSON of {actor, at, body, docket, kind, nonce, prev, seq}
+
+The nonce is random, so that nobody can find out by guessing what a hash stands for: an auditor who
+holds two receipts learns how many records lie between them, and nothing else.
+
+Whoever holds an old head, as every client and auditor does, can tell whether anything up to it was
+rewritten, even by somebody who rehashed all that follows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+from likewise.errors import LikewiseError
+
+# Text as a JSON string, and text alone.
+quoted: Callable[[str], str] = json.encoder.encode_basestring
+# Every record of a ledger passes, so the compiled encoder is made once, and not at every call:
+# sorted keys, no spaces, no NaN, and no search for a value that holds itself, which is too deep.
+_make_encoder: Any = json.encoder.c_make_encoder  # type: ignore[attr-defined] # CPython has it
+_encode = _make_encoder(
+    None, json.JSONEncoder().default, quoted, None, ":", ",", True, False, False
+)
+
+
+def canonical_text(value: Any) -> str:
+    """Return JSON with sorted keys, no spaces and no NaN; the encoder's own errors are raised."""
+    return "".join(_encode(value, 0))
+
+
+def canonical(value: Any) -> bytes:
+    """Return canonical JSON in UTF-8; a value that cannot be written so is refused.
+
+    >>> canonical({"b": 1, "a": "é"}).decode()
+    '{"a":"é","b":1}'
+    """
+    try:
+        return canonical_text(value).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise LikewiseError(
+            f"What is to be recorded cannot be written as JSON ({error}). Numbers must be finite, "
+            f"and text must be text that can be written to a file."
+        ) from error
+
+
+def sha256(content: bytes) -> str:
+    """Return the hash in hexadecimal."""
+    return hashlib.sha256(content).hexdigest()
+
+
+FORMAT = "likewise-ledger/1"
+GENESIS = "0" * 64
+_RECEIPT = re.compile(
+    r"likewise-receipt/1:(?P<docket>[^:]*):(?P<seq>[0-9]{1,40}):(?P<hash>[0-9a-f]{64})"
+    r"(?::(?P<at>[0-9]{8}T[0-9]{6}Z):(?P<key>[0-9a-f]{16}):(?P<signature>[^:]+))?\Z"
+)
+
+
+class LedgerBroken(LikewiseError):  # noqa: N818 - the sentence reads better
+    """A ledger that was changed; ``seq`` is the first record that does not hold."""
+
+    def __init__(self, docket: str, seq: int, why: str) -> None:
+        super().__init__(f"The ledger of {docket!r} does not hold at record {seq}: {why}")
+        self.docket, self.seq, self.why = docket, seq, why
+
+
+@dataclass(frozen=True)
+class Head:
+    """The last record of a ledger, by number and hash; before the first, 0 and zeros."""
+
+    seq: int = 0
+    hash: str = GENESIS
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """A ledger's head as somebody was given it: proof of all that was recorded by then.
+
+    A signed receipt says when it was given (``at``), by which ``key``, and proves that to others.
+    Two receipts are equal if they are of the same head.
+
+    >>> str(Receipt("loans", Head(3, "ab" * 32)))[:24]
+    'likewise-receipt/1:loans'
+    """
+
+    docket: str
+    head: Head
+    at: str = field(default="", compare=False)
+    key: str = field(default="", compare=False)
+    signature: str = field(default="", compare=False)
+
+    @property
+    def statement(self) -> str:
+        """The text that is signed."""
+        return f"{self.docket}:{self.head.seq}:{self.head.hash}:{self.at}:{self.key}"
+
+    def __str__(self) -> str:
+        if self.signature:
+            return f"likewise-receipt/1:{self.statement}:{self.signature}"
+        return f"likewise-receipt/1:{self.docket}:{self.head.seq}:{self.head.hash}"
+
+    @classmethod
+    def parse(cls, text: str) -> Receipt:
+        """Parse a receipt as it was printed."""
+        match = _RECEIPT.match(text.strip())
+        if match is None:
+            raise LikewiseError(
+                f"{text!r} is not a receipt; one reads likewise-receipt/1:DOCKET:NUMBER:HASH:TIME:"
+                f"KEY:SIGNATURE, or ends after HASH if it was not signed. Copy the whole line."
+            )
+        docket, seq, hash_, *signed = match.groups(default="")
+        return cls(docket, Head(int(seq), hash_), *signed)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of a docket's ledger; ``actor`` says who acted."""
+
+    docket: str
+    seq: int
+    at: str
+    kind: str
+    body: Mapping[str, Any]
+    nonce: str
+    prev: str
+    hash: str
+    actor: str
+
+    @classmethod
+    def following(
+        cls, docket: str, head: Head, at: str, kind: str, body: Mapping[str, Any], actor: str
+    ) -> Record:
+        """Return the record that comes after a head."""
+        text, nonce = canonical(body).decode(), secrets.token_hex(16)
+        plain, seq = json.loads(text), head.seq + 1
+        record = cls.of_text(docket, seq, at, kind, plain, text, nonce, head.hash, "", actor)
+        record.__dict__["hash"] = record.content_hash
+        return record
+
+    @classmethod
+    def of_text(
+        cls, docket: str, seq: int, at: str, kind: str, body: Mapping[str, Any], body_text: str,
+        nonce: str, prev: str, hash: str, actor: str,
+    ) -> Record:  # fmt: skip
+        """Return a record whose body's canonical JSON is given, and not computed again.
+
+        A ledger has millions of records, so they are made in one step instead of one a field.
+        """
+        record = object.__new__(cls)
+        values = {
+            "docket": docket, "seq": seq, "at": at, "kind": kind, "body": body,
+            "body_text": body_text, "nonce": nonce, "prev": prev, "hash": hash, "actor": actor,
+        }  # fmt: skip
+        object.__setattr__(record, "__dict__", values)
+        return record
+
+    @property
+    def head(self) -> Head:
+        """The head of a ledger that ends with this record."""
+        return Head(self.seq, self.hash)
+
+    @cached_property
+    def body_text(self) -> str:
+        """The body as it is hashed and stored."""
+        return canonical(self.body).decode()
+
+    @property
+    def content_hash(self) -> str:
+        """The hash that the record should carry."""
+        # The canonical JSON of all but the hash; the body's own text is not written again.
+        seq = self.seq if type(self.seq) is int else canonical(self.seq).decode()
+        content = (
+            f'{{"actor":{quoted(self.actor)},"at":{quoted(self.at)},"body":{self.body_text},'
+            f'"docket":{quoted(self.docket)},"kind":{quoted(self.kind)},'
+            f'"nonce":{quoted(self.nonce)},"prev":{quoted(self.prev)},"seq":{seq}}}'
+        )
+        return sha256(content.encode())
+
+    @cached_property
+    def intact(self) -> bool:
+        """Tell if the record carries the hash of its content."""
+        return self.hash == self.content_hash
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as a line of an export has it."""
+        return {column.name: getattr(self, column.name) for column in fields(self)}
+
+    def line(self) -> bytes:
+        """Return the line of an export, without its end."""
+        return canonical(self.to_json())
+
+
+def chained(
+    docket: str,
+    records: Iterable[Record],
+    after: Head = Head(),  # noqa: B008 - a frozen value
+) -> Iterator[Record]:
+    """Yield the same records, and check number, docket, link and hash of each as it passes."""
+    head = after
+    for record in records:
+        seq = head.seq + 1
+        if record.seq != seq:
+            raise LedgerBroken(docket, seq, f"the next record has the number {record.seq}.")
+        if record.docket != docket:
+            raise LedgerBroken(docket, seq, f"it is a record of {record.docket!r}.")
+        if record.prev != head.hash:
+            raise LedgerBroken(docket, seq, "it does not follow the record before it.")
+        if not record.intact:
+            raise LedgerBroken(docket, seq, "its content does not have the hash it carries.")
+        head = record.head
+        yield record
+
+
+def parse_lines(docket: str, lines: Iterable[bytes]) -> Iterator[Record]:
+    """Parse the lines of an export."""
+    return (parse_line(docket, number, line) for number, line in enumerate(lines, start=1))
+
+
+def parse_line(docket: str, number: int, line: bytes) -> Record:
+    """Parse one line of an export, whose number should be the record's, byte for byte."""
+    text = line.removesuffix(b"\n")
+    try:
+        record = Record(**json.loads(text))
+        exact = record.line() == text
+    except (ValueError, TypeError, RecursionError, LikewiseError) as error:
+        raise LedgerBroken(docket, number, f"its line cannot be read ({error}).") from error
+    names = ("docket", "at", "kind", "nonce", "prev", "hash", "actor")
+    texts = all(isinstance(getattr(record, name), str) for name in names)
+    if not (exact and texts and type(record.seq) is int and isinstance(record.body, dict)):
+        raise LedgerBroken(docket, number, "its line is not canonical JSON of a record.")
+    return record
+
+
+@dataclass(frozen=True)
+class Payload:
+    """Something personal, with the salt of its digest."""
+
+    salt: bytes
+    content: Mapping[str, Any]
+
+    @classmethod
+    def fresh(cls, content: Mapping[str, Any]) -> Payload:
+        """Return a payload with a new salt."""
+        return cls(secrets.token_bytes(16), content)
+
+    @cached_property
+    def text(self) -> str:
+        """The content as it is hashed and stored."""
+        return canonical(self.content).decode()
+
+    @cached_property
+    def digest(self) -> str:
+        """The hash that the ledger holds of it."""
+        return hashlib.sha256(self.salt + self.text.encode()).hexdigest()
+
+
+def person_payload(features: Sequence[float]) -> Payload:
+    """Return a person's encoded features as a payload; a missing value is null."""
+    plain = [None if math.isnan(value) else float(value) for value in features]
+    return Payload.fresh({"features": plain})
+
+
+def features_of(content: Mapping[str, Any]) -> tuple[float, ...]:
+    """Return the features that a payload holds."""
+    return tuple(math.nan if value is None else float(value) for value in content["features"])

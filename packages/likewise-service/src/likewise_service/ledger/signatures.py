@@ -1,0 +1,258 @@
+"""Signatures: Ed25519 keys, their ids, and statements that name their own purpose.
+
+What is signed is ``likewise-PURPOSE/1`` and a line feed before the statement, so that a signature
+given for one purpose is never one for another.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from likewise.errors import LikewiseError
+from likewise_service.errors import write
+from likewise_service.ledger.records import canonical, sha256
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
+        Ed25519PrivateKey,
+        Ed25519PublicKey,
+    )
+
+
+_PUBLIC = re.compile(r"[0-9a-f]{64}\Z")
+
+
+def text_of(signature: bytes) -> str:
+    """Return a signature as it is written: base64 for addresses, without padding.
+
+    >>> text_of(bytes(64)) == "A" * 86
+    True
+    """
+    return base64.urlsafe_b64encode(signature).decode().rstrip("=")
+
+
+def unread_text(text: str) -> bytes:
+    """Return the bytes of a signature; nothing for what is no signature."""
+    try:
+        signature = base64.b64decode(text + "==", altchars=b"-_", validate=True)
+    except (ValueError, TypeError):
+        return b""
+    return signature if len(signature) == 64 and text_of(signature) == text else b""
+
+
+@lru_cache(maxsize=256)
+def _loaded(text: str) -> Ed25519PublicKey:
+    """Return a key as the library has it: making one costs as much as a signature."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    return Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
+
+
+def _statement(purpose: str, content: bytes) -> bytes:
+    return f"likewise-{purpose}/1\n".encode() + content
+
+
+@dataclass(frozen=True)
+class PublicKey:
+    """The half of a key that everybody may have, as 64 hexadecimal digits; ``id`` names it."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.text, str) or not _PUBLIC.match(self.text):
+            raise LikewiseError(
+                f"{str(self.text)[:80]!r} is not a public key; one is 64 hexadecimal digits. Copy "
+                f"all of it, from the address where its owner publishes it."
+            )
+
+    @cached_property
+    def id(self) -> str:
+        """The first 16 digits of its hash, by which receipts name it."""
+        return sha256(bytes.fromhex(self.text))[:16]
+
+    def verifies(self, purpose: str, content: bytes, signature: str) -> bool:
+        """Tell if somebody with the other half signed that, for that purpose."""
+        from cryptography.exceptions import InvalidSignature
+
+        try:
+            _loaded(self.text).verify(unread_text(signature), _statement(purpose, content))
+        except (InvalidSignature, ValueError):
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class PrivateKey:
+    """The half of a key that its owner keeps: 32 bytes.
+
+    >>> key = PrivateKey(bytes(range(32)))
+    >>> signature = key.sign("receipt", b"loans")
+    >>> key.public.verifies("receipt", b"loans", signature)
+    True
+    >>> key.public.verifies("packet", b"loans", signature)
+    False
+    """
+
+    raw: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.raw, bytes) or len(self.raw) != 32:
+            raise LikewiseError("A private key must be 32 bytes. Make one: likewise key --create.")
+
+    @classmethod
+    def fresh(cls) -> Self:
+        """Return a new key."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return cls(Ed25519PrivateKey.generate().private_bytes_raw())
+
+    @cached_property
+    def _key(self) -> Ed25519PrivateKey:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return Ed25519PrivateKey.from_private_bytes(self.raw)
+
+    @property
+    def public(self) -> PublicKey:
+        """The other half."""
+        return PublicKey(self._key.public_key().public_bytes_raw().hex())
+
+    def sign(self, purpose: str, content: bytes) -> str:
+        """Sign a statement for a purpose."""
+        return text_of(self._key.sign(_statement(purpose, content)))
+
+
+Act = Literal["flag", "withdraw", "finish", "reopen"]
+PURPOSE = "member"
+
+
+@dataclass(frozen=True)
+class MemberStatement:
+    """One act of a member: they know the people of a review by p1, p2, … and no other names.
+
+    ``reason`` is the salted digest of their words, so that these can be erased.
+
+    >>> key = PrivateKey(bytes(32))
+    >>> done = MemberStatement("loans", "ada", "00" * 16, "finish", None, None, "2026-03-01")
+    >>> done.signed_by(key.public, done.sign(key))
+    True
+    """
+
+    docket: str
+    member: str
+    review: str
+    act: Act
+    pair: tuple[str, str] | None
+    reason: str | None
+    at: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the statement by name."""
+        pair = None if self.pair is None else sorted(self.pair)
+        return {**vars(self), "pair": pair}
+
+    @property
+    def content(self) -> bytes:
+        """The bytes that are signed."""
+        return canonical(self.to_json())
+
+    def sign(self, key: PrivateKey) -> str:
+        """Sign it, as the member."""
+        return key.sign(PURPOSE, self.content)
+
+    def signed_by(self, key: PublicKey, signature: str) -> bool:
+        """Tell if the owner of a key signed it."""
+        return key.verifies(PURPOSE, self.content, signature)
+
+
+def possession(docket: str, member: str, key: PublicKey) -> bytes:
+    """Return the words by which a member takes a key into use; the key before it signs them too."""
+    return canonical({"docket": docket, "member": member, "key": key.text})
+
+
+def time_stamp_request(content: bytes) -> tuple[bytes, int | None]:
+    """Return a request for a time-stamp of some content, and its nonce."""
+    from rfc3161_client import HashAlgorithm, TimestampRequestBuilder
+
+    request = TimestampRequestBuilder().data(content).hash_algorithm(HashAlgorithm.SHA256).build()
+    return request.as_bytes(), request.nonce
+
+
+@dataclass(frozen=True)
+class TimeStamp:
+    """An authority's statement that something existed at a time."""
+
+    at: str
+    imprint: bytes
+    nonce: int | None
+    raw: bytes
+
+    @classmethod
+    def read(cls, raw: bytes) -> TimeStamp:
+        """Read an authority's response; one that grants nothing, or is none, is refused."""
+        from rfc3161_client import PKIStatus, decode_timestamp_response
+
+        try:
+            response = decode_timestamp_response(raw)
+            if PKIStatus(response.status) in (PKIStatus.GRANTED, PKIStatus.GRANTED_WITH_MODS):
+                info = response.tst_info
+                imprint = bytes(info.message_imprint.message)
+                return cls(write(info.gen_time), imprint, info.nonce, raw)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise LikewiseError(f"This is not a time-stamp of RFC 3161: {error}.") from error
+        message = " ".join(response.status_string)[:200]
+        raise LikewiseError(
+            f"The authority granted no time-stamp (status {response.status}) {message}"
+        )
+
+    @classmethod
+    def parse(cls, text: str) -> TimeStamp:
+        """Read a time-stamp as a record has it, in base64."""
+        try:
+            return cls.read(base64.b64decode(text, validate=True))
+        except ValueError as error:
+            raise LikewiseError(f"This is not a time-stamp in base64: {error}.") from error
+
+    @property
+    def text(self) -> str:
+        """The time-stamp as a record has it."""
+        return base64.b64encode(self.raw).decode()
+
+    def covers(self, content: bytes) -> bool:
+        """Tell if it is of that content."""
+        return self.imprint == hashlib.sha256(content).digest()
+
+    def check(self, content: bytes, roots: list[Any]) -> str:
+        """Return why the authority with those certificates did not give it; nothing if it did."""
+        from rfc3161_client import VerificationError, VerifierBuilder, decode_timestamp_response
+
+        leaf, *rest = sorted(roots, key=lambda c: c.subject == c.issuer)
+        builder = VerifierBuilder()
+        for root in rest or [leaf]:
+            builder = builder.add_root_certificate(root)
+        if rest:
+            builder = builder.tsa_certificate(leaf)
+        try:
+            builder.build().verify_message(decode_timestamp_response(self.raw), content)
+        except (VerificationError, ValueError) as error:
+            return str(error) or type(error).__name__
+        return ""
+
+
+def read_certificates(path: Path) -> list[Any]:
+    """Read the certificates of a time-stamp authority: the root, and its own if it sends none."""
+    from cryptography import x509
+
+    try:
+        return x509.load_pem_x509_certificates(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise LikewiseError(
+            f"{path} holds no certificates in PEM ({error}). Get the authority's root from where "
+            f"it is published."
+        ) from error

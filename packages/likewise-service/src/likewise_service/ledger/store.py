@@ -1,0 +1,401 @@
+"""The store: ledgers, payloads, secrets and requests, in SQLite or PostgreSQL.
+
+The ``events`` table only ever grows; the database itself refuses to change or remove a row, and a
+row that does not follow the last one of its ledger. One writer at a time a docket, whatever the
+number of processes.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from likewise_service.errors import ServiceError, StoreError, compact, now
+from likewise_service.ledger.database import (
+    REVISION,
+    advisory_lock,
+    check_log,
+    check_revision,
+    dockets,
+    engines,
+    events,
+    fold_log,
+    glancing,
+    keep_private,
+    keys,
+    migrate,
+    stored_revision,
+    tokens,
+    translated,
+)
+from likewise_service.ledger.kinds import (
+    EvidenceBody,
+    KeyPublished,
+    TokenIssued,
+    current_actor,
+    write_body,
+)
+from likewise_service.ledger.records import Head, Payload, Receipt, Record
+from likewise_service.ledger.signatures import PrivateKey, PublicKey
+from likewise_service.ledger.transaction import LedgerView, Transaction, head_of
+
+
+def tokens_for(connection: sa.Connection, docket: str) -> list[TokenIssued]:
+    """Return the tokens that are in use and concern a docket, as records."""
+    concerns = tokens.c.docket.is_(None) | (tokens.c.docket == docket)
+    query = sa.select(tokens).where(concerns, tokens.c.revoked.is_(None))
+    rows = connection.execute(query.order_by(tokens.c.created, tokens.c.id))
+    return [TokenIssued(r.id, r.role, r.name, r.docket, r.created) for r in rows]
+
+
+def notify(
+    connection: sa.Connection, docket: str | None, dockets: Iterable[str], body: EvidenceBody
+) -> None:
+    """Add a body to the ledger of one docket or, without one, of all, in the caller's transaction.
+
+    All writers take the ledgers in the order of their names, so that two of them never deadlock.
+    """
+    for name in sorted(dockets) if docket is None else (docket,):
+        advisory_lock(connection, name)
+        last = sa.select(events.c.at).where(events.c.docket == name).order_by(events.c.seq.desc())
+        before = connection.execute(last.limit(1)).scalar()
+        if before is not None:
+            transaction = Transaction(connection, name)
+            transaction.append(*write_body(body), max(now(), before), current_actor().id)
+            transaction.flush()
+
+
+# Seconds for which a process does not ask if another one has changed the key.
+REMEMBERED = 5.0
+
+
+@dataclass(frozen=True)
+class InstallationKey:
+    """A key as everybody may know it: since when, until when, and if it fell into other hands."""
+
+    public: PublicKey
+    created: str
+    retired: str | None = None
+    compromised: str | None = None
+
+
+def succession(key: PublicKey) -> bytes:
+    """Return the words by which a key names the one that comes after it."""
+    return f"the next key is {key.text}".encode()
+
+
+class Keyring:
+    """The keys of one store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store, self._lock = store, threading.Lock()
+        self._cached: tuple[float, PrivateKey, PublicKey] | None = None
+
+    def current(self) -> PrivateKey:
+        """Return the key in use; a store that has none gets one."""
+        return self._current()[0]
+
+    def public(self) -> PublicKey:
+        """Return the public half of the key in use."""
+        return self._current()[1]
+
+    def _current(self) -> tuple[PrivateKey, PublicKey]:
+        with self._lock:
+            moment = time.monotonic()
+            if self._cached is None or moment - self._cached[0] > REMEMBERED:
+                row = self._row() or self._first()
+                self._cached = (moment, PrivateKey(bytes(row.private)), PublicKey(row.public))
+            return self._cached[1:]
+
+    def _row(self) -> sa.Row[Any] | None:
+        with self._store.reading() as connection:
+            return connection.execute(sa.select(keys).where(keys.c.in_use.is_not(None))).first()
+
+    def _first(self) -> sa.Row[Any]:
+        try:
+            with self._store.changing() as connection:
+                _insert(connection, PrivateKey.fresh())
+        except sa.exc.IntegrityError:
+            pass  # another process was faster, and its key is the one in use
+        row = self._row()
+        assert row is not None  # noqa: S101 - one of them was inserted
+        return row
+
+    def sign(self, receipt: Receipt) -> Receipt:
+        """Return the same receipt, as of now and signed."""
+        private, public = self._current()
+        dated = replace(receipt, at=compact(now()), key=public.id)
+        return replace(dated, signature=private.sign("receipt", dated.statement.encode()))
+
+    def listed(self) -> list[InstallationKey]:
+        """Return all keys that the installation has had, the oldest first."""
+        with self._store.reading() as connection:
+            rows = connection.execute(sa.select(keys).order_by(keys.c.created, keys.c.id))
+            return [
+                InstallationKey(PublicKey(r.public), r.created, r.retired, r.compromised)
+                for r in rows
+            ]
+
+    def rotate(self, *, compromised: bool = False) -> tuple[PublicKey, PublicKey]:
+        """Take a new key into use, and say so in every ledger; return the old and the new one.
+
+        The old key signs the new one, unless it fell into other hands.
+        """
+        old, fresh, moment = self.current(), PrivateKey.fresh(), now()
+        consent = None if compromised else old.sign("succession", succession(fresh.public))
+        body = KeyPublished(fresh.public.text, old.public.id, consent, compromised)
+        with self._store.changing() as connection:
+            ended = {"in_use": None, "retired": moment}
+            ended["compromised"] = moment if compromised else None
+            connection.execute(keys.update().where(keys.c.id == old.public.id).values(ended))
+            _insert(connection, fresh)
+            notify(connection, None, self._store.dockets_of(connection), body)
+        with self._lock:
+            self._cached = None
+        return old.public, fresh.public
+
+
+def _insert(connection: sa.Connection, key: PrivateKey) -> None:
+    row = {"id": key.public.id, "public": key.public.text, "private": key.raw}
+    connection.execute(keys.insert().values(**row, created=now(), in_use="yes"))
+
+
+# How often the journal is tried before readers are told to let go of it.
+SCRUBS = 40
+
+
+class Store:
+    """A database with the ledgers of some dockets."""
+
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
+        try:
+            self.url = sa.make_url(url)
+        except sa.exc.ArgumentError as error:
+            raise StoreError(
+                f"{url!r} does not name a database. Give sqlite:///PATH or postgresql://HOST/NAME."
+            ) from error
+        except ValueError as error:  # such as a port that is none; the address may hold a password
+            raise StoreError(
+                "The address of the database cannot be read. In a password write %40 for @, %2F "
+                "for /, %3A for :, and so on."
+            ) from error
+        self._read_only = read_only
+        # True where opening it made a store of an empty database.
+        self.begun = False
+        self._readers, self._writers = engines(self.url, read_only=read_only)
+        self._glances = glancing(self._readers)
+        self.keys = Keyring(self)
+
+    @classmethod
+    def open(cls, url: str, *, create: bool = True) -> Store:
+        """Open a database; an empty one becomes a store, one of another revision is refused.
+
+        Without ``create``, what is not a store already is refused and left as it is.
+        """
+        store = cls(url)
+        with store._opening(create):
+            stored = store._revision()
+            store.begun = create and not stored
+            check_revision(stored or (store._migrated() if create else 0), store.where)
+        return store
+
+    @classmethod
+    def read_only(cls, url: str) -> Store:
+        """Open a store to read it; nothing is written, also where nothing could be."""
+        store = cls(url, read_only=True)
+        with store._opening(create=False):
+            if store._on_sqlite:
+                check_log(str(store.url.database))
+            check_revision(store._revision(), store.where)
+        return store
+
+    @classmethod
+    def upgrade(cls, url: str) -> tuple[int, int]:
+        """Bring a database to the newest revision, in one transaction; return both."""
+        store = cls(url)
+        with store._opening(create=False), closing(store):
+            before = store._revision()
+            if not 0 < before < REVISION:
+                check_revision(before, store.where)
+            return before, store._migrated()
+
+    @contextmanager
+    def _opening(self, create: bool) -> Iterator[None]:
+        """Say in a sentence why a database cannot be opened, and close it."""
+        try:
+            if self._on_sqlite and create:
+                keep_private(str(self.url.database))
+            elif self._on_sqlite and not Path(str(self.url.database)).is_file():
+                raise StoreError(
+                    f"{self.where} is not there. Correct the address (--database, or "
+                    f"LIKEWISE_DATABASE)."
+                )
+            yield
+        except (sa.exc.DatabaseError, StoreError) as error:
+            self.close()
+            if isinstance(error, StoreError):
+                raise
+            if isinstance(error, sa.exc.OperationalError):
+                message = f"The database {self.where} cannot be opened: {error.orig}"
+            else:
+                message = f"{self.where} is not a store of Likewise: {error.orig}"
+            raise StoreError(message) from error
+
+    def _revision(self) -> int:
+        with self._readers.begin() as connection:
+            return stored_revision(connection, self.where)
+
+    def _migrated(self) -> int:
+        """Create the tables or bring them to the newest revision; return it."""
+        with self._writers.begin() as connection:
+            # Another process may have been faster; they take turns.
+            advisory_lock(connection, "schema")
+            stored = stored_revision(connection, self.where)
+            if stored < REVISION:
+                migrate(connection, stored)
+            return stored_revision(connection, self.where)
+
+    @property
+    def _on_sqlite(self) -> bool:
+        return self.url.get_backend_name() == "sqlite"
+
+    @property
+    def where(self) -> str:
+        """The database in words, without a password."""
+        plain = self.url.difference_update_query(["password"])
+        return plain.render_as_string(hide_password=True)
+
+    def close(self) -> None:
+        """Close all connections. The last to do so leaves a SQLite file without a log."""
+        self._readers.dispose()
+        self._writers.dispose()
+        if self._on_sqlite and not self._read_only:
+            fold_log(str(self.url.database))
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """Yield a connection whose reads are all of the same moment."""
+        with translated(self.where), self._readers.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def changing(self) -> Iterator[sa.Connection]:
+        """Yield a connection for changes of what is not in any ledger, such as tokens."""
+        with translated(self.where), self._writers.begin() as connection:
+            yield connection
+
+    def try_writing(self) -> None:
+        """Write something and roll it back: a database may respond and yet be read-only."""
+        with (
+            translated(self.where),
+            self._writers.connect() as connection,
+            connection.begin() as attempt,
+        ):
+            connection.execute(_ATTEMPT)
+            attempt.rollback()
+
+    @contextmanager
+    def view(self, docket: str) -> Iterator[LedgerView]:
+        """Yield a docket's rows as they are at one moment."""
+        with self.reading() as connection:
+            yield LedgerView(connection, docket)
+
+    @contextmanager
+    def transaction(self, docket: str) -> Iterator[Transaction]:
+        """Yield the docket's only writer, until the end of the block."""
+        with self.changing() as connection:
+            advisory_lock(connection, docket)
+            transaction = Transaction(connection, docket)
+            yield transaction
+            transaction.flush()
+
+    def dockets(self) -> tuple[str, ...]:
+        """Return the names of all dockets."""
+        with self.reading() as connection:
+            return self.dockets_of(connection)
+
+    def dockets_of(self, connection: sa.Connection) -> tuple[str, ...]:
+        """Return the names of all dockets, as a transaction sees them."""
+        return tuple(connection.execute(_DOCKETS).scalars())
+
+    def due(self, moment: str) -> tuple[str, ...]:
+        """Return the dockets whose panels have to be looked at by then."""
+        with self.reading() as connection:
+            query = sa.select(dockets.c.docket).where(dockets.c.due <= moment)
+            return tuple(connection.execute(query.order_by(dockets.c.docket)).scalars())
+
+    def numbers(self) -> dict[str, dict[str, float]]:
+        """Return the running numbers of all dockets, without opening any."""
+        last = sa.select(sa.func.max(events.c.seq)).where(events.c.docket == dockets.c.docket)
+        query = sa.select(dockets.c.docket, dockets.c.numbers, last.scalar_subquery())
+        with self.reading() as connection:
+            rows = connection.execute(query).all()
+        return {name: {**json.loads(text), "ledger_records": seq} for name, text, seq in rows}
+
+    def head(self, docket: str) -> Head:
+        """Return the docket's last record, by one query outside of any transaction."""
+        with translated(self.where), self._glances.connect() as connection:
+            return head_of(connection, docket)
+
+    def records(self, docket: str, after: int = 0, until: int | None = None) -> list[Record]:
+        """Return the docket's records with numbers above ``after`` and up to ``until``."""
+        with self.view(docket) as view:
+            return view.records(after, until)
+
+    def payload(self, docket: str, digest: str) -> Payload | None:
+        """Return a payload, unless it has been erased."""
+        with self.view(docket) as view:
+            return view.payloads([digest]).get(digest)
+
+    def scrub_soon(self) -> None:
+        """After an erasure: SQLite's journal is emptied at once, as it costs next to nothing."""
+        if self._on_sqlite:
+            self.scrub()
+
+    def scrub(self) -> None:
+        """Remove what was erased from the files too, as far as the database can do that.
+
+        SQLite empties its journal (deleted rows are overwritten anyway); PostgreSQL rewrites the
+        table. Its own journal, replicas and backups forget when they are recycled.
+        """
+        with translated(self.where):
+            if not self._on_sqlite:
+                engine = self._writers.execution_options(isolation_level="AUTOCOMMIT")
+                with engine.connect() as connection:
+                    connection.exec_driver_sql("VACUUM FULL payloads")
+                return
+            with closing(self._writers.raw_connection()) as raw:
+                for _ in range(SCRUBS):
+                    busy = raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                    if not busy:
+                        return
+                    time.sleep(0.05)
+            raise ServiceError(
+                "store-busy", 503,
+                "What was erased is gone from the tables, but readers hold on to the database's "
+                "journal. Erase again in a while, to empty that too.",
+            )  # fmt: skip
+
+
+_ATTEMPT = sa.text("INSERT INTO meta (key, value) VALUES ('writable', 'yes')")
+# From name to name along the table's key, so that the length of the ledgers does not matter.
+_DOCKETS = sa.text(
+    "WITH RECURSIVE named(docket) AS (SELECT min(docket) FROM events UNION ALL "
+    "SELECT (SELECT min(docket) FROM events WHERE docket > named.docket) FROM named "
+    "WHERE docket IS NOT NULL) SELECT docket FROM named WHERE docket IS NOT NULL"
+)
+
+
+def fold_log_of(url: str) -> None:
+    """Leave a SQLite file without a log, once nobody uses it any more."""
+    address = sa.make_url(url)
+    if address.get_backend_name() == "sqlite":
+        fold_log(str(address.database), 5.0)

@@ -1,0 +1,469 @@
+"""A docket's writer: what is added becomes visible together, or not at all.
+
+Several commands may share a transaction. Each runs within a savepoint of its own, so that one
+which is refused leaves no trace and the others go on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from likewise.errors import LikewiseError
+from likewise_service.ledger.database import (
+    dockets,
+    events,
+    payloads,
+    requests,
+    reviews,
+    rounds,
+    secrets,
+    snapshots,
+)
+from likewise_service.ledger.records import (
+    Head,
+    LedgerBroken,
+    Payload,
+    Record,
+    canonical,
+    canonical_text,
+)
+
+T = TypeVar("T")
+# Asked with every command, so in the driver's own words: nothing has to be compiled.
+_HEAD = "SELECT seq, hash FROM events WHERE docket = {} ORDER BY seq DESC LIMIT 1"
+_REQUEST = "SELECT fingerprint, round FROM requests WHERE docket = {} AND key = {}"
+PLACEHOLDERS = {"sqlite": "?", "postgresql": "%s"}
+# The round that a body names, as the index has it (migrations/versions/baseline.py).
+_ROUND: dict[str, sa.ColumnElement[str]] = {
+    "sqlite": sa.literal_column("(body -> '$.round')", sa.Text),
+    "postgresql": sa.literal_column(
+        r"""md5(substring(body from '"round":("(?:[^"\\]|\\.)*")'))""", sa.Text
+    ),
+}
+# The most values in one query.
+PORTION = 500
+
+
+def json_text(text: str) -> str:
+    """Return text as a JSON string: both databases can keep that, whatever the text holds.
+
+    >>> json_text("a\\x00b")
+    '"a\\\\u0000b"'
+    """
+    return canonical(text).decode()
+
+
+def portions(values: Iterable[T]) -> Iterator[Sequence[T]]:
+    """Split values into portions that fit one query."""
+    listed = list(values)
+    return (listed[start : start + PORTION] for start in range(0, len(listed), PORTION))
+
+
+class LedgerView:
+    """A docket's records, payloads and secret, at one moment."""
+
+    def __init__(self, connection: sa.Connection, docket: str) -> None:
+        self.connection, self.docket = connection, docket
+
+    @cached_property
+    def head(self) -> Head:
+        """The docket's last record."""
+        return head_of(self.connection, self.docket)
+
+    def execute(self, statement: sa.Executable) -> sa.CursorResult[Any]:
+        """Execute a statement on the view's connection."""
+        return self.connection.execute(statement)
+
+    def of(self, table: sa.Table) -> sa.ColumnElement[bool]:
+        """Return the condition that a row of a table is one of this docket."""
+        return table.c.docket == self.docket
+
+    def rows(
+        self, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> Iterable[sa.Row[Any]]:
+        """Return the rows of records with numbers above ``after`` and up to ``until``."""
+        query = sa.select(events).where(self.of(events), events.c.seq > after)
+        if until is not None:
+            query = query.where(events.c.seq <= until)
+        result = self.execute(query.order_by(events.c.seq).limit(limit))
+        # In partitions: asking for row after row would take most of the time.
+        return (row for partition in result.partitions(PORTION) for row in partition)
+
+    def records(
+        self, after: int = 0, until: int | None = None, limit: int | None = None
+    ) -> list[Record]:
+        """Return the same as records; their bodies have to be canonical JSON."""
+        return [read_row(self.docket, row) for row in self.rows(after, until, limit)]
+
+    def records_of_kind(self, kind: str, after: int = 0) -> list[Record]:
+        """Return the records of one kind with numbers above ``after``, by a scan over those."""
+        query = sa.select(events).where(
+            self.of(events), events.c.seq > after, events.c.kind == kind
+        )
+        return [read_row(self.docket, row) for row in self.execute(query.order_by(events.c.seq))]
+
+    def records_of(self, rounds: Iterable[str], until: int) -> dict[str, list[Record]]:
+        """Return the records of some rounds up to a number, by round, found by the index."""
+        by_round: dict[str, list[Record]] = {}
+        for portion in portions(rounds):
+            for row in self.execute(self.round_query(portion, until)):
+                record = read_row(self.docket, row)
+                by_round.setdefault(str(record.body.get("round")), []).append(record)
+        return by_round
+
+    def round_query(self, rounds: Iterable[str], until: int) -> sa.Select[Any]:
+        """Return the query for the records of some rounds, in the words of the index."""
+        name = _ROUND[self.connection.dialect.name]
+        keys = [self.indexed(json_text(round_id)) for round_id in rounds]
+        query = sa.select(events).where(self.of(events), name.in_(keys), events.c.seq <= until)
+        return query.order_by(events.c.seq)
+
+    def indexed(self, text: str | sa.ColumnElement[str]) -> Any:
+        """Return text as an index has it: on PostgreSQL its hash, as long text has no index."""
+        return sa.func.md5(text) if self.connection.dialect.name == "postgresql" else text
+
+    def payloads(self, digests: Iterable[str] | None = None) -> dict[str, Payload]:
+        """Return payloads by digest, those that are not erased; without digests, all of them."""
+        query = sa.select(payloads).where(self.of(payloads))
+        queries = [query]
+        if digests is not None:
+            queries = [query.where(payloads.c.digest.in_(p)) for p in portions(digests)]
+        return {row.digest: _payload(row) for query in queries for row in self.execute(query)}
+
+    def secret(self) -> tuple[int, bytes] | None:
+        """Return the docket's seed and the salt of its commitment."""
+        row = self.execute(sa.select(secrets).where(self.of(secrets))).first()
+        return None if row is None else (int(row.seed), bytes(row.salt))
+
+    def request(self, key: str) -> tuple[str, str] | None:
+        """Return the fingerprint and the round of an earlier request with that key."""
+        row = _first(self.connection, _REQUEST, self.docket, key)
+        return None if row is None else (row.fingerprint, row.round)
+
+
+def head_of(connection: sa.Connection, docket: str) -> Head:
+    """Return a docket's last record."""
+    row = _first(connection, _HEAD, docket)
+    return Head() if row is None else Head(row.seq, row.hash)
+
+
+def _first(connection: sa.Connection, statement: str, *values: str) -> sa.Row[Any] | None:
+    placeholder = PLACEHOLDERS[connection.dialect.name]
+    text = statement.format(*(placeholder for _ in values))
+    return connection.exec_driver_sql(text, values).first()
+
+
+def read_row(docket: str, row: Any) -> Record:
+    """Return a row of ``events`` as a record, if every byte of it is what would be written."""
+    name, at, kind, text, nonce, prev, hash_, actor, seq = row
+    try:
+        body = json.loads(text)
+        exact = isinstance(body, dict) and canonical_text(body) == text
+        "".join((text, name, at, kind, nonce, prev, hash_, actor)).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise LedgerBroken(docket, seq, f"it cannot be read ({error}).") from error
+    if not exact:
+        raise LedgerBroken(docket, seq, "its body is not canonical JSON.")
+    return Record.of_text(name, seq, at, kind, body, text, nonce, prev, hash_, actor)
+
+
+def _payload(row: Any) -> Payload:
+    """Return a payload; one that cannot be read becomes one that does not have its digest."""
+    try:
+        payload = Payload(bytes(row.salt), json.loads(row.content))
+        payload.text  # noqa: B018 - cached here, so that what cannot be written is refused here
+    except (ValueError, TypeError, RecursionError, LikewiseError):
+        return Payload(b"", {"unreadable": ascii(row.content)})
+    return payload
+
+
+@dataclass(frozen=True)
+class EndedReview:
+    """A review that has ended: whose and of which round, when, and how.
+
+    ``number`` is the member's own count of reviews, ``finished`` their count of rounds reviewed;
+    ``again`` is when they were asked, if it was for the second time.
+    """
+
+    id: str
+    member: str
+    number: int
+    round: str
+    again: str | None
+    status: str
+    ended: str
+    finished: int | None
+
+    def row(self) -> dict[str, object]:
+        """Return the row that keeps it."""
+        return {**asdict(self), "member": json_text(self.member), "round": json_text(self.round)}
+
+
+def _reviews(view: LedgerView, query: sa.Select[Any]) -> list[EndedReview]:
+    return [
+        EndedReview(
+            row.id, json.loads(row.member), row.number, json.loads(row.round), row.again,
+            row.status, row.ended, row.finished,
+        )
+        for row in view.execute(query)
+    ]  # fmt: skip
+
+
+# ── Rounds ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def numbers_of(view: LedgerView, ids: Iterable[str]) -> dict[str, int]:
+    """Return the numbers of closed rounds by id; those that are not closed are left out."""
+    numbers: dict[str, int] = {}
+    for portion in portions(map(json_text, ids)):
+        names = [view.indexed(name) for name in portion]
+        query = sa.select(rounds.c.id, rounds.c.number).where(
+            view.of(rounds), view.indexed(rounds.c.id).in_(names)
+        )
+        numbers.update({json.loads(row.id): row.number for row in view.execute(query)})
+    return numbers
+
+
+def rounds_after(view: LedgerView, number: int, limit: int) -> list[tuple[int, str]]:
+    """Return (number, id) of closed rounds with numbers above ``number``."""
+    query = sa.select(rounds.c.number, rounds.c.id).where(view.of(rounds), rounds.c.number > number)
+    rows = view.execute(query.order_by(rounds.c.number).limit(limit))
+    return [(row.number, json.loads(row.id)) for row in rows]
+
+
+# ── Reviews ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def reviews_of(view: LedgerView, ids: Iterable[str]) -> list[EndedReview]:
+    """Return the ended reviews among some ids."""
+    query = sa.select(reviews).where(view.of(reviews))
+    queries = [query.where(reviews.c.id.in_(portion)) for portion in portions(ids)]
+    return [review for query in queries for review in _reviews(view, query)]
+
+
+def ended_reviews(
+    view: LedgerView, member: str, statuses: Sequence[str], before: int | None, limit: int,
+    asked: int,
+) -> list[EndedReview]:  # fmt: skip
+    """Return a member's ended reviews of some statuses among their first ``asked``, latest first.
+
+    ``before`` is a number below which to look.
+    """
+    listed: list[EndedReview] = []
+    for status in statuses:  # one at a time, as the index has them
+        query = sa.select(reviews).where(
+            view.of(reviews),
+            reviews.c.member == json_text(member),
+            reviews.c.status == status,
+            reviews.c.number <= (asked if before is None else min(asked, before - 1)),
+        )
+        listed += _reviews(view, query.order_by(reviews.c.number.desc()).limit(limit))
+    return sorted(listed, key=lambda review: -review.number)[:limit]
+
+
+def finished_rounds(view: LedgerView, member: str, first: int, last: int) -> list[str]:
+    """Return the rounds that a member has reviewed, from one count to another, in their order."""
+    query = sa.select(reviews.c.round).where(
+        view.of(reviews),
+        reviews.c.member == json_text(member),
+        reviews.c.finished.between(first, last),
+    )
+    return [json.loads(row.round) for row in view.execute(query.order_by(reviews.c.finished))]
+
+
+# ── Snapshots ────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A docket at one of its records; ``hash`` is that of the record."""
+
+    seq: int
+    hash: str
+    content: bytes
+
+
+def newest_snapshot(view: LedgerView) -> Snapshot | None:
+    """Return the newest snapshot of a record which the ledger still has."""
+    same = (events.c.seq == snapshots.c.seq) & (events.c.hash == snapshots.c.hash)
+    query = sa.select(snapshots.c.seq, snapshots.c.hash, snapshots.c.content).where(
+        view.of(snapshots), view.of(events), same
+    )
+    row = view.execute(query.order_by(snapshots.c.seq.desc()).limit(1)).first()
+    return None if row is None else Snapshot(row.seq, row.hash, bytes(row.content))
+
+
+class Transaction(LedgerView):
+    """A docket's only writer, until it ends.
+
+    New rows are gathered and sent in few statements, when the transaction ends or before anything
+    is read. A savepoint is begun in the database once something is sent within it.
+    """
+
+    head: Head
+
+    def __init__(self, connection: sa.Connection, docket: str) -> None:
+        super().__init__(connection, docket)
+        self._rows: list[tuple[str, Mapping[str, Any]]] = []
+        self._due: str | None = None
+        # Within a savepoint: how many of the rows came before it, and if the database has one.
+        self._before: int | None = None
+        self._begun, self._stack = False, ExitStack()
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """Keep all that the block writes, or after an exception nothing of it."""
+        self._before, head = len(self._rows), self.head
+        try:
+            with self._stack:
+                yield
+                if self._begun:
+                    self.flush()
+        except BaseException:
+            del self._rows[self._before :]
+            self.head = head
+            raise
+        finally:
+            self._before, self._begun = None, False
+
+    def execute(self, statement: sa.Executable) -> sa.CursorResult[Any]:
+        """Execute a query, which sees all that was written before it."""
+        self.flush()
+        return super().execute(statement)
+
+    def _change(self, statement: sa.Executable) -> None:
+        self.flush()
+        self._begin_savepoint()
+        super().execute(statement)
+
+    def _begin_savepoint(self) -> None:
+        if self._before is not None and not self._begun:
+            self._stack.enter_context(self.connection.begin_nested())
+            self._begun = True
+
+    def flush(self) -> None:
+        """Send the rows that were gathered to the database."""
+        rows, self._rows = self._rows, []
+        before = len(rows) if self._before is None else self._before
+        self._insert(rows[:before])
+        if self._before is not None:
+            self._before = 0
+        if rows[before:]:
+            self._begin_savepoint()
+            self._insert(rows[before:])
+
+    def _insert(self, rows: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        by_table: dict[str, list[Mapping[str, Any]]] = {}
+        for table, row in rows:
+            by_table.setdefault(table, []).append({**row, "docket": self.docket})
+        for table, columns in by_table.items():
+            # In the driver's own words, which are the same every time. One row alone takes one
+            # round trip; several take a pipeline.
+            statement, names = _INSERTS[self.connection.dialect.name, table]
+            values = [tuple(row[name] for name in names) for row in columns]
+            self.connection.exec_driver_sql(statement, values if len(values) > 1 else values[0])
+
+    # ── The ledger, and what is personal beside it ───────────────────────────────────────────────
+
+    def append(self, kind: str, body: Mapping[str, Any], at: str, actor: str) -> Record:
+        """Add a record to the ledger."""
+        record = Record.following(self.docket, self.head, at, kind, body, actor)
+        self._rows.append(("events", {**record.to_json(), "body": record.body_text}))
+        self.head = record.head
+        return record
+
+    def keep(self, payload: Payload) -> str:
+        """Keep a payload beside the ledger; return its digest, which is for the ledger."""
+        self._rows.append(
+            ("payloads", {"digest": payload.digest, "salt": payload.salt, "content": payload.text})
+        )
+        return payload.digest
+
+    def erase(self, digest: str) -> None:
+        """Remove a payload, salt and content, for good."""
+        self._change(payloads.delete().where(self.of(payloads), payloads.c.digest == digest))
+
+    def keep_request(self, key: str, fingerprint: str, round_id: str) -> None:
+        """Remember a request, so that it can be repeated safely."""
+        row = {"key": key, "fingerprint": fingerprint, "round": round_id}
+        self._rows.append(("requests", row))
+
+    def request(self, key: str) -> tuple[str, str] | None:
+        """Return the fingerprint and the round of an earlier request with that key."""
+        for table, row in self._rows:
+            if table == "requests" and row["key"] == key:
+                return row["fingerprint"], row["round"]
+        return super().request(key)
+
+    def forget_fingerprints(self, round_id: str) -> None:
+        """Keep the keys of a round's requests, but nothing that depends on who arrived."""
+        update = requests.update().where(self.of(requests), requests.c.round == round_id)
+        self._change(update.values(fingerprint=""))
+
+    def keep_secret(self, seed: int, salt: bytes) -> None:
+        """Keep the docket's seed, to which its first record only commits."""
+        self._change(secrets.insert().values(docket=self.docket, seed=str(seed), salt=salt))
+
+    # ── What is found by an index ────────────────────────────────────────────────────────────────
+
+    def list_round(self, number: int, round_id: str) -> None:
+        """List a round that has closed."""
+        self._rows.append(("rounds", {"number": number, "id": json_text(round_id)}))
+
+    def list_review(self, review: EndedReview) -> None:
+        """List a review that has ended."""
+        self._rows.append(("reviews", review.row()))
+
+    def look_at(self, due: str) -> None:
+        """Let somebody look at the docket's panels by then; :meth:`keep_numbers` writes it."""
+        self._due = due if self._due is None else min(due, self._due)
+
+    def set_due(self, due: str | None) -> None:
+        """Set the next time at which somebody has to look, whatever it was before."""
+        self._due = None
+        self._change(dockets.update().where(self.of(dockets)).values(due=due))
+
+    def keep_numbers(self, numbers: Mapping[str, float]) -> None:
+        """Write the docket's running numbers, and the earliest time at which to look at it."""
+        statement = _DOCKET_ROW.format(PLACEHOLDERS[self.connection.dialect.name])
+        values = (self.docket, self._due, json.dumps(numbers))
+        self.connection.exec_driver_sql(statement, values)
+        self._due = None
+
+    def keep_snapshot(self, snapshot: Snapshot) -> None:
+        """Write a state to start from, and keep the one before it; older ones go."""
+        newest = sa.select(sa.func.max(snapshots.c.seq)).where(self.of(snapshots)).scalar_subquery()
+        self._change(snapshots.delete().where(self.of(snapshots), snapshots.c.seq < newest))
+        self._change(snapshots.insert().values(docket=self.docket, **vars(snapshot)))
+
+    def drop_snapshots(self) -> None:
+        """Remove all states to start from, when somebody in them is erased."""
+        self._change(snapshots.delete().where(self.of(snapshots)))
+
+
+def _insertion(table: sa.Table, placeholder: str) -> tuple[str, tuple[str, ...]]:
+    """Return the statement that adds a row, and the columns in its order."""
+    names = tuple(table.columns.keys())
+    columns, places = ", ".join(names), ", ".join(placeholder for _ in names)
+    return f"INSERT INTO {table.name} ({columns}) VALUES ({places})", names
+
+
+_INSERTS = {
+    (dialect, table.name): _insertion(table, placeholder)
+    for dialect, placeholder in PLACEHOLDERS.items()
+    for table in (events, payloads, requests, rounds, reviews)
+}
+# An earlier date takes the place of a later one; a later one changes nothing.
+_DOCKET_ROW = (
+    "INSERT INTO dockets (docket, due, numbers) VALUES ({0}, {0}, {0}) ON CONFLICT (docket) DO "
+    "UPDATE SET numbers = excluded.numbers, "
+    "due = CASE WHEN dockets.due IS NULL OR dockets.due > excluded.due "
+    "THEN COALESCE(excluded.due, dockets.due) ELSE dockets.due END"
+)

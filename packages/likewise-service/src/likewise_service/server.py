@@ -1,0 +1,404 @@
+"""The server's sockets: where it listens, how long it waits for requests, how many it takes."""
+
+from __future__ import annotations
+
+import array
+import asyncio
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import re
+import resource
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any, Protocol
+
+import uvicorn
+import uvloop
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.supervisors import Multiprocess
+
+from likewise_service.errors import write
+from likewise_service.settings import Settings
+
+# The number of processes, and the folder that they share.
+PEERS = "LIKEWISE_PEERS"
+# The most bytes that are passed on with a connection.
+MOST = 100_000
+LOG = logging.getLogger("likewise_service")
+_DOCKET = re.compile(rb"[A-Z]{1,10} /v1/dockets/([a-z0-9-]{1,64})[/? ]")
+
+Serve = Callable[[socket.socket, bytes], None]
+
+
+class Loop(Protocol):
+    """The part of an event loop that is used here."""
+
+    def add_reader(self, fd: int, callback: Callable[[], None]) -> object:
+        """Call back whenever there is something to read."""
+
+    def remove_reader(self, fd: int) -> object:
+        """Stop calling back."""
+
+
+class Peers:
+    """One process among its peers; ``place`` is its number, or None if all are taken."""
+
+    def __init__(self, folder: Path, count: int) -> None:
+        self.folder, self.count = folder, count
+        self._lock: IO[str] | None = None
+        self._socket: socket.socket | None = None
+        self._loop: Loop | None = None
+        self.place = self._claim()
+
+    def _claim(self) -> int | None:
+        """Lock a free number; a process that dies releases its own."""
+        for place in range(self.count):
+            lock = (self.folder / f"{place}.lock").open("w")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                lock.close()
+                continue
+            self._lock = lock
+            return place
+        return None
+
+    def home(self, docket: bytes) -> int:
+        """Return the number of the process that is home to a docket."""
+        return int.from_bytes(hashlib.sha256(docket).digest()[:8], "big") % self.count
+
+    def elsewhere(self, data: bytes) -> int | None:
+        """Return the process that should serve a request; None if this one may as well."""
+        match = _DOCKET.match(data)
+        if match is None or len(data) > MOST:
+            return None
+        place = self.home(match[1])
+        return None if place == self.place else place
+
+    def pass_on(self, place: int, connection: int, data: bytes) -> bool:
+        """Pass a connection on; return False if that process does not take it."""
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [connection]))
+        address = str(self.folder / f"{place}.sock")
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender:
+                sender.setblocking(False)
+                sender.sendmsg([data], [rights], 0, address)
+        except OSError:
+            return False
+        return True
+
+    # ── Taking ───────────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def taking(self) -> bool:
+        """Tell whether this process takes connections of others."""
+        return self._socket is not None
+
+    def take(self, loop: Loop, serve: Serve) -> None:
+        """Serve what the others pass on from now on."""
+        if self.place is None or self.taking:
+            return
+        address = self.folder / f"{self.place}.sock"
+        receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            address.unlink(missing_ok=True)
+            receiver.bind(str(address))
+        except OSError as error:
+            receiver.close()
+            LOG.warning("No connections can be taken from other processes: %s", error)
+            return
+        receiver.setblocking(False)
+        self._socket, self._loop = receiver, loop
+        loop.add_reader(receiver.fileno(), lambda: self._receive(receiver, serve))
+
+    def _receive(self, receiver: socket.socket, serve: Serve) -> None:
+        try:
+            data, descriptors, _, _ = socket.recv_fds(receiver, MOST, 1)
+        except BlockingIOError:
+            return
+        for descriptor in descriptors:
+            serve(socket.socket(fileno=descriptor), data)
+
+    def stop(self) -> None:
+        """Stop taking connections."""
+        if self._socket is not None and self._loop is not None:
+            self._loop.remove_reader(self._socket.fileno())
+            self._socket.close()
+            (self.folder / f"{self.place}.sock").unlink(missing_ok=True)
+        self._socket = None
+
+    def close(self) -> None:
+        """Stop taking connections, and release the number."""
+        self.stop()
+        if self._lock is not None:
+            self._lock.close()
+        self.place = None
+
+
+@cache
+def peers_from_environment() -> Peers | None:
+    """Return this process among its peers; None if it is alone."""
+    count, _, folder = os.environ.get(PEERS, "").partition(":")
+    return Peers(Path(folder), int(count)) if folder else None
+
+
+@contextmanager
+def gathered(count: int) -> Iterator[None]:
+    """Create a folder for the processes to share, and name it in the environment."""
+    if count == 1:
+        yield
+        return
+    with TemporaryDirectory(prefix="likewise-peers-") as folder:
+        os.environ[PEERS] = f"{count}:{folder}"
+        try:
+            yield
+        finally:
+            del os.environ[PEERS]
+
+
+# Descriptors that are left for databases, files and logs.
+SPARE = 64
+# The event loop where there are several processes.
+LOOP = f"{__name__}:PeeredLoop"
+_SENTENCE = b"The request did not come in time. Send it again."
+LATE = (
+    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    b"content-length: %d\r\nconnection: close\r\n\r\n%s" % (len(_SENTENCE), _SENTENCE)
+)
+
+
+class GuardedProtocol(HttpToolsProtocol):
+    """HTTP with limits on connections, and on the seconds for the head and body of a request.
+
+    A connection too many is closed at once and not logged: somebody who opens thousands must
+    neither use up the descriptors nor fill the disk. Their number is logged once a minute.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+    _rejected = False
+    _receiving = False  # a request has begun, and is not complete
+    _received = b""  # what another process has read of the connection
+
+    @property
+    def limits(self) -> Settings:
+        """Return the settings of the server."""
+        return _from_environment()
+
+    @property
+    def peers(self) -> Peers | None:
+        """Return the other processes of the server, if there are any."""
+        return peers_from_environment()
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
+        """Accept a connection, or close it if there are too many."""
+        if len(self.connections) >= most_connections(self.limits):
+            self._rejected = True
+            REJECTED.count()
+            transport.abort()
+            return
+        super().connection_made(transport)
+        self._wait(self.limits.header_seconds)
+        if self._received:
+            self.data_received(self._received)
+
+    def data_received(self, data: bytes) -> None:
+        """Receive data, unless it begins a request for another process."""
+        if not self._passed_on(data):
+            super().data_received(data)
+
+    def shutdown(self) -> None:
+        """Stop the server."""
+        if self.peers is not None:
+            self.peers.stop()
+        super().shutdown()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Clean up after a connection."""
+        self._wait(None)
+        if not self._rejected:
+            super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        self._receiving = True
+        self._wait(self.limits.header_seconds)
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        """Begin the body of a request."""
+        self._wait(self.limits.body_seconds)
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """Complete a request."""
+        self._receiving = False
+        self._wait(None)
+        super().on_message_complete()
+
+    # ── Between processes ────────────────────────────────────────────────────────────────────────
+
+    def _passed_on(self, data: bytes) -> bool:
+        """Pass the connection on if a request for another process begins."""
+        busy = self._receiving or (self.cycle is not None and not self.cycle.response_complete)
+        if self.peers is None or busy:
+            return False
+        place = self.peers.elsewhere(data)
+        connection = self.transport.get_extra_info("socket")
+        if place is None or not self.peers.pass_on(place, connection.fileno(), data):
+            return False
+        self.transport.abort()  # only this process closes it
+        return True
+
+    def join_peers(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Take connections from other processes, and serve them by protocols like this one."""
+        if self.peers is not None:
+            self.loop = loop
+            self.peers.take(loop, self._take)
+
+    def _take(self, connection: socket.socket, data: bytes) -> None:
+        """Continue a connection that another process accepted."""
+        connection.setblocking(False)
+
+        def protocol() -> GuardedProtocol:
+            protocol = type(self)(self.config, self.server_state, self.app_state)
+            protocol._received = data
+            return protocol
+
+        async def connect() -> None:
+            await self.loop.connect_accepted_socket(protocol, connection)
+
+        task = self.loop.create_task(connect())
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+    def _wait(self, seconds: float | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None if seconds is None else self.loop.call_later(seconds, self._too_late)
+
+    def _too_late(self) -> None:
+        if not self.transport.is_closing():
+            if self.cycle is None or self.cycle.response_complete:
+                self.transport.write(LATE)
+            self.transport.close()
+
+
+class PeeredLoop(uvloop.Loop):
+    """An event loop whose servers take connections from other processes too."""
+
+    async def create_server(self, protocol_factory: Any, *args: Any, **options: Any) -> Any:
+        """Create a server, and join the other processes."""
+        server = await super().create_server(protocol_factory, *args, **options)
+        protocol_factory().join_peers(self)
+        return server
+
+
+class Rejections:
+    """Counts connections that were closed at once, and logs their number once a minute."""
+
+    def __init__(self) -> None:
+        self.number, self._logged = 0, 0.0
+
+    def count(self) -> None:
+        """Count one more."""
+        self.number += 1
+        if time.monotonic() - self._logged > 60:
+            self._logged = time.monotonic()
+            LOG.warning(
+                "There are too many connections; some were closed at once.",
+                extra={"said": {"event": "connections", "refused": self.number}},
+            )
+
+
+REJECTED = Rejections()
+
+
+def most_connections(settings: Settings) -> int:
+    """Return how many connections a process takes: the setting, or what descriptors allow."""
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return max(1, min(settings.connection_limit, descriptors - SPARE))
+
+
+@cache
+def _from_environment() -> Settings:
+    return Settings()
+
+
+def guarded(settings: Settings, peers: Peers | None = None) -> type[GuardedProtocol]:
+    """Return the protocol with the limits of these settings, and with these peers."""
+    attributes = {"limits": property(lambda _: settings), "peers": property(lambda _: peers)}
+    return type("GuardedProtocol", (GuardedProtocol,), attributes)
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Return a listening socket without Nagle's delay, which its connections inherit."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener.bind((host, port))
+    listener.set_inheritable(True)
+    return listener
+
+
+def configured(settings: Settings) -> dict[str, object]:
+    """Return the settings of uvicorn; only proxies that are named are believed."""
+    return {
+        "log_config": None, "access_log": False, "server_header": False, "ws": "none",
+        "proxy_headers": bool(settings.trusted_proxies),
+        "forwarded_allow_ips": settings.trusted_proxies or None,
+    }  # fmt: skip
+
+
+def serve(settings: Settings, host: str, port: int, workers: int) -> None:
+    """Serve until told to stop; all processes read the settings from the environment."""
+    with listening(host, port) as listener, gathered(workers):
+        config = uvicorn.Config(
+            "likewise_service.app:from_environment", factory=True, workers=workers,
+            http=GuardedProtocol, loop=LOOP if workers > 1 else "auto",
+            **configured(settings),  # type: ignore[arg-type] # by name
+        )  # fmt: skip
+        if workers > 1:
+            Multiprocess(config, sockets=[listener]).run()
+        else:
+            config.load_app()
+            uvicorn.Server(config).run([listener])
+
+
+_JSON = json.JSONEncoder(ensure_ascii=True, default=str)
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object a line: the time, the level, the message, and the fields in ``said``."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        line: dict[str, object] = {
+            "at": write(datetime.fromtimestamp(record.created, UTC), "milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line.update(getattr(record, "said", {}))
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return _JSON.encode(line)
+
+
+def log_as_json() -> None:
+    """Write all logs of this process to standard error, as JSON lines."""
+    # No line holds these, so that none has to look them up.
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)

@@ -1,0 +1,1 @@
+"""Verification: replay, receipts, exports and packets, without trust in the server."""

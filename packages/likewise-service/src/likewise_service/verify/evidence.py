@@ -1,0 +1,220 @@
+"""Evidence for a replay: records, the payloads beside them, and the seed if it is known."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from likewise.learner.state import State
+from likewise_service.errors import ServiceError, StoreError
+from likewise_service.ledger.records import GENESIS, LedgerBroken, Payload, Receipt, Record
+from likewise_service.ledger.store import Store
+from likewise_service.ledger.transaction import read_row
+
+# The most differences that are printed.
+PRINTED = 20
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One thing that is not as it should be; ``seq`` is the record, or the line of an export.
+
+    ``about`` is chain, seed, payload, order, decision, lottery, panel, audit, erasure, learner,
+    receipt, actor, signature, anchor, time, export or snapshot.
+    """
+
+    seq: int
+    about: str
+    recorded: str
+    expected: str
+
+    def __str__(self) -> str:
+        return f"Record {self.seq} ({self.about}): {self.recorded} It should be: {self.expected}"
+
+
+@dataclass
+class Replayed:
+    """The result of a replay. It holds if nothing differs; ``unproved`` says what was not shown.
+
+    ``decisions`` were recomputed, ``skipped`` could not be, ``elsewhere`` are the institution's
+    own; ``draws`` are those of the lottery, ``audits`` the outcomes that follow from objections and
+    rule, ``repeats`` the records about rounds that the lottery of hidden repeats has shown again,
+    ``ended`` the audits that the operator ended before the panel was done. ``erased`` are (round,
+    person) whose features are those of a surrogate now, ``wholly`` those of whom nothing is left.
+    ``kept`` and ``unkept`` are sentences on what is proved and not proved of the ledger's
+    governance: keys, actors, members' signatures and anchors.
+    """
+
+    receipt: Receipt
+    differences: list[Difference] = field(default_factory=list)
+    seed: str = "unknown"
+    rounds: int = 0
+    decisions: int = 0
+    skipped: int = 0
+    elsewhere: int = 0
+    draws: int = 0
+    erased: list[tuple[str, str]] = field(default_factory=list)
+    wholly: list[tuple[str, str]] = field(default_factory=list)
+    audits: int = 0
+    repeats: int = 0
+    ended: int = 0
+    payloads: int = 0
+    state: State | None = None
+    kept: list[str] = field(default_factory=list)
+    unkept: list[str] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        """Tell if nothing differs."""
+        return not self.differences
+
+    @property
+    def proved(self) -> list[str]:
+        """All that this replay has shown, in sentences."""
+        seeded = self.seed in ("held", "revealed")
+        sentences = {
+            f"The {self.receipt.head.seq:,} records are a hash chain. That nothing was rewritten "
+            f"before that, an older receipt shows: likewise verify RECEIPT.": True,
+            f"The panels were those that membership and rule prescribe, and {self.audits:,} "
+            f"outcomes follow from the objections.": True,
+            f"{self.payloads:,} personal payloads are those that were recorded.": self.payloads,
+            "The seed is the one that was committed to before the first round.": seeded,
+            f"{self.draws:,} draws of the audit lottery are those of the seed.": seeded,
+            f"{self.repeats:,} records are about rounds that were shown again, each by the lottery "
+            f"of hidden repeats.": self.repeats,
+            f"{self.decisions:,} decisions, with their scores, were taken again.": self.decisions,
+        }
+        return [sentence for sentence, shown in sentences.items() if shown] + self.kept
+
+    @property
+    def unproved(self) -> list[str]:
+        """All that it has not shown, and why."""
+        unknown = self.seed == "unknown"
+        sentences = {
+            "Decisions and lottery were not recomputed: that needs the seed, which its owner has "
+            "not published.": unknown,
+            f"{self.skipped:,} decisions were not recomputed, since somebody before them left "
+            f"nothing to recompute from.": self.skipped and not unknown,
+            f"{self.elsewhere:,} decisions were taken by the institution itself: they are what it "
+            f"sent, and nothing here says how it came by them.": self.elsewhere,
+            f"{len(self.erased):,} people were erased. Their decisions were recomputed from "
+            f"surrogates whom the class cannot tell from them; that the surrogates resemble them "
+            f"in anything else is not shown.": self.erased and self.decisions,
+            f"{self.ended:,} audits were ended by the operator before the panel was done.":
+                self.ended,
+        }  # fmt: skip
+        return [sentence for sentence, applies in sentences.items() if applies] + self.unkept
+
+    def text(self) -> str:
+        """Return the findings as a page of text."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        head = self.receipt.head
+        yield f"Docket {self.receipt.docket}: {head.seq:,} records, {self.rounds:,} rounds."
+        yield f"Receipt: {self.receipt}"
+        yield ""
+        if self.holds:
+            yield "THE LEDGER HOLDS."
+            yield from ("  " + line for line in self.proved)
+        else:
+            number = len(self.differences)
+            yield f"THE LEDGER DOES NOT HOLD: {number:,} difference{'s' if number > 1 else ''}."
+            yield from (f"  {difference}" for difference in self.differences[:PRINTED])
+            if number > PRINTED:
+                yield f"  … and {number - PRINTED:,} more."
+            yield "  Begin with the first: those after it may follow from it."
+        if self.unproved:
+            yield ""
+            yield "Not shown:"
+            yield from ("  " + line for line in self.unproved)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A docket's ledger; ``unreadable`` says why some records are not among it.
+
+    ``payloads`` is None where there are none to check; ``receipt`` is the one beside an export.
+    """
+
+    docket: str
+    records: Sequence[Record]
+    payloads: Mapping[str, Payload] | None = None
+    secret: tuple[int, bytes] | None = None
+    unreadable: Mapping[int, str] = field(default_factory=dict)
+    receipt: Receipt | None = None
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the garbage collector while a whole ledger is taken into memory.
+
+    Records hold no cycles, and all of them stay; it would scan every one again and again.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def evidence_of(store: Store, docket: str, *, personal: bool = True) -> Evidence:
+    """Return all that a store holds of a docket, at one moment; payloads if ``personal``."""
+    records, unreadable = [], {}
+    try:
+        with _uncollected(), store.view(docket) as view:
+            for row in view.rows():
+                try:
+                    records.append(read_row(docket, row))
+                except LedgerBroken as error:
+                    seq = error.seq if isinstance(error.seq, int) else len(records) + 1
+                    unreadable[seq] = error.why
+            payloads, secret = view.payloads() if personal else None, view.secret()
+    except sa.exc.DatabaseError as error:
+        raise StoreError(f"{store.where} cannot be read: {error.orig}") from error
+    if not records and not unreadable:
+        names = ", ".join(store.dockets()) or "none"
+        raise ServiceError(
+            "no-docket", 404, f"There is no docket {docket!r} in {store.where}; it has: {names}."
+        )
+    return Evidence(docket, records, payloads, secret, unreadable)
+
+
+def walked(evidence: Evidence) -> Iterator[tuple[Record, Difference | None]]:
+    """Yield every record with what breaks the hash chain there, and go on after a fault.
+
+    A record whose number has been there already is a fault and nothing else: what follows it is
+    compared with the record before it.
+    """
+    last, prev = 0, GENESIS
+    for record in evidence.records:
+        seq, linked = last + 1, True
+        while seq in evidence.unreadable:
+            seq, linked = seq + 1, False
+        yield record, _fault(evidence.docket, record, seq, prev if linked else None)
+        if record.seq >= seq:
+            last, prev = record.seq, record.hash
+
+
+def _fault(docket: str, record: Record, seq: int, prev: str | None) -> Difference | None:
+    if record.seq != seq:
+        words = (f"The record here has the number {record.seq}.", f"number {seq}.")
+    elif record.docket != docket:
+        words = (f"It is a record of {record.docket!r}.", f"one of {docket!r}.")
+    elif not record.intact:
+        words = (
+            f"Its content was changed: it has the hash {record.content_hash[:16]}….",
+            f"{str(record.hash)[:16]}…, the hash that it carries.",
+        )
+    elif prev is not None and record.prev != prev:
+        before = "nothing" if prev == GENESIS else f"{prev[:16]}…"
+        words = (f"It follows {record.prev[:16]}….", f"{before}, the record before it.")
+    else:
+        return None
+    return Difference(seq, "chain", *words)

@@ -1,0 +1,210 @@
+"""A docket as files, for auditors elsewhere: the ledger, and what is needed to replay it.
+
+ledger.jsonl     one record a line; the line's number is the record's
+events.csv       the same for spreadsheets (not for proofs)
+receipt.txt      the ledger's head
+payloads.jsonl   features and reasons: personal, only if asked for
+seed.json        the seed and its salt: only if published, or asked for by its owner
+keys.jsonl       the installation's public keys, since when and until when
+manifest.json    the hash of every file, signed
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from likewise.errors import LikewiseError
+from likewise_service.ledger.records import (
+    LedgerBroken,
+    Payload,
+    Receipt,
+    Record,
+    canonical,
+    parse_line,
+)
+from likewise_service.ledger.signatures import PrivateKey, PublicKey
+from likewise_service.ledger.store import Keyring
+from likewise_service.verify.evidence import Evidence
+from likewise_service.verify.receipts import KnownKeys, document_fault, sign_document
+
+MANIFEST = "manifest.json"
+EXPORT = "likewise-export/1"
+
+
+@dataclass(frozen=True)
+class ExportCheck:
+    """The verdict on an export as it was given.
+
+    ``faults`` name every file that is not what was signed for; ``sentence`` says by which key the
+    export is signed, or that it is not.
+    """
+
+    signed: bool
+    faults: tuple[str, ...]
+    sentence: str
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_manifest(folder: Path, files: Iterable[Path], receipt: Receipt, key: PrivateKey) -> Path:
+    """Sign for the files of an export."""
+    digests = {path.name: _digest(path) for path in files}
+    content = {"format": EXPORT, "receipt": str(receipt), "files": digests}
+    path = folder / MANIFEST
+    text = json.dumps(sign_document("export", content, key), indent=2, sort_keys=True)
+    path.write_text(text + "\n", encoding="utf-8")
+    return path
+
+
+def check_manifest(folder: Path, keys: KnownKeys | None = None) -> ExportCheck:
+    """Check the files of an export against its manifest."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        return ExportCheck(False, (), "The export is not signed.")
+    try:
+        document: dict[str, Any] = json.loads(path.read_bytes())
+        files: dict[str, Any] = dict(document["files"])
+        fault = document_fault("export", document, keys)
+    except (ValueError, TypeError, KeyError, RecursionError, LikewiseError) as error:
+        return ExportCheck(False, (f"{MANIFEST} cannot be read ({error}).",), "")
+    if fault:
+        return ExportCheck(False, (f"{MANIFEST}: {fault}",), "")
+    present = {path.name for path in folder.iterdir() if path.is_file()} - {MANIFEST}
+    faults = [f"{name} is missing." for name in sorted(set(files) - present)]
+    faults += [f"{name} was not part of it." for name in sorted(present - set(files))]
+    faults += [
+        f"{name} was changed since." for name in sorted(present & set(files))
+        if _digest(folder / name) != files[name]
+    ]  # fmt: skip
+    key = PublicKey(document["key"])
+    sentence = f"The export is complete, and signed by the key {key.id}: {key.text}."
+    return ExportCheck(not faults, tuple(faults), "" if faults else sentence)
+
+
+LEDGER, EVENTS, RECEIPT = "ledger.jsonl", "events.csv", "receipt.txt"
+PAYLOADS, SEED, KEYS = "payloads.jsonl", "seed.json", "keys.jsonl"
+_COLUMNS = ("seq", "at", "kind", "round", "person", "member", "body", "hash")
+
+
+def write_export(
+    evidence: Evidence, folder: Path, keys: Keyring, *, personal: bool = False, seed: bool = False
+) -> list[Path]:
+    """Write a docket to a new folder, signed; return the files.
+
+    ``personal`` adds the payloads. The seed is added if it has been published, or with ``seed``.
+    """
+    for number, why in evidence.unreadable.items():
+        raise LedgerBroken(evidence.docket, number, why)
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise LikewiseError(f"{folder} is not empty; an export needs a folder of its own.")
+    receipt = keys.sign(Receipt(evidence.docket, evidence.records[-1].head))
+    files = [
+        _write(folder / LEDGER, (record.line() for record in evidence.records)),
+        _write_csv(folder / EVENTS, evidence.records),
+        _write(folder / RECEIPT, [str(receipt).encode()]),
+    ]
+    if personal and evidence.payloads is not None:
+        lines = (
+            canonical({"digest": digest, "salt": payload.salt.hex(), "content": payload.content})
+            for digest, payload in sorted(evidence.payloads.items())
+        )
+        files.append(_write(folder / PAYLOADS, lines, private=True))
+    published = any(record.kind == "seed-revealed" for record in evidence.records)
+    if evidence.secret is not None and (seed or published):
+        number, salt = evidence.secret
+        content = canonical({"seed": str(number), "salt": salt.hex()})
+        files.append(_write(folder / SEED, [content], private=not published))
+    files.append(_write(folder / KEYS, (canonical(asdict(key)) for key in keys.listed())))
+    return [*files, write_manifest(folder, files, receipt, keys.current())]
+
+
+def read_export(folder: Path) -> Evidence:
+    """Read an export, or its ledger alone; lines that cannot be read are named, not skipped."""
+    path = folder if folder.is_file() else folder / LEDGER
+    if not path.is_file():
+        raise LikewiseError(f"{folder} is not an export of a ledger: it has no {LEDGER}.")
+    folder = path.parent if path.name == LEDGER else path.parent / f"{path.name}.d"
+    records: list[Record] = []
+    unreadable: dict[int, str] = {}
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                records.append(parse_line("", number, line))
+            except LedgerBroken as error:
+                unreadable[number] = error.why
+    docket = _docket(folder, records)
+    text = folder / RECEIPT
+    receipt = Receipt.parse(text.read_text(encoding="utf-8")) if text.is_file() else None
+    payloads, secret = _payloads(folder / PAYLOADS), _seed(folder / SEED)
+    return Evidence(docket, records, payloads, secret, unreadable, receipt)
+
+
+def _docket(folder: Path, records: list[Record]) -> str:
+    """Return the docket that most records name: one that was changed does not rename the others."""
+    names = [record.docket for record in records]
+    if not names:
+        raise LikewiseError(f"{folder / LEDGER} has no record that can be read.")
+    return max(dict.fromkeys(names), key=names.count)
+
+
+def _payloads(path: Path) -> dict[str, Payload] | None:
+    """Return payloads by digest; one that cannot be read is missing, as the replay will say."""
+    if not path.is_file():
+        return None
+    payloads: dict[str, Payload] = {}
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                data = json.loads(line)
+                canonical(data)
+                payload = Payload(bytes.fromhex(data["salt"]), data["content"])
+                payloads[str(data["digest"])] = payload
+            except (ValueError, TypeError, KeyError, RecursionError, LikewiseError):
+                continue
+    return payloads
+
+
+def _seed(path: Path) -> tuple[int, bytes] | None:
+    if not path.is_file():
+        return None
+    try:
+        data = json.loads(path.read_bytes())
+        return int(data["seed"]), bytes.fromhex(data["salt"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise LikewiseError(f"{path} does not hold a seed and its salt: {error}.") from error
+
+
+def _write(path: Path, lines: Iterable[bytes], *, private: bool = False) -> Path:
+    mode = 0o600 if private else 0o644
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+        for line in lines:
+            file.write(line + b"\n")
+    return path
+
+
+def _write_csv(path: Path, records: Iterable[Record]) -> Path:
+    with path.open("x", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(_COLUMNS)
+        for record in records:
+            named = [record.body.get(name, "") for name in ("round", "person", "member")]
+            row = [record.seq, record.at, record.kind, *named, record.body_text, record.hash]
+            writer.writerow([_harmless(cell) for cell in row])
+    return path
+
+
+def _harmless(cell: object) -> object:
+    """Quote a cell that begins like a formula, which spreadsheets would carry out."""
+    text = str(cell)
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else cell

@@ -1,0 +1,467 @@
+"""All that a ledger says about its own governance, checked record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from likewise.errors import LikewiseError
+from likewise_service.errors import later, seconds_between
+from likewise_service.ledger.kinds import (
+    KINDS,
+    ROLES,
+    Anchored,
+    AnchorFailed,
+    Body,
+    DocketOpened,
+    EvidenceBody,
+    KeyPublished,
+    MemberAct,
+    MemberKeySet,
+    Signed,
+    SignedIn,
+    SignedOut,
+    TokenEnded,
+    TokenIssued,
+    readable,
+)
+from likewise_service.ledger.records import LedgerBroken, Receipt, Record
+from likewise_service.ledger.signatures import MemberStatement, PublicKey, TimeStamp, possession
+from likewise_service.ledger.store import succession
+from likewise_service.verify.evidence import Difference, Evidence
+
+# Kinds of record that a member adds for themselves.
+MEMBER_ACTS = frozenset(
+    kind for kind, body in KINDS.items() if issubclass(body, MemberAct) and "auditor" in ROLES[kind]
+)
+
+
+@dataclass
+class _Introduced:
+    """Somebody as the ledger introduced them, in record ``seq`` by the actor ``by``."""
+
+    role: str
+    name: str
+    seq: int
+    by: str
+    token: str
+    until: str | None = None
+    ended: bool = False
+
+
+@dataclass
+class ActorChecks:
+    """All who were introduced, and who did what."""
+
+    introduced: dict[str, _Introduced] = field(default_factory=dict)
+    machine: int = 0
+    _passed: dict[tuple[str, str], _Introduced] = field(default_factory=dict)
+
+    def passes(self, record: Record) -> bool:
+        """Tell at once that somebody does what they have done before, with nothing changed."""
+        actor = self._passed.get((record.actor, record.kind))
+        if actor is None or (actor.until is not None and record.at > actor.until):
+            return False
+        return record.kind not in MEMBER_ACTS or record.body.get("member") == actor.name
+
+    def take(self, record: Record, body: object) -> Iterator[Difference]:
+        """Yield the differences of one record; ``body`` is there for records about actors."""
+        # An introduction comes before whoever it introduces has done anything else.
+        if isinstance(body, (TokenIssued, SignedIn)):
+            token, name, until = f"token:{body.token}", f"token:{body.token}", None
+            if isinstance(body, SignedIn):
+                name, until = f"sign-in:{body.sign_in}", body.until
+            actor = _Introduced(body.role, body.name, record.seq, record.actor, token, until)
+            self.introduced.setdefault(name, actor)
+        for recorded, expected in self._check(record):
+            yield Difference(record.seq, "actor", recorded, expected)
+        if isinstance(body, TokenEnded):
+            self._end(f"token:{body.token}")
+        elif isinstance(body, SignedOut):
+            self._end(f"sign-in:{body.sign_in}")
+
+    def _end(self, name: str) -> None:
+        self._passed.clear()
+        if name in self.introduced:
+            self.introduced[name].ended = True
+
+    def _check(self, record: Record) -> Iterator[tuple[str, str]]:
+        name = record.actor
+        if name in ("machine", "service"):
+            self.machine += name == "machine" and record.kind in MEMBER_ACTS
+            return
+        actor = self.introduced.get(name)
+        if actor is None:
+            yield f"{name or 'Nobody'} acted.", "somebody whose token or sign-in the ledger has."
+            return
+        ended = actor.ended or self.introduced.get(actor.token, actor).ended
+        if ended:
+            yield f"{name} acted after its end.", "nobody, once a token has ended."
+        if actor.until is not None and record.at > actor.until:
+            yield f"{name} acted at {record.at}.", f"until {actor.until}."
+        if actor.role not in ROLES.get(record.kind, ()):
+            yield f"{name}, a {actor.role}, acted.", f"another role for {record.kind!r}."
+        elif record.kind in MEMBER_ACTS and record.body.get("member") != actor.name:
+            member = record.body.get("member")
+            yield f"{actor.name!r} spoke for {member!r}.", f"{member!r} themselves."
+        elif not ended:
+            self._passed[name, record.kind] = actor
+
+    def proved(self) -> list[str]:
+        """Return sentences on all that is proved."""
+        sentences = [
+            f"Every record says who acted, by {len(self.introduced):,} tokens and sign-ins that "
+            f"the ledger itself introduces."
+        ]
+        tokens: dict[str, list[str]] = {}
+        for name, actor in self.introduced.items():
+            if actor.role == "auditor" and name == actor.token:
+                introduction = f"{name} (record {actor.seq:,}, by {actor.by})"
+                tokens.setdefault(actor.name, []).append(introduction)
+        for member, listed in sorted(tokens.items()):
+            if len(listed) > 1:
+                sentences.append(
+                    f"{member!r} has had {len(listed)} tokens: {', '.join(listed)}. Ask them for "
+                    f"each."
+                )
+        return sentences
+
+    def unproved(self) -> list[str]:
+        """Return sentences on all that is not proved."""
+        if not self.machine:
+            return []
+        return [
+            f"That members said what {self.machine:,} records have them say: they were entered at "
+            f"the machine, with no token of theirs."
+        ]
+
+
+# Seconds by which a server's clock may differ from an authority's.
+TOLERANCE = 300.0
+
+
+@dataclass
+class AnchorChecks:
+    """Anchors in the order of the ledger; ``roots`` are certificates of time-stamp authorities.
+
+    ``covered`` is the last record that an anchor fixes, by the time ``last``; ``widest`` is the
+    longest time between two anchors, in minutes.
+    """
+
+    docket: str
+    records: Sequence[Record]
+    roots: list[Any] = field(default_factory=list)
+    anchors: int = 0
+    stamped: int = 0
+    failures: int = 0
+    last: str = ""
+    covered: int = 0
+    widest: float = 0.0
+    _began: str = ""
+    _bound: str = ""
+
+    def passes(self, record: Record) -> bool:
+        """Tell at once that a record is later than the anchor before it."""
+        return bool(self._began) and record.at >= self._bound
+
+    def take(self, record: Record, body: object) -> Iterator[Difference]:
+        """Yield the differences of one record; ``body`` is there for records about anchors."""
+        self._began = self._began or record.at
+        if self._bound and record.at < self._bound:
+            expected = f"{self._bound} or later: it follows an anchor, and is back-dated."
+            yield Difference(record.seq, "time", f"It has the time {record.at}.", expected)
+        if isinstance(body, AnchorFailed):
+            self.failures += 1
+        elif isinstance(body, Anchored):
+            yield from self._anchored(record, body)
+
+    def _anchored(self, record: Record, body: Anchored) -> Iterator[Difference]:
+        try:
+            receipt = Receipt.parse(body.receipt)
+            fault = self._fault(record, receipt) or self._stamp_fault(body)
+        except LikewiseError as error:
+            fault = str(error)
+        if fault:
+            yield Difference(record.seq, "anchor", fault, "a head of this ledger.")
+            return
+        self.anchors += 1
+        head = self.records[receipt.head.seq - 1]
+        if head.at > later(body.fixed, TOLERANCE):
+            expected = f"{body.fixed} or earlier: it was anchored then, and is post-dated."
+            yield Difference(head.seq, "time", f"It has the time {head.at}.", expected)
+        minutes = seconds_between(self.last or self._began, body.fixed) / 60
+        self.widest = max(self.widest, minutes)
+        self.last, self.covered = max(self.last, body.fixed), receipt.head.seq
+        self._bound = later(self.last, -TOLERANCE)
+
+    def _fault(self, record: Record, receipt: Receipt) -> str:
+        seq = receipt.head.seq
+        if receipt.docket != self.docket or not 0 < seq < record.seq or seq > len(self.records):
+            return f"It anchors record {seq:,} of {receipt.docket!r}."
+        if self.records[seq - 1].hash != receipt.head.hash:
+            return f"Record {seq:,} is not the one that was anchored: it was rewritten."
+        return ""
+
+    def _stamp_fault(self, body: Anchored) -> str:
+        if body.proof is None:
+            return ""
+        stamp, content = TimeStamp.parse(body.proof), body.receipt.encode()
+        if not stamp.covers(content):
+            return "The time-stamp is of something else."
+        if stamp.at != body.fixed:
+            return f"The time-stamp is of {stamp.at}, and the record says {body.fixed}."
+        if self.roots:
+            fault = stamp.check(content, self.roots)
+            if fault:
+                return f"The time-stamp is not of the authority that was named: {fault}."
+            self.stamped += 1
+        return ""
+
+    def proved(self) -> list[str]:
+        """Return sentences on all that is proved."""
+        if not self.anchors:
+            return []
+        certified = f", {self.stamped:,} by the authority that was named" * bool(self.stamped)
+        return [
+            f"{self.anchors:,} anchors{certified}: records up to {self.covered:,} were written by "
+            f"{self.last}, and times are bounded to within {self.widest + TOLERANCE / 60:,.1f} "
+            f"minutes (of which {TOLERANCE / 60:g} are for clocks)."
+        ]
+
+    def unproved(self) -> list[str]:
+        """Return sentences on all that is not proved."""
+        if not self.records:
+            return []
+        if not self.anchors:
+            return [
+                "When records were written: nothing was anchored outside, so all times are the "
+                "operator's, and what follows the last receipt that anybody holds can be rewritten."
+            ]
+        minutes = seconds_between(self.last, max(self.records[-1].at, self.last)) / 60
+        sentences = [
+            f"What was recorded after the last anchor, of record {self.covered:,}: the window left "
+            f"open is {minutes:,.1f} minutes long here, and narrower for whoever has a later "
+            f"receipt."
+        ]
+        if not self.stamped:
+            sentences.append(
+                "That the anchors' times are true: compare the file or the receiver's own copies "
+                "(likewise verify FILE), or name the authority's certificates (--authority)."
+            )
+        if self.failures:
+            sentences.append(f"{self.failures:,} times an anchor failed; it was tried again.")
+        return sentences
+
+
+@dataclass
+class KeyChecks:
+    """The key of a ledger's receipts, and how often it was changed."""
+
+    key: PublicKey | None = None
+    changes: int = 0
+    compromised: int = 0
+
+    def take(self, record: Record, body: object) -> Iterator[Difference]:
+        """Yield the differences of one record; ``body`` is there for records about keys."""
+        if not isinstance(body, (DocketOpened, KeyPublished)):
+            return
+        before = self.key
+        try:
+            self.key = PublicKey(body.key)
+        except LikewiseError as error:
+            yield Difference(record.seq, "signature", str(error), "a public key.")
+        if isinstance(body, KeyPublished) and before is not None:
+            fault = self._fault(before, body)
+            if fault:
+                yield Difference(record.seq, "signature", fault, "a key that the one before names.")
+
+    def _fault(self, before: PublicKey, body: KeyPublished) -> str:
+        self.changes += 1
+        if body.replaces != before.id:
+            return f"It replaces {body.replaces}, and the key was {before.id}."
+        if body.compromised:
+            self.compromised += 1
+            return ""
+        signed = body.signature is not None and before.verifies(
+            "succession", succession(PublicKey(body.key)), body.signature
+        )
+        return "" if signed else f"The key {before.id} did not sign it."
+
+    def proved(self) -> list[str]:
+        """Return sentences on all that is proved."""
+        if self.key is None:
+            return []
+        changed = f" (changed {self.changes} times, each time by the key before)"
+        return [
+            f"Receipts are signed by the key {self.key.id}{changed if self.changes else ''}: "
+            f"{self.key.text}. Compare it with the address where it is published."
+        ]
+
+    def unproved(self) -> list[str]:
+        """Return sentences on all that is not proved."""
+        if not self.compromised:
+            return []
+        return [
+            f"That {self.compromised} changes of keys are by whoever had the key before: it had "
+            f"fallen into other hands."
+        ]
+
+
+# The record that has to follow a signature, for each act; a repeated round has one kind for all.
+ACTS = {"flag": "flagged", "withdraw": "withdrawn", "finish": "finished", "reopen": "reopened"}
+STATEMENTS = MEMBER_ACTS - {"member-key-set"}
+
+
+@dataclass
+class MemberChecks:
+    """Members' keys, and the signature that the next record has to fit.
+
+    ``published`` are keys that members publish elsewhere, by name: in a ledger that has another
+    one, somebody speaks for them.
+    """
+
+    docket: str
+    published: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, tuple[PublicKey, int]] = field(default_factory=dict)
+    signed: int = 0
+    _pending: Signed | None = None
+    _last: dict[str, str] = field(default_factory=dict)
+
+    def passes(self, record: Record) -> bool:
+        """Tell at once that the record needs no signature, and none waits for it."""
+        if self._pending is not None:
+            return False
+        return record.kind not in STATEMENTS or str(record.body.get("member")) not in self.keys
+
+    def take(self, record: Record, body: object) -> Iterator[Difference]:
+        """Yield the differences of one record; ``body`` is there for records about signatures."""
+        for recorded, expected in self._check(record, body):
+            yield Difference(record.seq, "signature", recorded, expected)
+
+    def _check(self, record: Record, body: object) -> Iterator[tuple[str, str]]:
+        signed, self._pending = self._pending, None
+        if signed is not None and record.kind not in (ACTS[signed.act], "repeated"):
+            yield f"It is {record.kind!r}.", f"{ACTS[signed.act]!r}, which was signed."
+        if isinstance(body, MemberKeySet):
+            key = PublicKey(body.key)
+            fault = self._key_fault(body, key)
+            if fault:
+                yield fault, "a key that its owner took into use."
+            self.keys[body.member] = (key, record.seq)
+        elif isinstance(body, Signed):
+            fault = self._fault(body)
+            if fault:
+                yield fault, f"the signature of {body.member!r}."
+            self.signed += not fault
+            self._pending = body
+        elif record.kind in STATEMENTS:
+            yield from self._statement(record, signed)
+
+    def _statement(self, record: Record, signed: Signed | None) -> Iterator[tuple[str, str]]:
+        member = str(record.body.get("member"))
+        if signed is None and member in self.keys:
+            since = f"one, since they sign from record {self.keys[member][1]:,} on."
+            yield f"{member!r} speaks without a signature.", since
+        elif signed is not None and signed.member != member:
+            yield f"It is of {member!r}.", f"of {signed.member!r}."
+        elif signed is not None and record.kind == "flagged" and (
+            signed.reason != record.body.get("reason")
+        ):  # fmt: skip
+            yield "Its reason is another.", "the signed one."
+
+    def _fault(self, body: Signed) -> str:
+        key = self.keys[body.member][0] if body.member in self.keys else None
+        if key is None or key.id != body.key:
+            return f"It is signed by {body.key}, which is not {body.member!r}'s key."
+        if body.at <= self._last.get(body.member, ""):
+            return f"It was signed at {body.at}, not after the one before: it is used again."
+        self._last[body.member] = body.at
+        statement = MemberStatement(
+            self.docket, body.member, body.review, body.act, body.pair, body.reason, body.at
+        )
+        if not statement.signed_by(key, body.signature):
+            return "The signature is not that of what is recorded."
+        return ""
+
+    def _key_fault(self, body: MemberKeySet, key: PublicKey) -> str:
+        content = possession(self.docket, body.member, key)
+        if not key.verifies("member-key", content, body.proof):
+            return "The new key did not sign that it is taken into use."
+        if self.published.get(body.member, body.key) != body.key:
+            return f"{body.member!r} publishes another key than {key.id}."
+        if body.member not in self.keys:
+            return ""
+        before = self.keys[body.member][0]
+        agreed = before.verifies("member-key", content, body.consent or "")
+        return "" if agreed else "The key before it did not agree."
+
+    def proved(self) -> list[str]:
+        """Return sentences on all that is proved."""
+        if not self.keys:
+            return []
+        listed = ", ".join(f"{name!r} with {self.keys[name][0].id}" for name in sorted(self.keys))
+        compared = ", ".join(sorted(set(self.keys) & set(self.published)))
+        rest = ", ".join(sorted(set(self.keys) - set(self.published)))
+        return [
+            f"{self.signed:,} acts were signed by members themselves, who sign with keys of their "
+            f"own: {listed}."
+            + (f" Compared with what they publish: {compared}." if compared else "")
+            + (f" Compare the keys of {rest} with what they publish: --member-key." if rest else "")
+        ]
+
+    def unproved(self) -> list[str]:
+        """Return sentences on all that is not proved."""
+        return [
+            f"That {member!r} said what the ledger has them say: they publish a key, and there is "
+            f"none of theirs in it."
+            for member in sorted(set(self.published) - set(self.keys))
+        ]
+
+
+_READ = {kind for kind, body in KINDS.items() if issubclass(body, (EvidenceBody, DocketOpened))}
+
+
+@dataclass(frozen=True)
+class Trusted:
+    """Knowledge from elsewhere: members' keys by name, and certificates of an authority."""
+
+    member_keys: dict[str, str] = field(default_factory=dict)
+    authorities: list[Any] = field(default_factory=list)
+
+
+class Witnesses:
+    """The four checks of a ledger's governance: keys, actors, members' signatures, anchors."""
+
+    def __init__(self, evidence: Evidence, trusted: Trusted | None = None) -> None:
+        trust = trusted or Trusted()
+        self.actors = ActorChecks()
+        self.members = MemberChecks(evidence.docket, dict(trust.member_keys))
+        self.anchors = AnchorChecks(evidence.docket, evidence.records, list(trust.authorities))
+        self._all = (KeyChecks(), self.actors, self.members, self.anchors)
+
+    def take(self, record: Record, body: Body | LedgerBroken | None = None) -> Iterable[Difference]:
+        """Return the differences of one record; ``body`` is read if it is not given."""
+        if record.kind not in _READ:
+            # Almost all records pass at once.
+            checks = (self.actors, self.members, self.anchors)
+            return () if all(check.passes(record) for check in checks) else self._check(record)
+        body = readable(record) if body is None else body
+        if isinstance(body, LedgerBroken):
+            return (Difference(record.seq, "order", f"{body.why}", "a body of its kind."),)
+        return self._check(record, body)
+
+    def _check(self, record: Record, body: Body | None = None) -> Iterator[Difference]:
+        for check in self._all:
+            try:
+                yield from check.take(record, body)
+            except LikewiseError as error:
+                yield Difference(record.seq, "signature", f"{error}", "something that can be read.")
+
+    def proved(self) -> list[str]:
+        """Return sentences on all that is proved."""
+        return [line for check in self._all for line in check.proved()]
+
+    def unproved(self) -> list[str]:
+        """Return sentences on all that is not proved."""
+        return [line for check in self._all for line in check.unproved()]

@@ -1,0 +1,370 @@
+"""Replay: the learner is rebuilt from the ledger, and all that follows from it is derived anew.
+
+The hash chain, the payloads' digests and the seed's commitment are checked; every decision, every
+draw of the lottery, every panel and every outcome is computed again and compared. Each kind of
+record says how it is checked (``likewise_service.ledger.kinds``). After a difference, the fold
+goes on with what should have been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+
+from likewise.errors import LikewiseError
+from likewise.learner.events import Decided, Decision
+from likewise.learner.fold import decide, lottery
+from likewise.learner.settings import ALGORITHM, Learner
+from likewise.learner.state import State
+from likewise_service.dockets.figures import Untallied
+from likewise_service.dockets.learner import advance, start, surrogates_in
+from likewise_service.dockets.projection import Projection
+from likewise_service.dockets.reviews import ReviewKey, Seat, Seating
+from likewise_service.dockets.round import Round
+from likewise_service.dockets.spec import checked_panel, commitment
+from likewise_service.ledger.kinds import (
+    Body,
+    DocketOpened,
+    Finished,
+    LearnerGiven,
+    PeopleArrived,
+    Repeated,
+    SeedRevealed,
+    Signed,
+    Withdrawn,
+    check_body,
+    readable,
+)
+from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record
+from likewise_service.ledger.store import Store
+from likewise_service.verify.evidence import Difference, Evidence, Replayed, evidence_of, walked
+from likewise_service.verify.governance import Trusted, Witnesses
+
+
+class ReviewChecks:
+    """Translates the names of reviews, which whoever knows the docket's secret can do."""
+
+    def __init__(self, projection: Projection, key: ReviewKey | None) -> None:
+        self.projection, self.key = projection, key
+        self._signed: Signed | None = None
+
+    def take(self, record: Record, body: object) -> Iterator[Difference]:
+        """Yield the difference of one record from the statement before it, if there is one."""
+        signed, self._signed = self._signed, body if isinstance(body, Signed) else None
+        if signed is None or not isinstance(body, (Withdrawn, Finished, Repeated)):
+            return
+        if self.key is None:
+            return
+        round_ = self.projection.find(body.round)
+        again = record.at if isinstance(body, Repeated) else None
+        review = self.key.review_id(Seat(body.round, body.member, again))
+        if round_ is None or signed.review != review:
+            recorded, expected = f"It is about round {body.round!r}.", "the signed review."
+            yield Difference(record.seq, "signature", recorded, expected)
+            return
+        order = self.key.shuffled(review, round_.decisions)
+        names = {person: f"p{number}" for number, person in enumerate(order, start=1)}
+        if not _means(signed, body, names):
+            recorded = f"{record.kind!r} says something else."
+            yield Difference(record.seq, "signature", recorded, "what was signed.")
+
+
+def _means(signed: Signed, body: Withdrawn | Finished | Repeated, names: Mapping[str, str]) -> bool:
+    """Tell if a record says what was signed; ``names`` are the people's in the review."""
+    pair = None if signed.pair is None else frozenset(signed.pair)
+    if isinstance(body, Withdrawn):
+        return pair == frozenset(names.get(person, "") for person in body.pair)
+    if isinstance(body, Finished):
+        return pair is None
+    objections = {frozenset(names.get(p, "") for p in o.pair): o.reason for o in body.objections}
+    if signed.act == "flag":
+        return pair in objections and objections[pair] == signed.reason
+    if signed.act == "withdraw":
+        return pair not in objections
+    return body.finished == (signed.act == "finish")
+
+
+_BROKEN = (LikewiseError, KeyError, TypeError, ValueError, AttributeError, OverflowError)
+
+
+def replay(
+    records: Sequence[Record],
+    payloads: Mapping[str, Payload] | None,
+    secret: tuple[int, bytes] | None,
+) -> Replayed:
+    """Replay a ledger; ``payloads`` are by digest, ``secret`` is the seed and its salt."""
+    docket = records[0].docket if records else ""
+    return replay_evidence(Evidence(docket, records, payloads, secret))
+
+
+def replay_store(store: Store, docket: str) -> Replayed:
+    """Replay a docket of a store."""
+    return replay_evidence(evidence_of(store, docket))
+
+
+def replay_evidence(evidence: Evidence, trusted: Trusted | None = None) -> Replayed:
+    """Replay evidence; ``trusted`` is what the verifier has from elsewhere."""
+    return Replay(evidence, trusted).run()
+
+
+class Replay:
+    """One replay: the projection as it was recorded, the learner as it should have been.
+
+    ``record`` is the one being checked. ``surrogates`` are the digests that stand for erased
+    people, ``reasons`` the records whose words have to be there at the end, ``reasonless`` the
+    rounds whose words were erased.
+    """
+
+    algorithm = ALGORITHM
+    record: Record
+
+    def __init__(self, evidence: Evidence, trusted: Trusted | None) -> None:
+        self.evidence, self.witnesses = evidence, Witnesses(evidence, trusted)
+        self.projection = Projection(evidence.docket, tallies=Untallied())
+        self.findings = Replayed(Receipt(evidence.docket, Head()))
+        self.bodies = [readable(record) for record in evidence.records]
+        self.surrogates = surrogates_in(
+            body for body in self.bodies if not isinstance(body, LedgerBroken)
+        )
+        self.contents = {digest: p.content for digest, p in (evidence.payloads or {}).items()}
+        self.reasons: dict[str, Record] = {}
+        self.reasonless: set[str] = set()
+        self.state: State | None = None
+        self.seating: Seating | None = None
+        self.learner: Learner | None = None
+        self._changed: set[str] = set()
+        self._expected: tuple[str, str] | None = None
+        self._repeated: tuple[int, str, Body] | None = None
+        self.review_key = None if self.secret is None else ReviewKey(*self.secret)
+        self.reviews = ReviewChecks(self.projection, self.review_key)
+
+    @cached_property
+    def secret(self) -> tuple[int, bytes] | None:
+        """The seed and its salt, if they are held or were published."""
+        if self.evidence.secret is not None:
+            return self.evidence.secret
+        for body in self.bodies:
+            if isinstance(body, SeedRevealed):
+                try:
+                    return int(body.seed), bytes.fromhex(body.salt)
+                except ValueError:
+                    return None
+        return None
+
+    def run(self) -> Replayed:
+        """Take every record in turn."""
+        findings = self.findings
+        for seq, why in self.evidence.unreadable.items():
+            self._note(seq, "chain", f"It cannot be read: {why}", "JSON.")
+        self._check_payloads()
+        for (record, fault), body in zip(walked(self.evidence), self.bodies, strict=True):
+            if fault is not None:
+                findings.differences.append(fault)
+            if record.seq > findings.receipt.head.seq:
+                findings.differences += self.witnesses.take(record, body)
+                findings.differences += self.reviews.take(record, body)
+                self.record = record
+                self._take(body)
+                findings.receipt = Receipt(self.evidence.docket, record.head)
+        if not self.evidence.records:
+            self._note(1, "chain", "There is none.", "docket-opened.")
+        self._check_end()
+        findings.kept, findings.unkept = self.witnesses.proved(), self.witnesses.unproved()
+        findings.rounds, findings.state = self.projection.counts["rounds"], self.state
+        # What was changed comes before what follows from it.
+        findings.differences.sort(key=lambda d: (d.about != "chain", d.seq))
+        return findings
+
+    # ── What the kinds of record ask of a replay ─────────────────────────────────────────────────
+
+    def differ(self, about: str, recorded: object, expected: object) -> None:
+        """Note a difference of the current record."""
+        self._note(self.record.seq, about, f"{recorded}.", f"{expected}.")
+
+    def expect(self, kind: str, round_id: str) -> None:
+        """Expect a kind of record of a round next."""
+        self._expected = (kind, round_id)
+
+    def payload(self, digest: str, name: str) -> None:
+        """Check that a payload is there, and unchanged."""
+        if self.evidence.payloads is None:
+            return
+        if digest in self._changed:
+            self.differ("payload", f"{name} were changed", f"those of {digest[:16]}…")
+        elif digest not in self.evidence.payloads:
+            self.differ("payload", f"{name} are missing", f"those of {digest[:16]}…")
+
+    def check_panel(self, members: Sequence[str], rule: str | None = None) -> None:
+        """Refuse a rule that makes no sense for the members."""
+        checked_panel(tuple(members), self.projection.rule if rule is None else rule)
+
+    def is_committed(self, seed: int, salt: bytes) -> bool:
+        """Tell if a seed is the one that the first record commits to."""
+        return commitment(seed, salt) == self.projection.commitment
+
+    def draw(self, number: int) -> bool | None:
+        """Draw the audit lottery for a round again; None if the seed is not known."""
+        if self.learner is None:
+            return None
+        self.findings.draws += 1
+        return lottery(self.learner, number)
+
+    def draw_repeat(self, body: Repeated) -> None:
+        """Check that the lottery of hidden repeats has shown a round again."""
+        if self.seating is None:
+            return
+        record = self.record
+        # Who is done writes as many records as the first time, of which the first may end it.
+        same = self._repeated == (record.seq - 1, record.at, body)
+        drawn = same or self.seating.drawn(Seat(body.round, body.member, again=record.at))
+        self._repeated = (record.seq, record.at, body)
+        if drawn:
+            self.findings.repeats += 1
+        else:
+            recorded = f"{body.member!r} judged round {body.round} again"
+            self.differ("lottery", recorded, "a round that the lottery shows again")
+
+    def decide_again(self, body: Decided) -> None:
+        """Take every decision again; the fold goes on with what should have been."""
+        if self.projection.audit_only:
+            self.findings.elsewhere += len(body.decisions)
+            if self.state is not None:
+                self.state = advance(self.state, body)
+        elif self.state is None:
+            self.findings.skipped += len(body.decisions)
+        else:
+            expected = decide(self.state, body.round)
+            self.state = advance(self.state, expected)
+            self.findings.decisions += len(body.decisions)
+            self._compare(body.decisions, expected.decisions)
+
+    def _compare(self, recorded: Sequence[Decision], expected: Sequence[Decision]) -> None:
+        """Compare score, decision and inverse chance of everybody."""
+        people = [[d.person for d in listed] for listed in (recorded, expected)]
+        if people[0] != people[1]:
+            self.differ("decision", f"Decisions are on {people[0]}", people[1])
+            return
+        for decision, again in zip(recorded, expected, strict=True):
+            if decision != again:
+                sentence = f"{decision.person!r}: {_sentence(decision)}"
+                self.differ("decision", sentence, _sentence(again))
+
+    # ── One record ───────────────────────────────────────────────────────────────────────────────
+
+    def _take(self, body: Body | LedgerBroken) -> None:
+        try:
+            if isinstance(body, LedgerBroken):
+                raise body
+            self._check_order(body)
+            check_body(body, self)
+            round_ = self.projection.take(self.record, body)
+        except _BROKEN as error:
+            self._refuse("order", f"{self.record.kind!r} cannot stand here ({error})")
+            return
+        self._seat(body, round_)
+        if isinstance(body, DocketOpened):
+            self._start()
+        elif not isinstance(body, Decided):
+            self._fold(body)
+        if isinstance(body, LearnerGiven) and self.learner is not None:
+            self.learner = self.projection.settings.make_learner(self.learner.seed)
+
+    def _check_order(self, body: Body) -> None:
+        """The docket opens once, time never goes back, and what is expected comes at once."""
+        record = self.record
+        if (self.projection.spec is None) != isinstance(body, DocketOpened):
+            self.differ("order", f"It is {record.kind!r}", "docket-opened first, and once")
+        if record.at < self.projection.at:
+            expected = f"{self.projection.at} or later"
+            self.differ("order", f"It has the time {record.at}", expected)
+        due, self._expected = self._expected, None
+        if due is not None and due != (record.kind, getattr(body, "round", "")):
+            self.differ("order", f"It is {record.kind!r}", f"{due[0]!r} of round {due[1]}")
+
+    def _seat(self, body: Body, round_: Round | None) -> None:
+        """Follow the reviews that are asked for and end; after a fault nobody can any more."""
+        if self.seating is None:
+            return
+        try:
+            self.seating.take(self.record, body, round_)
+        except _BROKEN as error:
+            self.seating = None
+            if self.findings.holds:
+                self._refuse("lottery", f"Reviews cannot be followed ({error})")
+
+    def _start(self) -> None:
+        """Start the learner, if the seed is known and the one committed to."""
+        if self.secret is None:
+            self.findings.seed = "unknown"
+        elif not self.is_committed(*self.secret):
+            self.findings.seed = "wrong"
+            self.differ("seed", "The seed is not the one committed to", "that one")
+        else:
+            self.findings.seed = "revealed" if self.evidence.secret is None else "held"
+            state = start(self.projection.settings, self.secret[0])
+            self.learner = state.learner
+            self.seating = Seating(ReviewKey(*self.secret), self.projection)
+            self.state = state if self.evidence.payloads is not None else None
+
+    def _fold(self, body: Body) -> None:
+        """Let the learner take the record in, unless somebody's features are gone."""
+        if self.state is None:
+            return
+        try:
+            if isinstance(body, PeopleArrived) and not self._has_features(body):
+                self.state = None
+                return
+            self.state = advance(self.state, body, self.contents, self.surrogates)
+        except _BROKEN as error:
+            self.differ("learner", f"The learner refuses it ({error})", "accepted by it")
+
+    def _has_features(self, body: PeopleArrived) -> bool:
+        """Tell if everybody who arrived has features, or those of a surrogate."""
+        digests = [self.surrogates.get((body.round, p.id), p.digest) for p in body.people]
+        return all(digest is not None and digest in self.contents for digest in digests)
+
+    # ── Before the first record, and after the last ──────────────────────────────────────────────
+
+    def _check_payloads(self) -> None:
+        """Treat a payload that was changed as none; its record says so."""
+        for digest, payload in (self.evidence.payloads or {}).items():
+            if payload.digest == digest:
+                self.findings.payloads += 1
+            else:
+                self.contents.pop(digest, None)
+                self._changed.add(digest)
+
+    def _check_end(self) -> None:
+        """Nothing is expected, objections have their reasons, and an export's receipt fits."""
+        last = self.findings.receipt
+        for round_ in self.projection.history():
+            if round_.id not in self.reasonless:
+                self._check_reasons(round_)
+        if self._expected is not None:
+            kind, round_id = self._expected
+            self._note(last.head.seq + 1, "order", "There is none.", f"{kind} of {round_id}.")
+        receipt = self.evidence.receipt
+        if receipt is not None and receipt != last:
+            seq = max(receipt.head.seq, last.head.seq)
+            recorded = f"The export's own receipt is {receipt}."
+            self._note(seq, "receipt", recorded, f"{last}, its last record.")
+
+    def _check_reasons(self, round_: Round) -> None:
+        for objections in round_.objections.values():
+            for pair, reason in objections.items():
+                erased = any((round_.id, person) in self.surrogates for person in pair)
+                if reason is not None and not erased:
+                    self.record = self.reasons[reason]
+                    self.payload(reason, "The words of a reason")
+
+    def _refuse(self, about: str, recorded: str) -> None:
+        self.differ(about, recorded, "a record that follows from those before it")
+
+    def _note(self, seq: int, about: str, recorded: str, expected: str) -> None:
+        self.findings.differences.append(Difference(seq, about, recorded, expected))
+
+
+def _sentence(decision: Decision) -> str:
+    verdict = "approved" if decision.approved else "rejected"
+    chance = "" if decision.inverse_chance is None else f", J {decision.inverse_chance / 2**20:.6f}"
+    return f"{verdict}, score {decision.score / 2**20:.4f} ({decision.score} of 2^20){chance}"

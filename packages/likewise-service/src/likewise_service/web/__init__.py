@@ -1,0 +1,1 @@
+"""Pages: the console of the panel, the dashboard, signing in."""

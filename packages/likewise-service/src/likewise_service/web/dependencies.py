@@ -1,0 +1,231 @@
+"""Dependencies of the pages: who is signed in, and whether a form is theirs."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import RedirectResponse, Response
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from likewise_service.api.dependencies import DOCKET_NAME, AppContext, DocketAccess, app_context
+from likewise_service.auth.sign_ins import Session, find_session
+from likewise_service.auth.tokens import Role
+from likewise_service.dockets.worker import Worker
+from likewise_service.errors import ServiceError
+from likewise_service.ledger.kinds import Actor
+from likewise_service.web.rendering import PageContext, html, render
+
+SESSION = "likewise_session"
+
+
+def session_cookie(request: Request) -> str:
+    """Return the value of the session's cookie, or nothing."""
+    return request.cookies.get(SESSION, "")
+
+
+def file_response(response: Response, name: str) -> Response:
+    """Let the browser save a response as a file."""
+    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+@dataclass(frozen=True)
+class PageRequest(DocketAccess):
+    """A request for a page of one docket, by somebody who is signed in."""
+
+    request: Request
+    session: Session
+    base: str
+
+    @property
+    def actor(self) -> Actor:
+        """Return the person who is signed in as an actor of the ledger."""
+        return self.session.actor
+
+    @property
+    def reader(self) -> str:
+        """Return the name of the person who is signed in."""
+        return self.caller.name
+
+    @property
+    def wants_json(self) -> bool:
+        """Tell whether the page's own script asks."""
+        return self.request.headers.get("accept", "") == "application/json"
+
+    @property
+    def cookie(self) -> str:
+        """Return the value of the session's cookie."""
+        return session_cookie(self.request)
+
+    async def show(self, template: str, values: Callable[[Worker], dict[str, Any]]) -> Response:
+        """Render a page of the docket, with values that are computed in its thread."""
+
+        def task(worker: Worker) -> str:
+            docket = worker.docket
+            page = self.page(docket.projection.settings.title, str(docket.receipt()))
+            return render(template, page, **values(worker))
+
+        return html(await self.run(task))
+
+    async def form(self) -> dict[str, str]:
+        """Return the fields of a form, which must be of this session."""
+        fields = {k: v for k, v in (await self.request.form()).items() if isinstance(v, str)}
+        check_origin(self.request, self.app)
+        if not same_secret(self.session.csrf, fields.get("csrf", "")):
+            raise ServiceError(
+                "wrong-form", 403, "This form is not of your session. Load the page again."
+            )
+        return fields
+
+    def page(self, title: str = "Likewise", receipt: str = "") -> PageContext:
+        """Return the context of a page."""
+        return PageContext(self.base, self.session.csrf, title, self.reader, receipt)
+
+    def go(self, path: str) -> RedirectResponse:
+        """Redirect to another page, after a form."""
+        return RedirectResponse(f"{self.base}{path}", 303)
+
+
+def same_secret(secret: str, text: str) -> bool:
+    """Compare a secret with what a browser sent, in constant time."""
+    return hmac.compare_digest(secret.encode(), text.encode(errors="replace"))
+
+
+def check_origin(request: Request, app: AppContext) -> None:
+    """Refuse a form that another site sent; browsers say where a form comes from.
+
+    An origin without a host, such as ``null``, is that of a page which hides where it is.
+    """
+    public = urlsplit(app.settings.public_url).netloc
+    hosts = {name for name in (request.headers.get("host", ""), public) if name}
+    origin = request.headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc not in hosts:
+        raise ServiceError("wrong-form", 403, "This form was sent from another site. Open ours.")
+
+
+class SignedIn:
+    """Admits sessions of certain roles; others are told why not."""
+
+    def __init__(self, base: str, *roles: Role) -> None:
+        self.base, self.roles = base, roles
+
+    async def __call__(self, request: Request) -> PageRequest:
+        """Return the request of somebody who may see the page."""
+        app = await app_context(request)
+        session = await asyncio.to_thread(find_session, app.store, session_cookie(request))
+        if session is None:
+            raise ServiceError("signed-out", 401, "You are signed out. Sign in again.")
+        identity = session.identity
+        request.state.caller = identity  # for the log
+        app.page_limits.take(identity.id)
+        if identity.role not in self.roles:
+            raise ServiceError(
+                "wrong-role", 403,
+                f"This page is for {' and '.join(self.roles)}s; you are signed in as "
+                f"{identity.role}. Sign in with another token.",
+            )  # fmt: skip
+        docket = request.path_params.get("docket") or identity.docket or ""
+        if docket and not re.fullmatch(DOCKET_NAME, docket):
+            raise ServiceError("no-docket", 404, "There is no such docket.")
+        if docket and not identity.concerns(docket):
+            raise ServiceError("other-docket", 403, "Your token is for another docket.")
+        base = self.base.format(docket=docket).rstrip("/")
+        return PageRequest(identity, docket, app, request, session, base)
+
+
+Auditor = Annotated[PageRequest, Depends(SignedIn("/console", "auditor"))]
+Supervisor = Annotated[
+    PageRequest, Depends(SignedIn("/dashboard/{docket}", "operator", "regulator"))
+]
+
+
+def page_router(prefix: str = "") -> APIRouter:
+    """Return a router of pages."""
+    return APIRouter(prefix=prefix, include_in_schema=False)
+
+
+TITLES = {
+    401: "Sign in", 403: "Not for you", 404: "Not found", 409: "Too late", 413: "Too large",
+    429: "Too fast", 503: "Not now",
+}  # fmt: skip
+# The API's own sentences about these are for programs.
+FOR_PEOPLE = {
+    "not-found": "There is nothing at this address. It may have been mistyped, or has moved.",
+    "wrong-method": "This address cannot be opened like that. Go back, and use the buttons there.",
+    "invalid": "This page was asked for in a way it does not know.",
+    "bad-request": "The browser sent something that cannot be read. Go back, and try again.",
+}
+
+
+def error_page(path: str, status: int, sentence: str) -> str:
+    """Render a page that says what went wrong and what to do."""
+    base = "/dashboard" if path.startswith("/dashboard") else "/console"
+    way_out, label = f"{base}/", "Back to the beginning"
+    if status == 403:
+        way_out, label = "/console/sign-in", "Sign in with another token"
+    return render(
+        "problem.html", PageContext(base), status=status, sentence=sentence, way_out=way_out,
+        title=TITLES.get(status, "That did not work"), label=label,
+    )  # fmt: skip
+
+
+class ErrorPages:
+    """Turns JSON errors into pages for browsers; programs and the pages' scripts get the JSON."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or not _wants_page(scope):
+            await self.app(scope, receive, send)
+            return
+        start: Message | None = None
+        content = b""
+
+        async def respond(message: Message) -> None:
+            nonlocal start, content
+            if message["type"] == "http.response.start" and _is_problem(message):
+                start = message
+                return
+            if start is None:
+                await send(message)
+                return
+            content += message.get("body", b"")
+            if not message.get("more_body"):
+                await _page(scope["path"], start, content)(scope, receive, send)
+
+        await self.app(scope, receive, respond)
+
+
+def _wants_page(scope: Scope) -> bool:
+    path, accept = scope["path"], Headers(scope=scope).get("accept", "")
+    if path.startswith(("/console", "/dashboard")):
+        return accept != "application/json"
+    return not path.startswith("/v1/") and "text/html" in accept
+
+
+def _is_problem(message: Message) -> bool:
+    kind = Headers(raw=message.get("headers", [])).get("content-type", "")
+    return bool(message["status"] >= 400 and kind.startswith("application/json"))
+
+
+def _page(path: str, start: Message, content: bytes) -> Response:
+    """Return the page of an error, with the headers of its response."""
+    error = json.loads(content)["error"]
+    if error["code"] == "signed-out":
+        return RedirectResponse("/console/sign-in", 303)
+    sentence = FOR_PEOPLE.get(error["code"], str(error["message"]))
+    response = html(error_page(path, start["status"], sentence), start["status"])
+    for name, value in Headers(raw=start["headers"]).items():
+        response.headers.setdefault(name, value)
+    return response

@@ -1,0 +1,321 @@
+"""Templates: one Jinja2 environment for all pages, with escaping on and unknown names an error."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from likewise_client.responses import (
+    Fact,
+    FeatureDifference,
+    PairResponse,
+    ReceiptResponse,
+    ReviewPair,
+    ReviewPerson,
+    ReviewResponse,
+)
+from likewise_service.api.metrics import evenly_spread
+from likewise_service.api.reviews import apart
+from likewise_service.errors import now, parse, seconds_between
+
+THIN = "\u202f"  # a narrow space that does not break: the number stays with its sign
+
+
+def rounded(chance: float) -> int:
+    """Round a chance to percent, halves up, as every page shows it.
+
+    >>> rounded(0.625), rounded(0.0), rounded(1.0)
+    (63, 0, 100)
+    """
+    return int(min(max(chance, 0.0), 1.0) * 100 + 0.5)
+
+
+def percent(chance: float) -> str:
+    """Write a chance; only what is certain is 0 or 100 %.
+
+    >>> percent(0.62).split(), percent(0.001), percent(0.999)
+    (['62', '%'], 'under 1\\u202f%', 'over 99\\u202f%')
+    """
+    if 0 < chance < 0.005:
+        return f"under 1{THIN}%"
+    if 0.995 <= chance < 1:
+        return f"over 99{THIN}%"
+    return f"{rounded(chance)}{THIN}%"
+
+
+def points(over: float, under: float) -> int:
+    """Return how far apart two chances are, in points between the rounded percentages.
+
+    >>> points(0.624, 0.305)
+    31
+    """
+    return abs(rounded(over) - rounded(under))
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """Write a number with its noun.
+
+    >>> count(1, "pair"), count(1200, "pair"), count(2, "person", "people")
+    ('1 pair', '1,200 pairs', '2 people')
+    """
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def moment(iso: str) -> str:
+    """Write a time in UTC; a script turns it into the reader's own time.
+
+    >>> moment("2026-11-05T06:00:00Z")
+    '5 November 2026, 06:00 UTC'
+    """
+    time = parse(iso)
+    return f"{time.day} {time:%B %Y, %H:%M} UTC"
+
+
+def span(seconds: float) -> str:
+    """Write a duration in its largest unit.
+
+    >>> span(59), span(3600), span(200_000)
+    ('less than a minute', '1 hour', '2 days')
+    """
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return count(int(seconds // size), unit)
+    return "less than a minute"
+
+
+def until(now: str, due: str) -> str:
+    """Write how long it is from now until a due date.
+
+    >>> until("2026-11-15T06:00:00Z", "2026-11-15T09:30:00Z")
+    'in 3 hours'
+    >>> until("2026-11-15T06:00:00Z", "2026-11-15T05:00:00Z")
+    'now'
+    """
+    seconds = seconds_between(now, due)
+    return f"in {span(seconds)}" if seconds > 0 else "now"
+
+
+def person(alias: str) -> str:
+    """Return the name of a person on the page of a review.
+
+    >>> person("p3")
+    'Person 3'
+    """
+    return f"Person {alias.removeprefix('p')}"
+
+
+def by_id(people: Sequence[ReviewPerson]) -> dict[str, ReviewPerson]:
+    """Return people by their aliases."""
+    return {p.id: p for p in people}
+
+
+def share(value: float | None) -> str:
+    """Write a share with three digits, or a dash.
+
+    >>> share(0.34567), share(None)
+    ('0.346', '–')
+    """
+    return "–" if value is None else f"{value:.3f}"
+
+
+# The id of the practice round: no review has it, since ids are keyed hashes.
+PRACTICE = "0" * 32
+TITLES = ("Bureau score", "Debt", "Purpose")
+# Chance, then the features: the first two are alike and treated apart, the last two are not alike.
+PEOPLE = (
+    (0.81, 702, 31, "car"),
+    (0.34, 699, 32, "car"),
+    (0.78, 760, 12, "home"),
+    (0.22, 430, 71, "home"),
+)
+PAIRS = ((0, 3), (2, 3), (0, 1), (2, 1))
+RANGES = (550, 100)
+
+
+def practice_review() -> ReviewResponse:
+    """Return a round to practise with: one of its four pairs is of two people nearly the same."""
+    people = [
+        ReviewPerson(
+            f"p{number}", chance,
+            [Fact(f"f{i}", title, str(facts[i])) for i, title in enumerate(TITLES)], erased=False,
+        )
+        for number, (chance, *facts) in enumerate(PEOPLE, start=1)
+    ]  # fmt: skip
+    return ReviewResponse(
+        id=PRACTICE, number=0, status="asked", asked="2026-01-01T00:00:00Z", due=None, ended=None,
+        shadow=False, reason_limit=2000, people=people,
+        pairs=[_pair(over, under) for over, under in PAIRS], objections=[], outcome=None,
+        reported=[], receipt=ReceiptResponse("practice", 0, "", ""),
+    )  # fmt: skip
+
+
+def _pair(over: int, under: int) -> ReviewPair:
+    first, second = PEOPLE[over], PEOPLE[under]
+    differences = []
+    for i in range(2):
+        amount = abs(int(first[i + 1]) - int(second[i + 1]))
+        if amount:
+            share = amount / RANGES[i]
+            differences.append(FeatureDifference(f"f{i}", apart(str(amount), share), share))
+    if first[3] != second[3]:
+        differences.append(FeatureDifference("f2", "differs", None))
+    names = [difference.name for difference in differences]
+    gap = first[0] - second[0]
+    return ReviewPair(f"p{over + 1}", f"p{under + 1}", gap, names, False, differences)
+
+
+def difference_text(pair: ReviewPair, feature: str) -> str:
+    """Say how far two people differ in a feature."""
+    return next((d.words for d in pair.differences if d.name == feature), "differs")
+
+
+def pair_key(pair: PairResponse) -> str:
+    """Name a pair in marks and forms."""
+    return f"{pair.over}.{pair.under}"
+
+
+def by_points(review: ReviewResponse) -> list[ReviewPair]:
+    """Sort the pairs by the points that a reader sees, the largest first: 65 before 64."""
+    chance = {person.id: person.chance for person in review.people}
+    return sorted(
+        review.pairs, key=lambda pair: (-points(chance[pair.over], chance[pair.under]), -pair.gap)
+    )
+
+
+def review_data(
+    review: ReviewResponse, marks: Mapping[str, str], position: int, page: Any
+) -> dict[str, Any]:
+    """Return the people and pairs of a review, in the words of its page."""
+    facts = next((p.features for p in review.people if not p.erased), [])
+    columns = {fact.name: column for column, fact in enumerate(facts)}
+    chance = {p.id: p.chance for p in review.people}
+    reasons = {pair_key(objection): objection.reason for objection in review.objections}
+    return {
+        "key": review.id,
+        "url": f"{page.base}/rounds/{review.id}",
+        "home": f"{page.base}/" + ("guidelines?practised=1" if review.id == PRACTICE else ""),
+        "csrf": page.csrf,
+        "position": position,
+        "editable": review.status == "asked",
+        "people": {p.id: _person(p) for p in review.people},
+        "pairs": [
+            {
+                "over": pair.over,
+                "under": pair.under,
+                "apart": _apart(chance[pair.over], chance[pair.under]),
+                "flagged": pair.flagged,
+                "reason": reasons.get(pair_key(pair)) or "",
+                "mark": marks.get(pair_key(pair), ""),
+                "differences": {
+                    columns[name]: difference_text(pair, name) for name in pair.differing
+                },
+            }
+            for pair in review.pairs
+        ],
+    }
+
+
+def _person(response: ReviewPerson) -> dict[str, Any]:
+    return {
+        "name": person(response.id),
+        "percent": percent(response.chance),
+        "rounded": rounded(response.chance),
+        "erased": response.erased,
+        "facts": [fact.value for fact in response.features],
+    }
+
+
+def _apart(over: float, under: float) -> str:
+    gap = points(over, under)
+    return f"{count(gap, 'percentage point') if gap else 'less than 1 percentage point'} apart"
+
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+# Under a content security policy without eval and inline styles; pages about people are kept
+# neither in the browser's storage nor in htmx's own history; and new links work from the moment
+# they are there, however fast somebody presses keys.
+HTMX = json.dumps(
+    {
+        "allowEval": False,
+        "allowScriptTags": False,
+        "defaultSettleDelay": 0,
+        "historyCacheSize": 0,
+        "includeIndicatorStyles": False,
+        "refreshOnHistoryMiss": True,
+        "scrollIntoViewOnBoost": False,
+        "selfRequestsOnly": True,
+    }
+)
+
+
+@dataclass(frozen=True)
+class PageContext:
+    """The context of a page: the prefix of its addresses (``base``), and the token of its forms.
+
+    ``title`` is that of the docket, ``who`` the name of the reader (empty when nobody is signed
+    in), ``receipt`` the head of the ledger.
+    """
+
+    base: str
+    csrf: str = ""
+    title: str = "Likewise"
+    who: str = ""
+    receipt: str = ""
+    now: str = field(default_factory=now)
+
+
+@cache
+def environment() -> Environment:
+    """Return the environment, which is built on first use."""
+    jinja = Environment(
+        loader=PackageLoader("likewise_service.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    jinja.filters.update(
+        {f.__name__: f for f in (by_id, moment, percent, person, rounded, share, span)}
+    )
+    jinja.globals.update({f.__name__: f for f in (count, points, until)})
+    jinja.filters.update(
+        evenly_spread=evenly_spread, difference_text=difference_text, review_data=review_data
+    )
+    jinja.globals.update(htmx_config=HTMX, static="/static")
+    return jinja
+
+
+def render(template: str, page: PageContext, **values: Any) -> str:
+    """Render a template, for example "console/awaiting.html"."""
+    return environment().get_template(template).render(page=page, **values)
+
+
+def html(text: str, status: int = 200) -> HTMLResponse:
+    """Return a page under the strict content security policy."""
+    return HTMLResponse(text, status, headers={"Content-Security-Policy": POLICY})
+
+
+class StaticPages(StaticFiles):
+    """Scripts and styles, which a browser may cache for an hour; they hold no personal data."""
+
+    def __init__(self) -> None:
+        super().__init__(directory=Path(__file__).parent / "static")
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """Return the file, with the time for which it may be cached."""
+        response = await super().get_response(path, scope)
+        response.headers["Cache-Control"] = "public, max-age=3600"
+        return response

@@ -1,0 +1,217 @@
+"""Signing in with a token, signing on by the organisation's provider, and signing out."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+from contextlib import suppress
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from fastapi import Form, Query, Request
+from fastapi.responses import RedirectResponse, Response
+
+from likewise_service.api.dependencies import App, AppContext
+from likewise_service.auth.sign_ins import (
+    Attempt,
+    Provider,
+    begin_session,
+    begin_sign_on,
+    end_session,
+    end_sign_on,
+    identity_claims,
+)
+from likewise_service.errors import ServiceError
+from likewise_service.web.dependencies import (
+    SESSION,
+    Auditor,
+    PageRequest,
+    Supervisor,
+    check_origin,
+    page_router,
+    same_secret,
+    session_cookie,
+)
+from likewise_service.web.rendering import PageContext, html, render
+
+router = page_router()
+
+HOMES = {"auditor": "/console/", "operator": "/dashboard/", "regulator": "/dashboard/"}
+FORM, ATTEMPT = "likewise_form", "likewise_sign_on"
+SIGN_IN, SIGN_ON = "/console/sign-in", "/console/sign-on"
+
+Short = Annotated[str, Form(max_length=200)]
+Long = Annotated[str, Query(max_length=4000)]
+
+
+def _cookies(request: Request, app: AppContext) -> dict[str, Any]:
+    """Return how cookies are set: for this site, hidden from scripts, encrypted where it is."""
+    secure = "https" in (request.url.scheme, urlsplit(app.settings.public_url).scheme)
+    return {"httponly": True, "samesite": "strict", "secure": secure, "path": "/"}
+
+
+async def _begin(request: Request, app: AppContext, response: Response, cookie: str) -> Response:
+    """Set the session's cookie; whoever was signed in here before is signed out."""
+    await asyncio.to_thread(end_session, app.store, session_cookie(request))
+    seconds = int(app.settings.session_seconds)
+    response.set_cookie(SESSION, cookie, max_age=seconds, **_cookies(request, app))
+    return response
+
+
+# ── With a token ─────────────────────────────────────────────────────────────────────────────────
+
+
+@router.get("/")
+async def front() -> RedirectResponse:
+    """Redirect to the sign-in page."""
+    return RedirectResponse(SIGN_IN, 303)
+
+
+@router.get("/console")
+@router.get("/dashboard")
+@router.get("/dashboard/{docket}")
+async def with_slash(request: Request) -> RedirectResponse:
+    """Redirect to the address with a slash, which people leave out."""
+    return RedirectResponse(f"{request.url.path}/", 308)
+
+
+@router.get(SIGN_IN)
+async def sign_in_page(request: Request, app: App) -> Response:
+    """Show the page on which to paste a token."""
+    return _sign_in(request, app)
+
+
+def _sign_in(request: Request, app: AppContext, problem: str = "", status: int = 200) -> Response:
+    secret = request.cookies.get(FORM, "")
+    page = PageContext("/console", secret if len(secret) == 43 else secrets.token_urlsafe(32))
+    sign_on = app.provider is not None
+    response = html(render("sign_in.html", page, problem=problem, sign_on=sign_on), status)
+    response.set_cookie(FORM, page.csrf, max_age=3600, **_cookies(request, app))
+    return response
+
+
+@router.post(SIGN_IN)
+async def sign_in(request: Request, app: App, token: Short = "", csrf: Short = "") -> Response:
+    """Exchange a token for a session."""
+    check_origin(request, app)
+    secret = request.cookies.get(FORM, "")
+    if not secret or not same_secret(secret, csrf):
+        raise ServiceError("wrong-form", 403, "This form has expired. Load the page again.")
+    seconds = app.settings.session_seconds
+    try:
+        cookie, session = await asyncio.to_thread(begin_session, app.store, token.strip(), seconds)
+    except ServiceError as error:
+        return _sign_in(request, app, error.sentence, error.status)
+    home = HOMES.get(session.identity.role)
+    if home is None:
+        await asyncio.to_thread(end_session, app.store, cookie)
+        problem = "This is a program's token; it opens the API, and no page. Use your own."
+        return _sign_in(request, app, problem, 403)
+    response = await _begin(request, app, RedirectResponse(home, 303), cookie)
+    response.delete_cookie(FORM, path="/")
+    return response
+
+
+# ── By the organisation's provider ───────────────────────────────────────────────────────────────
+
+
+def _provider(app: AppContext) -> Provider:
+    if app.provider is None:
+        raise ServiceError(
+            "no-sign-on", 404, "There is no sign-on here. Sign in with the token that you have."
+        )
+    return app.provider
+
+
+def _public_url(request: Request, app: AppContext, path: str) -> str:
+    return (app.settings.public_url or str(request.base_url)).rstrip("/") + path
+
+
+@router.get(SIGN_ON)
+async def sign_on(request: Request, app: App) -> Response:
+    """Redirect to the provider, with an attempt that only this browser can complete."""
+    attempt = Attempt(*(secrets.token_urlsafe(32) for _ in range(3)))
+    back = _public_url(request, app, f"{SIGN_ON}/return")
+    address = await asyncio.to_thread(_provider(app).address, attempt, back)
+    response = RedirectResponse(address, 303)
+    # Lax: the browser comes back from another site, and has to bring it.
+    options = {**_cookies(request, app), "samesite": "lax", "path": SIGN_ON}
+    response.set_cookie(ATTEMPT, attempt.cookie, max_age=600, **options)
+    return response
+
+
+@router.get(f"{SIGN_ON}/return")
+async def returned(
+    request: Request, app: App, state: Long = "", code: Long = "", error: Long = ""
+) -> Response:
+    """Sign in whoever comes back from the provider, if they began in this browser."""
+    provider, attempt = _provider(app), Attempt.read(request.cookies.get(ATTEMPT, ""))
+    if attempt is None or not hmac.compare_digest(attempt.state.encode(), state.encode()):
+        raise ServiceError(
+            "sign-on-refused", 401, "This sign-on was not begun in this browser. Begin again here."
+        )
+    if error or not code:
+        reason = "".join(c for c in error if c.isalnum() or c == "_")[:50] or "no code"
+        raise ServiceError("sign-on-refused", 401, f"The provider says no ({reason}). Begin again.")
+    back = _public_url(request, app, f"{SIGN_ON}/return")
+    claims = await asyncio.to_thread(provider.claims, attempt, code, back)
+    _, _, docket = identity_claims(app.settings, claims)
+    members: tuple[str, ...] = ()
+    if docket is not None:
+        members = await app.workers.run(docket, lambda w: tuple(w.docket.projection.members))
+    cookie, session = await asyncio.to_thread(
+        begin_sign_on, app.store, app.settings, claims, members
+    )
+    # A page, not a redirect: strict cookies are not sent on the way back from another site.
+    page, identity = PageContext("/console", title="Likewise"), session.identity
+    text = render("signed_on.html", page, where=HOMES[identity.role], name=identity.name)
+    response = await _begin(request, app, html(text), cookie)
+    response.delete_cookie(ATTEMPT, path=SIGN_ON)
+    return response
+
+
+@router.post(f"{SIGN_ON}/logout")
+async def logged_out(
+    app: App, logout_token: Annotated[str, Form(max_length=10_000)] = ""
+) -> Response:
+    """Sign out somebody who signed out at the provider."""
+    claims = await asyncio.to_thread(_provider(app).logged_out, logout_token)
+    names = (str(claims["iss"]), str(claims.get("sub", "")), str(claims.get("sid", "")))
+    await asyncio.to_thread(end_sign_on, app.store, *names)
+    return Response(status_code=200)
+
+
+# ── Signing out ──────────────────────────────────────────────────────────────────────────────────
+
+
+@router.post("/console/sign-out")
+async def sign_out(request: Auditor) -> Response:
+    """Sign out an auditor."""
+    return await _leave(request)
+
+
+@router.post("/dashboard/{docket}/sign-out")
+@router.post("/dashboard/sign-out")
+async def sign_out_of_dashboard(request: Supervisor) -> Response:
+    """Sign out an operator or regulator."""
+    return await _leave(request)
+
+
+async def _leave(request: PageRequest) -> Response:
+    """End the session; somebody who signed on by a provider leaves everywhere."""
+    await request.form()
+    session, app, provider_page = request.session, request.app, None
+    await asyncio.to_thread(end_session, app.store, request.cookie)
+    if session.issuer:
+        await asyncio.to_thread(end_sign_on, app.store, session.issuer, session.subject)
+        if app.provider is not None and app.provider.issuer == session.issuer:
+            back = _public_url(request.request, app, SIGN_IN)
+            with suppress(ServiceError):  # they have left here, whether it responds or not
+                provider_page = await asyncio.to_thread(app.provider.end_address, back)
+    # Forms may lead to this site alone, so the way to the provider is a page of its own.
+    response: Response = RedirectResponse(SIGN_IN, 303)
+    if provider_page is not None:
+        response = html(render("signed_out.html", PageContext("/console"), where=provider_page))
+    response.delete_cookie(SESSION, path="/")
+    return response

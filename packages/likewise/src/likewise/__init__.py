@@ -1,0 +1,106 @@
+"""Likewise: decisions about people that treat similar people alike.
+
+The learner is a fold over events (:mod:`likewise.learner`), the panel speaks through
+:mod:`likewise.panel`, and they meet in :mod:`likewise.simulate`.
+
+>>> from likewise import Learner, State, deploy, learn
+>>> from likewise.simulate import Loans
+>>> world = Loans(seed=1)
+>>> learner = Learner(world.hypotheses(), k=8, alpha=0.3, eps=0.3, seed=7)
+>>> state = State.start(learner)
+>>> today = world.encounter(1)
+>>> state, round_ = deploy(state, today.people)
+>>> report = today.panel.audit(today.people, round_.scores, learner.sensitivity)
+>>> state = learn(state, round_, labels=today.labels.tolist(), report=report.pairs)
+>>> state.opened, state.audits
+(1, 1)
+"""
+
+import logging
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from likewise.audits.result import Audit
+    from likewise.audits.run import audit
+    from likewise.audits.survey import Survey
+    from likewise.hypotheses.pool import Pool
+    from likewise.hypotheses.segments import Segments
+    from likewise.learner.fold import apply, decide
+    from likewise.learner.rounds import deploy, learn
+    from likewise.learner.schedules import Paper, SelfTuned
+    from likewise.learner.settings import Learner
+    from likewise.learner.state import State
+    from likewise.learner.state_files import load_state, save_state
+    from likewise.panel.objections import Objections
+    from likewise.panel.panels import MetricAuditor, Panel
+    from likewise.panel.reports import Report, report
+    from likewise.panel.rule_language import parse_rule
+    from likewise.panel.rules import at_least, veto
+    from likewise.people.features import Feature
+    from likewise.people.schema import FeatureSchema, People
+    from likewise.sklearn import LikewiseClassifier
+
+__all__ = [
+    "Audit",
+    "Feature",
+    "FeatureSchema",
+    "Learner",
+    "LikewiseClassifier",
+    "MetricAuditor",
+    "Objections",
+    "Panel",
+    "Paper",
+    "People",
+    "Pool",
+    "Report",
+    "Segments",
+    "SelfTuned",
+    "State",
+    "Survey",
+    "apply",
+    "at_least",
+    "audit",
+    "decide",
+    "deploy",
+    "learn",
+    "load_state",
+    "parse_rule",
+    "report",
+    "save_state",
+    "veto",
+]
+
+
+# Names are looked up when they are first used, so that the command line starts at once.
+_HOMES = {
+    "audits": ("Audit", "Survey", "audit"),
+    "hypotheses": ("Pool", "Segments"),
+    "learner": (
+        "Learner", "Paper", "SelfTuned", "State", "apply", "decide", "deploy", "learn",
+        "load_state", "save_state",
+    ),
+    "panel": (
+        "MetricAuditor", "Objections", "Panel", "Report", "at_least", "parse_rule", "report",
+        "veto",
+    ),
+    "people": ("Feature", "FeatureSchema", "People"),
+    "sklearn": ("LikewiseClassifier",),
+}  # fmt: skip
+
+# A library says nothing unless its user asks for it: logging.getLogger("likewise").
+logging.getLogger("likewise").addHandler(logging.NullHandler())
+
+# The one place where the version is written; pyproject.toml and the command line read it here.
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"likewise.{home}"), name)
+    raise AttributeError(f"module 'likewise' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

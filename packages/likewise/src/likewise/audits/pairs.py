@@ -1,0 +1,310 @@
+"""Counts over many pairs, block by block, in integers: what a panel would report.
+
+A pair's *excess* is its gap less the pivot's distance. The pair is reported at alpha exactly if its
+excess is above alpha, so one number a pair suffices for every alpha at once, and the largest excess
+of a person says from which alpha on nobody would report a pair with them.
+
+Up to some thousands of people, all pairs are counted. Beyond that there are three samples. *Pairs*
+drawn at random say how many pairs would be reported. *Anchors*, people drawn at random and paired
+with everybody, say how many people are touched by a report. The *search* begins with the worst
+pairs so far and exchanges one of the two for whoever is worst with the other, until that changes
+nothing: it finds bad pairs, though not surely the worst.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import ParameterError
+from likewise.numerics.fixed_point import ONE, IntArray
+from likewise.panel.metrics import Sides
+from likewise.panel.panels import Panel
+from likewise.panel.reports import exceeds
+from likewise.panel.rules import Rule
+from likewise.people.schema import People
+
+# Pairs of a block fit into the caches of a processor; 2 cores scan 20,000 people in half a minute.
+SIDE = 384
+SAMPLE_SIDE = 1 << 15
+NEVER = -2 * ONE
+"""The excess of a pair that is not counted."""
+# The search starts from this many of the worst pairs, at most this often.
+STARTS, EXCHANGES = 5, 8
+
+Progress = Callable[[int, int], None]
+
+
+@contextmanager
+def progress_reporter(progress: Any, title: str) -> Iterator[Progress]:
+    """A function of (done, total): the caller's own, a progress bar, or one that does nothing."""
+    if progress is False or progress is None:
+        yield lambda done, total: None  # noqa: ARG005
+    elif callable(progress):
+        yield progress
+    elif progress is True:
+        from rich.progress import Progress as Bar
+
+        with Bar(transient=True) as bar:
+            task = bar.add_task(title, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+    else:
+        raise ParameterError(
+            "progress", "must be True, False or a function", progress, "Write progress=True."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """The people, scores, panel and thresholds of a scan."""
+
+    people: People
+    scores: IntArray
+    panel: Panel
+    sensitivity: int
+    alphas: IntArray
+    rules: tuple[Rule, ...] = ()
+    worst: int = 20
+
+    @property
+    def place_bits(self) -> int:
+        """The bits of a key that hold the member's place; the others hold the distance."""
+        return max(1, (len(self.panel.members) - 1).bit_length())
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """People on the left and on the right by their places; ``ordered`` keeps left before right."""
+
+    left: IntArray
+    right: IntArray
+    paired: bool = False
+    ordered: bool = False
+
+    @property
+    def size(self) -> int:
+        """The number of pairs, those of people with themselves included."""
+        return len(self.left) if self.paired else len(self.left) * len(self.right)
+
+    def absent(self) -> Any:
+        """The pairs not to count: of people with themselves, or counted in another block."""
+        left, right = (
+            (self.left, self.right) if self.paired else (self.left[:, None], self.right[None, :])
+        )
+        return left >= right if self.ordered else left == right
+
+
+class Tally:
+    """Counts over pairs; those of several blocks are added, in any order to the same result."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        m, k = len(question.panel.members), len(question.people)
+        self.pairs = 0
+        self.above = np.zeros(len(question.alphas), dtype=np.int64)
+        self.highest = np.full(k, NEVER, dtype=np.int64)
+        self.pivots = np.zeros(m, dtype=np.int64)
+        self.decisive = np.zeros(m, dtype=np.int64)
+        self.objections = np.zeros(m, dtype=np.int64)
+        self.objectors = np.zeros(m + 1, dtype=np.int64)
+        self.by_rule = np.zeros(len(question.rules), dtype=np.int64)
+        self.highest_by_rule = np.full((len(question.rules), k), NEVER, dtype=np.int64)
+        self.worst: list[tuple[int, int, int]] = []
+
+    def add(self, block: Block) -> None:
+        """Count the pairs of a block."""
+        q = self.question
+        left, right = (q.people.take(s, repeated=True) for s in (block.left, block.right))
+        sides = Sides(left, right, block.paired)
+        s, t = sides.spread(q.scores[block.left], q.scores[block.right])
+        gap = np.abs(s - t).astype(np.int32)
+        absent = block.absent()
+        skipped = int(absent.sum())
+        if skipped:
+            gap[absent] = -1
+        self.pairs += block.size - skipped
+        keys = self._keys(sides)
+        votes = np.stack([exceeds(gap, key >> q.place_bits, q.sensitivity) for key in keys])
+        self._count_votes(votes, skipped)
+        pivots = self._pivots(q.panel.rule, keys)
+        distance = pivots >> q.place_bits
+        self._count_reports(exceeds(gap, distance, q.sensitivity), pivots, votes)
+        excess = gap - distance
+        excess[absent] = NEVER
+        self._count_excess(block, excess)
+        for place, rule in enumerate(q.rules):
+            distance = self._pivots(rule, keys) >> q.place_bits
+            self.by_rule[place] += int(exceeds(gap, distance, q.sensitivity).sum())
+            _raise(self.highest_by_rule[place], block, gap - distance)
+
+    def _keys(self, sides: Sides) -> npt.NDArray[np.int32]:
+        """Distances with the members' places in their low bits, an array a member."""
+        auditors, bits = self.question.panel.auditors, self.question.place_bits
+        keys = np.empty((len(auditors), *sides.shape), dtype=np.int32)
+        for place, auditor in enumerate(auditors):
+            keys[place] = auditor.between(sides)
+            keys[place] <<= bits
+            keys[place] |= place
+        return keys
+
+    def _pivots(self, rule: Rule, keys: npt.NDArray[np.int32]) -> Any:
+        # Where a rule cannot fire, the distance is above every gap.
+        top = (ONE + 1) << self.question.place_bits
+        return rule.pivot_keys(keys, self.question.panel.members, top)
+
+    def _count_votes(self, votes: npt.NDArray[np.bool_], skipped: int) -> None:
+        self.objections += votes.reshape(len(votes), -1).sum(axis=1)
+        together = votes.sum(axis=0, dtype=np.int16)
+        self.objectors += np.bincount(together.ravel(), minlength=len(votes) + 1)
+        self.objectors[0] -= skipped
+
+    def _count_reports(self, reported: Any, pivots: Any, votes: npt.NDArray[np.bool_]) -> None:
+        """Count, of the pairs that are reported, who is their pivot and who decides."""
+        if not reported.any():
+            return
+        panel, bits = self.question.panel, self.question.place_bits
+        places = pivots[reported] & ((1 << bits) - 1)
+        self.pivots += np.bincount(places, minlength=len(self.pivots))
+        self.decisive += panel.rule.decisive(votes[:, reported], panel.members).sum(axis=1)
+
+    def _count_excess(self, block: Block, excess: Any) -> None:
+        """Count the pairs above every alpha of the curve, and keep the worst."""
+        alphas = self.question.alphas
+        _raise(self.highest, block, excess)
+        relevant = excess[excess > int(alphas[0])]
+        passed = np.searchsorted(alphas, relevant, side="left")  # how many alphas are below each
+        counts = np.bincount(passed, minlength=len(alphas) + 1)
+        self.above += np.cumsum(counts[::-1])[::-1][1:]
+        self._keep_worst(block, excess)
+
+    def _keep_worst(self, block: Block, excess: Any) -> None:
+        most = self.question.worst
+        if not most:
+            return
+        enough = self.worst[-1][0] if len(self.worst) == most else NEVER + 1
+        if excess.size == 0 or excess.max() < enough:
+            return
+        flat = excess.ravel()
+        if flat.size > most:
+            enough = max(enough, int(np.partition(flat, flat.size - most)[flat.size - most]))
+        places = np.flatnonzero(flat >= enough)
+        places = places[np.argsort(-flat[places], kind="stable")[: 4 * most]]
+        rows, columns = (places, places) if block.paired else np.divmod(places, len(block.right))
+        pairs = zip(flat[places], block.left[rows], block.right[columns], strict=True)
+        self.add_worst((int(e), min(int(i), int(j)), max(int(i), int(j))) for e, i, j in pairs)
+
+    def add_worst(self, pairs: Iterable[tuple[int, int, int]]) -> None:
+        """Keep the worst pairs (excess, person, person) of these and those so far, in order."""
+        ordered = sorted({*self.worst, *pairs}, key=lambda pair: (-pair[0], pair[1], pair[2]))
+        self.worst = ordered[: self.question.worst]
+
+    def merge(self, other: Tally) -> None:
+        """Add the counts of other blocks."""
+        self.pairs += other.pairs
+        for name in ("above", "pivots", "decisive", "objections", "objectors", "by_rule"):
+            getattr(self, name)[...] += getattr(other, name)
+        np.maximum(self.highest, other.highest, out=self.highest)
+        np.maximum(self.highest_by_rule, other.highest_by_rule, out=self.highest_by_rule)
+        self.add_worst(other.worst)
+
+
+def _raise(highest: IntArray, block: Block, excess: Any) -> None:
+    """Raise everybody's largest excess to that of the block."""
+    if block.paired:
+        np.maximum.at(highest, block.left, excess)
+        np.maximum.at(highest, block.right, excess)
+        return
+    highest[block.left] = np.maximum(highest[block.left], excess.max(axis=1))
+    highest[block.right] = np.maximum(highest[block.right], excess.max(axis=0))
+
+
+def all_pairs(people: int) -> list[Block]:
+    """Blocks that hold every pair of people once.
+
+    >>> sum(int((~block.absent()).sum()) for block in all_pairs(1000))
+    499500
+    """
+    parts = [np.arange(start, min(start + SIDE, people)) for start in range(0, people, SIDE)]
+    return [
+        Block(left, right, ordered=True)
+        for place, left in enumerate(parts)
+        for right in parts[place:]
+    ]
+
+
+def _with_everybody(left: IntArray, people: int) -> list[Block]:
+    """Blocks that pair some people with everybody."""
+    width = max(1, SAMPLE_SIDE // len(left))
+    return [
+        Block(left, np.arange(start, min(start + width, people)))
+        for start in range(0, people, width)
+    ]
+
+
+def scan(
+    question: Question,
+    blocks: Sequence[Block],
+    jobs: int | None = None,
+    progress: Progress = lambda done, total: None,  # noqa: ARG005
+) -> Tally:
+    """The counts over all blocks, on all cores; numpy lets threads run beside each other."""
+    workers = max(1, jobs or os.cpu_count() or 1)
+    total, finished = len(blocks), 0
+
+    def work(part: Iterable[Block]) -> Tally:
+        nonlocal finished
+        tally = Tally(question)
+        for block in part:
+            tally.add(block)
+            finished += 1
+            progress(finished, total)
+        return tally
+
+    if workers == 1 or total <= 1:
+        return work(blocks)
+    with ThreadPoolExecutor(workers) as pool:
+        first, *rest = pool.map(work, [blocks[place::workers] for place in range(workers)])
+    for tally in rest:
+        first.merge(tally)
+    return first
+
+
+def sample(
+    question: Question, pairs: int, anchors: int, seed: int, jobs: int | None, progress: Progress
+) -> tuple[Tally, IntArray, Tally]:
+    """The counts of pairs drawn at random; anchors, and their counts with the worst pairs."""
+    k = len(question.people)
+    rng = np.random.Generator(np.random.Philox(seed))
+    left = rng.integers(0, k, pairs)
+    right = (left + rng.integers(1, k, pairs)) % k  # anybody but oneself
+    chosen = np.sort(rng.choice(k, anchors, replace=False))
+    single = [
+        Block(left[start : start + SAMPLE_SIDE], right[start : start + SAMPLE_SIDE], paired=True)
+        for start in range(0, pairs, SAMPLE_SIDE)
+    ]
+    wide = _with_everybody(chosen, k)
+    total = len(single) + len(wide)
+    pair_tally = scan(question, single, jobs, lambda n, _: progress(n, total))
+    anchor_tally = scan(question, wide, jobs, lambda n, _: progress(len(single) + n, total))
+    anchor_tally.add_worst(pair_tally.worst)
+    _search(replace(question, rules=()), anchor_tally, jobs)
+    return pair_tally, chosen, anchor_tally
+
+
+def _search(question: Question, best: Tally, jobs: int | None) -> None:
+    """Exchange one of the two for whoever is worst with the other, while that makes it worse."""
+    tried: set[int] = set()
+    for _ in range(EXCHANGES):
+        starts = {person for _, i, j in best.worst[:STARTS] for person in (i, j)} - tried
+        if not starts:
+            return
+        tried |= starts
+        wide = _with_everybody(np.array(sorted(starts)), len(question.people))
+        best.add_worst(scan(question, wide, jobs).worst)

@@ -1,0 +1,347 @@
+"""Audit scores that exist: those of a model in use, before a panel or people who were asked."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.audits.pairs import (
+    Progress,
+    Question,
+    Tally,
+    all_pairs,
+    progress_reporter,
+    sample,
+    scan,
+)
+from likewise.audits.price import price
+from likewise.audits.result import Audit, Finding, GroupRates, Reported, as_share, group_rates
+from likewise.audits.survey import Survey, checked_labels, score_units
+from likewise.errors import AuditError, ParameterError
+from likewise.hypotheses.base import HypothesisClass
+from likewise.numerics.fixed_point import ONE, IntArray, to_units
+from likewise.numerics.intervals import Interval, wilson
+from likewise.panel.agreement import alpha_from_counts, krippendorff_alpha
+from likewise.panel.metrics import Sides, WeightedL1
+from likewise.panel.objections import Pair
+from likewise.panel.panels import Panel
+from likewise.panel.reports import exceeds
+from likewise.panel.rule_language import as_rule
+from likewise.panel.rules import Rule
+from likewise.people.schema import People
+from likewise.validation import instance, integer, items, real, reals
+
+LOG = logging.getLogger("likewise.audits")
+MOST_PEOPLE = 20_000
+"""Up to this many people, all pairs are scanned."""
+ANCHORS = 64
+OTHER_RULES = ("any", "majority", "all")
+
+
+def audit(
+    people: People,
+    scores: npt.ArrayLike | Mapping[str, float],
+    panel: Panel | Survey,
+    *,
+    alpha: float | None = None,
+    labels: npt.ArrayLike | Mapping[str, int] | None = None,
+    groups: Iterable[str] | Mapping[str, Any] = (),
+    hypotheses: HypothesisClass | None = None,
+    rules: Iterable[Rule | str] | None = None,
+    alphas: Iterable[float] | None = None,
+    worst: int = 20,
+    all_pairs_up_to: int = MOST_PEOPLE,
+    sample_pairs: int = 1_000_000,
+    seed: int = 1,
+    jobs: int | None = None,
+    progress: bool | Callable[[int, int], None] = False,
+) -> Audit:
+    """Find the pairs of similar people that scores treat differently, and the price of passing.
+
+    A pair is reported if the gap of their scores exceeds the pivot's distance by more than alpha
+    (definition "Fairness violation"); in a :class:`Survey`, if its rule fires on the judgements.
+
+    Parameters
+    ----------
+    people: with their features, ``schema.people(frame, ids=…)``.
+    scores: chances of a favourable decision within [0, 1], or decisions (0 and 1, or truth
+        values); in the order of the people, or by id.
+    panel: auditors with distances and a rule, or a survey of people's judgements.
+    alpha: the size of a violation, which a panel needs; people in a survey have judged already.
+    labels: what would have been right, 0 or 1; with them the price of fairness is computed.
+    groups: features (or values by name, in the order of people) by which rates are compared; needs
+        the extra ``groups``.
+    hypotheses: a class to find the best fair policy in; cuts of the scores unless one is given.
+    rules: other rules to compare with; any, majority and all by default.
+    alphas: the points of the curve; 0, 0.05, …, 1 by default.
+    worst: how many of the worst pairs to keep.
+    all_pairs_up_to: with more people than this, a sample of ``sample_pairs`` is scanned.
+    seed: of the sample, and of the simulation that the price needs.
+    jobs: threads; as many as there are processors by default.
+    progress: show a bar, or call a function with (done, total).
+
+    >>> from likewise import Feature, FeatureSchema
+    >>> from likewise.panel import MetricAuditor
+    >>> schema = FeatureSchema((Feature("income", low=0, high=100),))
+    >>> people = schema.people([[50], [52], [90]], ids=["ann", "bo", "cy"])
+    >>> panel = Panel([MetricAuditor("j1", WeightedL1({"income": 1.0}))], "any")
+    >>> result = audit(people, [0.2, 0.9, 0.9], panel, alpha=0.1)
+    >>> result.reported.value, result.touched.value
+    (2, 3)
+    >>> result.worst[0].words
+    'bo is 70 points above ann. They differ in Income (52 and 50). j1 sees them 2 points apart. \
+Objecting: j1.'
+    """
+    start = time.perf_counter()
+    _check_people(people)
+    units = score_units(people, scores)
+    outcomes = None if labels is None else checked_labels(people, labels)
+    sensitivity = 0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
+    rates = group_rates(people, units, groups)
+    if hypotheses is not None and not isinstance(hypotheses, HypothesisClass):
+        raise ParameterError(
+            "hypotheses", "must be a hypothesis class", hypotheses, "Make one: Pool(…)."
+        )
+    if jobs is not None:
+        jobs = integer("jobs", jobs, 1, 1024, "It is a number of threads.")
+    worst = integer("worst", worst, 0, 10**6, "It is a number of pairs.")
+    seed = integer("seed", seed, 0, 1 << 63, "Take any such number.")
+    if isinstance(panel, Survey):
+        unused = [n for n, value in (("alpha", alpha), ("labels", labels)) if value is not None]
+        return _survey_audit(people, units, panel, rates, unused, start)
+    instance("panel", panel, Panel, "Write Panel([MetricAuditor(…)], 'majority'), or a Survey.")
+    compared = _other_rules(panel, rules)
+    curve = _grid(alphas, sensitivity)
+    question = Question(people, units, panel, sensitivity, curve, compared, worst)
+    most = integer("all_pairs_up_to", all_pairs_up_to, 2, 10**9, "Say how many people.")
+    with progress_reporter(progress, "pairs") as bar:
+        if len(people) <= most:
+            fields = _exact(question, jobs, bar)
+        else:
+            pairs = integer("sample_pairs", sample_pairs, 1000, 10**10, "Give at least 1000.")
+            fields = _sampled(question, pairs, seed, jobs, bar)
+    if outcomes is not None:
+        fields["price"] = price(
+            people, units, outcomes, panel, as_share(sensitivity), hypotheses, seed, progress
+        )
+    fields["notes"] = (*fields.get("notes", ()), *_notes_on_missing_values(people, panel))
+    LOG.info("audited %d people, %d pairs scanned", len(people), fields["looked_at"])
+    return Audit(
+        panel=panel.name, members=panel.members, alpha=as_share(sensitivity), people=people,
+        scores=tuple((units / ONE).tolist()), pairs=len(people) * (len(people) - 1) // 2,
+        groups=rates, seconds=time.perf_counter() - start, **fields,
+    )  # fmt: skip
+
+
+def _check_people(people: People) -> None:
+    instance("people", people, People, "Make them with a schema: schema.people(rows).")
+    if len(people) < 2:
+        raise AuditError(
+            f"An audit compares people, so it needs at least two; got {len(people)}. Give more."
+        )
+
+
+def _checked_alpha(alpha: Any) -> int:
+    if alpha is None:
+        raise ParameterError("alpha", "must be given for a panel", None, "Write alpha=0.2.")
+    number = real("alpha", alpha, "Give a number such as 0.2.")
+    if not 0 <= number <= 1:
+        raise ParameterError("alpha", "must be in [0, 1]", alpha, "It is a difference of scores.")
+    return to_units(number)
+
+
+def _grid(alphas: Iterable[float] | None, sensitivity: int) -> IntArray:
+    """The alphas of the curve in units, in order, with that of the audit."""
+    points = (
+        (np.arange(21) / 20).tolist() if alphas is None else reals("alphas", alphas, "List them.")
+    )
+    return np.unique([sensitivity, *(_checked_alpha(alpha) for alpha in points)]).astype(np.int64)
+
+
+def _other_rules(panel: Panel, rules: Iterable[Rule | str] | None) -> tuple[Rule, ...]:
+    if rules is None:
+        names = OTHER_RULES if len(panel.members) > 1 else ()
+        parsed = [rule for rule in map(as_rule, names) if rule != panel.rule]
+    else:
+        parsed = [as_rule(rule) for rule in items("rules", rules, "List them: ['any', 'all'].")]
+    for rule in parsed:
+        rule.check(panel.members)
+    return tuple(parsed)
+
+
+def _notes_on_missing_values(people: People, panel: Panel) -> list[str]:
+    """Notes on missing values that an auditor weighs: they count as a full difference."""
+    notes = []
+    for auditor in panel.auditors:
+        if not isinstance(auditor.distance, WeightedL1):
+            continue
+        for name, _ in auditor.distance.weights:
+            lacking = int(np.isnan(people.column(name)).sum())
+            if 0 < lacking < len(people):
+                notes.append(
+                    f"{lacking:,} of the people lack {name!r}. {auditor.name} finds them as far "
+                    f"from those who have it as that feature can count."
+                )
+    return notes
+
+
+def _exact(question: Question, jobs: int | None, bar: Progress) -> dict[str, Any]:
+    """Counts over all pairs."""
+    tally = scan(question, all_pairs(len(question.people)), jobs, bar)
+    return _fields(question, tally, tally.highest, tally.highest_by_rule) | {
+        "worst": tuple(_finding(question, i, j) for _, i, j in tally.worst)
+    }
+
+
+def _sampled(
+    question: Question, pairs: int, seed: int, jobs: int | None, bar: Progress
+) -> dict[str, Any]:
+    """Estimates from pairs and people drawn at random."""
+    k = len(question.people)
+    count = min(ANCHORS, k)
+    tally, anchors, wide = sample(question, pairs, count, seed, jobs, bar)
+    total = k * (k - 1) // 2
+    return _fields(
+        question, tally, wide.highest[anchors], wide.highest_by_rule[:, anchors],
+        lambda n: wilson(n, tally.pairs).times(total), lambda n: wilson(n, count).times(k),
+    ) | {
+        "worst": tuple(_finding(question, i, j) for _, i, j in wide.worst),
+        "sample": {"pairs": tally.pairs, "anchors": count, "seed": seed},
+        "notes": (
+            f"Of {total:,} pairs, {tally.pairs:,} were drawn at random (seed {seed}), and "
+            f"{count} people were paired with everybody; intervals are of 95 %. The worst pairs "
+            f"are the worst that a search found.",
+        ),
+    }  # fmt: skip
+
+
+def _fields(
+    question: Question,
+    tally: Tally,
+    highest: IntArray,
+    highest_by_rule: IntArray,
+    pairs: Callable[[int], Interval] = Interval.exactly,
+    people: Callable[[int], Interval] = Interval.exactly,
+) -> dict[str, Any]:
+    """Fields of the audit; ``pairs`` and ``people`` turn counts into estimates of all."""
+    alphas, sensitivity = question.alphas.tolist(), question.sensitivity
+    panel = question.panel
+    curve = tuple(
+        Reported(as_share(a), str(panel.rule), pairs(n), people(int((highest > a).sum())))
+        for a, n in zip(alphas, tally.above.tolist(), strict=True)
+    )
+    rules = tuple(
+        Reported(
+            as_share(sensitivity), str(rule), pairs(n), people(int((high > sensitivity).sum()))
+        )
+        for rule, n, high in zip(
+            question.rules, tally.by_rule.tolist(), highest_by_rule, strict=True
+        )
+    )
+    counts = {
+        name: dict(zip(panel.members, getattr(tally, name).tolist(), strict=True))
+        for name in ("pivots", "decisive", "objections")
+    }
+    current = curve[alphas.index(sensitivity)]
+    return {
+        "looked_at": tally.pairs, "reported": current.pairs, "touched": current.people,
+        "curve": curve, "rules": rules, "agreement": _agreement(tally.objectors.tolist()), **counts,
+    }  # fmt: skip
+
+
+def _agreement(objectors: list[int]) -> float | None:
+    """Krippendorff's alpha where everybody judges every pair: n_c pairs have c objectors.
+
+    >>> _agreement([2, 1, 1]), krippendorff_alpha([(0, 0), (0, 0), (0, 1), (1, 1)])
+    (0.5333333333333333, 0.5333333333333333)
+    """
+    m, pairs = len(objectors) - 1, sum(objectors)
+    if m < 2:
+        return None
+    votes = sum(c * count for c, count in enumerate(objectors))
+    apart = sum(2 * c * (m - c) * count for c, count in enumerate(objectors))
+    return alpha_from_counts({m: apart}, {True: votes, False: m * pairs - votes})
+
+
+def _finding(question: Question, i: int, j: int) -> Finding:
+    people, panel = question.people, question.panel
+    over, under = (i, j) if question.scores[i] >= question.scores[j] else (j, i)
+    sides = Sides(people.take([over]), people.take([under]), paired=True)
+    distances = np.concatenate([auditor.between(sides) for auditor in panel.auditors])
+    gap = int(question.scores[over] - question.scores[under])
+    distance, place = (
+        int(array[0]) for array in panel.rule.pivot(distances[:, None], panel.members)
+    )
+    votes = exceeds(gap, distances, question.sensitivity)
+    return Finding(
+        people.ids[over], people.ids[under], as_share(gap), as_share(distance),
+        as_share(gap - distance), None if place < 0 else panel.members[place],
+        _named(panel.members, votes),
+        _named(panel.members, panel.rule.decisive(votes, panel.members)),
+        _features(people, over, under),
+    )  # fmt: skip
+
+
+def _named(members: tuple[str, ...], flags: Any) -> tuple[str, ...]:
+    return tuple(name for name, flag in zip(members, flags, strict=True) if flag)
+
+
+def _features(people: People, over: int, under: int) -> dict[str, tuple[str, str]]:
+    """Both people's visible features in words, by title."""
+    first, second = people.say(over), people.say(under)
+    return {title: (first[title], second[title]) for title in first}
+
+
+def _survey_audit(
+    people: People,
+    units: IntArray,
+    survey: Survey,
+    rates: GroupRates | None,
+    unused: list[str],
+    start: float,
+) -> Audit:
+    """Judgements of people, joined by their rule: no distances, so no curve and no price."""
+    survey.check_people(people.ids)
+    places = {name: place for place, name in enumerate(people.ids)}
+    findings = [
+        _survey_finding(people, units, survey, pair, places)
+        for pair in survey.judgements
+        if survey.fires(pair) and units[places[pair.first]] != units[places[pair.second]]
+    ]
+    findings.sort(key=lambda pair: (-pair.gap, pair.over, pair.under))
+    touched = {person for pair in findings for person in (pair.over, pair.under)}
+    judgements = survey.judgements.values()
+    return Audit(
+        panel=f"{', '.join(survey.members)}: {survey.rule}", members=survey.members, alpha=None,
+        asked=len({person for pair in survey.judgements for person in pair}), people=people,
+        scores=tuple((units / ONE).tolist()), pairs=len(judgements), looked_at=len(judgements),
+        reported=Interval.exactly(len(findings)), touched=Interval.exactly(len(touched)),
+        curve=(), rules=(), worst=tuple(findings), pivots={},
+        decisive={n: sum(n in pair.decisive for pair in findings) for n in survey.members},
+        objections={n: sum(votes.get(n, False) for votes in judgements) for n in survey.members},
+        agreement=krippendorff_alpha(judgements), groups=rates,
+        notes=(
+            "People have no distances: there is no curve over alpha, no pivot and no price.",
+            *(f"{name} was given, and changes nothing here." for name in unused),
+        ),
+        seconds=time.perf_counter() - start,
+    )  # fmt: skip
+
+
+def _survey_finding(
+    people: People, units: IntArray, survey: Survey, pair: Pair, places: Mapping[str, int]
+) -> Finding:
+    under, over = sorted((places[person] for person in pair), key=lambda place: units[place])
+    votes = survey.votes(pair)
+    return Finding(
+        people.ids[over], people.ids[under], as_share(int(units[over] - units[under])), None, None,
+        None, _named(survey.members, votes),
+        _named(survey.members, survey.rule.decisive(votes, survey.members)),
+        _features(people, over, under),
+        {name: reason for (judged, name), reason in survey.reasons.items() if judged == pair},
+    )  # fmt: skip

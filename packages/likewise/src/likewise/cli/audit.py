@@ -1,0 +1,176 @@
+"""``likewise audit``: what a panel would say about the scores of a model that exists."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from likewise.cli.main import is_pipe, main, note, progress_bar, write_text
+from likewise.cli.options import JSON, OutputFile
+
+if TYPE_CHECKING:
+    from likewise.audits.survey import Survey
+    from likewise.panel.panels import Panel
+    from likewise.people.schema import FeatureSchema
+
+
+Row = dict[str, str]
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+DEFAULT_ALPHA = 0.2
+
+
+@main.command(short_help="Audit a model's scores: pairs, people, price.")
+@click.argument("scores", type=_FILE)
+@click.option(
+    "--panel", "panel_file", type=_FILE,
+    help="The panel as TOML or JSON: auditors with their distances, and a rule.",
+)  # fmt: skip
+@click.option(
+    "--survey", "survey_file", type=_FILE,
+    help="People's judgements as CSV (person, other, member, objects), in place of a panel.",
+)  # fmt: skip
+@click.option("--rule", default="majority", show_default=True, help="The rule of a survey.")
+@click.option(
+    "--alpha", type=float,
+    help=f"Size of a violation, in [0, 1]; surveys have none.  [default: {DEFAULT_ALPHA}]",
+)  # fmt: skip
+@click.option("--score", default="score", show_default=True, help="The column of scores.")
+@click.option("--ids", help="The column of ids.  [default: p1, p2, …]")
+@click.option("--label", help="The column of labels; with it the price is shown.")
+@click.option(
+    "--group", "groups", multiple=True,
+    help="A column to compare rates by, and no feature; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--leave-out", "left_out", multiple=True,
+    help="A column that is no feature, such as an outcome; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--schema", "schema_file", type=_FILE,
+    help="The features as JSON.  [default: proposed from the file]",
+)  # fmt: skip
+@click.option(
+    "--write-schema", "schema_path", type=OutputFile(allow_dash=True),
+    help="Write the features as JSON, to be edited and given as --schema.",
+)  # fmt: skip
+@click.option("--out", type=OutputFile(), help="Write a page to read, one self-contained file.")
+@JSON
+def audit(
+    scores: Path, panel_file: Path | None, survey_file: Path | None, rule: str,
+    alpha: float | None, score: str, ids: str | None, label: str | None, groups: tuple[str, ...],
+    left_out: tuple[str, ...], schema_file: Path | None, schema_path: Path | None,
+    out: Path | None, json_path: Path | None,
+) -> None:  # fmt: skip
+    """Say what a panel would report about SCORES, a CSV file with a line for every person.
+
+    A column has the scores, chances of a favourable decision or decisions; the others are features.
+    """
+    from likewise.audits.run import audit as run
+    from likewise.people.tables import parse_labels, parse_numbers, parse_people, read_table
+
+    panel = _panel(panel_file, survey_file, rule)
+    rows = read_table(scores)
+    special = [name for name in (score, ids, label) if name is not None]
+    _check_columns(scores, rows[0], (*special, *groups, *left_out))
+    apart = (*special, *left_out, *(g for g in groups if g not in _looked_at(panel)))
+    schema = _schema(rows, schema_file, apart)
+    if schema_path is not None:
+        write_text(schema_path, json.dumps(schema.spec(), indent=2, ensure_ascii=False) + "\n")
+    if alpha is None and panel_file is not None:
+        alpha = DEFAULT_ALPHA
+    label, groups, out = _without_missing(label, groups, out)
+    with progress_bar(100) as bar:
+        result = run(
+            parse_people(scores, rows, schema, None if ids is None else [row[ids] for row in rows]),
+            parse_numbers(scores, rows, score), panel, alpha=alpha,
+            labels=None if label is None else parse_labels(scores, rows, label),
+            groups={name: [row[name] for row in rows] for name in groups},
+            progress=lambda count, total: bar("pairs", 100 * count // max(1, total)),
+        )  # fmt: skip
+    if not is_pipe(json_path):
+        click.echo(str(result))
+    if json_path is not None:
+        write_text(json_path, result.to_json() + "\n")
+    if out is not None:
+        result.to_html(out)
+        note(f"the page is {out}")
+
+
+def _panel(panel_file: Path | None, survey_file: Path | None, rule: str) -> Panel | Survey:
+    from likewise.audits.survey import Survey
+    from likewise.panel.panels import Panel
+
+    if panel_file is not None and survey_file is None:
+        return Panel.from_file(panel_file)
+    if survey_file is not None and panel_file is None:
+        return Survey.read_csv(str(survey_file), rule)
+    raise click.UsageError("Give either --panel FILE or --survey FILE.")
+
+
+def _without_missing(
+    label: str | None, groups: tuple[str, ...], out: Path | None
+) -> tuple[str | None, tuple[str, ...], Path | None]:
+    """The options that the installed libraries allow; what has to be left out is said."""
+    from likewise.errors import absent, missing
+
+    lacking = absent("audit")
+    left_out = []
+    if label is not None and "scipy" in lacking:
+        label = None
+        left_out.append("the price")
+    if out is not None and {"jinja2", "matplotlib"} & {*lacking}:
+        out = None
+        left_out.append("the page")
+    if left_out:
+        needed = missing("That", ", ".join(lacking), "audit")
+        note(f"{' and '.join(left_out)} must be left out. {needed}")
+    if groups and (lacking := absent("groups")):
+        groups = ()
+        needed = missing("That", ", ".join(lacking), "groups")
+        note(f"the rates of groups must be left out. {needed}")
+    return label, groups, out
+
+
+def _check_columns(path: Path, row: Row, names: tuple[str, ...]) -> None:
+    from likewise.errors import LikewiseError
+
+    if lacking := [name for name in names if name not in row]:
+        raise LikewiseError(
+            f"{path} has no column {lacking[0]!r}; it has {', '.join(row)}. Name it with "
+            f"--score, --ids, --label, --group or --leave-out."
+        )
+
+
+def _looked_at(panel: Panel | Survey) -> set[str]:
+    """Every name in a panel's distances: columns among them are features in any case."""
+    from likewise.panel.panels import Panel
+
+    return set(_names(panel.spec())) if isinstance(panel, Panel) else set()
+
+
+def _names(spec: Any) -> Iterator[str]:
+    if isinstance(spec, str):
+        yield spec
+    elif isinstance(spec, dict | list | tuple):
+        for part in (*spec, *spec.values()) if isinstance(spec, dict) else spec:
+            yield from _names(part)
+
+
+def _schema(rows: list[Row], file: Path | None, apart: tuple[str, ...]) -> FeatureSchema:
+    """The schema of a file, or one proposed for the table without the columns named."""
+    from likewise.errors import LikewiseError
+    from likewise.people.frames import column_of_cells, features_of
+    from likewise.people.schema import FeatureSchema
+
+    if file is not None:
+        try:
+            return FeatureSchema.from_spec(json.loads(file.read_text(encoding="utf-8")))
+        except ValueError as error:
+            raise LikewiseError(f"No schema was read from {file}: {error}") from error
+    names = [name for name in rows[0] if name not in apart]
+    columns = [column_of_cells(name, [row[name] for row in rows]) for name in names]
+    return FeatureSchema(tuple(features_of(columns)))

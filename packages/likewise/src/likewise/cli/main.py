@@ -1,0 +1,170 @@
+"""The group of commands, and how it says what is refused and what is worth a word."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import EntryPoints, entry_points
+from pathlib import Path
+from typing import Any
+
+import click
+
+from likewise import __version__
+
+AT_LEAST_ONE = click.IntRange(min=1)
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+def note(text: str) -> None:
+    """Say something on standard error that is no failure."""
+    click.echo(f"Note: {text}", err=True)
+
+
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Our own warnings in a sentence; those of others as Python shows them."""
+    from likewise.errors import LikewiseWarning
+
+    with warnings.catch_warnings():
+        show_python = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+            if issubclass(category, LikewiseWarning):
+                note(str(message))
+            else:
+                show_python(message, category, *rest, **more)
+
+        warnings.showwarning = show
+        yield
+
+
+# Commands of the package likewise-service, which it brings by entry points of this group.
+ENTRY_POINTS = "likewise.commands"
+SERVICE = (
+    "serve", "init", "token", "docket", "key", "replay", "verify", "export", "backup",
+    "restore", "upgrade",
+)  # fmt: skip
+
+
+@cache
+def _installed() -> EntryPoints:
+    """Return the commands that other packages bring."""
+    return entry_points(group=ENTRY_POINTS)
+
+
+class Group(click.Group):
+    """Shows a refusal as a sentence, not as a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        from likewise.errors import LikewiseError
+
+        try:
+            with _warnings_as_notes():
+                return super().invoke(ctx)
+        except LikewiseError as error:
+            raise click.ClickException(str(error)) from error
+
+
+class Program(Group):
+    """The program: its commands, and those that installed packages bring."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the commands of this package and of others."""
+        return sorted({*super().list_commands(ctx), *_installed().names})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command; say which package brings it if that is not installed."""
+        command = super().get_command(ctx, cmd_name)
+        if command is None and cmd_name in _installed().names:
+            loaded: click.Command = _installed()[cmd_name].load()
+            return loaded
+        if command is None and cmd_name in SERVICE:
+            raise click.ClickException(
+                f"likewise {cmd_name} needs likewise-service. Install it with: pip install "
+                f"likewise-service"
+            )
+        return command
+
+
+@click.group(cls=Program, context_settings=CONTEXT)
+@click.version_option(__version__, prog_name="likewise")
+def main() -> None:
+    """Decisions about people under the eyes of a panel: similar applicants, treated likewise.
+
+    \b
+    Begin with
+      likewise demo                  learners side by side, and a report to read
+      likewise audit --help          what a panel would say about your model's scores
+      likewise simulate --help       one game, your way
+      likewise list                  worlds, learners, classes and rules
+      likewise serve                 the live system
+    """
+
+
+@contextmanager
+def progress_bar(total: int) -> Iterator[Callable[[str, int], None]]:
+    """A bar on standard error; none where that is not a terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _text, _count: None
+        return
+    columns = (
+        TextColumn("{task.description:<20}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+    )
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda text, count: bar.update(task, description=text, completed=count)
+
+
+def is_pipe(path: Path | None) -> bool:
+    """True for ``-``, standard output."""
+    return path is not None and str(path) == "-"
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write into a file, or to standard output for ``-``."""
+    if is_pipe(path):
+        sys.stdout.write(text)
+    else:
+        path.write_text(text, encoding="utf-8")
+
+
+def print_counts(data: dict[str, Any]) -> None:
+    """The counts of a game for people: names and numbers in two columns, then the bounds."""
+    apart = ("bounds", "schedule", "settings", "comparators", "certificate", "near_constant")
+    plain = {key: value for key, value in data.items() if key not in apart}
+    width = max(map(len, plain))
+    for key, value in plain.items():
+        text = f"{value:.4f}" if isinstance(value, float) else value
+        click.echo(f"{key:<{width}}  {text}")
+    if (fixed := data.get("comparators")) is not None:
+        rates = "; ".join(f"{name.replace('_', ' ')} {rate:.4f}" for name, rate in fixed.items())
+        click.echo(f"{'best fixed':<{width}}  {rates}")
+    if (certificate := data.get("certificate")) is not None:
+        from_lam = certificate["from_largest_lam"]
+        also = "" if from_lam is None else f"; from the largest lam, {from_lam:,.0f}"
+        click.echo(
+            f"{'certificate':<{width}}  {certificate['holds']}: regret ≤ "
+            f"{certificate['regret']:,.0f} (any learner: {certificate['trivial_regret']:,}){also}"
+        )
+    for bound in data["bounds"]:
+        trivial = [part for part, informative in bound["informative"].items() if not informative]
+        news = (
+            f" (no news: the trivial bound on {' and '.join(trivial)} is smaller)"
+            if trivial
+            else ""
+        )
+        click.echo(
+            f"{'bound':<{width}}  {bound['source']}, {bound['holds']}: regret ≤ "
+            f"{bound['regret']:.3g}, violations ≤ {bound['violations']:.3g}{news}"
+        )

@@ -1,0 +1,176 @@
+"""Options that commands share: those of a game, read off its fields, and files to write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from likewise.registry import SELECTIONS, WORLDS
+from likewise.simulate.game import Game
+
+if TYPE_CHECKING:  # generic to the type checker, and in newer versions of click alone
+    _Name = click.ParamType[str]
+    _Pair = click.ParamType[tuple[str, str]]
+else:
+    _Name = _Pair = click.ParamType
+
+
+class Registered(_Name):
+    """A registered name, ours or an installed package's; looked up when somebody asks for it."""
+
+    def __init__(self, noun: str, names: Callable[[], Iterable[str]]) -> None:
+        self.name, self._names = noun, names
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:  # noqa: ARG002
+        """All of the names, for the help."""
+        return f"[{'|'.join(self._names())}]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, if it is one."""
+        names = list(self._names())
+        if value not in names:
+            self.fail(f"{value!r} is not one of {', '.join(names)}.", param, ctx)
+        return str(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str  # noqa: ARG002
+    ) -> list[CompletionItem]:  # fmt: skip
+        """The names that begin so."""
+        return [CompletionItem(name) for name in self._names() if name.startswith(incomplete)]
+
+
+def _learner_names() -> Iterable[str]:
+    """The names of all learners; looked up late, since the learners need numpy."""
+    from likewise.simulate.learners import learner_names
+
+    return learner_names()
+
+
+class Pair(_Pair):
+    """A setting as NAME=VALUE."""
+
+    name = "NAME=VALUE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """The name and the text of the value."""
+        name, sign, text = str(value).partition("=")
+        if not name or not sign:
+            self.fail(f"{value!r} is not of the form NAME=VALUE, such as spell=200.", param, ctx)
+        return name, text
+
+
+class OutputFile(click.Path):
+    """A file to write, refused before anything is played if it could not be written after it."""
+
+    def __init__(self, *, allow_dash: bool = False) -> None:
+        super().__init__(
+            dir_okay=False, readable=False, writable=True, allow_dash=allow_dash, path_type=Path
+        )
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, in a folder that is there."""
+        path = Path(str(super().convert(value, param, ctx)))
+        if self.allow_dash and str(path) == "-":
+            return path
+        if not path.parent.is_dir():
+            self.fail(f"{path} cannot be written: there is no folder {path.parent}.", param, ctx)
+        if not os.access(path.parent, os.W_OK) and not path.exists():
+            self.fail(f"{path} cannot be written: no new file in {path.parent}.", param, ctx)
+        return path
+
+
+def option_group(*options: Callable[..., Any]) -> Callable[..., Any]:
+    """Make one decorator of several options, in the order in which the help has them."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+_REGISTERED: Mapping[str, Callable[[], Iterable[str]]] = {
+    "world": lambda: WORLDS,
+    "learner": _learner_names,
+    "selection": lambda: SELECTIONS,
+}
+_KINDS: Mapping[str, click.ParamType[Any] | type] = {
+    "int": click.IntRange(min=1), "float": float, "float | None": float,
+}  # fmt: skip
+
+
+def game_options(*names: str) -> Callable[..., Any]:
+    """An option for each of these fields of a Game: type, default and help are the field's."""
+    by_name = {field.name: field for field in fields(Game)}
+    return option_group(*(_option(by_name[name]) for name in names))
+
+
+def _option(field: Any) -> Callable[..., Any]:
+    kind: Any = _KINDS.get(field.type, str)
+    if field.metadata["choices"]:
+        kind = click.Choice(field.metadata["choices"])
+    elif field.name in _REGISTERED:
+        kind = Registered(field.name, _REGISTERED[field.name])
+    elif field.name == "seed":
+        kind = int
+    return click.option(
+        f"--{field.name.replace('_', '-')}", type=kind, default=field.default,
+        show_default=field.default is not None, help=field.metadata["help"],
+    )  # fmt: skip
+
+
+WORLD_SETTINGS = click.option(
+    "--set", "world_settings", type=Pair(), multiple=True, metavar="NAME=VALUE",
+    help="A setting of the world, such as rule=any or k=4; `likewise list` shows all of them. May "
+    "be given several times.",
+)  # fmt: skip
+LEARNER_SETTINGS = click.option(
+    "--with", "learner_settings", type=Pair(), multiple=True, metavar="NAME=VALUE",
+    help="A setting of the learner, such as eta=0.0625 or kappa=0.1; `likewise list` shows all of "
+    "them. May be given several times.",
+)  # fmt: skip
+JSON = click.option(
+    "--json", "json_path", metavar="FILE", type=OutputFile(allow_dash=True),
+    help="Write one JSON object; - for standard output.",
+)  # fmt: skip
+JOBS = click.option(
+    "--jobs", type=click.IntRange(min=1), help="Processes side by side.  [default: all cores]"
+)
+
+
+def game_of(
+    world_settings: Iterable[tuple[str, str]] = (),
+    learner_settings: Iterable[tuple[str, str]] = (),
+    **values: Any,
+) -> Game:
+    """The game that the options describe."""
+    from likewise.simulate.learners import learner_setting
+    from likewise.simulate.settings import parse_setting
+
+    world, learner = WORLDS[values["world"]], values.get("learner", Game.learner)
+    return Game(
+        **values,
+        world_settings=_parsed(world_settings, lambda name, text: parse_setting(world, name, text)),
+        learner_settings=_parsed(
+            learner_settings, lambda name, text: learner_setting(learner, name).parse(text)
+        ),
+    )
+
+
+def _parsed(pairs: Iterable[tuple[str, str]], parse: Callable[[str, str], Any]) -> dict[str, Any]:
+    """Settings by name, each given once."""
+    settings: dict[str, Any] = {}
+    for name, text in pairs:
+        if name in settings:
+            raise click.UsageError(f"The setting {name} is given twice. Give it once.")
+        settings[name] = parse(name, text)
+    return settings

@@ -1,0 +1,411 @@
+"""``likewise simulate``: one game, counted."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from likewise.cli.main import (
+    AT_LEAST_ONE,
+    is_pipe,
+    main,
+    note,
+    print_counts,
+    progress_bar,
+    write_text,
+)
+from likewise.cli.options import (
+    JOBS,
+    JSON,
+    LEARNER_SETTINGS,
+    WORLD_SETTINGS,
+    OutputFile,
+    game_of,
+    game_options,
+)
+from likewise.simulate.game import Game, class_from_file
+
+if TYPE_CHECKING:
+    from likewise.simulate.demo import Demo
+    from likewise.simulate.game import PreparedGame
+    from likewise.simulate.hindsight import Comparators
+    from likewise.simulate.play import Transcript
+    from likewise.simulate.propose import Proposal
+    from likewise.simulate.world import Resampled
+
+
+@main.command(short_help="One game, your way, counted.")
+@game_options("world")
+@WORLD_SETTINGS
+@game_options("learner")
+@LEARNER_SETTINGS
+@game_options(
+    "rounds", "seed", "alpha", "eps", "hypotheses", "feedback", "delay", "audit_share", "selection"
+)
+@click.option(
+    "--no-comparator", is_flag=True, help="Leave out the best fixed policies in hindsight."
+)
+@JSON
+@click.option(
+    "--trace", metavar="FILE", type=OutputFile(allow_dash=True),
+    help="Write every round as CSV; - for standard output.",
+)  # fmt: skip
+@click.option("--save-state", metavar="FILE", type=OutputFile(), help="Write the final state.")
+def simulate(
+    no_comparator: bool,
+    json_path: Path | None,
+    trace: Path | None,
+    save_state: Path | None,
+    **options: Any,
+) -> None:
+    """Play one game and count: error, regret, violations, reports, oracle calls.
+
+    \b
+    For example
+      likewise simulate --learner exact --rounds 2000 --with eta=0.0625
+      likewise simulate --world drift --set spell=200 --set depth=0.2
+      likewise simulate --learner self-tuned --set "rule=veto(regulator) or at_least(80%)"
+      likewise simulate --learner paper --with noise_divisor=1e4 --json - | jq .violations
+      likewise simulate --feedback one-sided --delay 50 --audit-share 0.5 --trace -
+    """
+    from likewise.learner.settings import Learner
+    from likewise.learner.state_files import save_state as save
+
+    if is_pipe(json_path) and is_pipe(trace):
+        raise click.UsageError("--json - and --trace - cannot both go to standard output.")
+    game = game_of(**options).prepare()
+    if save_state is not None and not isinstance(game.learner, Learner):
+        raise click.UsageError(f"--save-state needs a learner that is a fold: {game.game.learner}.")
+    for caveat in game.caveats():
+        note(caveat)
+    began = time.perf_counter()
+    played, best = _played(game, compare=not no_comparator)
+    seconds = time.perf_counter() - began
+    if save_state is not None:
+        save(played.state, save_state)
+    _write(game, played, best, seconds, json_path, trace)
+
+
+def _played(game: PreparedGame, *, compare: bool) -> tuple[Transcript, Comparators | None]:
+    """The game played, with a bar on the way, and the best fixed policies in hindsight."""
+    from likewise.errors import HypothesisError, MissingLibraryError
+
+    if compare:
+        try:
+            from likewise.simulate.programs import ComparatorError
+        except MissingLibraryError as error:
+            note(f"the best fixed policies and the regret are left out. {error}")
+            compare = False
+    rounds = game.game.rounds
+    with progress_bar(rounds) as progress:
+        played = game.play(record=compare, progress=lambda moment: progress("rounds", moment.t))
+    if not compare:
+        return played, None
+    with progress_bar(rounds) as progress:
+        try:
+            return played, game.compare(played, lambda t: progress("best fixed policies", t))
+        except (HypothesisError, ComparatorError) as error:
+            note(f"there is no best fixed policy to compare with, and no regret. {error}")
+            return played, None
+
+
+def _write(
+    game: PreparedGame,
+    played: Transcript,
+    best: Comparators | None,
+    seconds: float,
+    json_path: Path | None,
+    trace: Path | None,
+) -> None:
+    """The counts as JSON, as CSV, and for people unless one of these goes to standard output."""
+    from likewise.simulate.counts import near_constant, summarise, summary_json, trace_csv
+
+    summary = summarise(played, best)
+    warning = near_constant(game.learner, summary)
+    data = {
+        "learner": game.game.learner,
+        **summary_json(played, summary, seconds),
+        "near_constant": None if warning is None else warning.to_json(),
+    }
+    if trace is not None:
+        write_text(trace, trace_csv(played))
+    if json_path is not None:
+        write_text(json_path, json.dumps(data, indent=2) + "\n")
+    if not is_pipe(json_path) and not is_pipe(trace):
+        print_counts(data)
+    if warning is not None:
+        note(warning.text)
+
+
+@main.command(short_help="Learners side by side, and a report to read.")
+@click.option(
+    "--rounds", type=click.IntRange(min=8), default=2000, show_default=True,
+    help="Rounds to play with each learner.",
+)  # fmt: skip
+@click.option("--seed", default=1, show_default=True, help="Of everything random.")
+@click.option("--jobs", type=AT_LEAST_ONE, default=2, show_default=True, help="Games side by side.")
+@click.option(
+    "--out", default="likewise-demo.html", show_default=True, type=OutputFile(),
+    help="Where to write the report, one self-contained file.",
+)  # fmt: skip
+def demo(rounds: int, seed: int, jobs: int, out: Path) -> None:
+    """Watch learners approve loans under the eyes of five auditors.
+
+    A learner that ignores the panel is accurate, and unfair in almost every round; a constant one
+    is never unfair and learns nothing; ours learn, and violations become rare. The report and the
+    comparison with the best fixed policies need the extra `study`, and with the extra `fast` it
+    takes two minutes: pip install 'likewise[fast,study]'.
+    """
+    from likewise.errors import absent, missing
+    from likewise.simulate.demo import games, run_demo
+    from likewise.simulate.game import Game
+
+    lacking = absent("study")
+    if lacking:
+        note(f"it goes without the report. {missing('It', ', '.join(lacking), 'fast,study')}")
+    with progress_bar(len(games(Game(rounds=rounds)))) as progress:
+        result = run_demo(
+            rounds, seed, jobs=jobs, compare="scipy" not in lacking, progress=progress
+        )
+    _print_demo(result)
+    if lacking:
+        click.echo(f"Done ({result.seconds:.0f} s)")
+        return
+    from likewise.simulate.report import write_report
+
+    write_report(result, out)
+    click.echo(f"Report: {out}  ({result.seconds:.0f} s)")
+
+
+def _print_demo(result: Demo) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(
+        title=f"{result.game.rounds} rounds of {result.world.k} loan applications, five auditors",
+        caption="\n".join(_notes(result)),
+        caption_justify="left",
+    )
+    table.add_column("learner", no_wrap=True)
+    for title in ("error", "regret", "unfair", "late", "reports", "oracle calls"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for shown in result.shown:
+        s = shown.summary
+        regret = "–" if s.regret is None else f"{round(s.regret):,}"
+        table.add_row(
+            shown.name, f"{s.error_rate:.3f}", regret, f"{s.violations:,}",
+            f"{s.violations_per_1000_last_quarter:.0f}", f"{s.reports:,}", f"{s.oracle_calls:,}",
+        )  # fmt: skip
+    Console().print(table)
+    for shown in result.shown:
+        if shown.near_constant is not None:
+            note(f"{shown.name}: {shown.near_constant.text}")
+
+
+def _notes(result: Demo) -> list[str]:
+    hypotheses, fixed = result.shown[-1].learner.hypotheses, result.comparators
+    alpha, eps = result.game.alpha, result.game.eps_or_alpha
+    compared = [] if fixed is None else [
+        "Best fixed policies in hindsight, at alpha − eps; alpha − kappa; alpha:",
+        f"error {fixed.at_alpha_less_eps:.3f}; {fixed.at_alpha_less_kappa:.3f}; "
+        f"{fixed.at_alpha:.3f}.",
+    ]  # fmt: skip
+    return [
+        *compared,
+        f"{hypotheses.size:.1e} hypotheses, alpha = {alpha:g}, eps = {eps:g}.",
+        "unfair: rounds in violation.",
+        "late: the same, per 1,000 rounds, in the last quarter.",
+        "Who learns has less error than untaught, which never does.",
+        f"paper: its own noise drowns the data ({result.paper_draws:,} draws a round, for time):",
+        "it learns nothing, and is seldom unfair since it treats most people alike.",
+    ]
+
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+SEEDS = (1, 2)
+
+
+@main.command(short_help="Propose eta and kappa for a budget of reports, on your own people.")
+@click.option("--people", required=True, type=_FILE, help="A CSV file with a row for each person.")
+@click.option("--label", required=True, help="The column that is 1 for whom to approve, else 0.")
+@click.option("--hypotheses", required=True, type=_FILE, help="The class, as its spec() in JSON.")
+@click.option(
+    "--panel", required=True, type=_FILE,
+    help="The panel as TOML or JSON: auditors with their distances, and a rule.",
+)  # fmt: skip
+@click.option(
+    "--budget", required=True, type=float,
+    help="The most reports that the panel can look at, in a thousand rounds.",
+)  # fmt: skip
+@click.option(
+    "--limit", default=10.0, show_default=True,
+    help="The most rounds in violation that are bearable, in a thousand.",
+)  # fmt: skip
+@click.option("--k", type=AT_LEAST_ONE, default=8, show_default=True, help="People a round.")
+@game_options("rounds", "alpha", "eps", "feedback", "delay", "audit_share")
+@JOBS
+def propose(
+    people: Path, label: str, hypotheses: Path, panel: Path, budget: float, limit: float, k: int,
+    jobs: int | None, **options: Any,
+) -> None:  # fmt: skip
+    """Simulate on your own people, class and panel, and propose eta and kappa.
+
+    People are drawn from the file again and again. Of a grid of eta and kappa, the most accurate
+    setting is proposed whose reports keep to the budget and whose violations keep to the limit.
+
+    \b
+    For example
+      likewise propose --people loans.csv --label repaid --hypotheses class.json \\
+        --panel panel.toml --budget 50
+    """
+    from likewise.simulate import propose as proposing
+    from likewise.simulate.parallel import Processes
+
+    worlds = [_world(people, label, hypotheses, panel, k, seed) for seed in SEEDS]
+    games = len(proposing.ETAS) * len(proposing.KAPPA_SHARES) * len(SEEDS)
+    with progress_bar(games) as progress:
+        proposal = proposing.propose(
+            worlds, budget, Game(**options), limit=limit, workers=Processes(jobs),
+            progress=progress,
+        )  # fmt: skip
+    _print(proposal)
+
+
+def _world(people: Path, label: str, hypotheses: Path, panel: Path, k: int, seed: int) -> Resampled:
+    from likewise.panel.panels import Panel
+    from likewise.people.tables import parse_labels, parse_people, read_table
+    from likewise.simulate.world import Resampled
+
+    class_ = class_from_file(str(hypotheses))
+    rows = read_table(people, [*class_.schema.names, label])
+    labels = parse_labels(people, rows, label)
+    everybody = parse_people(people, rows, class_.schema)
+    return Resampled(seed, k, everybody, labels, Panel.from_file(panel), class_)
+
+
+def _print(proposal: Proposal) -> None:
+    chosen = proposal.chosen
+    click.echo(
+        f"eta = {chosen.eta:g}, kappa = {chosen.kappa:g}: error {chosen.error_rate:.3f}, "
+        f"{chosen.violations:.0f} violations and {chosen.reports:.0f} reports a thousand rounds"
+    )
+    if not proposal.within:
+        note(
+            f"no setting within {proposal.budget:g} reports keeps to {proposal.limit:g} violations "
+            f"a thousand rounds; this one has the fewest."
+        )
+    click.echo("\nSettings that no other beats on all three:\n")
+    click.echo("| eta | kappa | error | violations | reports |\n|---|---|---|---|---|")
+    for trial in sorted(proposal.best, key=lambda trial: trial.outcome.all):
+        click.echo(
+            f"| {trial.eta:g} | {trial.kappa:g} | {trial.error_rate:.3f} | "
+            f"{trial.violations:.0f} | {trial.reports:.0f} |"
+        )
+
+
+RULES = (
+    ("any", "one objection is enough"),
+    ("all", "everybody must object"),
+    ("majority", "more than half of the panel"),
+    ("at_least(3)", "three objections or more"),
+    ("at_least(80%)", "four fifths of the panel or more"),
+    ("more_than(2/3)", "more than two thirds of the panel"),
+    ("at_least(2 of banker, ethicist)", "two of these"),
+    ("veto(regulator)", "this member alone suffices"),
+    ("objects(banker) and objects(ethicist)", "these two together"),
+    ("weighted(banker: 2, ethicist: 1; 2)", "votes that weigh at least 2"),
+    ("never", "nothing is ever reported"),
+)
+
+
+@main.command("list", short_help="Worlds, learners, classes, rules, metrics and selections.")
+def list_() -> None:
+    """List worlds with their settings and classes, learners, rules, and what packages add."""
+    from likewise.registry import HYPOTHESES, METRICS, SELECTIONS, WORLDS
+    from likewise.simulate.learners import learner_names, learner_summary
+
+    worlds: list[tuple[str, str]] = []
+    explained: dict[tuple[str, str], str] = {}
+    for name in WORLDS:
+        lines = _world_lines(WORLDS, name, explained)
+        worlds += [(name if n == 0 else "", line) for n, line in enumerate(lines)]
+    _section("Worlds (--world), with their classes (--hypotheses) and settings (--set)", worlds)
+    learners = [(name, _summary(learner_summary, name)) for name in learner_names()]
+    _section("Learners (--learner)", learners)
+    _section("Settings of learners (--with)", _learner_settings())
+    _section("Rules (--set rule=…); join them with `and`, `or` and parentheses", RULES)
+    _section("Selections (--selection): which violating pair is reported", _summaries(SELECTIONS))
+    _section("Hypothesis classes, for --hypotheses FILE.json", _summaries(HYPOTHESES))
+    _section("Metrics, for panels in Python", _summaries(METRICS))
+
+
+def _learner_settings() -> list[tuple[str, str]]:
+    """The settings of ``auto``, which our other names share, and those of the paper's learner."""
+    from likewise.simulate.learners import learner_settings
+
+    settings = {**learner_settings("auto"), **learner_settings("paper")}
+    return [(setting.text, setting.about) for setting in settings.values()]
+
+
+def _world_lines(
+    worlds: Mapping[str, Any], name: str, explained: dict[tuple[str, str], str]
+) -> Iterator[str]:
+    """A world in a few lines: its summary, its classes, and its settings.
+
+    A setting that an earlier world ``explained`` is named, and not explained again.
+    """
+    from likewise.errors import LikewiseError
+    from likewise.simulate.settings import settings_of
+    from likewise.simulate.world import MissingDataError
+
+    try:
+        world = worlds[name]
+    except LikewiseError as error:
+        yield str(error)
+        return
+    yield world.summary
+    try:
+        world.make(1)
+    except MissingDataError as error:
+        yield f"not here: {error}"
+    yield f"classes: {', '.join(world.classes)}"
+    settings = [(setting.text, setting.about) for setting in settings_of(world).values()]
+    new = [setting for setting in settings if setting not in explained]
+    width = max((len(text) for text, _ in new), default=0)
+    for text, about in new:
+        yield f"  {text:<{width}}  {about}"
+    for earlier in dict.fromkeys(explained[pair] for pair in settings if pair in explained):
+        same = [pair[0] for pair in settings if explained.get(pair) == earlier]
+        yield f"  and, as {earlier} has them: {', '.join(same)}"
+    explained.update((pair, name) for pair in new)
+
+
+def _summaries(registry: Mapping[str, Any]) -> list[tuple[str, str]]:
+    from likewise.simulate.learners import summary_of
+
+    return [(name, _summary(lambda name: summary_of(registry[name]), name)) for name in registry]
+
+
+def _summary(about: Callable[[str], str], name: str) -> str:
+    """A line about a part, or that its package cannot be loaded; the list goes on."""
+    from likewise.errors import LikewiseError
+
+    try:
+        return about(name)
+    except LikewiseError as error:
+        return str(error)
+
+
+def _section(title: str, rows: Iterable[tuple[str, str]]) -> None:
+    """A heading, and names with what they mean in one column."""
+    listed = list(rows)
+    width = max(len(name) for name, _ in listed)
+    click.echo(title)
+    for name, about in listed:
+        click.echo(f"  {name:<{width}}  {about}".rstrip())
+    click.echo()

@@ -1,0 +1,383 @@
+"""The contract of a hypothesis class: it locates people, sums up costs and finds the least.
+
+A round's loss is a short list of signed costs on points: a cost c at x means that predicting 1
+at x costs c. A class sums up all of them in one array of integers. What the array holds is up to
+the class (a cost for every hypothesis, or for every cell); its size does not grow with time.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import ParameterError, shown
+from likewise.numerics.fixed_point import (
+    BITS,
+    LN2,
+    FloatArray,
+    IntArray,
+    exp_negative,
+    exp_of_negative,
+    log,
+    log_array,
+)
+from likewise.numerics.randomness import Stream
+from likewise.people.schema import FeatureSchema, People
+from likewise.validation import items, members, real
+
+COARSE_TO_FINE, FLAT = "coarse-to-fine", "flat"
+PRIORS = (COARSE_TO_FINE, FLAT)
+
+# A name, or for a class that is listed a probability for every hypothesis, by their codes.
+Prior = str | tuple[float, ...]
+
+# Probabilities as people write them add up to 1 but for rounding.
+ROUNDING = 1e-9
+
+
+def named_prior(owner: str, prior: Any) -> str:
+    """Check the name of a prior, for classes that cannot be listed."""
+    if not isinstance(prior, str) or prior not in PRIORS:
+        raise ParameterError(
+            f"{owner}: prior", f"must be one of {', '.join(PRIORS)}", prior,
+            "Probabilities of single hypotheses are for classes that are listed, such as Pool.",
+        )  # fmt: skip
+    return prior
+
+
+def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
+    """Check a prior: a name, or probabilities in the order of the codes or by description.
+
+    >>> listed_prior("Pool", {"approve nobody": 0.75, "approve everybody": 0.25},
+    ...              ["approve everybody", "approve nobody"])
+    (0.25, 0.75)
+    """
+    if isinstance(prior, str):
+        return named_prior(owner, prior)
+    where = f"{owner}: prior"
+    if isinstance(prior, Mapping):
+        _check_names(where, prior, names)
+        values = [prior[name] for name in names]
+    else:
+        values = items(where, prior, f"Give a probability for each of the {len(names)} hypotheses.")
+    if len(values) != len(names):
+        raise ParameterError(
+            where, f"must have a probability for each of the {len(names)} hypotheses",
+            f"{len(values)} of them", "Leave none out; a hypothesis without one is never learnt.",
+        )  # fmt: skip
+    remedy = "Probabilities are above 0, and add up to 1."
+    weights = []
+    for name, value in zip(names, values, strict=True):
+        weight = real(f"{where} of {name!r}", value, remedy)
+        if not 0 < weight <= 1:
+            raise ParameterError(f"{where} of {name!r}", "must be in (0, 1]", weight, remedy)
+        weights.append(weight)
+    total = math.fsum(weights)
+    if abs(total - 1) > ROUNDING:
+        raise ParameterError(where, "must add up to 1", total, "Divide them by their sum.")
+    return tuple(weights)
+
+
+def _check_names(where: str, prior: Mapping[Any, Any], names: Sequence[str]) -> None:
+    valid = set(names)
+    if unknown := [name for name in prior if name not in valid]:
+        raise ParameterError(
+            where, "must name hypotheses of the class", shown(unknown[0]),
+            f"For example {names[0]!r}; describe(code) names each of them.",
+        )  # fmt: skip
+    if lacking := [name for name in names if name not in prior]:
+        raise ParameterError(
+            where, "must have a probability for every hypothesis", f"none for {lacking[0]!r}",
+            "A hypothesis without one is never learnt; leave it out of the class instead.",
+        )  # fmt: skip
+
+
+def graded(constant: Any, grades: IntArray) -> FloatArray:
+    """ln(1/prior) from coarse to fine: half on the constants, the other half by grades.
+
+    The constants share their half equally. The grades share the other, and the hypotheses of a
+    grade its part. Where all hypotheses are constant they share everything.
+
+    >>> inverse = np.exp(graded(np.array([True, False, False, False]), np.array([0, 1, 2, 2])))
+    >>> inverse.round(9).tolist()
+    [2.0, 4.0, 8.0, 8.0]
+    """
+    constant = np.asarray(constant, dtype=np.bool_)
+    varying = ~constant
+    inverse = np.empty(len(constant))
+    half = 2.0 if constant.any() and varying.any() else 1.0
+    inverse[constant] = half * float(constant.sum())
+    _, place, counts = np.unique(grades[varying], return_inverse=True, return_counts=True)
+    inverse[varying] = half * float(len(counts)) * counts[place].astype(np.float64)
+    return log_array(inverse)
+
+
+Bits = npt.NDArray[np.uint8]
+# People as a class sees them: cells (k,), or the predictions of all its members (k, N).
+Points = npt.NDArray[Any]
+
+
+class HypothesisClass(ABC):
+    """A finite class H of binary predictors, with a constant inside and a separating set Q.
+
+    A hypothesis is written as a short array of integers, its code. Ties are broken towards
+    the smallest code, the same way every time.
+
+    A class whose hypotheses can be listed subclasses
+    :class:`~likewise.hypotheses.lists.Listed`, which needs only their predictions. Any other
+    subclass implements all that is abstract here. With :class:`ExactWeights` beside it, the exact
+    player works with it too; otherwise Context-FTPL does. Every method must be a function of its
+    arguments, computed by integers, comparisons and + − · /, so that all machines agree.
+
+    States that use a class can be saved, and loaded by another process, if it is registered under
+    its ``kind`` (:data:`likewise.registry.HYPOTHESES`). The JSON holds the ``parameters`` of the
+    constructor after the schema, each of which is also an attribute; a class that needs more
+    overrides :meth:`spec` and :meth:`from_spec`. ``likewise.testing.check_hypotheses`` checks all
+    of this, by brute force where H is small.
+    """
+
+    kind: ClassVar[str] = ""
+    parameters: ClassVar[tuple[str, ...]] = ()
+    schema: FeatureSchema
+    # Whether every point is one of Q: then noise is needed on few of them (Theorem A for cells).
+    cellular: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """|H|, exactly."""
+
+    @property
+    def log_size(self) -> float:
+        """log |H|."""
+        return log(self.size)
+
+    @property
+    @abstractmethod
+    def separators(self) -> int:
+        """s = |Q|, the size of the separating set."""
+
+    @property
+    def noise_gain(self) -> float:
+        """A bound on A = E max_h Σ_q z_q·h(q) for unit Laplace z: min(s/2, sqrt(8·s·log|H|))."""
+        return min(self.separators / 2, math.sqrt(8.0 * self.separators * self.log_size))
+
+    @abstractmethod
+    def separating_points(self) -> Points:
+        """Q: for any two hypotheses there is a point in it on which they differ."""
+
+    @abstractmethod
+    def locate(self, people: People) -> Points:
+        """Turn people into points of this class: an array whose first axis is the people."""
+
+    @property
+    def parts(self) -> int:
+        """The number of independent parts of a hypothesis: costs of one do not affect others."""
+        return 1
+
+    def part_of(self, points: Points) -> IntArray:
+        """The part that each point is in."""
+        return np.zeros(len(points), dtype=np.int64)
+
+    def nested(self) -> tuple[Nested, ...]:
+        """Coarser classes inside this one, and last the class itself."""
+        return (Nested(self, lambda costs: costs, lambda points: points),)
+
+    @abstractmethod
+    def no_costs(self) -> IntArray:
+        """Zeros, in the shape of all sums of costs."""
+
+    @abstractmethod
+    def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
+        """Return the costs with one more on every point, as a new array."""
+
+    @abstractmethod
+    def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
+        """Σ_j c_j·h(x_j) of some hypotheses, over all costs that were charged."""
+
+    @abstractmethod
+    def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
+        """The oracle: argmin_h Σ_j c_j·h(x_j) + Σ_q noise_q·h(q), a code for each row of noise."""
+
+    @abstractmethod
+    def predict(self, codes: IntArray, points: Points) -> Bits:
+        """h(x) for every code and every point, shape (codes, points)."""
+
+    @abstractmethod
+    def codes(self) -> IntArray:
+        """All hypotheses, for classes small enough to list; in order of their codes."""
+
+    @abstractmethod
+    def describe(self, code: IntArray) -> str:
+        """A hypothesis in words."""
+
+    def spec(self) -> dict[str, Any]:
+        """The class as JSON: ``{"class": kind, "schema": self.schema.spec()}`` and parameters."""
+        values = {name: getattr(self, name) for name in self.parameters}
+        plain = {key: list(v) if isinstance(v, tuple) else v for key, v in values.items()}
+        return {"class": self.kind, "schema": self.schema.spec(), **plain}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> HypothesisClass:
+        """Read the class from its JSON: exactly what :meth:`spec` returned."""
+        schema, values = cls.read_parameters(spec)
+        hypotheses: HypothesisClass = cast(Any, cls)(schema, **values)
+        return hypotheses
+
+    @classmethod
+    def read_parameters(cls, spec: Mapping[str, Any]) -> tuple[FeatureSchema, dict[str, Any]]:
+        """The schema and the parameters of a JSON, which must have all of them and nothing else."""
+        fields = members(cls.kind, spec, ("class", "schema", *cls.parameters))
+        schema = FeatureSchema.from_spec(fields["schema"])
+        return schema, {name: fields[name] for name in cls.parameters}
+
+
+class GibbsPolicy(ABC):
+    """π(h) ∝ prior(h)·exp(−cost(h)/temperature), as integer weights.
+
+    Both methods must agree on the policy, up to the class's ``cut``; see
+    :mod:`likewise.hypotheses.base`.
+    """
+
+    @abstractmethod
+    def approval(self, points: Points) -> list[tuple[int, int]]:
+        """π(x) of every point as a fraction of integers, (weight that approves, all weight)."""
+
+    @abstractmethod
+    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
+        """The predictions of one h ~ π on the points."""
+
+
+class ExactWeights(ABC):
+    """A class over which exponential weights can be computed exactly, with a prior of its own.
+
+    A class inherits from this beside :class:`HypothesisClass`. Costs and temperature are in units
+    of 2^-20. Where the class has several :attr:`~HypothesisClass.parts` and a flat prior, there may
+    be a temperature for each of them.
+    """
+
+    prior: Prior = COARSE_TO_FINE
+
+    @abstractmethod
+    def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
+        """The policy for the costs so far."""
+
+    @property
+    @abstractmethod
+    def log_inverse_prior(self) -> float:
+        """max_h ln(1/prior(h)), or a little more; log|H| for a flat prior."""
+
+    @abstractmethod
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """ln(1/prior(h)) of some hypotheses: the price of learning each of them."""
+
+    @property
+    @abstractmethod
+    def cut(self) -> float:
+        """The most by which the rounding of weights changes a chance of approval."""
+
+    @abstractmethod
+    def checked_prior(self, prior: Any) -> Prior:
+        """Return a prior that fits this class; refuse any other."""
+
+    def with_prior(self, prior: Any) -> Self:
+        """The same class with another prior: ``coarse-to-fine``, ``flat``, or probabilities.
+
+        Probabilities of single hypotheses are for classes that are listed: a list in the order of
+        their codes, or a mapping from what :meth:`~HypothesisClass.describe` returns.
+        """
+        changed = copy(self)
+        # Whatever was computed from the old prior goes with it.
+        for base in type(self).__mro__:
+            for name, value in vars(base).items():
+                if isinstance(value, cached_property):
+                    changed.__dict__.pop(name, None)
+        changed.prior = self.checked_prior(prior)
+        return changed
+
+
+@dataclass(frozen=True)
+class Nested:
+    """A coarser class inside another one, whose hypotheses are learnt sooner.
+
+    ``costs`` and ``points`` map sums of costs and points of the large class to the small one.
+    """
+
+    hypotheses: HypothesisClass
+    costs: Callable[[IntArray], IntArray]
+    points: Callable[[Points], Points]
+
+
+WEIGHT_BITS = 40
+
+
+def gibbs_weights(
+    costs: IntArray, temperature: float | FloatArray, log_inverse_prior: FloatArray | None = None
+) -> IntArray:
+    """Exponential weights along the last axis: round(2^40·exp(−(c − min c)/temperature)).
+
+    With a prior, of p(h)·exp(−c/temperature), the largest of them being 2^40. There may be a
+    temperature for every row.
+
+    Weights are integers, so that their sums are the same in any order. Rounding loses less than
+    2^-41 of the largest weight, and moves no probability by more than |H|·2^-41.
+
+    >>> (gibbs_weights(np.array([0, 10]), 10 / np.log(4)) / 2**40).round(9).tolist()
+    [1.0, 0.25]
+    """
+    excess = (costs - costs.min(axis=-1, keepdims=True)).astype(np.float64)
+    far: FloatArray = excess / temperature
+    if log_inverse_prior is not None:
+        far = far + log_inverse_prior
+        far = far - far.min(axis=-1, keepdims=True)
+    return np.rint(np.ldexp(exp_negative(far), WEIGHT_BITS)).astype(np.int64)
+
+
+def integer_weights(terms: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Logarithms along the first axis as weights round(2^40·exp(term − max)), and ln Σ exp(term).
+
+    The sum is one of integers, so that it is the same in any order.
+
+    >>> weights, total = integer_weights(np.log([[1.0], [3.0]]))
+    >>> (weights / 2**40).round(6).tolist(), total.round(6).tolist()
+    ([[0.333333], [1.0]], [1.386294])
+    """
+    top = terms.max(axis=0)
+    weights = np.rint(np.ldexp(exp_negative(top - terms), WEIGHT_BITS)).astype(np.int64)
+    total = log_array(weights.sum(axis=0).astype(np.float64))
+    return weights, top + (total - WEIGHT_BITS * LN2)
+
+
+def weight_of(far: float) -> int:
+    """One weight, round(2^40·exp(−far)) for far ≥ 0.
+
+    >>> weight_of(0.0) == 2**40, weight_of(30.0)
+    (True, 0)
+    """
+    return round(math.ldexp(exp_of_negative(far), WEIGHT_BITS))
+
+
+def pick(weights: IntArray, number: int) -> int:
+    """The index that an integer below the total weight falls on.
+
+    >>> [pick(np.array([2, 0, 1]), n) for n in (0, 1, 2)]
+    [0, 0, 2]
+    """
+    return int(np.searchsorted(np.cumsum(weights), number, side="right"))
+
+
+def score(weight: int, total: int) -> int:
+    """A probability as an integer of 2^-20, halves up.
+
+    >>> score(1, 2), score(1, 3)
+    (524288, 349525)
+    """
+    return ((weight << (BITS + 1)) // total + 1) >> 1

@@ -1,0 +1,565 @@
+"""A pool: a list of predictors to choose among, as a 0/1 table or as score columns with cuts.
+
+Users bring their own models as columns of scores (or of decisions) that the client computes; a
+member of the pool is such a column with a cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import (
+    HypothesisError,
+    MergedHypotheses,
+    ParameterError,
+    PeopleError,
+    shown,
+    warn,
+)
+from likewise.hypotheses.base import Bits
+from likewise.hypotheses.lists import (
+    LARGEST_LIST,
+    LARGEST_TABLE,
+    Listed,
+    greedy_separating_set,
+    rows_as_bytes,
+    trie_separating_set,
+)
+from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.people.features import Feature
+from likewise.people.schema import FeatureSchema, People
+from likewise.validation import as_array, instance, integer, items, real, reals, text
+
+# Members whose predictions are compared with levels at once, for memory.
+_AT_ONCE = 4096
+
+
+def _array(name: str, value: Any, rule: str, remedy: str) -> npt.NDArray[Any]:
+    """Numbers as an array; text, and lists of different lengths, are none."""
+    array = as_array(value)
+    if array.dtype.kind not in "biuf":
+        raise ParameterError(name, rule, value, remedy)
+    return array
+
+
+def reference_rows(schema: FeatureSchema, reference: Any) -> FloatArray:
+    """Rows of the schema's features as numbers, from people or an array."""
+    if isinstance(reference, People):
+        return schema.encoded(reference).x
+    remedy = "It is the data on which members must differ; schema.people(rows) encodes it."
+    rule = f"must be rows of the schema's {len(schema)} features, at least one, as numbers"
+    rows = _array("Pool.reference", reference, rule, remedy).astype(np.float64)
+    if rows.ndim != 2 or rows.shape[1] != len(schema) or len(rows) == 0:
+        raise ParameterError("Pool.reference", rule, rows.shape, remedy)
+    return rows
+
+
+def rows_to_json(rows: FloatArray) -> list[list[float | None]]:
+    """Rows as JSON: a missing value is null, which equals itself, as NaN does not.
+
+    >>> rows_to_json(np.array([[1.5, np.nan]]))
+    [[1.5, None]]
+    """
+    return [[None if math.isnan(x) else x for x in row] for row in rows.tolist()]
+
+
+def rows_from_json(rows: Any) -> Any:
+    """The inverse of :func:`rows_to_json`; anything else is returned as it is, to be refused."""
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        return rows
+    return [[math.nan if x is None else x for x in row] for row in rows]
+
+
+def admitted(name: str, schema: FeatureSchema, reference: Any) -> People:
+    """Rows as people; refuse those whom the schema does not admit."""
+    try:
+        return schema.encoded(reference)
+    except PeopleError as error:
+        raise ParameterError(
+            name, "must be people whom the schema admits", f"{len(reference)} rows", str(error)
+        ) from error
+
+
+def zeros_and_ones(name: str, table: npt.ArrayLike) -> npt.NDArray[Any]:
+    """A table of 0s and 1s, a row for every member."""
+    rule = "must be a table of 0s and 1s, a row for every member"
+    remedy = "Turn scores into decisions first, or use Pool.from_scores."
+    bits = _array(name, table, rule, remedy)
+    if bits.ndim != 2 or not bits.size:
+        raise ParameterError(name, rule, bits.shape, remedy)
+    if not np.isin(bits, (0, 1)).all():
+        raise ParameterError(name, rule, bits[~np.isin(bits, (0, 1))][0], remedy)
+    return bits
+
+
+def packed_predictions(reference: FloatArray, columns: IntArray, levels: FloatArray) -> Bits:
+    """The members' predictions on the rows, a bit each: (members, rows/8)."""
+    by_column = np.ascontiguousarray(reference.T)
+    parts = [
+        np.packbits(by_column[columns[block]] >= levels[block, None], axis=1)
+        for block in (slice(i, i + _AT_ONCE) for i in range(0, len(columns), _AT_ONCE))
+    ]
+    return np.concatenate(parts)
+
+
+def representatives(packed: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:
+    """Of members that agree on all reference data the first, or a constant if one is among them."""
+    first: dict[bytes, int] = {}
+    for member, key in enumerate(rows_as_bytes(packed)):
+        earlier = first.setdefault(key, member)
+        if constant[member] and not constant[earlier]:
+            first[key] = member
+    return np.array(sorted(first.values()), dtype=np.int64)
+
+
+def named_models(models: Any) -> dict[str, Any]:
+    """Models by name: a mapping, or a list, whose models are called after their classes.
+
+    >>> list(named_models([len, len]))
+    ['builtin_function_or_method', 'builtin_function_or_method_2']
+    """
+    remedy = "Write {'forest': forest, 'logistic': logistic}."
+    if isinstance(models, Mapping):
+        named = dict(models)
+    elif isinstance(models, Sequence) and not isinstance(models, str | bytes):
+        named = {}
+        for model in models:
+            name = base = type(model).__name__.lower()
+            number = 1
+            while name in named:
+                number += 1
+                name = f"{base}_{number}"
+            named[name] = model
+    else:
+        raise ParameterError("models", "must be models by name, or a list of them", models, remedy)
+    if not named or not all(isinstance(name, str) and name for name in named):
+        raise ParameterError("models", "must be models by name, at least one", models, remedy)
+    for name, model in named.items():
+        if not callable(model) and not hasattr(model, "predict_proba"):
+            raise ParameterError(
+                f"models[{name!r}]", "must have predict_proba, or be a function of a frame", model,
+                "A model without chances can be wrapped: lambda frame: model.predict(frame).",
+            )  # fmt: skip
+    return named
+
+
+def scores_of(name: str, model: Any, frame: Any) -> FloatArray:
+    """A model's chances of the favourable label for the rows of a frame, checked.
+
+    A model that was fitted on named columns gets these; of two classes the second counts.
+    """
+    try:
+        if hasattr(model, "predict_proba"):
+            names = getattr(model, "feature_names_in_", None)
+            columns = frame if names is None else _columns(frame, [str(n) for n in names])
+            chances = as_array(model.predict_proba(columns))
+            if chances.ndim == 2 and chances.shape[1] == 2:
+                chances = chances[:, 1]
+        else:
+            chances = as_array(model(frame))
+    except Exception as error:  # a user's model may raise anything
+        raise HypothesisError(
+            f"The model {name!r} failed with {type(error).__name__}: {error}. It is given the "
+            f"frame's rows, with the columns that it was fitted on."
+        ) from error
+    if chances.dtype.kind not in "biuf" or chances.shape != (len(frame),):
+        raise HypothesisError(
+            f"The model {name!r} must have one score for each of the {len(frame)} rows; got "
+            f"{chances.dtype} of shape {chances.shape}. It must decide between two labels."
+        )
+    scores = chances.astype(np.float64)
+    outside = ~((scores >= 0) & (scores <= 1))
+    if outside.any():
+        raise HypothesisError(
+            f"The model {name!r} must give scores within [0, 1]; got {shown(scores[outside][0])}."
+        )
+    return scores
+
+
+def _columns(frame: Any, names: list[str]) -> Any:
+    from likewise.people.frames import nw
+
+    return nw.from_native(frame, eager_only=True)[names].to_native()
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredFrames:
+    """Models beside the features that a panel sees: a frame becomes people with scores.
+
+    ``schema`` has the features of ``features`` and a hidden column for each model.
+    """
+
+    models: Mapping[str, Any]
+    features: FeatureSchema
+    schema: FeatureSchema
+
+    @classmethod
+    def of(cls, models: Any, features: FeatureSchema) -> ScoredFrames:
+        """From models by name, and the schema of the features."""
+        named = named_models(models)
+        if clashes := [name for name in named if name in features.names]:
+            raise ParameterError(
+                "models", "must not be called as a feature is", clashes[0], "Rename the model."
+            )
+        added = tuple(Feature(name, low=0, high=1, visible=False) for name in named)
+        return cls(named, features, FeatureSchema((*features.features, *added)))
+
+    def people(self, frame: Any, ids: Any = None) -> People:
+        """People from a frame, with the models' scores; other columns are for the models."""
+        people = self.features.people(frame, ids=ids, others="ignore")
+        scores = [scores_of(name, model, frame) for name, model in self.models.items()]
+        return People(people.ids, np.column_stack([people.x, *scores]), self.schema, people.origin)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Approve whoever has at least ``at`` in a column. At −inf everybody, at +inf nobody."""
+
+    column: str
+    at: float
+
+    def __post_init__(self) -> None:
+        text("Cut.column", self.column, "Name a column.")
+        object.__setattr__(self, "at", real("Cut.at", self.at, "Use ±inf for constants."))
+        if np.isnan(self.at):
+            raise ParameterError("Cut.at", "must be a number", self.at, "Use ±inf for constants.")
+
+    def __str__(self) -> str:
+        if np.isinf(self.at):
+            return "approve everybody" if self.at < 0 else "approve nobody"
+        return f"approve if {self.column} ≥ {self.at:.6g}"
+
+
+def all_cuts(levels_of: Sequence[tuple[str, Sequence[float]]]) -> list[Cut]:
+    """Every column with its cuts, between both constants."""
+    if not levels_of:
+        raise ParameterError("columns", "must not be empty", [], "List columns of scores.")
+    column = levels_of[0][0]
+    cuts = [Cut(name, level) for name, levels in levels_of for level in levels]
+    return [Cut(column, -np.inf), *cuts, Cut(column, np.inf)]
+
+
+def cuts_of_people(people: People, columns: Sequence[str], cuts: Any) -> list[Cut]:
+    """Cuts at the same levels in every column, or into so many equal parts of the people."""
+    if isinstance(cuts, bool) or not isinstance(cuts, int):
+        levels = reals("cuts", cuts, "List them, [0.25, 0.5], or give a number of parts.")
+        return all_cuts([(name, levels) for name in columns])
+    parts = integer("cuts", cuts, 2, 1 << 20, "Give at least 2 parts.")
+    return all_cuts([(name, quantiles(people.column(name), parts)) for name in columns])
+
+
+def quantiles(values: FloatArray, parts: int) -> list[float]:
+    """Values that divide all of them into equal parts, each once; the least divides nothing.
+
+    >>> quantiles(np.array([0.0, 0.25, 0.5, 0.75, 1.0]), 4)
+    [0.25, 0.5, 0.75]
+    """
+    if not len(values):
+        return []
+    ranks = np.arange(1, parts) * len(values) // parts
+    levels = np.unique(np.sort(values)[ranks])
+    return [float(level) for level in levels[levels > values.min()]]
+
+
+def check_members(schema: FeatureSchema, cuts: Any) -> list[Cut]:
+    """Check the members of a pool: cuts of columns that are never missing."""
+    listed = items("Pool.cuts", cuts, "List members: [Cut(column, at), …].")
+    if not listed:
+        raise HypothesisError("A pool must have a member; got none. Add a constant at least.")
+    if len(listed) >= LARGEST_LIST:
+        raise HypothesisError(
+            f"A pool must have fewer than {LARGEST_LIST} members; got {len(listed)}."
+        )
+    for cut in listed:
+        instance("Pool.cuts", cut, Cut, "List members: [Cut(column, at), …].")
+    for name in dict.fromkeys(cut.column for cut in listed):
+        if schema[name].missing is not None:
+            raise HypothesisError(
+                f"A pool cannot cut a column that may be missing; {name!r} may. Fill missing "
+                f"scores before they come here."
+            )
+    return listed
+
+
+def check_constant(constant: npt.NDArray[np.bool_]) -> None:
+    """Refuse a pool without a constant member."""
+    if not constant.any():
+        raise HypothesisError(
+            f"The pool must contain a constant classifier; none of its {len(constant)} members is "
+            f"the same for everybody. Without one there may be no fair policy at all. Add "
+            f"Cut(column, float('-inf')), which approves everybody."
+        )
+
+
+def cuts_by_column(owner: str, cuts: Any) -> dict[str, Any]:
+    """Lists of cuts by column, from a mapping or from pairs, as JSON has them.
+
+    >>> cuts_by_column("Stumps", [["income", [20, 40]]])
+    {'income': [20, 40]}
+    """
+    if isinstance(cuts, Mapping):
+        return dict(cuts)
+    if isinstance(cuts, list) and all(_is_pair(pair) for pair in cuts):
+        return dict(cuts)
+    raise ParameterError(
+        f"{owner}.cuts", "must be lists of cuts by column", cuts, "{'income': [20, 40]}."
+    )
+
+
+def _is_pair(pair: Any) -> bool:
+    return isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
+
+
+def check_levels(owner: str, name: str, cuts: Sequence[float]) -> tuple[float, ...]:
+    """Check the cuts of a column: at least one, increasing.
+
+    >>> check_levels("Stumps", "income", [20, 40])
+    (20.0, 40.0)
+    """
+    parameter = f"{owner}.cuts[{name!r}]"
+    levels = reals(parameter, cuts, "List them.")
+    if not levels or not np.all(np.isfinite(levels)) or not np.all(np.diff(levels) > 0):
+        raise ParameterError(
+            parameter, "must be at least one, increase and be finite", levels, "Sort them."
+        )
+    return levels
+
+
+def pairs_of_cuts(columns: Sequence[str], cuts: Sequence[tuple[float, ...]]) -> list[list[Any]]:
+    """Lists of cuts as JSON: pairs, in order.
+
+    >>> pairs_of_cuts(["income"], [(20.0, 40.0)])
+    [['income', [20.0, 40.0]]]
+    """
+    return [[name, list(levels)] for name, levels in zip(columns, cuts, strict=True)]
+
+
+_INFINITE = ("inf", "-inf")
+# A small separating set is searched for up to this many members, or predictions; beyond, one that
+# takes near-linear time.
+FEW_MEMBERS, FEW_PREDICTIONS = 256, 1 << 22
+
+
+class Pool(Listed):
+    """A finite list of predictors: cuts on columns, which differ on reference data.
+
+    Members that agree on all reference data are merged into the first of them, with a warning
+    (:class:`~likewise.errors.MergedHypotheses`): the guarantee is then against the ones that
+    remain. One member must be constant: the same for everybody whom the schema admits.
+
+    Parameters
+    ----------
+    schema: the features of people; each column of scores is one.
+    cuts: the members.
+    reference: people, or an array of their encoded features, on whom members must differ.
+
+    >>> pool = Pool.from_table([[0, 0, 0], [0, 1, 1], [1, 1, 1]])
+    >>> pool.size, pool.separators
+    (3, 2)
+    >>> costs = pool.charge(pool.no_costs(), np.array([[0, 0, 1]]), np.array([-5]))
+    >>> pool.describe(pool.minimise(costs, np.zeros((1, 2), dtype=np.int64))[0])
+    'approve everybody'
+    """
+
+    kind, parameters = "pool", ("cuts", "reference")
+    _scored: ScoredFrames | None = None
+
+    def __init__(
+        self, schema: FeatureSchema, cuts: Sequence[Cut], reference: People | npt.ArrayLike
+    ) -> None:
+        remedy = "Make one: FeatureSchema((Feature(…), …))."
+        self.schema = instance("Pool.schema", schema, FeatureSchema, remedy)
+        rows = admitted("Pool.reference", schema, reference_rows(schema, reference)).x
+        members = check_members(schema, cuts)
+        columns = np.array([schema.place(cut.column) for cut in members], dtype=np.int64)
+        levels = np.array([cut.at for cut in members], dtype=np.float64)
+        constant = self._constants(columns, levels)
+        check_constant(constant)
+        packed = packed_predictions(rows, columns, levels)
+        distinct = representatives(packed, constant)
+        self.merged = len(members) - len(distinct)
+        self.cuts = tuple(members[i] for i in distinct.tolist())
+        self._columns, self._levels = columns[distinct], levels[distinct]
+        self._rows, self._packed = rows, packed[distinct]
+        if self.merged:
+            warn(
+                f"{self.merged} of {len(members)} members of the pool agree with another one on "
+                f"all {len(rows)} rows of reference data and were merged; "
+                f"{len(distinct)} remain, and guarantees are against these.",
+                MergedHypotheses,
+            )
+
+    @cached_property
+    def _chosen(self) -> IntArray:
+        """The rows of the reference data that are the separating set; searched when needed."""
+        bits = np.unpackbits(self._packed, axis=1, count=len(self._rows))
+        small = self.size <= FEW_MEMBERS or bits.size <= FEW_PREDICTIONS
+        return greedy_separating_set(bits) if small else trie_separating_set(bits)
+
+    @cached_property
+    def _on_set(self) -> Bits:  # type: ignore[override]  # searched when it is needed, not before
+        chosen = self._chosen
+        if len(chosen) * self.size > LARGEST_TABLE:
+            raise HypothesisError(
+                f"A pool of {self.size} members with a separating set of {len(chosen)} rows is too "
+                f"large for draws: at most {LARGEST_TABLE} predictions are kept. Use the player "
+                f"'exponential-weights', which needs no draws, or fewer cuts."
+            )
+        bits = np.unpackbits(self._packed, axis=1, count=len(self._rows))
+        return np.ascontiguousarray(bits[:, chosen])
+
+    @property
+    def size(self) -> int:
+        """The number of members that differ."""
+        return len(self.cuts)
+
+    @property
+    def separators(self) -> int:
+        """The size of the separating set."""
+        return len(self._chosen)
+
+    def _constants(self, columns: IntArray, levels: FloatArray) -> npt.NDArray[np.bool_]:
+        """Test whether a cut is the same for everybody whom the schema admits."""
+        limits = np.array([feature.limits for feature in self.schema.features])
+        below, above = levels <= limits[columns, 0], levels > limits[columns, 1]
+        return np.asarray(below | above)
+
+    def constant_members(self) -> npt.NDArray[np.bool_]:
+        """Cuts that are the same for everybody; this needs no separating set."""
+        return self._constants(self._columns, self._levels)
+
+    def grades(self) -> IntArray:
+        """Columns are alike, however many cuts each has."""
+        return self._columns
+
+    @classmethod
+    def from_table(cls, table: npt.ArrayLike) -> Pool:
+        """A pool from a 0/1 table, a row for every member and a column for every kind of person.
+
+        A person is then the column of the members' decisions, features ``h1``, ``h2``, ….
+        """
+        bits = zeros_and_ones("Pool.from_table.table", table)
+        names = [f"h{i + 1}" for i in range(len(bits))]
+        schema = FeatureSchema(tuple(Feature(name, "flag") for name in names))
+        cuts = [
+            Cut(name, -np.inf if row.all() else 0.5 if row.any() else np.inf)
+            for name, row in zip(names, bits, strict=True)
+        ]
+        return cls(schema, cuts, bits.T.astype(np.float64))
+
+    @classmethod
+    def from_scores(
+        cls,
+        schema: FeatureSchema,
+        columns: Sequence[str],
+        cuts: Sequence[float],
+        reference: People | npt.ArrayLike,
+    ) -> Pool:
+        """Every column with every cut, and both constants."""
+        names = items("Pool.from_scores.columns", columns, "List columns of scores.")
+        levels = reals("Pool.from_scores.cuts", cuts, "List them: [0.25, 0.5, 0.75].")
+        return cls(schema, all_cuts([(name, levels) for name in names]), reference)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        columns: Sequence[str],
+        cuts: int | Sequence[float] = 20,
+        schema: FeatureSchema | None = None,
+        ids: str | None = None,
+    ) -> Pool:
+        """A pool from columns of scores in a data frame, whose rows tell its members apart.
+
+        ``cuts`` are levels, or the number of equal parts into which each column is divided. The
+        schema is proposed where none is given; columns that it lacks are left out.
+
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"forest": [0.1, 0.4, 0.6], "income": [20.0, 30.0, 50.0]})
+        >>> Pool.from_frame(frame, ["forest"], cuts=[0.5]).size
+        3
+        """
+        schema = FeatureSchema.from_frame(frame, ids) if schema is None else schema
+        instance("Pool.from_frame.schema", schema, FeatureSchema, "Make one: FeatureSchema(…).")
+        people = schema.people(frame, ids=ids, others="ignore")
+        names = items("Pool.from_frame.columns", columns, "List columns of scores.")
+        return cls(schema, cuts_of_people(people, names, cuts), people)
+
+    @classmethod
+    def from_models(
+        cls,
+        models: Mapping[str, Any] | Sequence[Any],
+        frame: Any,
+        cuts: int | Sequence[float] = 20,
+        schema: FeatureSchema | None = None,
+        ids: str | None = None,
+    ) -> Pool:
+        """A pool from fitted models: each is a column of scores, computed on a data frame.
+
+        ``models`` have ``predict_proba``, or are functions of a frame; a model that was fitted on
+        named columns is given these. The features of the schema (proposed where none is given) are
+        what a panel sees; scores are hidden from it. ``pool.people(frame)`` scores other people.
+        Models are not part of the JSON: a pool that was read from it takes people with scores.
+
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"income": [20.0, 40.0, 60.0, 90.0]})
+        >>> rich = {"rich": lambda frame: frame["income"] / 100}
+        >>> pool = Pool.from_models(rich, frame, cuts=[0.5])
+        >>> pool.people(frame).x.tolist()[0], pool.size
+        ([20.0, 0.2], 3)
+        """
+        schema = FeatureSchema.from_frame(frame, ids) if schema is None else schema
+        instance("Pool.from_models.schema", schema, FeatureSchema, "Make one: FeatureSchema(…).")
+        scored = ScoredFrames.of(models, schema)
+        people = scored.people(frame, ids)
+        pool = cls(scored.schema, cuts_of_people(people, list(scored.models), cuts), people)
+        pool._scored = scored
+        return pool
+
+    def people(self, frame: Any, ids: str | Sequence[str] | None = None) -> People:
+        """People from a data frame, with the scores of the models that the pool was made of."""
+        if self._scored is None:
+            raise HypothesisError(
+                "This pool has no models: it was made of columns, or read from JSON or a state, "
+                "which never hold a model. Make it again with the models, "
+                "Pool.from_models(models, frame, …), and give its .people to the state; or compute "
+                "a column of scores for each model, and use "
+                "pool.schema.people(frame, others='ignore')."
+            )
+        return self._scored.people(frame, ids)
+
+    def predictions(self, people: People) -> Bits:
+        """The predictions of all members, shape (k, N)."""
+        return (people.x.take(self._columns, axis=1) >= self._levels).view(np.uint8)
+
+    def describe(self, code: IntArray) -> str:
+        """The member's cut."""
+        return str(self.cuts[int(code[0])])
+
+    def spec(self) -> dict[str, Any]:
+        """The cuts and the separating rows, which are all the reference data that is needed."""
+        cuts = [[c.column, c.at if np.isfinite(c.at) else str(c.at)] for c in self.cuts]
+        # A single member has no separating row, but a pool must have a row of reference data.
+        rows = self._rows[self._chosen] if len(self._chosen) else self._rows[:1]
+        return {
+            "class": self.kind, "schema": self.schema.spec(), "cuts": cuts,
+            "reference": rows_to_json(rows),
+        }  # fmt: skip
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Pool:
+        """Read a pool from its JSON."""
+        schema, values = cls.read_parameters(spec)
+        pairs = items("Pool.cuts", values["cuts"], "List pairs of a column and a cut.")
+        cuts = [Cut(column, float(at) if at in _INFINITE else at) for column, at in pairs]
+        pool = cls(schema, cuts, rows_from_json(values["reference"]))
+        if pool.size > 1 and not pool.merged:
+            pool._chosen = np.arange(len(pool._rows))  # the rows are the separating set
+        return pool

@@ -1,0 +1,160 @@
+"""A threshold for every segment, on one score: the rules of an ordinary lender.
+
+With 50 segments and 21 thresholds there are 21^50 such rules. Costs, noise and weights all
+separate over the segments, so the rules are never listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+
+from likewise.errors import HypothesisError
+from likewise.hypotheses.base import Bits, GibbsPolicy, Points, gibbs_weights, pick
+from likewise.hypotheses.grids import (
+    Groups,
+    NodeRules,
+    OverCells,
+    Thresholds,
+    bands,
+    grouping,
+    threshold_costs,
+)
+from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.numerics.randomness import Stream
+from likewise.people.schema import FeatureSchema, People
+
+LARGEST = 1 << 24
+
+
+class Segments(OverCells):
+    """Approve whoever scores at least the threshold of their segment.
+
+    The segments are all combinations of levels of the features ``by``; ``cuts`` divide the score
+    into B bins, so that each segment has B + 1 thresholds: |H| = (B + 1)^segments. A point is a
+    cell (segment, bin). The separating set is every cell, and none can be left out: the
+    thresholds j and j + 1 of a segment differ on bin j alone.
+
+    >>> from likewise.people import Feature
+    >>> schema = FeatureSchema((Feature("score", low=0, high=100),
+    ...                         Feature("purpose", "category", levels=("car", "home"))))
+    >>> lender = Segments(schema, score="score", cuts=[25, 50, 75], by=["purpose"])
+    >>> lender.size, lender.separators
+    (25, 8)
+    >>> lender.locate(schema.people([{"score": 50, "purpose": "home"}])).tolist()
+    [6]
+    """
+
+    kind = "segments"
+    parameters = ("score", "cuts", "by")
+
+    def __init__(
+        self, schema: FeatureSchema, *, score: str, cuts: Sequence[float], by: Sequence[str] = ()
+    ) -> None:
+        self.schema = schema
+        self.score = score
+        self.groups = Groups(schema, grouping("Segments", by), "Segments")
+        self.by = self.groups.by
+        self.cuts = bands(schema, score, cuts, ("Segments.score", "Segments.cuts"))
+        self.bins = len(self.cuts) + 1
+        self.segments = self.groups.count
+        if self.segments * self.bins > LARGEST:
+            raise HypothesisError(
+                f"Segments must have at most {LARGEST} cells; {self.segments} segments of "
+                f"{self.bins} bins have {self.segments * self.bins}. Leave a feature out of `by`."
+            )
+
+    def __repr__(self) -> str:
+        by = f", by={list(self.by)}" if self.by else ""
+        return f"Segments(score={self.score!r}, {self.bins} bins{by})"
+
+    @property
+    def size(self) -> int:
+        """(B + 1)^segments."""
+        return int((self.bins + 1) ** self.segments)
+
+    @property
+    def separators(self) -> int:
+        """Every cell."""
+        return self.segments * self.bins
+
+    def locate(self, people: People) -> Points:
+        """The cell of every person: segment·B + bin."""
+        return self.groups.of(people) * self.bins + np.searchsorted(
+            np.array(self.cuts), people.column(self.score), side="right"
+        )
+
+    def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
+        """The lowest threshold of least cost in every segment, shape (draws, segments)."""
+        cells = (costs + noise).reshape(len(noise), self.segments, self.bins)
+        return np.asarray(np.argmin(threshold_costs(cells), axis=-1), dtype=np.int64)
+
+    def predict(self, codes: IntArray, points: Points) -> Bits:
+        """Compare each bin with the threshold of its segment."""
+        return (points % self.bins >= codes[:, points // self.bins]).astype(np.uint8)
+
+    def codes(self) -> IntArray:
+        """All combinations of thresholds, if there are at most 2^20."""
+        self.check_listable(f"{self.bins + 1}^{self.segments}")
+        return np.array(list(product(range(self.bins + 1), repeat=self.segments)), dtype=np.int64)
+
+    def describe(self, code: IntArray) -> str:
+        """The threshold of every segment."""
+        lines = []
+        for segment, names in enumerate(self.groups.names):
+            threshold = int(code[segment])
+            if threshold in (0, self.bins):
+                rule = "nobody" if threshold else "everybody"
+            else:
+                rule = f"{self.score} ≥ {self.cuts[threshold - 1]:g}"
+            lines.append(f"{' · '.join(names) or 'all'}: {rule}")
+        return "; ".join(lines)
+
+    @cached_property
+    def rules(self) -> NodeRules:
+        """One threshold."""
+        return Thresholds(self.bins)
+
+    def flat(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
+        """Exponential weights factorise: only the person's own segment matters."""
+        return _FlatSegments(costs.reshape(self.segments, self.bins), temperature)
+
+
+class _FlatSegments(GibbsPolicy):
+    """A flat prior, and a temperature for all segments or one for each."""
+
+    def __init__(self, cells: IntArray, temperature: float | FloatArray) -> None:
+        self.cells = cells
+        self.temperature = np.broadcast_to(temperature, len(cells))
+        self._last: tuple[Points, tuple[IntArray, IntArray, IntArray]] | None = None
+
+    def _weights(self, points: Points) -> tuple[IntArray, IntArray, IntArray]:
+        """The segments that the points are in, the place of each among them, and their weights.
+
+        Those of the last points are cached: the decision follows the score.
+        """
+        if self._last is not None and self._last[0] is points:
+            return self._last[1]
+        segments, place = np.unique(points // self.cells.shape[1], return_inverse=True)
+        costs = threshold_costs(self.cells[segments])
+        weights = gibbs_weights(costs, self.temperature[segments][:, None])
+        self._last = (points, (segments, place, weights))
+        return segments, place, weights
+
+    def approval(self, points: Points) -> list[tuple[int, int]]:
+        """The thresholds up to the person's bin."""
+        _, place, weights = self._weights(points)
+        summed = np.cumsum(weights, axis=1)
+        bins = points % self.cells.shape[1]
+        return [(int(summed[g, b]), int(summed[g, -1])) for g, b in zip(place, bins, strict=True)]
+
+    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
+        """Pick a threshold by weight in every segment of the points."""
+        segments, place, weights = self._weights(points)
+        totals = [int(total) for total in weights.sum(axis=1)]
+        numbers = stream.numbers_below(totals, draw, segments)
+        thresholds = np.array([pick(w, n) for w, n in zip(weights, numbers, strict=True)])
+        return np.asarray(points % self.cells.shape[1] >= thresholds[place], dtype=np.uint8)

@@ -1,0 +1,532 @@
+"""Decision trees of depth 2: one question, then another one on each side, then a verdict."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import heappop, heappush
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import HypothesisError, MergedHypotheses, ParameterError
+from likewise.hypotheses.base import Bits
+from likewise.hypotheses.lists import (
+    LARGEST,
+    NUMERIC,
+    Listed,
+    OverColumns,
+    check_columns,
+    check_size,
+    constant_in_words,
+    people_at,
+    rows_as_bytes,
+    shortest,
+    trie_separating_set,
+)
+from likewise.hypotheses.pool import (
+    admitted,
+    check_levels,
+    cuts_by_column,
+    pairs_of_cuts,
+    quantiles,
+    rows_from_json,
+    rows_to_json,
+)
+from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.people.schema import FeatureSchema, People
+from likewise.validation import as_array, flag, integer, reals
+
+# A tree is listed by three numbers; with more questions the list would not fit.
+MOST_QUESTIONS = 32
+
+
+class Trees(Listed):
+    """Trees of depth 2 on questions "is x_c at least v?": listed, so that the oracle is exact.
+
+    With M questions a side is nobody, everybody, or one of M questions either way, 2·M + 2 in all,
+    and a tree is a question and two sides: M·(2·M + 2)² of them. Many are the same function, and
+    more agree on all reference data; of these the one with the fewest questions is kept. Constants
+    come first, then trees of one, two and three questions.
+
+    Parameters
+    ----------
+    schema: the features of people.
+    cuts: lists of cuts by column; at most 32 in all.
+    reference: people, or an array of their encoded features, on whom trees must differ. As with
+        a pool, the guarantee is against the trees that remain.
+
+    >>> from likewise.people import Feature
+    >>> schema = FeatureSchema((Feature("a", low=0, high=1), Feature("b", low=0, high=1)))
+    >>> corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> trees = Trees(schema, {"a": [0.5], "b": [0.5]}, corners)
+    >>> trees.size, trees.separators
+    (16, 4)
+    >>> trees.describe(np.array([15]))
+    'if a ≥ 0.5: approve if b < 0.5; else: approve if b ≥ 0.5'
+    """
+
+    kind, parameters = "trees", ("cuts", "reference")
+
+    def __init__(
+        self,
+        schema: FeatureSchema,
+        cuts: Mapping[str, Sequence[float]],
+        reference: People | npt.ArrayLike,
+    ) -> None:
+        self._set_up(schema, cuts, reference, separating=False)
+
+    def _set_up(self, schema: FeatureSchema, cuts: Any, reference: Any, separating: bool) -> None:
+        """List the trees; ``separating`` says that the rows are the separating set as they are."""
+        levels_of = cuts_by_column("Trees", cuts)
+        self.columns = check_columns("Trees", schema, tuple(levels_of), NUMERIC)
+        self.schema = schema
+        self.cuts = tuple(check_levels("Trees", name, levels_of[name]) for name in self.columns)
+        sizes = [len(levels) for levels in self.cuts]
+        if sum(sizes) > MOST_QUESTIONS:
+            raise HypothesisError(
+                f"Trees must have at most {MOST_QUESTIONS} cuts in all, as they are listed; got "
+                f"{sum(sizes)}. Use fewer cuts."
+            )
+        self._column = np.repeat([schema.place(name) for name in self.columns], sizes)
+        self._levels = np.concatenate([np.array(levels) for levels in self.cuts])
+        rows = _reference(schema, reference)
+        self._trees, self.merged, bits = self._distinct(rows)
+        self._reference = rows if separating else rows[trie_separating_set(bits)]
+        check_size("Trees", len(self._trees), len(self._reference), "Use fewer cuts.")
+        super().__init__(schema, separating=people_at(schema, schema.names, self._reference))
+
+    def _sides(self, rows: FloatArray) -> Bits:
+        """Nobody, everybody, and every question either way: (2·M + 2, rows)."""
+        holds = (rows[:, self._column] >= self._levels).T
+        constants = np.repeat([[False], [True]], len(rows), axis=1)
+        return np.concatenate([constants, holds, ~holds]).astype(np.uint8)
+
+    def _distinct(self, rows: FloatArray) -> tuple[IntArray, int, Bits]:
+        """Of the trees that agree on all rows the simplest: (root, side if yes, side if no)."""
+        sides = np.packbits(self._sides(rows), axis=1)
+        holds = sides[2 : 2 + len(self._levels)]
+        simplest: dict[bytes, tuple[int, int, int]] = {}
+        count = 0
+        for root, yes, no in self._by_questions():
+            count += len(yes)
+            packed = (holds[root] & sides[yes]) | (~holds[root] & sides[no])
+            # The bits after the last row are padding, and must not separate trees.
+            packed &= np.packbits(np.ones(len(rows), dtype=np.uint8))
+            for key, a, b in zip(rows_as_bytes(packed), yes.tolist(), no.tolist(), strict=True):
+                simplest.setdefault(key, (root, a, b))
+        packed = np.frombuffer(b"".join(simplest), dtype=np.uint8).reshape(len(simplest), -1)
+        bits = np.unpackbits(packed, axis=1, count=len(rows))
+        return np.array(list(simplest.values()), dtype=np.int64), count - len(simplest), bits
+
+    def _by_questions(self) -> Iterator[tuple[int, IntArray, IntArray]]:
+        """All trees, those of few questions first; a constant has the same on both sides."""
+        m = len(self._levels)
+        constant, question = np.array([0, 1]), np.arange(2, 2 * m + 2)
+        yield 0, np.array([0, 1]), np.array([0, 1])
+        for root in range(m):
+            yield root, np.array([1, 0]), np.array([0, 1])
+        for root in range(m):
+            yield root, np.repeat(question, 2), np.tile(constant, 2 * m)
+            yield root, np.tile(constant, 2 * m), np.repeat(question, 2)
+        for root in range(m):
+            yield root, np.repeat(question, 2 * m), np.tile(question, 2 * m)
+
+    def predictions(self, people: People) -> Bits:
+        """The predictions of all trees, shape (k, N)."""
+        sides = self._sides(people.x)
+        root, yes, no = self._trees.T
+        return np.asarray(np.where(sides[2 + root] == 1, sides[yes], sides[no]).T)
+
+    def grades(self) -> IntArray:
+        """The number of questions."""
+        _, yes, no = self._trees.T
+        return np.where(yes == no, 0, 1 + (yes > 1) + (no > 1)).astype(np.int64)
+
+    def describe(self, code: IntArray) -> str:
+        """The tree in words."""
+        root, yes, no = self._trees[int(code[0])].tolist()
+        if yes == no:
+            return self._side(yes)
+        if yes <= 1 and no <= 1:
+            return self._side(2 + root if yes else 2 + root + len(self._levels))
+        question = self._question(root, "≥")
+        return f"if {question}: {self._side(yes)}; else: {self._side(no)}"
+
+    def _question(self, number: int, sign: str) -> str:
+        name = self.schema.names[int(self._column[number])]
+        return f"{name} {sign} {shortest(float(self._levels[number]))}"
+
+    def _side(self, side: int) -> str:
+        if side <= 1:
+            return constant_in_words(side)
+        flip, number = divmod(side - 2, len(self._levels))
+        return f"approve if {self._question(number, '<' if flip else '≥')}"
+
+    def spec(self) -> dict[str, Any]:
+        """The cuts by column, and the rows of the separating set."""
+        cuts = pairs_of_cuts(self.columns, self.cuts)
+        return {
+            "class": self.kind, "schema": self.schema.spec(), "cuts": cuts,
+            "reference": rows_to_json(self._reference),
+        }  # fmt: skip
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Trees:
+        """Read the class from its JSON."""
+        schema, values = cls.read_parameters(spec)
+        trees = cls.__new__(cls)
+        rows = rows_from_json(values["reference"])
+        trees._set_up(schema, values["cuts"], rows, separating=True)
+        return trees
+
+
+def _reference(schema: FeatureSchema, reference: Any) -> FloatArray:
+    """Rows of people, of whom there is at least one."""
+    remedy = "It is the data on which trees must differ; schema.people(rows) encodes it."
+    if not isinstance(reference, People):
+        rows = as_array(reference)
+        if rows.dtype.kind not in "biuf" or rows.ndim != 2 or not len(rows):
+            raise ParameterError("Trees.reference", "must be rows of numbers", reference, remedy)
+    people = admitted("Trees.reference", schema, reference)
+    if not len(people):
+        raise ParameterError("Trees.reference", "must have at least one row", 0, remedy)
+    return people.x
+
+
+class Stumps(OverColumns):
+    """Approve whoever has at least (or less than) a cut in one column: 1[x_c ≥ v], and flips.
+
+    With M cuts in all, m_c of them in column c, and both constants, |H| = 2·M + 2. The class is
+    listed, so M is below 2^16, and a single column can have 4,095 cuts.
+
+    Q: a point has a value in every column, so one point tells stumps on all columns apart. Take
+    the point that is below every cut, and p more. On these p, 1[x_c ≥ v] is a set of points, and
+    as v grows these sets shrink: the cuts of a column are a chain of sets, and any chains can be
+    had by giving each point the right value in each column. If all M sets are different and none
+    is empty, Q separates: the first point tells flips (and the constant 1) from the rest, the
+    others tell which set it is. Such chains are cut out of a partition of all sets of p points
+    into symmetric chains, the longest columns first. p is the smallest number for which this
+    fits, at least max(max_c m_c, log₂(M + 1)); a single column needs m + 1 points, n ≤ m + 1
+    columns of m cuts need m + 2, n columns of one cut need about log₂ n. (A point for every cut
+    would be M + 1.)
+
+    No set is smaller than max_c m_c + 1, as every bin of a column is the only place where some
+    two hypotheses differ, or than log₂|H|: this Q is the smallest for one column and for columns
+    of one cut, and at most one point more for n ≤ m + 1 columns of m cuts.
+
+    *Remark "Classes for which small separating sets are known" (discretised linear classifiers).*
+
+    >>> from likewise.people import Feature
+    >>> schema = FeatureSchema((Feature("income", low=0), Feature("age", "integer", low=18)))
+    >>> stumps = Stumps(schema, {"income": [20, 40], "age": [30, 60]})
+    >>> stumps.size, stumps.separators
+    (10, 4)
+    >>> stumps.describe(np.array([1])), stumps.describe(np.array([6]))
+    ('approve if income ≥ 20', 'approve if income < 20')
+    >>> stumps.locate(schema.people([{"income": 25, "age": 70}])).tolist()
+    [[0, 1, 0, 1, 1, 1, 0, 1, 0, 0]]
+    """
+
+    kind, parameters = "stumps", ("cuts",)
+
+    def __init__(self, schema: FeatureSchema, cuts: Mapping[str, Sequence[float]]) -> None:
+        levels_of = cuts_by_column("Stumps", cuts)
+        self.columns = check_columns("Stumps", schema, tuple(levels_of), NUMERIC)
+        self.schema = schema
+        self.cuts = tuple(self._checked(name, levels_of[name]) for name in self.columns)
+        sizes = [len(levels) for levels in self.cuts]
+        check_size("Stumps", 2 * sum(sizes) + 2, max(sizes) + 1, "Use fewer cuts.")
+        self._column = np.repeat(np.arange(len(sizes)), sizes)
+        self._levels = np.concatenate([np.array(levels) for levels in self.cuts])
+        bins = _separating_bins(sizes)
+        check_size("Stumps", 2 * sum(sizes) + 2, len(bins), "Use fewer cuts.")
+        values = [
+            np.array([self._below(name, levels[0]), *levels])[bins[:, c]]
+            for c, (name, levels) in enumerate(zip(self.columns, self.cuts, strict=True))
+        ]
+        super().__init__(schema, np.stack(values, axis=1))
+
+    def _below(self, name: str, cut: float) -> float:
+        """The largest value of a column below a cut."""
+        below = np.nextafter(cut, -np.inf)
+        return float(below if self.schema[name].kind == "number" else np.floor(below))
+
+    def _checked(self, name: str, cuts: Sequence[float]) -> tuple[float, ...]:
+        feature = self.schema[name]
+        parameter = f"Stumps.cuts[{name!r}]"
+        levels = check_levels("Stumps", name, cuts)
+        if feature.kind != "number" and any(level % 1 for level in levels):
+            raise ParameterError(
+                parameter, f"must be integers as {name!r} is", levels, "Round them up."
+            )
+        low, high = feature.limits
+        if self._below(name, levels[0]) < low or levels[-1] > high:
+            raise ParameterError(
+                parameter,
+                f"must be above {low:g} and at most {high:g}, the bounds of {name!r}",
+                levels,
+                "A cut beyond them approves everybody or nobody; both constants are inside.",
+            )
+        return levels
+
+    @classmethod
+    def from_quantiles(
+        cls,
+        schema: FeatureSchema,
+        columns: Sequence[str],
+        reference: People | npt.ArrayLike,
+        parts: int,
+    ) -> Stumps:
+        """Cuts that divide reference data into ``parts`` equal parts; each is one of its values.
+
+        The i-th of N values in order is the cut that i of them fall below, i = ⌊N·j/parts⌋ for
+        j = 1 … parts − 1. Where values repeat, so may cuts, or one may be the least value: such
+        stumps agree with another hypothesis on all reference data and are left out, with a
+        warning (:class:`~likewise.errors.MergedHypotheses`).
+
+        >>> from likewise.people import Feature
+        >>> schema = FeatureSchema((Feature("income", low=0),))
+        >>> reference = np.array([[10.0], [20.0], [30.0], [40.0]])
+        >>> Stumps.from_quantiles(schema, ["income"], reference, parts=4).cuts
+        ((20.0, 30.0, 40.0),)
+        """
+        columns = check_columns("Stumps", schema, columns, NUMERIC)
+        parts = integer("Stumps.from_quantiles.parts", parts, 2, LARGEST, "Try 10.")
+        people = schema.encoded(reference)
+        cuts = {name: _quantiles(people, name, parts) for name in columns}
+        count = sum(map(len, cuts.values()))
+        if left_out := len(columns) * (parts - 1) - count:
+            warnings.warn(
+                f"{left_out} of {len(columns) * (parts - 1)} quantiles are the same as another one "
+                f"or the least value of their column; the stumps there agree with others on all "
+                f"{len(people)} rows of reference data and were merged; {2 * count + 2} hypotheses "
+                f"remain, and guarantees are against these.",
+                MergedHypotheses,
+                stacklevel=2,
+            )
+        return cls(schema, cuts)
+
+    def evaluate(self, values: FloatArray) -> Bits:
+        """Nobody and the stumps, then everybody and the flips."""
+        half = len(self._levels) + 1
+        bits = np.zeros((len(values), 2 * half), dtype=np.uint8)
+        bits[:, 1:half] = values[:, self._column] >= self._levels
+        bits[:, half:] = 1 - bits[:, :half]
+        return bits
+
+    def grades(self) -> IntArray:
+        """Columns are alike, however many cuts each has."""
+        half = np.r_[0, self._column + 1]
+        return np.concatenate([half, half])
+
+    def describe(self, code: IntArray) -> str:
+        """The column, the cut and the side."""
+        flip, place = divmod(int(code[0]), len(self._levels) + 1)
+        if place == 0:
+            return constant_in_words(flip)
+        column = self.columns[self._column[place - 1]]
+        cut = shortest(float(self._levels[place - 1]))
+        return f"approve if {column} {'<' if flip else '≥'} {cut}"
+
+    def spec(self) -> dict[str, Any]:
+        """The columns with their cuts, in order."""
+        return {**super().spec(), "cuts": pairs_of_cuts(self.columns, self.cuts)}
+
+
+def _quantiles(people: People, name: str, parts: int) -> list[float]:
+    """The quantiles of a column, of which there must be one."""
+    values = people.column(name)
+    levels = quantiles(values, parts)
+    if not levels:
+        raise ParameterError(
+            "Stumps.from_quantiles.reference",
+            f"must have different values of {name!r}",
+            f"{len(values)} rows with the quantiles at their least value",
+            "Leave the column out, or give its cuts yourself.",
+        )
+    return levels
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """The rest of a chain: ``least`` with the first ``count`` of ``unmatched``, count ≤ top."""
+
+    least: tuple[int, ...]
+    unmatched: tuple[int, ...]
+    top: int
+
+    @property
+    def room(self) -> int:
+        """The number of its sets that are not empty."""
+        return self.top + bool(self.least)
+
+    def bins(self, points: int, size: int) -> IntArray:
+        """The number of its ``size`` largest sets that each point is in."""
+        bins = np.zeros(points, dtype=np.int64)
+        bins[list(self.least)] = size
+        bins[list(self.unmatched)] = np.clip(self.top - np.arange(len(self.unmatched)), 0, size)
+        return bins
+
+
+def _chains(points: int) -> Iterator[_Chain]:
+    """All sets of points, each in one chain; the longest chains first.
+
+    Read a set as brackets, a point outside as "(" and one inside as ")". Sets whose matched
+    brackets are the same are a chain: their unmatched ")" stand before their unmatched "(". It
+    begins with a set of which every point is matched, and takes in the unmatched places from the
+    left. (De Bruijn, Tengbergen and Kruyswijk; Greene and Kleitman.)
+    """
+    for size in range(points // 2 + 1):
+        for least in combinations(range(points), size):
+            # the j-th point needs j + 1 places outside before it
+            if any(point < 2 * j + 1 for j, point in enumerate(least)):
+                continue
+            unmatched: list[int] = []
+            for point in range(points):
+                if point in least:
+                    unmatched.pop()
+                else:
+                    unmatched.append(point)
+            yield _Chain(least, tuple(unmatched), len(unmatched))
+
+
+def _pack(sizes: Sequence[int], points: int) -> IntArray | None:
+    """The bins of a chain of sets for every column, no set twice; None if points are too few."""
+    chains = _chains(points)
+    bins = np.zeros((points, len(sizes)), dtype=np.int64)
+    # What is left of chains begun, the longest first; the number makes ties definite.
+    begun: list[tuple[int, int, _Chain]] = []
+    for number, column in enumerate(sorted(range(len(sizes)), key=lambda c: -sizes[c])):
+        size = sizes[column]
+        chain = heappop(begun)[2] if begun and -begun[0][0] >= size else next(chains, None)
+        if chain is None or chain.room < size:
+            return None
+        bins[:, column] = chain.bins(points, size)
+        chain = replace(chain, top=chain.top - size)
+        heappush(begun, (-chain.room, number, chain))
+    return bins
+
+
+def _separating_bins(sizes: Sequence[int]) -> IntArray:
+    """Which bin of each column each point of the separating set is in, shape (points, columns)."""
+    points = max(*sizes, sum(sizes).bit_length())
+    while (bins := _pack(sizes, points)) is None:
+        points += 1
+    return np.concatenate([np.zeros((1, len(sizes)), dtype=np.int64), bins])
+
+
+class LinearByIntercepts(OverColumns):
+    """Approve if Σ_i x_i/a_i ≥ 1, where each a_i is one of V or none; with ``flips`` also if < 1.
+
+    a_i is where the boundary meets axis i, and none is a column that is not used; values of V may
+    have either sign. No column at all is the constant 0. |H| = 2·(|V| + 1)^n with flips; without
+    them the constant 1 is added and |H| = (|V| + 1)^n + 1.
+
+    Q = the origin, and v on each axis for each v in V: n·|V| + 1 points. *Proof:* at the origin
+    the sum is 0, which tells flips (and the constant 1) from the rest. At v on axis i the sum is
+    v/a_i, which is at least 1 if and only if a_i has the sign of v and |a_i| ≤ |v|. So the
+    predictions on axis i are 1 from a_i on, away from 0, on its side, and 0 if a_i is none: that
+    tells a_i. (In floating point too: v/v is 1, and v/a is below 1 for every float a beyond v.) So
+    no two hypotheses are the same function. For one column no smaller set exists, as each point is
+    the only place where some two differ; nor for |V| = 1, by counting. Elsewhere points off the
+    axes may save a little: 6 points do where this set has 7 at n = 2, V = {−1, 1, 2}.
+
+    The class is listed, so |H| is at most 2^17: 16 columns with one intercept, 10 with 2, 5 with
+    8. Values of V that are given twice are merged, with a warning
+    (:class:`~likewise.errors.MergedHypotheses`). The sum is taken column after column, so that
+    it rounds the same way on every machine; scale columns so that V suits them all.
+
+    *Remark "Classes for which small separating sets are known" (discretised linear classifiers).*
+
+    >>> from likewise.people import Feature
+    >>> schema = FeatureSchema((Feature("income"), Feature("debt")))
+    >>> linear = LinearByIntercepts(schema, ["income", "debt"], [40, -10])
+    >>> linear.size, linear.separators
+    (18, 5)
+    >>> linear.describe(np.array([5])), linear.describe(np.array([9]))
+    ('approve if income/40 − debt/10 ≥ 1', 'approve everybody')
+    >>> people = schema.people([{"income": 60, "debt": 5}, {"income": 60, "debt": 6}])
+    >>> linear.locate(people)[:, 5].tolist()
+    [1, 0]
+    """
+
+    kind, parameters = "linear-by-intercepts", ("columns", "intercepts", "flips")
+
+    def __init__(
+        self,
+        schema: FeatureSchema,
+        columns: Sequence[str],
+        intercepts: Sequence[float],
+        *,
+        flips: bool = True,
+    ) -> None:
+        self.columns = check_columns("LinearByIntercepts", schema, columns, NUMERIC)
+        parameter = "LinearByIntercepts.intercepts"
+        values = np.array(reals(parameter, intercepts, "List them."), dtype=np.float64)
+        if not len(values) or not np.all(np.isfinite(values) & (values != 0)):
+            raise ParameterError(
+                parameter,
+                "must be at least one, finite and not 0",
+                values.tolist(),
+                "A boundary through the origin has none; shift the column instead.",
+            )
+        self.intercepts = tuple(np.unique(values).tolist())
+        self.flips = flag("LinearByIntercepts.flips", flips, "Say which.")
+        n, per_column = len(self.columns), len(self.intercepts) + 1
+        self._half = per_column**n
+        size = 2 * self._half if flips else self._half + 1
+        remedy = "Use fewer columns or intercepts."
+        check_size("LinearByIntercepts", size, n * len(self.intercepts) + 1, remedy)
+        self._size = size
+        axes = np.eye(n)[:, None, :] * np.array(self.intercepts)[:, None]
+        super().__init__(schema, np.concatenate([np.zeros((1, n)), axes.reshape(-1, n)]))
+        if len(self.intercepts) < len(values):
+            doubled = 2 * (len(values) + 1) ** n if flips else (len(values) + 1) ** n + 1
+            warnings.warn(
+                f"{len(values) - len(self.intercepts)} of {len(values)} intercepts are given twice "
+                f"and were merged; {size} of {doubled} hypotheses remain.",
+                MergedHypotheses,
+                stacklevel=2,
+            )
+
+    def evaluate(self, values: FloatArray) -> Bits:
+        """Each column multiplies the list: without it, then with it at each intercept."""
+        people = len(values)
+        sums = np.zeros((people, 1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for i in range(len(self.columns)):
+                terms = np.zeros((people, len(self.intercepts) + 1, 1))
+                terms[:, 1:, 0] = values[:, i, None] / np.array(self.intercepts)
+                sums = (sums[:, None, :] + terms).reshape(people, terms.shape[1] * sums.shape[1])
+        bits = np.ones((people, self._size), dtype=np.uint8)
+        bits[:, : self._half] = sums >= 1.0
+        if self.flips:
+            bits[:, self._half :] -= bits[:, : self._half]
+        return bits
+
+    def grades(self) -> IntArray:
+        """The number of columns in the inequality."""
+        place = np.arange(self.size) % self._half
+        grades = np.zeros(self.size, dtype=np.int64)
+        for _ in self.columns:
+            place, digit = np.divmod(place, len(self.intercepts) + 1)
+            grades += digit > 0
+        return grades
+
+    def describe(self, code: IntArray) -> str:
+        """The inequality."""
+        flip, place = divmod(int(code[0]), self._half)
+        if place == 0:
+            return constant_in_words(flip)
+        text = ""
+        for name in self.columns:
+            place, digit = divmod(place, len(self.intercepts) + 1)
+            if digit:
+                value = self.intercepts[digit - 1]
+                plus, minus = (" + ", " − ") if text else ("", "−")
+                text += f"{plus if value > 0 else minus}{name}/{shortest(abs(value))}"
+        return f"approve if {text} {'<' if flip else '≥'} 1"

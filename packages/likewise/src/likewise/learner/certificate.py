@@ -1,0 +1,186 @@
+"""The certificate of a run: a bound on its regret from what happened, whatever the world was.
+
+A bound made before a run has to allow for the worst world. Afterwards the run knows what it paid.
+Let F_T be the sum of all costs that were charged and lam_t the price of each report. Every report
+has cost the published policies beta·lam_t more than it has cost any fair policy, so
+
+    regret  ≤  (k/eta)·[Σ_t f_t(π̃^t) − min_h F_T(h) − beta·Σ_reports lam_t],
+
+with one call of the oracle for the minimum (the theorem on certificates in ``docs/research/theory.md``). It
+needs no constant of the player, nor that feedback be in time: it holds for any player, multiplier
+and schedule. The other form needs no oracle but the player's own C, and the largest lam:
+
+    regret  ≤  (k/eta)·(C·eta·sqrt(T) + 2·C·lam^ + C²·lam^/m).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import ParameterError
+from likewise.hypotheses.base import ExactWeights
+from likewise.learner.bounds import (
+    IN_EXPECTATION,
+    LONGEST,
+    UNIT,
+    Lateness,
+    Theorems,
+    asked_beta,
+    charged_eta,
+    label_terms,
+    proven_margin,
+)
+from likewise.learner.costs import Lifted
+from likewise.learner.schedules import SelfTuned
+from likewise.learner.settings import Learner
+from likewise.learner.state import State
+from likewise.numerics.fixed_point import BITS, ONE
+from likewise.validation import instance, integer, real
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The regret that a run can have had at most, to the best fair policy on its own rounds.
+
+    ``regret`` is the sharp form, and ``holds`` says in which sense; ``from_largest_lam`` the other
+    one, None where no C is proved. Regret is that of the labels that came in.
+    """
+
+    rounds: int
+    k: int
+    regret: float
+    holds: str
+    from_largest_lam: float | None
+    reports: int
+
+    def to_json(self) -> dict[str, Any]:
+        """The certificate with the trivial bound beside it."""
+        names = ("regret", "holds", "from_largest_lam", "reports")
+        trivial = {"trivial_regret": self.k * self.rounds, "informative": self.informative}
+        return {name: getattr(self, name) for name in names} | trivial
+
+    @property
+    def informative(self) -> bool:
+        """Test whether it is below what any learner has."""
+        return self.regret < self.k * self.rounds
+
+
+def certificate(state: State, *, delay: int | None = None, confidence: float = 0.95) -> Certificate:
+    """The certificate of the run that led to a state.
+
+    ``delay`` is the most rounds that feedback was late by, which a state does not know: without it
+    there is no ``from_largest_lam``, which holds as the bounds do. ``confidence`` is the
+    probability with which the sharp form holds for a player that makes draws.
+
+    >>> from likewise import Learner, Pool
+    >>> from likewise.learner import deploy, learn
+    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    >>> state = State.start(Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1))
+    >>> for _ in range(200):
+    ...     state, deployment = deploy(state, pool.schema.people([[0, 0, 1], [0, 1, 1]]))
+    ...     state = learn(state, deployment, labels=[0, 1])
+    >>> bound = certificate(state, delay=0)
+    >>> bound.holds, bound.regret < bound.from_largest_lam < 2 * 200
+    ('surely', True)
+    """
+    instance("state", state, State, "State.start(learner) makes one.")
+    confidence = real("confidence", confidence, "0.95 is the default.")
+    if not 0 < confidence < 1:
+        raise ParameterError("confidence", "must be in (0, 1)", confidence, "Try 0.95.")
+    if delay is not None:
+        delay = integer("delay", delay, 0, LONGEST, "It counts rounds.")
+    learner = state.learner
+    regret = learner.k / charged_eta(learner) * _left(state)
+    slack, holds = _estimated(state, 1.0 - confidence)
+    from_lam = None if delay is None else _from_largest_lam(state, delay)
+    return Certificate(state.opened, learner.k, regret + slack, holds, from_lam, state.reports)
+
+
+def _left(state: State) -> float:
+    """Σ f_t(π̃^t) − min_h F_T(h) − beta·Σ lam_t; the first two exactly, in units of 2^-40."""
+    hypotheses = state.learner.hypotheses
+    silence = np.zeros((1, hypotheses.separators), dtype=np.int64)
+    best = hypotheses.minimise(state.costs, silence)
+    least = int(hypotheses.totals(state.costs, best)[0])
+    paid = (state.account.paid - (least << BITS)) / float(ONE * ONE)
+    return paid - asked_beta(state.learner) * (state.account.reported / ONE)
+
+
+def _estimated(state: State, failing: float) -> tuple[float, str]:
+    """How far published scores and estimated labels may be off, and what then holds."""
+    learner, rounds = state.learner, state.opened
+    k, hypotheses = learner.k, learner.hypotheses
+    cut = hypotheses.cut if learner.primal.exact and isinstance(hypotheses, ExactWeights) else 0.0
+    # Scores are on the grid, and the smallest weights are cut off.
+    rounded = k * (UNIT + cut) * rounds
+    if learner.pricing.one_sided:
+        reason = _not_unbiased(state)
+        return (0.0, f"as an estimate only: {reason}") if reason else (
+            rounded + _bias(learner, rounds), IN_EXPECTATION
+        )  # fmt: skip
+    if learner.primal.exact:
+        return rounded, "surely"
+    off = math.sqrt(math.log(1.0 / failing) * rounds / (2.0 * _draws(learner)))
+    return rounded + k * off, f"with probability {1 - failing:g}"
+
+
+def _not_unbiased(state: State) -> str | None:
+    """Why the charges of a run with one-sided labels are no unbiased estimate, if so.
+
+    Those who were rejected are charged when the round is sealed, those who were approved when their
+    label comes: if some labels do not come, the sum is on one side.
+    """
+    learner = state.learner
+    if not (isinstance(learner.pricing, Lifted) and isinstance(learner.schedule, SelfTuned)):
+        return "labels that nobody saw are made up for"
+    if state.overridden:
+        return "some decisions were overridden, so that our chances of approval do not count"
+    if state.missing:
+        return "some labels of approved people never came"
+    for round_ in state.open.values():
+        if round_.panel is not None and round_.awaiting_labels(one_sided=True):
+            return "some labels of approved people are still to come"
+    return None
+
+
+def _bias(learner: Learner, rounds: int) -> float:
+    """How far the charges of one-sided labels may be off in the mean, in errors.
+
+    J is cut off and rounded; and where it is drawn together with the scores, their covariance is at
+    most 1/R. A mixture draws its J apart from its scores.
+    """
+    k, eta = learner.k, charged_eta(learner)
+    if learner.primal.exact:
+        return k / eta * (2.0 * eta + k) * UNIT * rounds
+    together = not learner.primal.experts(learner.hypotheses)
+    covariance = 2.0 * rounds / _draws(learner) if together else 0.0
+    return k * (2.0 / math.e * label_terms(rounds)[1] + covariance)
+
+
+def _draws(learner: Learner) -> int:
+    """R, by which scores are estimated in the first round; later rounds have no fewer."""
+    drawn_apart = learner.resamples(1) if learner.primal.experts(learner.hypotheses) else 0
+    return learner.draws(1) - drawn_apart
+
+
+def _from_largest_lam(state: State, delay: int) -> float | None:
+    """The other form, with full information; late feedback needs a lam that never decreases."""
+    learner, schedule = state.learner, state.learner.schedule
+    steady = learner.multiplier.never_decreases
+    m = proven_margin(learner)
+    if learner.pricing.one_sided or m <= 0 or (delay and not steady) or not state.opened:
+        return None
+    if delay and learner.audit_share < 1:  # nothing is proved of both together
+        return None
+    if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
+        return None
+    late = Lateness(delay, delay + 1, counted=schedule.counts_outstanding, steady=steady)
+    theorem = Theorems(learner, schedule, state.opened, late)
+    c, burst = theorem.price.constant, theorem.price.burst
+    lam = state.account.largest_lam / learner.audit_share
+    w = theorem.labels() + theorem.price.prices + lam * (2.0 * c + c * c / m + 2.0 * burst)
+    return learner.k / charged_eta(learner) * w

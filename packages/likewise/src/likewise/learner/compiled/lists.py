@@ -1,0 +1,496 @@
+"""Draws from a list of hypotheses: integers of 16 bits first, longer ones where in doubt.
+
+A draw is argmin_h c_h + Σ_q n_q·h(q). All of its scores are computed from *short* integers, and
+the best is kept with its lead on the second best:
+
+    N_q = rint(f·n_q),   C_h = rint(f·c_h),   V_h = C_h + Σ_q N_q·h(q)
+
+with a factor f that makes every V_h fit. Sums of integers are exact, so the difference of two V is
+off from f times that of the scores only by the roundings in it: one for each point on which the two
+hypotheses differ, and one for each of their costs, s + 2 at most. Each is off by a half (and by
+less than 2^-18, since float64 rounds the product first). Where the best has a lead of s/2 + 3/2 or
+more on the second best, it is therefore the draw, and the only one. The others are searched again
+with 32 bits, and those still in doubt, which are ties or nearly so, with the costs and the noise as
+they are.
+
+**They fit.** Σ_q |n_q| ≤ M for all draws of a block. Two hypotheses' noise differs by at most M,
+so whoever costs M more than the cheapest is never chosen: costs above that are cut off, or their
+hypotheses left out. From all V_h of a draw half of Σ_q N_q is taken away, and from all costs half
+of their range C: |V_h| ≤ f·(M + C)/2 + s/4 + 2.
+
+The choices are those of the reference engine for any costs and noise: where its sums could leave 63
+bits, all is done with costs and noise as they are, and int64 wraps around the same way in any order
+of addition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.hypotheses.base import Bits, Points
+from likewise.hypotheses.lists import Listed
+from likewise.learner.compiled.noise import NoiseOfDraws
+from likewise.learner.compiled.vectors import (
+    REGISTER_BYTES,
+    compiled,
+    everywhere,
+    if_less,
+    load,
+    pieces,
+    plus,
+    share_out,
+    store,
+)
+from likewise.numerics.fixed_point import IntArray
+from likewise.numerics.randomness import Noise
+
+# Digests of the files that are built in here: see compilation.py.
+BUILT_IN = {"vectors": "abd0799ac6ec5335"}
+
+
+@compiled
+def spread(noise: Any) -> Any:  # pragma: no cover
+    """max over draws of Σ_q |noise_q|, from above, for noise[q, draw]."""
+    points, draws = noise.shape
+    sums = np.zeros(draws, dtype=np.float64)
+    for q in range(points):
+        row = noise[q]
+        for draw in range(draws):
+            sums[draw] += np.abs(np.float64(row[draw]))
+    largest = 0.0
+    for draw in range(draws):
+        largest = max(largest, sums[draw])
+    # Each of the additions is off by 2^-53 of its sum.
+    return largest * (1.0 + 1e-6)
+
+
+@compiled
+def _quantise(
+    noise: Any, start: Any, end: Any, factor: Any, points: Any
+) -> None:  # pragma: no cover
+    """points[q] = rint(factor·noise_q), and after these the row −(their sum)/2, rounded down.
+
+    A factor of 0 asks for the noise as it is, and no half of a sum.
+    """
+    s = len(noise)
+    lanes = min(points.shape[1], end - start)
+    total = np.zeros(lanes, dtype=np.int64)
+    points[:, lanes:] = 0
+    for q in range(s):
+        row = noise[q, start : start + lanes]
+        if factor == 0.0:
+            for lane in range(lanes):
+                points[q, lane] = row[lane]
+        else:
+            for lane in range(lanes):
+                number = np.int64(np.rint(np.float64(row[lane]) * factor))
+                points[q, lane] = number
+                total[lane] += number
+    for lane in range(lanes):
+        points[s, lane] = -(total[lane] >> 1)
+
+
+@compiled
+def _sums_of_groups(points: Any, bits: Any, table: Any) -> None:  # pragma: no cover
+    """The sums over all subsets of each group of points, those of the first with the last row."""
+    s = len(points) - 1
+    for first in range(0, s, bits):
+        base = (first // bits) << bits
+        start = load(points, s) if first == 0 else everywhere(table.dtype.type(0))
+        store(table, base, start)
+        for i in range(min(bits, s - first)):
+            point = load(points, first + i)
+            for code in range(1 << i):
+                with_it = plus(load(table, base + code), point)
+                store(table, base + (1 << i) + code, with_it)
+
+
+@compiled
+def _keep(best_rows: Any, best: Any, second: Any, place: Any) -> None:  # pragma: no cover
+    """The rows of what a scan has found."""
+    store(best_rows, 0, best)
+    store(best_rows, 1, second)
+    store(best_rows, 2, place)
+
+
+@compiled
+def _scan_groups(
+    codes: Any, costs: Any, first: Any, last: Any, table: Any, best_rows: Any
+) -> None:  # pragma: no cover
+    """The best score of the hypotheses first … last, the second best, and the best one's place."""
+    kind = table.dtype.type
+    best = everywhere(kind(np.iinfo(kind).max))
+    second, place = best, everywhere(kind(0))
+    for h in range(first, last):
+        score = everywhere(costs[h])
+        for group in range(codes.shape[1]):
+            score = plus(score, load(table, codes[h, group]))
+        worse = if_less(best, score, score, best)
+        second = if_less(worse, second, worse, second)
+        place = if_less(score, best, everywhere(kind(h - first)), place)
+        best = if_less(score, best, score, best)
+    _keep(best_rows, best, second, place)
+
+
+@compiled
+def _scan_steps(
+    ends: Any, steps: Any, costs: Any, first: Any, last: Any, table: Any, best_rows: Any
+) -> None:  # pragma: no cover
+    """The same along a path: each sum is the one before it and a few steps. Row 3: that sum."""
+    kind = table.dtype.type
+    best = everywhere(kind(np.iinfo(kind).max))
+    second, place = best, everywhere(kind(0))
+    total = load(best_rows, 3)
+    step = ends[first]
+    for h in range(first, last):
+        end = ends[h + 1]
+        while step < end:
+            total = plus(total, load(table, steps[step]))
+            step += 1
+        score = plus(total, everywhere(costs[h]))
+        worse = if_less(best, score, score, best)
+        second = if_less(worse, second, worse, second)
+        place = if_less(score, best, everywhere(kind(h - first)), place)
+        best = if_less(score, best, score, best)
+    _keep(best_rows, best, second, place)
+    store(best_rows, 3, total)
+
+
+@compiled
+def _merge(
+    best_rows: Any, first: Any, choice: Any, best: Any, gap: Any
+) -> None:  # pragma: no cover
+    """Take the best of some more hypotheses into that of all before them: gap = second − best."""
+    for lane in range(len(choice)):
+        score, second = np.int64(best_rows[0, lane]), np.int64(best_rows[1, lane])
+        if first == 0 or score < best[lane]:
+            if first > 0:
+                second = min(second, best[lane])
+            gap[lane] = second - score
+            best[lane] = score
+            choice[lane] = first + np.int64(best_rows[2, lane])
+        else:
+            gap[lane] = min(gap[lane], score - best[lane])
+
+
+@compiled
+def _space(noise: Any, costs: Any) -> Any:  # pragma: no cover
+    """Work space of a search: points[q, lane], best[lane], and how many hypotheses fit a block."""
+    lanes = REGISTER_BYTES // costs.itemsize
+    block = int(min(np.int64(np.iinfo(costs.dtype).max), np.int64(1 << 30)))
+    points = np.empty((len(noise) + 1, lanes), dtype=costs.dtype)
+    return points, np.empty(lanes, dtype=np.int64), block
+
+
+@compiled
+def search_by_groups(
+    noise: Any, draws: Any, factor: Any, costs: Any, layout: Any, out: Any
+) -> None:  # pragma: no cover
+    """choice[draw] = argmin_h costs[h] + Σ_group table[codes[h, group]], for noise[q, draw].
+
+    ``draws`` are (begin, end), ``layout`` is (codes, bits) and ``out`` (choice, gap).
+    """
+    codes, bits = layout
+    points, best, block = _space(noise, costs)
+    lanes = len(best)
+    table = np.empty((codes.shape[1] << bits, lanes), dtype=costs.dtype)
+    best_rows = np.empty((3, lanes), dtype=costs.dtype)
+    (begin, end), (choice, gap) = draws, out
+    for start in range(begin, end, lanes):
+        stop = min(end, start + lanes)
+        _quantise(noise, start, end, factor, points)
+        _sums_of_groups(points, bits, table)
+        for first in range(0, len(costs), block):
+            _scan_groups(codes, costs, first, min(len(costs), first + block), table, best_rows)
+            _merge(best_rows, first, choice[start:stop], best, gap[start:stop])
+
+
+@compiled
+def search_by_steps(
+    noise: Any, draws: Any, factor: Any, costs: Any, layout: Any, out: Any
+) -> None:  # pragma: no cover
+    """The same along a path, a layout (ends, steps): q puts point q in, s + q takes it out."""
+    ends, steps = layout
+    points, best, block = _space(noise, costs)
+    s, lanes = len(noise), len(best)
+    table = np.empty((2 * s, lanes), dtype=costs.dtype)
+    best_rows = np.empty((4, lanes), dtype=costs.dtype)
+    (begin, end), (choice, gap) = draws, out
+    for start in range(begin, end, lanes):
+        stop = min(end, start + lanes)
+        _quantise(noise, start, end, factor, points)
+        for q in range(s):
+            for lane in range(lanes):
+                table[q, lane] = points[q, lane]
+                table[s + q, lane] = -points[q, lane]
+        best_rows[3] = points[s]
+        for first in range(0, len(costs), block):
+            _scan_steps(ends, steps, costs, first, min(len(costs), first + block), table, best_rows)
+            _merge(best_rows, first, choice[start:stop], best, gap[start:stop])
+
+
+Indices = npt.NDArray[Any]
+
+LARGEST_GROUP = 8
+# Rows of the table of sums: half a megabyte, which the second cache of a core holds.
+MOST_ROWS = 4096
+# In additions: the rest of a hypothesis (the best, the second best, the place); and what is lost
+# where the number of steps changes and the processor guesses wrong.
+THE_REST = 5.0
+WRONG_GUESS = 3.0
+# Fewer hypotheses are worth a layout of their own if they save this share of the additions.
+WORTH_IT = 0.8
+
+
+class Layout(Protocol):
+    """Some hypotheses of a list, in an order of their own, and how their noise is added up."""
+
+    @property
+    def members(self) -> IntArray:
+        """Which hypothesis stands in each place."""
+
+    @property
+    def work(self) -> float:
+        """Additions for one draw."""
+
+    def search(
+        self, costs: Indices, noise: IntArray, draws: tuple[int, int], factor: float,
+        choice: IntArray, gap: IntArray,
+    ) -> None:  # fmt: skip
+        """The best one's place for the draws from one to another, and its lead on the second.
+
+        ``costs``, a number for every place, says how short the integers are. The noise is
+        multiplied by the factor and rounded; with a factor of 0 it is taken as it is.
+        """
+
+
+def _indices(numbers: npt.NDArray[Any], largest: int) -> Indices:
+    """As short as can be: they are read once for every draw."""
+    return numbers.astype(np.uint16 if largest < 1 << 16 else np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """A row of sums for every group of points: codes[place, group]."""
+
+    members: IntArray
+    codes: Indices
+    bits: int
+    work: float
+
+    @classmethod
+    def of(cls, on_set: Bits, members: IntArray) -> Groups:
+        """With the predictions of the members on the separating set, shape (members, s)."""
+        size, points = on_set.shape
+        bits = _group_size(size, points)
+        count = -(-points // bits)
+        padded = np.zeros((size, count * bits), dtype=np.int32)
+        padded[:, :points] = on_set
+        rows = (padded.reshape(size, count, bits) << np.arange(bits)).sum(axis=2)
+        codes = _indices(rows + (np.arange(count) << bits), count << bits)
+        return cls(members, codes, bits, _work_of_groups(size, points, bits))
+
+    def search(
+        self, costs: Indices, noise: IntArray, draws: tuple[int, int], factor: float,
+        choice: IntArray, gap: IntArray,
+    ) -> None:  # fmt: skip
+        """See :class:`Layout`."""
+        search_by_groups(noise, draws, factor, costs, (self.codes, self.bits), (choice, gap))
+
+
+def _work_of_groups(size: int, points: int, bits: int) -> float:
+    """Additions for one draw: the groups of every hypothesis, and the rows of the table."""
+    count = -(-points // bits)
+    return size * (count + THE_REST) + (count << bits)
+
+
+def _group_size(size: int, points: int) -> int:
+    """The size of a group with the fewest additions, the table no larger than the cache."""
+    fitting = [b for b in range(1, LARGEST_GROUP + 1) if -(-points // b) << b <= MOST_ROWS]
+    return min(fitting or [2], key=lambda bits: _work_of_groups(size, points, bits))
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The steps ends[place] … ends[place + 1] lead to a place: q puts point q in, s + q out."""
+
+    members: IntArray
+    ends: IntArray
+    steps: Indices
+    work: float
+
+    @classmethod
+    def of(cls, on_set: Bits, members: IntArray) -> Steps:
+        """Through the members in this order, with their predictions, shape (members, s)."""
+        points = on_set.shape[1]
+        place, point = np.nonzero(_changes(on_set))
+        counts = np.bincount(place, minlength=len(on_set))
+        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+        out = on_set[place, point] == 0
+        steps = _indices(point + points * out, 2 * points)
+        guesses = int(np.count_nonzero(np.diff(counts)))
+        work = len(counts) * THE_REST + len(steps) + WRONG_GUESS * guesses
+        return cls(members, ends, steps, work)
+
+    def search(
+        self, costs: Indices, noise: IntArray, draws: tuple[int, int], factor: float,
+        choice: IntArray, gap: IntArray,
+    ) -> None:  # fmt: skip
+        """See :class:`Layout`."""
+        search_by_steps(noise, draws, factor, costs, (self.ends, self.steps), (choice, gap))
+
+
+def _changes(on_set: Bits) -> npt.NDArray[np.bool_]:
+    """Where each row differs from the one before it; before the first there are only zeros."""
+    before = np.concatenate([np.zeros((1, on_set.shape[1]), dtype=np.uint8), on_set[:-1]])
+    return np.asarray(on_set != before)
+
+
+class Plan:
+    """The ways through one class, made once and kept as long as the class.
+
+    ``in_order`` has all hypotheses as they are listed, so that the first of equals is the first
+    that is found; ``best`` has all of them with the fewest additions.
+    """
+
+    def __init__(self, listed: Listed) -> None:
+        self.on_set: Bits = np.ascontiguousarray(listed.separating_points().T)
+        self.size, self.separators = self.on_set.shape
+        places = np.arange(self.size)
+        as_listed: Layout = Steps.of(self.on_set, places)
+        bits = _group_size(self.size, self.separators)
+        if _work_of_groups(self.size, self.separators, bits) < as_listed.work:
+            as_listed = Groups.of(self.on_set, places)
+        self.in_order = as_listed
+        gray = np.bitwise_xor.accumulate(self.on_set, axis=1)
+        order = np.lexsort(np.packbits(gray, axis=1).T[::-1])
+        along = Steps.of(np.ascontiguousarray(self.on_set[order]), order)
+        self.best: Layout = along if along.work < as_listed.work else as_listed
+
+    def of(self, members: IntArray) -> Layout | None:
+        """Those members alone, in order, if that is worth it."""
+        bits = _group_size(len(members), self.separators)
+        work = _work_of_groups(len(members), self.separators, bits)
+        if work > WORTH_IT * self.best.work:
+            return None
+        return Groups.of(self.on_set[members], members)
+
+
+_PLANS: WeakKeyDictionary[Listed, Plan] = WeakKeyDictionary()
+
+
+def plan_of(listed: Listed) -> Plan:
+    """The plan of a class."""
+    plan = _PLANS.get(listed)
+    if plan is None:
+        plan = _PLANS[listed] = Plan(listed)
+    return plan
+
+
+# Noise of about so many numbers is kept at a time, by each thread.
+NUMBERS_AT_ONCE = 1 << 17
+# Draws are made in multiples of the most that a register holds.
+DRAWS_AT_ONCE = REGISTER_BYTES // 2
+# Up to here sums do not leave int64, and s + 2 roundings stay below s/2 + 3/2.
+LARGEST_SUM = 2.0**62
+MOST_SEPARATORS = 1 << 14
+# Integers that leave more than this share of draws in doubt are not worth their time.
+DOUBTFUL = 0.5
+
+SHORT: tuple[type[Any], ...] = (np.int16, np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class _Short:
+    """Costs in units that are as small as short integers allow, and the noise's factor."""
+
+    costs: Any
+    factor: float
+    lead: int
+
+    @classmethod
+    def of(cls, kind: type[Any], costs: IntArray, spread: float, separators: int) -> _Short:
+        """For costs from 0 up and Σ_q |n_q| up to the spread, which is not 0."""
+        span = float(costs.max())
+        factor = 2.0 * (np.iinfo(kind).max - separators // 2 - 4) / (spread + span)
+        centred = np.rint(costs * factor) - np.rint(span * factor / 2.0)
+        return cls(centred.astype(kind), factor, separators // 2 + 2)
+
+
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """Draws from hypotheses that are laid out, with costs in the order of the layout."""
+
+    layout: Layout
+    exact: Layout
+    costs: IntArray
+    exact_costs: IntArray
+    spread: float
+    separators: int
+
+    def places(self, noise: IntArray, kinds: tuple[type[Any], ...]) -> IntArray:
+        """The chosen hypothesis for every column of noise."""
+        draws = noise.shape[1]
+        place, gap = np.empty(draws, dtype=np.int64), np.empty(draws, dtype=np.int64)
+        if not kinds:
+            self.exact.search(self.exact_costs, noise, (0, draws), 0.0, place, gap)
+            return self.exact.members[place]
+        short = _Short.of(kinds[0], self.costs, self.spread, self.separators)
+        first = min(draws, DRAWS_AT_ONCE)
+        self.layout.search(short.costs, noise, (0, first), short.factor, place, gap)
+        if np.count_nonzero(gap[:first] < short.lead) > DOUBTFUL * first:
+            return self.places(noise, kinds[1:])
+        self.layout.search(short.costs, noise, (first, draws), short.factor, place, gap)
+        chosen = self.layout.members[place]
+        doubtful = np.flatnonzero(gap < short.lead)
+        if len(doubtful):
+            chosen[doubtful] = self.places(np.take(noise, doubtful, axis=1), kinds[1:])
+        return chosen
+
+
+def _search(plan: Plan, costs: IntArray, noise: IntArray) -> IntArray:
+    """The chosen hypothesis for every column of noise[q, draw]."""
+    widest, cheapest = float(spread(noise)), int(costs.min())
+    largest = widest + max(abs(cheapest), abs(int(costs.max())))
+    if largest >= LARGEST_SUM or plan.separators > MOST_SEPARATORS:
+        as_listed = _Search(plan.in_order, plan.in_order, costs, costs, widest, plan.separators)
+        return as_listed.places(noise, ())
+    above = costs - cheapest
+    near = np.flatnonzero(above <= widest)
+    if len(near) == 1 or widest == 0:
+        return np.full(noise.shape[1], near[0])
+    few = plan.of(near)
+    layout, exact = (plan.best, plan.in_order) if few is None else (few, few)
+    cut = np.minimum(above, int(widest) + 1)
+    search = _Search(
+        layout, exact, cut[layout.members], cut[exact.members], widest, plan.separators
+    )
+    return search.places(noise, SHORT)
+
+
+def choices(listed: Listed, costs: IntArray, noise: Noise, draws: range) -> IntArray:
+    """The place in the list of every draw."""
+    chosen = np.zeros(len(draws), dtype=np.int64)
+    if listed.size == 1:
+        return chosen
+    plan, source = plan_of(listed), NoiseOfDraws.of(noise, draws.start)
+
+    def make(start: int, size: int) -> None:
+        numbers = np.empty((plan.separators, size), dtype=np.int64)
+        source.fill(0, start, numbers)
+        chosen[start : start + size] = _search(plan, costs, numbers)
+
+    most = max(DRAWS_AT_ONCE, NUMBERS_AT_ONCE // plan.separators)
+    share_out(make, pieces(len(draws), most, DRAWS_AT_ONCE))
+    return chosen
+
+
+def approvals(listed: Listed, costs: IntArray, noise: Noise, points: Points, draws: range) -> Bits:
+    """Predictions of some draws on each point, shape (draws, points)."""
+    chosen = choices(listed, costs, noise, draws)
+    return np.ascontiguousarray(points.T, dtype=np.uint8)[chosen]

@@ -1,0 +1,83 @@
+"""The compiled engine's segments: the best threshold of each, a register of draws at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from likewise.hypotheses.base import Bits
+from likewise.hypotheses.segments import Segments
+from likewise.learner.compiled.noise import AT_ONCE, LANES, WIDTH, NoiseOfDraws, fill
+from likewise.learner.compiled.vectors import (
+    compiled,
+    everywhere,
+    if_less,
+    load,
+    pieces,
+    plus,
+    share_out,
+    store,
+)
+from likewise.numerics.fixed_point import IntArray
+
+# Digests of the files that are built in here: see compilation.py.
+BUILT_IN = {"noise": "b4c80b8e28de4d5e", "vectors": "abd0799ac6ec5335"}
+
+# Draws that a thread takes on at a time.
+A_PIECE = 1024
+
+
+@compiled
+def _thresholds(costs: Any, noise: Any, threshold: Any) -> None:  # pragma: no cover
+    """The lowest threshold of least cost, for costs[bin] and noise[bin, draw]."""
+    bins, draws = noise.shape
+    registers = draws // WIDTH
+    for r in range(registers):
+        total = everywhere(np.int64(0))
+        least, best = total, everywhere(np.int64(bins))
+        for j in range(bins - 1, -1, -1):
+            cost = plus(everywhere(costs[j]), load(noise, j * registers + r))
+            total = plus(total, cost)
+            best = if_less(least, total, best, everywhere(np.int64(j)))
+            least = if_less(least, total, least, total)
+        store(threshold, r, best)
+
+
+@compiled
+def _draw(
+    costs: Any, bins: Any, points: Any, people: Any, source: Any, start: Any, approved: Any
+) -> None:  # pragma: no cover
+    """approved[person, draw] for the draws from ``start`` on; ``people`` are sorted by segment."""
+    draws = approved.shape[1]
+    lanes = min(AT_ONCE, (draws + WIDTH - 1) // WIDTH * WIDTH)
+    noise = np.empty((bins, lanes), dtype=np.int64)
+    threshold = np.empty(lanes, dtype=np.int64)
+    words = np.empty((4, LANES), dtype=np.uint64)
+    for first in range(0, draws, lanes):
+        segment = -1
+        for person in people:
+            if points[person] // bins != segment:
+                segment = points[person] // bins
+                fill(source, segment * bins, start + first, words, noise)
+                _thresholds(costs[segment * bins : (segment + 1) * bins], noise, threshold)
+            place = points[person] % bins
+            row = approved[person, first : min(first + lanes, draws)]
+            for lane in range(len(row)):
+                row[lane] = place >= threshold[lane]
+
+
+def approvals(
+    hypotheses: Segments, costs: IntArray, noise: NoiseOfDraws, points: IntArray, draws: int
+) -> Bits:
+    """approved[draw, person], from the noise of the segments that the people are in alone."""
+    approved = np.empty((len(points), draws), dtype=np.uint8)
+    people = np.argsort(points // hypotheses.bins, kind="stable")
+
+    def make(start: int, size: int) -> None:
+        block = np.empty((len(points), size), dtype=np.uint8)
+        _draw(costs, hypotheses.bins, points, people, noise.source, start, block)
+        approved[:, start : start + size] = block
+
+    share_out(make, pieces(draws, A_PIECE, AT_ONCE))
+    return approved.T

@@ -1,0 +1,262 @@
+"""The compiled engine's exponential weights over segments, with the prior from coarse to fine."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from likewise.hypotheses.base import WEIGHT_BITS, Bits, GibbsPolicy, Points
+from likewise.hypotheses.grids import ContextTree
+from likewise.hypotheses.segments import Segments
+from likewise.learner.compiled.noise import below, noise_of, picked
+from likewise.learner.compiled.vectors import compiled
+from likewise.learner.compiled.weights import weights_of
+from likewise.numerics.fixed_point import LN2, IntArray, log, read_only
+from likewise.numerics.randomness import Stream
+
+# Digests of the files that are built in here: see compilation.py.
+BUILT_IN = {"picking": "afd7eb0406f8e4be", "weight_kernels": "7a5911c5add707bf"}
+
+_SQRT_HALF = 0.7071067811865476
+_LOG_WEIGHT = WEIGHT_BITS * LN2
+_WEIGHT = float(1 << WEIGHT_BITS)
+
+
+@compiled
+def _log(x: Any) -> Any:  # pragma: no cover
+    """The steps of portable_math.log."""
+    mantissa, exponent = math.frexp(x)
+    if mantissa < _SQRT_HALF:
+        mantissa, exponent = mantissa * 2.0, exponent - 1
+    s = (mantissa - 1.0) / (mantissa + 1.0)
+    q = s * s
+    series = 1.0 / 17.0
+    for odd in (15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0):
+        series = series * q + 1.0 / odd
+    return np.float64(exponent) * LN2 + 2.0 * s * series
+
+
+@compiled
+def _is_open(node: Any, f: Any, levels: Any, strides: Any) -> Any:  # pragma: no cover
+    return node // strides[f] % (levels[f] + 1) == levels[f]
+
+
+@compiled
+def _gather(levels: Any, strides: Any, inner: Any, table: Any) -> None:  # pragma: no cover
+    """Rows of nodes that leave a feature open: those of its levels, added up."""
+    for node in inner:
+        f = 0
+        while not _is_open(node, f, levels, strides):
+            f += 1
+        row = table[node]
+        row[:] = 0
+        for level in range(levels[f]):
+            below = table[node - (levels[f] - level) * strides[f]]
+            for j in range(len(row)):
+                row[j] += below[j]
+
+
+@compiled
+def _thresholds(
+    table: Any, temperature: Any, log_count: Any, least: Any, log_stop: Any, summed: Any
+) -> None:  # pragma: no cover
+    """Costs of bins become those of thresholds, and these weights, summed up along a row."""
+    nodes, count = table.shape
+    far = np.empty(nodes * count)
+    for node in range(nodes):
+        tails, lowest = table[node], np.int64(0)
+        tails[count - 1] = 0
+        for j in range(count - 2, -1, -1):
+            tails[j] += tails[j + 1]
+            lowest = min(lowest, tails[j])
+        least[node] = lowest
+        for j in range(count):
+            far[node * count + j] = np.float64(tails[j] - lowest) / temperature
+    weights_of(far, summed.reshape(-1))
+    for node in range(nodes):
+        row = summed[node]
+        for j in range(1, count):
+            row[j] += row[j - 1]
+        log_stop[node] = (_log(np.float64(row[count - 1])) - _LOG_WEIGHT) - log_count
+
+
+@compiled
+def _split(
+    node: Any, levels: Any, strides: Any, log_splits: Any, log_z: Any, choices: Any
+) -> None:  # pragma: no cover
+    """Weigh stopping at a node against each of its splits: Z, and choices[node]."""
+    terms, features = np.empty(len(levels) + 1), np.empty(len(levels), dtype=np.int64)
+    terms[0], count = log_z[node] - LN2, 0
+    for f in range(len(levels)):
+        if _is_open(node, f, levels, strides):
+            total = log_z[node - levels[f] * strides[f]]
+            for level in range(1, levels[f]):
+                total = total + log_z[node - (levels[f] - level) * strides[f]]
+            features[count] = f
+            count += 1
+            terms[count] = total
+    top = terms[0]
+    for i in range(1, count + 1):
+        terms[i] = terms[i] - log_splits[count]
+        top = max(top, terms[i])
+    for i in range(count + 1):
+        terms[i] = top - terms[i]
+    weights = np.empty(count + 1, dtype=np.int64)
+    weights_of(terms[: count + 1], weights)
+    choices[node, 0] = weights[0]
+    for i in range(count):
+        choices[node, 1 + features[i]] = weights[1 + i]
+    log_z[node] = top + (_log(np.float64(weights.sum())) - _LOG_WEIGHT)
+
+
+@compiled
+def weigh(
+    costs: Any, temperature: Any, plan: Any, summed: Any, choices: Any, top: Any
+) -> None:  # pragma: no cover
+    """Weights of every node's thresholds, of stopping and splitting, and of the constants.
+
+    ``summed`` is (nodes, bins + 1), ``choices`` (nodes, 1 + features), and ``top`` has the weights
+    of approving everybody, of approving nobody, and of the tree.
+    """
+    levels, strides, leaves, inner, log_splits, log_count = plan
+    nodes, bins = len(summed), summed.shape[1] - 1
+    table, best = np.empty(summed.shape, dtype=np.int64), np.empty((nodes, 1), dtype=np.int64)
+    least, log_z = np.empty(nodes, dtype=np.int64), np.empty(nodes)
+    for group in range(len(leaves)):
+        table[leaves[group], :bins] = costs[group * bins : (group + 1) * bins]
+    _gather(levels, strides, inner, table[:, :bins])
+    _thresholds(table, temperature, log_count, least, log_z, summed)
+    best[:, 0] = least
+    _gather(levels, strides, inner, best)
+    for node in range(nodes):
+        log_z[node] = log_z[node] - np.float64(least[node] - best[node, 0]) / temperature
+    choices[:, :] = 0
+    choices[:, 0] = 1 << WEIGHT_BITS
+    for node in inner:
+        _split(node, levels, strides, log_splits, log_z, choices)
+    lowest, total, terms = best[nodes - 1, 0], table[nodes - 1, 0], np.empty(3)
+    terms[0] = -np.float64(total - lowest) / temperature - LN2
+    terms[1] = np.float64(lowest) / temperature - LN2
+    terms[2] = log_z[nodes - 1]
+    weights_of(terms.max() - terms, top)
+
+
+@compiled
+def approve(
+    points: Any, paths: Any, splits: Any, summed: Any, choices: Any, top: Any, out: Any
+) -> None:  # pragma: no cover
+    """The chance of approval of each point, in units of 2^-40."""
+    bins, sets = summed.shape[1] - 1, paths.shape[1]
+    everybody, nobody, tree = np.float64(top[0]), np.float64(top[1]), np.float64(top[2])
+    reach = np.empty(sets)
+    for i in range(len(points)):
+        path, cell = paths[points[i] // bins], points[i] % bins
+        reach[:] = 0.0
+        reach[0] = 1.0
+        for n in range(len(splits)):
+            column, f, below = splits[n, 0], splits[n, 1], splits[n, 2]
+            weights = choices[path[column]]
+            share = np.float64(weights[1 + f]) / np.float64(weights.sum())
+            reach[below] += reach[column] * share
+        chance_of_tree = 0.0
+        for column in range(sets):
+            weights, row = choices[path[column]], summed[path[column]]
+            stops = reach[column] * (np.float64(weights[0]) / np.float64(weights.sum()))
+            chance_of_tree = chance_of_tree + stops * (
+                np.float64(row[cell]) / np.float64(row[bins])
+            )
+        chance = (everybody + tree * chance_of_tree) / (everybody + nobody + tree)
+        out[i] = np.int64(np.rint(min(chance, 1.0) * _WEIGHT))
+
+
+@compiled
+def draw_tree(
+    points: Any, plan: Any, noise: Any, summed: Any, choices: Any, top: Any, out: Any
+) -> None:  # pragma: no cover
+    """One draw on the points: position 0 chooses the tree, then every node has two of its own."""
+    levels, strides, leaves = plan[0], plan[1], plan[2]
+    nodes, bins = len(summed), summed.shape[1] - 1
+    words = np.empty((4, 1), dtype=np.uint64)
+    branch = picked(top, below(top.sum(), 0, noise, words))
+    if branch < 2:
+        out[:] = 1 - branch
+        return
+    chosen, threshold = np.full(nodes, -1), np.full(nodes, -1)
+    for i in range(len(points)):
+        leaf, node = leaves[points[i] // bins], nodes - 1
+        while True:
+            if chosen[node] < 0:
+                weights = choices[node]
+                chosen[node] = picked(weights, below(weights.sum(), 1 + node, noise, words))
+            if chosen[node] == 0:
+                break
+            f = chosen[node] - 1
+            level = leaf // strides[f] % (levels[f] + 1)
+            node -= (levels[f] - level) * strides[f]
+        if threshold[node] < 0:
+            row = summed[node]
+            number = below(row[bins], 1 + nodes + node, noise, words)
+            threshold[node] = np.searchsorted(row, number, side="right")
+        out[i] = points[i] % bins >= threshold[node]
+
+
+CERTAIN = 1 << WEIGHT_BITS
+
+
+class _Plan(NamedTuple):
+    """A tree as compiled code takes it: nodes for weights, and paths for chances."""
+
+    nodes: tuple[Any, ...]
+    paths: IntArray
+    splits: IntArray
+
+
+@lru_cache(maxsize=16)
+def _plan(tree: ContextTree, bins: int) -> _Plan:
+    features = len(tree.levels)
+    left_open = np.zeros(tree.nodes, dtype=np.int64)
+    for levels, stride in zip(tree.levels, tree.strides, strict=True):
+        left_open += np.arange(tree.nodes) // stride % (levels + 1) == levels
+    # Those that leave fewer features open come first: others are made of them.
+    order = np.argsort(left_open, kind="stable")
+    inner = order[left_open[order] > 0]
+    log_splits = np.array([0.0, *(LN2 + log(count) for count in range(1, features + 1))])
+    nodes = (
+        np.array(tree.levels, dtype=np.int64), np.array(tree.strides, dtype=np.int64),
+        np.ascontiguousarray(tree.leaves), inner, log_splits, log(bins + 1),
+    )  # fmt: skip
+    splits = np.array(tree.splits, dtype=np.int64).reshape(-1, 3)
+    return _Plan(nodes, tree.paths(np.arange(len(tree.leaves))), splits)
+
+
+class SegmentTreePolicy(GibbsPolicy):
+    """π(h) ∝ prior(h)·exp(−cost(h)/temperature) over thresholds by segment.
+
+    The fractions and draws are those of the class's own policy,
+    :class:`~likewise.hypotheses.grids.CoarseToFine`.
+    """
+
+    def __init__(self, hypotheses: Segments, costs: IntArray, temperature: float) -> None:
+        tree, bins = hypotheses.tree, hypotheses.bins
+        self._plan = _plan(tree, bins)
+        self._weights = (
+            np.empty((tree.nodes, bins + 1), dtype=np.int64),
+            np.empty((tree.nodes, 1 + len(tree.levels)), dtype=np.int64),
+            np.empty(3, dtype=np.int64),
+        )
+        weigh(read_only(costs), temperature, self._plan.nodes, *self._weights)
+
+    def approval(self, points: Points) -> list[tuple[int, int]]:
+        """The chances in units of 2^-40."""
+        cells, units = np.ascontiguousarray(points, dtype=np.int64), np.empty(len(points), np.int64)
+        approve(cells, self._plan.paths, self._plan.splits, *self._weights, units)
+        return [(unit, CERTAIN) for unit in units.tolist()]
+
+    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
+        """Position 0 chooses among the constants and the tree; then every node has its own."""
+        cells, bits = np.ascontiguousarray(points, dtype=np.int64), np.empty(len(points), np.uint8)
+        draw_tree(cells, self._plan.nodes, noise_of(stream, draw), *self._weights, bits)
+        return bits

@@ -1,0 +1,354 @@
+"""One canonical form for every loss: signed costs on points, as integers of 2^-20.
+
+A cost c at a person's point x means that approving them costs c. Reports charge the two people of
+each pair, +lam for the one who was favoured and −lam for the other. Labels charge their own person:
+
+| labels            | rejected, at sealing | approved, when the label y comes |
+|-------------------|----------------------|----------------------------------|
+| full information  | –                    | eta·(1−2y)/k, whoever it is      |
+| one-sided, lifted | −eta/k               | eta·(2·J·(1−y) − 1)/k            |
+| one-sided, direct | –                    | eta·J·(1−2y)/k                   |
+
+Constants that do not depend on the policy are left out. k is the largest number of people in a
+round, the same for all rounds, since dividing by the round's own number would break the regret
+statement.
+
+With one-sided labels, J = ``Decision.inverse_chance`` makes up for those who were not approved:
+E[J·1[approved]] is 1, or nearly. *Lifted* rests on 1[h≠y] = 2(1−y)·h + (1−h) − 1 + y: an unseen
+label counts as 1, and a seen 0 corrects that, so that what is estimated is never negative. Reports
+need no estimate, and are never weighted by J.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from likewise.errors import EventRefused, ParameterError
+from likewise.learner.events import Decision
+from likewise.numerics.fixed_point import ONE, to_units
+from likewise.validation import choice, integer, items, members, positive, real, reals
+
+
+@lru_cache(maxsize=1024)  # a round asks for its own some ten times
+def report_cost(lam: float, pairs: int) -> int:
+    """Charge for one reported pair, lam/pairs: added for the favoured person, taken off the other.
+
+    Several pairs are averaged, not summed, and rounded down: the range of the loss stays within
+    the one that the bounds assume.
+
+    >>> report_cost(0.5, 1), report_cost(0.5, 3)
+    (524288, 174762)
+    """
+    return to_units(lam) // pairs
+
+
+@dataclass(frozen=True)
+class Pricing(ABC):
+    """Costs of approving a person, in units of 2^-20; ``unit`` is eta/k."""
+
+    unit: int
+    one_sided: ClassVar[bool] = True
+
+    def sealed(self, decision: Decision) -> int:  # noqa: ARG002
+        """The charge that does not wait for a label."""
+        return 0
+
+    @abstractmethod
+    def labelled(self, decision: Decision, label: int) -> int:
+        """The charge when the label comes."""
+
+    @abstractmethod
+    def largest(self, cap: int) -> int:
+        """The most that one person costs, in absolute terms, where J is at most ``cap``."""
+
+
+class FullInformation(Pricing):
+    """Every label becomes known.
+
+    >>> FullInformation(unit=100).labelled(Decision("ann", False, 0), 1)
+    -100
+    """
+
+    one_sided = False
+
+    def labelled(self, decision: Decision, label: int) -> int:  # noqa: ARG002
+        """eta·(1−2y)/k."""
+        return self.unit * (1 - 2 * label)
+
+    def largest(self, cap: int) -> int:  # noqa: ARG002
+        """eta/k."""
+        return self.unit
+
+
+class Lifted(Pricing):
+    """One-sided: an unseen label counts as 1; a seen 0 corrects that, J times over.
+
+    >>> lifted, ann = Lifted(unit=100), Decision("ann", True, ONE // 2, 2 * ONE)
+    >>> lifted.labelled(ann, 1), lifted.labelled(ann, 0), lifted.sealed(Decision("bo", False, 0))
+    (-100, 300, -100)
+    """
+
+    def sealed(self, decision: Decision) -> int:
+        """−eta/k for somebody who was rejected, whose label will never be known."""
+        return 0 if decision.approved else -self.unit
+
+    def labelled(self, decision: Decision, label: int) -> int:
+        """eta·(2·J·(1−y) − 1)/k."""
+        return (0 if label else 2 * self.unit * _inverse(decision) // ONE) - self.unit
+
+    def largest(self, cap: int) -> int:
+        """eta·(2·M − 1)/k."""
+        return self.unit * (2 * cap - 1)
+
+
+class Direct(Pricing):
+    """One-sided: an unseen label counts for nothing, a seen one J times over.
+
+    >>> direct, ann = Direct(unit=100), Decision("ann", True, ONE // 2, 2 * ONE)
+    >>> direct.labelled(ann, 1), direct.labelled(ann, 0)
+    (-200, 200)
+    """
+
+    def labelled(self, decision: Decision, label: int) -> int:
+        """eta·J·(1−2y)/k."""
+        return (self.unit * _inverse(decision) // ONE) * (1 - 2 * label)
+
+    def largest(self, cap: int) -> int:
+        """eta·M/k."""
+        return self.unit * cap
+
+
+def _inverse(decision: Decision) -> int:
+    if decision.inverse_chance is None:
+        raise EventRefused(f"{decision} has no inverse chance; was it made with full information?")
+    return decision.inverse_chance
+
+
+FEEDBACK = ("full", "one-sided")
+ESTIMATES: dict[str, type[Pricing]] = {"lifted": Lifted, "direct": Direct}
+
+
+def pricing_named(feedback: str, estimate: str, eta: float, k: int) -> Pricing:
+    """How labels are priced with ``full`` or ``one-sided`` feedback."""
+    remedy = "one-sided means that labels are known of those who were approved."
+    choice("feedback", feedback, FEEDBACK, remedy)
+    choice("estimate", estimate, ESTIMATES, "lifted is the default.")
+    kind = FullInformation if feedback == "full" else ESTIMATES[estimate]
+    return kind(to_units(eta / k))
+
+
+# lam·2^20 must stay an integer that sums of costs can hold.
+LARGEST_LAM = 2.0**20
+
+
+@dataclass(frozen=True)
+class Dual(ABC):
+    """A rule for the multiplier; what it is told is what an audit found."""
+
+    name: ClassVar[str]
+    # Theorem E, and bounds with late feedback, are for multipliers that stay where they have been.
+    never_decreases: ClassVar[bool] = False
+
+    @property
+    def initial(self) -> float:
+        """lam before the first audit."""
+        return 0.0
+
+    @abstractmethod
+    def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:
+        """lam after an audit; ``beta`` is eps − kappa, over the share of rounds that is audited."""
+
+    def spec(self) -> dict[str, Any]:
+        """The rule as JSON."""
+        return {"dual": self.name, **asdict(self)}
+
+
+@dataclass(frozen=True)
+class GradientAscent(Dual):
+    """Online gradient ascent on the regularised Lagrangian (Zinkevich 2003), the paper's.
+
+        lam ← max(0, lam + mu·(u − mu·lam)),   u = beta if a pair was reported and 0 otherwise
+
+    *Algorithm "Reduction to Context-FTPL + Online Gradient Descent", last line*, with the
+    unobservable proxy of π^t replaced by its plug-in value beta (the proxy of π̃^t itself). Where
+    only a share of the rounds is audited, u = beta/share.
+
+    >>> GradientAscent().step(0.0, reported=True, beta=0.1, mu=0.5)
+    0.05
+    >>> GradientAscent().step(0.05, reported=False, beta=0.1, mu=0.5)
+    0.037500000000000006
+    """
+
+    name = "gradient"
+
+    def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:
+        """The step, which becomes smaller with every audit."""
+        return max(0.0, lam + mu * ((beta if reported else 0.0) - mu * lam))
+
+
+@dataclass(frozen=True)
+class Additive(Dual):
+    """A multiplier that never decreases, lam = gamma·n after n reports.
+
+    Reports are at most of the order sqrt(eta·T/(gamma·m)), m = beta − r (Theorem E).
+
+    >>> Additive(gamma=0.5).step(1.0, reported=True, beta=0.1, mu=0.5)
+    1.5
+    """
+
+    gamma: float = 0.01
+    name = "additive"
+    never_decreases = True
+
+    def __post_init__(self) -> None:
+        _positive(self, "gamma")
+
+    def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:  # noqa: ARG002
+        """One gamma more with every report."""
+        return _bounded(lam + self.gamma) if reported else lam
+
+
+@dataclass(frozen=True)
+class Geometric(Dual):
+    """A multiplier that never decreases, lam = gamma·(1 + theta)^n after n reports.
+
+    With theta = m²/(8·C²) reports are at most of the order (C²/m²)·log T, where the paper has
+    T^{3/4} (Theorem E).
+
+    >>> Geometric(gamma=0.5, theta=1.0).step(2.0, reported=True, beta=0.1, mu=0.5)
+    4.0
+    """
+
+    gamma: float = 0.01
+    theta: float = 0.05
+    name = "geometric"
+    never_decreases = True
+
+    def __post_init__(self) -> None:
+        _positive(self, "gamma")
+        _positive(self, "theta")
+
+    @property
+    def initial(self) -> float:
+        """gamma: the first report counts already."""
+        return self.gamma
+
+    def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:  # noqa: ARG002
+        """1 + theta times as much with every report."""
+        return _bounded(lam * (1.0 + self.theta)) if reported else lam
+
+
+def _positive(dual: Dual, name: str) -> None:
+    remedy = "Leave it out for the default."
+    value = positive(f"dual {name}", getattr(dual, name), remedy)
+    if value > LARGEST_LAM:
+        rule = f"must be at most {LARGEST_LAM:g}, which is the most that a report may cost"
+        raise ParameterError(f"dual {name}", rule, value, remedy)
+    object.__setattr__(dual, name, value)
+
+
+def _bounded(lam: float) -> float:
+    """At most what sums of costs can hold; a multiplier that stays there still never falls."""
+    return min(lam, LARGEST_LAM)
+
+
+DUALS: dict[str, type[Dual]] = {kind.name: kind for kind in (GradientAscent, Additive, Geometric)}
+
+
+def dual_from_spec(spec: Mapping[str, Any]) -> Dual:
+    """Read a dual player from its JSON.
+
+    >>> dual_from_spec({"dual": "additive", "gamma": 0.5})
+    Additive(gamma=0.5)
+    """
+    if not isinstance(spec, Mapping):
+        raise ParameterError("dual", "must be an object that names a rule", spec, '{"dual": …}.')
+    kind = DUALS[choice("dual", spec.get("dual"), DUALS, "gradient is the paper's.")]
+    names = [f.name for f in fields(kind)]
+    values = members(f"dual {kind.name!r}", spec, ("dual",), names)
+    return kind(**{name: value for name, value in values.items() if name != "dual"})
+
+
+def misclassification(policy: Sequence[float], labels: Sequence[int]) -> float:
+    """Error(π) = Σ_i |π(x_i) − y_i|, the expected number of wrong decisions.
+
+    *Definition "Misclassification loss".*
+
+    >>> misclassification([0.75, 0.5], [1, 0])
+    0.75
+    """
+    chances, truths = reals("policy", policy, _CHANCES), items("labels", labels, "0 or 1 each.")
+    if len(chances) != len(truths):
+        rule = f"must be one for each of the {len(chances)} people"
+        raise ParameterError("labels", rule, f"{len(truths)} of them", "0 or 1 each.")
+    pairs = zip(chances, truths, strict=True)
+    return sum(abs(p - integer("labels", y, 0, 2, "0 or 1.")) for p, y in pairs)
+
+
+def unfairness_proxy(
+    policy: Sequence[float],
+    estimate: Sequence[float],
+    report: tuple[int, int] | None,
+    beta: float,
+) -> float:
+    """U(π) = [π(x_l) − π(x_r)] − [π̃(x_l) − π̃(x_r)] + beta if (l, r) was reported, else 0.
+
+    ``estimate`` is π̃, what the panel was shown. Of π̃ itself it is beta. *Definition "Unfairness
+    proxy loss".*
+
+    >>> unfairness_proxy([0.75, 0.5], [1.0, 0.5], (0, 1), beta=0.5)
+    0.25
+    >>> unfairness_proxy([0.75, 0.5], [1.0, 0.5], None, beta=0.5)
+    0.0
+    """
+    pi, pi_tilde = reals("policy", policy, _CHANCES), reals("estimate", estimate, _CHANCES)
+    beta = real("beta", beta, "It is eps − kappa.")
+    if report is None:
+        return 0.0
+    most = min(len(pi), len(pi_tilde))
+    places = items("report", report, "Two places, or None.")
+    if len(places) != 2:
+        raise ParameterError("report", "must be two places", report, "Or None.")
+    left, right = (integer("report", place, 0, most, "Two places.") for place in places)
+    return (pi[left] - pi[right]) - (pi_tilde[left] - pi_tilde[right]) + beta
+
+
+def lagrangian(error: float, proxy: float, lam: float, *, k: int, eta: float = 1.0) -> float:
+    """L̄(π, lam) = (eta/k)·Error(π) + lam·U(π). *Definition "Lagrangian loss"*, with eta = 1.
+
+    >>> lagrangian(0.5, 0.25, lam=2.0, k=2)
+    0.75
+    """
+    k, lam = integer("k", k, 1, 1 << 62, "It is the most people in a round."), _at_least_0(lam)
+    error, proxy = real("error", error, _LOSS), real("proxy", proxy, _LOSS)
+    return real("eta", eta, "1 is the paper's.") / k * error + lam * proxy
+
+
+def regularised_lagrangian(
+    error: float, proxy: float, lam: float, *, mu: float, k: int, eta: float = 1.0
+) -> float:
+    """L(π, lam) = L̄(π, lam) − mu·lam²/2. *Definition "Regularized Lagrangian loss".*
+
+    Its derivative in lam is U(π) − mu·lam, which has no labels in it; one step of size mu along it
+    is the dual player's (:class:`~likewise.learner.costs.GradientAscent`).
+
+    >>> regularised_lagrangian(0.5, 0.25, lam=2.0, mu=0.25, k=2)
+    0.25
+    """
+    plain = lagrangian(error, proxy, lam, k=k, eta=eta)
+    return plain - real("mu", mu, "The step.") * lam * lam / 2.0
+
+
+_LOSS = "Compute it for the round."
+_CHANCES = "A chance of approval for everybody, in order."
+
+
+def _at_least_0(lam: float) -> float:
+    number = real("lam", lam, "It is the multiplier.")
+    if number < 0:
+        raise ParameterError("lam", "must be at least 0", lam, "It is the price of a report.")
+    return number

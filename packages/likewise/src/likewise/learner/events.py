@@ -1,0 +1,227 @@
+"""Events: all that can happen to a round, in the order in which it may happen.
+
+    Arrived ─▶ Decided ─▶ Sealed ─▶ Audited (a report | quiet | unaudited) ─▶ Closed
+                     └─▶ Overridden … └─▶ Labelled …
+
+People may arrive and be decided on in several batches before the round is sealed. After that the
+audit and the labels, one by one, come in any order and any number of rounds later, or never. Every
+event is a value that can be written as JSON and read back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, cast
+
+from likewise.errors import EventRefused, shown
+
+Outcome = Literal["report", "quiet", "unaudited"]
+PAIRS = "pairs (over, under) of ids; for one pair, write [(over, under)]"
+
+
+def listed(value: object, name: str, items: str, kind: type = object) -> tuple[Any, ...]:
+    """A list of some kind as a tuple; a generator can be read once only, and is refused."""
+    if type(value) is tuple and (kind is object or all(type(item) is kind for item in value)):
+        return value
+    sequence = not isinstance(value, str | bytes) and isinstance(value, Sequence)
+    fits = sequence and (kind is object or all(isinstance(i, kind) for i in cast(Any, value)))
+    if not fits:
+        raise EventRefused(f"{name} must be a list of {items}; got {shown(value)}.")
+    return tuple(cast(Sequence[Any], value))
+
+
+@dataclass(frozen=True, eq=False)
+class Person:
+    """Somebody who arrived: an id and the encoded features, in the order of the schema.
+
+    A value that is missing is NaN, and equal to another that is missing.
+
+    >>> Person("ann", (1.0, float("nan"))) == Person("ann", (1.0, float("nan")))
+    True
+    """
+
+    id: str
+    features: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if type(self.features) is not tuple:
+            features = listed(self.features, "Person.features", "numbers, in the schema's order")
+            object.__setattr__(self, "features", features)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Person):
+            return NotImplemented
+        return (self.id, len(self.features)) == (other.id, len(other.features)) and all(
+            a == b or str(a) == str(b) == "nan"
+            for a, b in zip(self.features, other.features, strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The decision on a person, and the published score in units of 2^-20.
+
+    ``inverse_chance`` is J, one over the chance of approval, in the same units: exact, or estimated
+    from draws. It is fixed with the decision, for everybody who was approved by a learner with
+    one-sided labels; the policy will have moved on when the label comes. So are ``experts``, the
+    scores of each expert of a player that is a mixture.
+    """
+
+    person: str
+    approved: bool
+    score: int
+    inverse_chance: int | None = None
+    experts: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class _OfRound:
+    """Something that happens to a round."""
+
+    round: str
+
+
+@dataclass(frozen=True)
+class _OfPerson(_OfRound):
+    """Something that is about one of its people.
+
+    ``person`` is the id under which they arrived.
+    """
+
+    person: str
+
+
+@dataclass(frozen=True)
+class Arrived(_OfRound):
+    """A batch of people arrives; the first batch opens the round and freezes its policy."""
+
+    people: tuple[Person, ...]
+
+    def __post_init__(self) -> None:
+        people = listed(self.people, "Arrived.people", "people: (Person(id, features), …)", Person)
+        object.__setattr__(self, "people", people)
+
+
+@dataclass(frozen=True)
+class Decided(_OfRound):
+    """The last batch that arrived has been decided on, with one draw of h for the batch."""
+
+    decisions: tuple[Decision, ...]
+
+    def __post_init__(self) -> None:
+        items = "decisions: (Decision(person, approved, score), …)"
+        decisions = listed(self.decisions, "Decided.decisions", items, Decision)
+        object.__setattr__(self, "decisions", decisions)
+
+
+@dataclass(frozen=True)
+class Overridden(_OfPerson):
+    """Somebody decided otherwise than the learner: ``approved`` is what they decided."""
+
+    approved: bool
+
+
+@dataclass(frozen=True)
+class Sealed(_OfRound):
+    """Nobody else will arrive; the panel (its members and the text of its rule) is fixed."""
+
+    panel: str
+
+
+@dataclass(frozen=True)
+class Audited(_OfRound):
+    """The panel has spoken: pairs (over, under) that were reported, none of them, or no audit."""
+
+    outcome: Outcome
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        pairs = tuple(
+            listed(pair, "Audited.pairs", PAIRS)
+            for pair in listed(self.pairs, "Audited.pairs", PAIRS)
+        )
+        if any(len(pair) != 2 for pair in pairs):
+            raise EventRefused(f"Audited.pairs must be {PAIRS}; got {shown(self.pairs)}.")
+        object.__setattr__(self, "pairs", pairs)
+        outcomes = ("report", "quiet", "unaudited")
+        if not isinstance(self.outcome, str) or self.outcome not in outcomes:
+            raise EventRefused(
+                f"Audited.outcome must be 'report', 'quiet' or 'unaudited'; got "
+                f"{shown(self.outcome)}."
+            )
+        if (self.outcome == "report") != bool(self.pairs):
+            raise EventRefused(
+                f"Audited.pairs must be given for a report, and only for one; the outcome is "
+                f"{self.outcome!r} with {len(self.pairs)} pairs."
+            )
+
+
+@dataclass(frozen=True)
+class Labelled(_OfPerson):
+    """A person's label has become known."""
+
+    label: int
+
+
+@dataclass(frozen=True)
+class Closed(_OfRound):
+    """Nothing more will be heard of the round; labels that are missing stay missing."""
+
+
+Event = Arrived | Decided | Overridden | Sealed | Audited | Labelled | Closed
+
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__.lower(): kind
+    for kind in (Arrived, Decided, Overridden, Sealed, Audited, Labelled, Closed)
+}
+
+
+def event_to_json(event: Event) -> dict[str, Any]:
+    """Write an event as JSON.
+
+    >>> event_to_json(Labelled("r1", "ann", 1))
+    {'event': 'labelled', 'round': 'r1', 'person': 'ann', 'label': 1}
+    """
+    if not isinstance(event, tuple(_KINDS.values())):
+        raise EventRefused(f"{shown(event)} is not an event.")
+    fields = asdict(event)
+    for decision in fields.get("decisions", ()):
+        if decision["experts"] is None:  # most players have none
+            del decision["experts"]
+    return {"event": type(event).__name__.lower(), **fields}
+
+
+def decision_from_json(data: Mapping[str, Any]) -> Decision:
+    """Read one decision back."""
+    experts = data.get("experts")
+    return Decision(**{**data, "experts": tuple(experts) if isinstance(experts, list) else experts})
+
+
+def event_from_json(data: Mapping[str, Any]) -> Event:
+    """Read an event back.
+
+    >>> event_from_json({"event": "closed", "round": "r1"})
+    Closed(round='r1')
+    """
+    if not isinstance(data, Mapping):
+        raise EventRefused(f"An event must be a JSON object; got {shown(data)}.")
+    fields = dict(data)
+    kind = fields.pop("event", None)
+    if not isinstance(kind, str) or kind not in _KINDS:
+        raise EventRefused(f"An event must be one of {', '.join(_KINDS)}; got {shown(kind)}.")
+    try:
+        if kind == "arrived":
+            people = fields.pop("people")
+            fields["people"] = tuple(Person(p["id"], tuple(p["features"])) for p in people)
+        if kind == "decided":
+            fields["decisions"] = tuple(decision_from_json(d) for d in fields.pop("decisions"))
+        if kind == "audited":
+            fields["pairs"] = tuple((over, under) for over, under in fields.pop("pairs", ()))
+        event: Event = _KINDS[kind](**fields)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise EventRefused(f"This is not a complete {kind!r} event: {error}.") from error
+    return event

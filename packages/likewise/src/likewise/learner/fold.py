@@ -1,0 +1,714 @@
+"""The fold: ``apply(state, event)``. Every driver of the learner goes through here.
+
+Once a round is sealed, its audit, its labels and the overriding of its decisions come in any order,
+any number of rounds later, or never. An event that does not fit, or that contradicts the record, is
+refused with :class:`~likewise.errors.EventRefused`; since states are values, the one the caller
+holds is then unchanged. An event that says again what is already known changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import singledispatch
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from likewise.errors import EventRefused, shown
+from likewise.hypotheses.lists import Listed
+from likewise.learner.costs import Direct, report_cost
+from likewise.learner.events import (
+    Arrived,
+    Audited,
+    Closed,
+    Decided,
+    Decision,
+    Event,
+    Labelled,
+    Overridden,
+    Person,
+    Sealed,
+)
+from likewise.learner.oracle import engine_for
+from likewise.learner.players import LARGEST_INVERSE, Draws, Frozen
+from likewise.learner.settings import Learner
+from likewise.learner.state import (
+    REMEMBERED,
+    Account,
+    OpenRound,
+    State,
+    Tuning,
+    changed,
+    is_located,
+    located,
+    points_of,
+)
+from likewise.numerics.fixed_point import ONE, IntArray, to_units
+from likewise.numerics.randomness import Purpose, Stream
+from likewise.people.schema import People
+from likewise.validation import instance
+
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
+
+
+def check_id(name: object, noun: str) -> None:
+    """Ids are text that can be written to a file; anything else would come back as another id."""
+    if type(name) is str and name and name.isascii():
+        return
+    if not isinstance(name, str) or not name:
+        raise EventRefused(f"{noun} must be text that is not empty; got {shown(name)}. Use str(…).")
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise EventRefused(f"{noun} must be text that can be written; got {name!r}.") from None
+
+
+def open_round(state: State, round_id: str) -> OpenRound:
+    """The open round of that id."""
+    instance("state", state, State, "State.start(learner) makes one.")
+    check_id(round_id, "A round's id")
+    return find_round(state, round_id)
+
+
+def find_round(state: State, round_id: str) -> OpenRound:
+    """The open round of an id that has been checked."""
+    round_ = state.open.find(round_id)
+    if round_ is not None:
+        return round_
+    if round_id in state.closed:
+        raise EventRefused(
+            f"Round {round_id!r} is closed, and a closed round takes no more events. Corrections "
+            f"belong in a new round."
+        )
+    open_rounds = ", ".join(map(repr, list(state.open)[:5])) or "none"
+    raise EventRefused(
+        f"Round {round_id!r} is not open; open rounds are: {open_rounds}. It was never opened by "
+        f"an Arrived event, or was closed long ago."
+    )
+
+
+def checked_people(event: Arrived, round_: OpenRound, state: State) -> tuple[Person, ...]:
+    """The people as plain numbers, once they have been checked."""
+    limit = state.learner.k
+    if len(round_.people) + len(event.people) > limit:
+        raise EventRefused(
+            f"Round {round_.id!r} would have {len(round_.people) + len(event.people)} people; this "
+            f"learner was made for at most k = {limit}. Split the batch into rounds."
+        )
+    ids = [p.id for p in round_.people + event.people]
+    if len(set(ids)) != len(ids):
+        twice = sorted({p for p in ids if ids.count(p) > 1})
+        raise EventRefused(f"Round {round_.id!r}: {', '.join(map(repr, twice))} arrived twice.")
+    schema = state.learner.hypotheses.schema
+    people = event.people
+    if is_located(state.learner, people):
+        # Made of people who have been checked: see deploy.
+        return people
+    for person in people:
+        if len(person.features) != len(schema):
+            raise EventRefused(
+                f"Person {person.id!r} has {len(person.features)} features; the schema has "
+                f"{len(schema)}: {', '.join(schema.names)}."
+            )
+    encoded = schema.encoded([p.features for p in people], tuple(p.id for p in people))
+    if all(type(p.id) is str and set(map(type, p.features)) <= {float} for p in people):
+        # Plain already; being the same tuple, it is looked up once.
+        return people
+    rows = zip(encoded.ids, encoded.x.tolist(), strict=True)
+    return tuple(Person(name, tuple(row)) for name, row in rows)
+
+
+def check_pairs(event: Audited, round_: OpenRound, sensitivity: int) -> None:
+    """Reported pairs are of the round, name the favoured first, and could be violations at all."""
+    for over, under in event.pairs:
+        for person in (over, under):
+            check_id(person, "A person's id")
+            if person not in round_.decisions:
+                raise EventRefused(
+                    f"Round {round_.id!r} has no person {person!r} to report; it has "
+                    f"{', '.join(map(repr, round_.decisions))}."
+                )
+        high, low = round_.decisions[over].score, round_.decisions[under].score
+        if high <= low:
+            raise EventRefused(
+                f"Round {round_.id!r}: the report ({over!r}, {under!r}) says that the first was "
+                f"favoured, but the scores are {_decimal(high)} and {_decimal(low)}. Name the "
+                f"favoured person first."
+            )
+        if high - low <= sensitivity:
+            raise EventRefused(
+                f"Round {round_.id!r}: the gap of ({over!r}, {under!r}) is {_decimal(high - low)}, "
+                f"and the panel was asked for gaps above {_decimal(sensitivity)} (alpha − kappa). "
+                f"No distance is below 0, so such a pair cannot be a violation; leave it out."
+            )
+    if len({frozenset(pair) for pair in event.pairs}) != len(event.pairs):
+        raise EventRefused(f"Round {round_.id!r}: a pair was reported twice.")
+
+
+def _decimal(units: int) -> str:
+    """A score or a gap as people write it: 0.375 for 393216 units."""
+    return f"{units / ONE:.6g}"
+
+
+def same_person(left: Person, right: Person) -> bool:
+    """Compare id and features; a value that is missing agrees with one that is missing."""
+    try:
+        # None is a missing value too.
+        a, b = (np.array(p.features, dtype=np.float64) for p in (left, right))
+    except (OverflowError, TypeError, ValueError):
+        return False
+    return left.id == right.id and np.array_equal(a, b, equal_nan=True)
+
+
+def check_decisions(decisions: Sequence[Decision], round_: OpenRound, learner: Learner) -> None:
+    """A score, a decision, and J for those whose label will be weighted by it."""
+    plain = learner.primal.experts(learner.hypotheses) == 0
+    one_sided = learner.pricing.one_sided
+    for d in decisions:
+        approved = type(d.approved) is bool and not (one_sided and d.approved)
+        scored = type(d.score) is int and 0 <= d.score <= ONE
+        if not (plain and approved and scored and d.inverse_chance is None and d.experts is None):
+            _check_decision(d, round_, learner)
+
+
+def _check_decision(decision: Decision, round_: OpenRound, learner: Learner) -> None:
+    score, inverse = decision.score, decision.inverse_chance
+    if isinstance(score, bool) or not isinstance(score, int) or not 0 <= score <= ONE:
+        raise EventRefused(
+            f"Person {decision.person!r}: a score must be an integer in [0, 2^20]; got "
+            f"{score!r}. likewise.numerics.fixed_point.to_units turns a chance into one."
+        )
+    if not isinstance(decision.approved, bool):
+        raise EventRefused(
+            f"Person {decision.person!r}: approved must be True or False; got "
+            f"{decision.approved!r}."
+        )
+    _check_experts(decision, learner)
+    if not (learner.pricing.one_sided and decision.approved):
+        if inverse is not None:
+            raise EventRefused(
+                f"Person {decision.person!r}: an inverse chance is for those whom a learner with "
+                f"one-sided labels approved; got {inverse!r}."
+            )
+        return
+    # Where S rests on the range of an estimate, J is at most M.
+    capped = learner.label_square is None
+    largest = learner.resamples(round_.number) * ONE if capped else LARGEST_INVERSE
+    if isinstance(inverse, bool) or not isinstance(inverse, int) or not ONE <= inverse <= largest:
+        raise EventRefused(
+            f"Person {decision.person!r} was approved, and labels are one-sided: the decision must "
+            f"come with its inverse chance, an integer in [2^20, {largest}]; got {inverse!r}."
+        )
+
+
+def _check_experts(decision: Decision, learner: Learner) -> None:
+    """The scores of the player's experts, of as many as it has."""
+    count, scores = learner.primal.experts(learner.hypotheses), decision.experts
+    plain = scores is None if count == 0 else isinstance(scores, tuple) and len(scores) == count
+    if not plain or not all(
+        isinstance(s, int) and not isinstance(s, bool) and 0 <= s <= ONE for s in scores or ()
+    ):
+        rule = f"{count} integers in [0, 2^20]" if count else "none"
+        raise EventRefused(
+            f"Person {decision.person!r}: the scores of the player's experts must be {rule}; got "
+            f"{shown(scores)}. decide(…) has them."
+        )
+
+
+def check_override(event: Overridden, round_: OpenRound, *, one_sided: bool) -> None:
+    """An override changes a decision, once, before its outcome is known."""
+    if event.person not in round_.decisions:
+        raise EventRefused(
+            f"Round {round_.id!r} has no decision on {event.person!r} to override; it has those on "
+            f"{', '.join(map(repr, round_.decisions)) or 'nobody'}."
+        )
+    if not isinstance(event.approved, bool):
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: approved must be True or False; got "
+            f"{event.approved!r}."
+        )
+    words = {True: "approved", False: "rejected"}
+    if event.person in round_.overrides:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: the override is recorded as "
+            f"{words[round_.overrides[event.person]]} and cannot become {words[event.approved]}."
+        )
+    if event.approved == round_.decisions[event.person].approved:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: the learner's decision was "
+            f"{words[event.approved]} too, so nothing was overridden. Leave the event out."
+        )
+    if one_sided and event.person in round_.labels:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {event.person!r}: the label is known, so the decision "
+            f"was carried out and cannot be overridden any more."
+        )
+
+
+def checked_label(person: str, label: object, round_: OpenRound) -> int:
+    """The label as 0 or 1, of somebody in a round that is sealed."""
+    if not isinstance(label, _NUMBERS) or label not in (0, 1):
+        raise EventRefused(
+            f"Round {round_.id!r}, person {person!r}: a label must be 0 or 1; got "
+            f"{shown(label)}. Leave out labels that are not known."
+        )
+    if round_.panel is None:
+        raise EventRefused(f"Round {round_.id!r} must be sealed before labels come in.")
+    if person not in round_.decisions:
+        raise EventRefused(
+            f"Round {round_.id!r} has no person {person!r} to label; it has "
+            f"{', '.join(map(repr, round_.decisions))}."
+        )
+    return int(label)
+
+
+def check_seen(person: str, round_: OpenRound) -> None:
+    """With one-sided labels, nobody knows what those who were rejected would have done."""
+    if round_.overrides.get(person) is False:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {person!r}: the override is recorded as rejected, and "
+            f"this learner's labels are one-sided: nobody knows this label. Leave it out."
+        )
+    if person not in round_.overrides and not round_.decisions[person].approved:
+        raise EventRefused(
+            f"Round {round_.id!r}, person {person!r} was rejected, and this learner's labels are "
+            f"one-sided: nobody knows this label. If somebody approved them after all, record that "
+            f"first: Overridden({round_.id!r}, {person!r}, True)."
+        )
+
+
+# Costs that add up to more units than that leave no room for noise, and for rounds that are open.
+MOST_BITS = 60
+# Cells are at most 2^24, so that a sum of costs without their last 24 bits cannot overflow.
+LAST_BITS = 24
+
+
+def check_sums(state: State, round_id: str) -> None:
+    """Refuse to open a round where sums of costs may soon be beyond integers of 64 bits.
+
+    A class that is listed has a sum for every hypothesis; others add up the costs of some cells.
+    """
+    sizes = np.abs(state.costs)
+    if isinstance(state.learner.hypotheses, Listed):
+        most = int(sizes.max(initial=0)) >> LAST_BITS
+    else:
+        most = int((sizes >> LAST_BITS).sum())
+    if most >> (MOST_BITS - LAST_BITS):
+        raise EventRefused(
+            f"Round {round_id!r} cannot open: costs add up to 2^{MOST_BITS} units of 2^-20, and "
+            f"integers of 64 bits hold little more. Begin a new state; with a smaller eta, a "
+            f"larger audit_share or a multiplier that grows less it lasts longer."
+        )
+
+
+def awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
+    """A bound on what a round may still cost, in units, and how many audits it awaits: 1 or 0.
+
+    Until it is sealed a round is counted at its full bound, k labels and a report, whoever may
+    still arrive. An audit counts where a panel looks at the round and the learner listens to it.
+    """
+    labels = learner.k
+    if round_.panel is not None:
+        labels = round_.awaiting_labels(one_sided=learner.pricing.one_sided)
+    audits = int(round_.drawn and round_.outcome is None and not learner.ignores_reports)
+    cost = labels * learner.label_bound(round_.number) if labels else 0
+    if audits:
+        cost += 2 * report_cost(round_.lam / learner.audit_share, 1)
+    return cost, audits
+
+
+def with_round(
+    state: State, round_: OpenRound, tuning: Tuning | None = None, **changes: object
+) -> State:
+    """The state with a round added or changed, and what is outstanding with it.
+
+    ``tuning`` replaces the state's own.
+    """
+    before = state.open.find(round_.id)
+    cost, audits = awaited(round_, state.learner)
+    if before is not None:
+        cost_before, audits_before = awaited(before, state.learner)
+        cost, audits = cost - cost_before, audits - audits_before
+    tuning = (state.tuning if tuning is None else tuning).awaiting(cost, audits)
+    return changed(state, open=state.open.having(round_), tuning=tuning, **changes)
+
+
+def without_round(state: State, round_: OpenRound, **changes: object) -> State:
+    """The state without a round; nothing of it is outstanding any more."""
+    cost, audits = awaited(round_, state.learner)
+    tuning = state.tuning.awaiting(-cost, -audits)
+    return changed(state, open=state.open.without(round_.id), tuning=tuning, **changes)
+
+
+def charge_labels(
+    state: State, round_: OpenRound, people: Sequence[str], amounts: Sequence[int]
+) -> State:
+    """Parts of the error, in units: one cost on each person's point."""
+    charged = [(p, a) for p, a in zip(people, amounts, strict=True) if a]
+    if not charged:
+        return state
+    return _charge(state, round_, [p for p, _ in charged], [a for _, a in charged], report=False)
+
+
+def charge_report(state: State, round_: OpenRound) -> State:
+    """The report's cost, at the round's own lam; one over the share of rounds that is audited.
+
+    Several pairs are averaged: each costs its favoured person as much as it takes off the other.
+    """
+    amount = report_cost(round_.lam / state.learner.audit_share, len(round_.pairs))
+    people = [person for pair in round_.pairs for person in pair]
+    state = _charge(state, round_, people, [amount, -amount] * len(round_.pairs), report=True)
+    reported = state.account.reported + amount * len(round_.pairs)
+    return changed(state, account=changed(state.account, reported=reported))
+
+
+def _charge(
+    state: State, round_: OpenRound, people: Sequence[str], amounts: Sequence[int], *, report: bool
+) -> State:
+    learner = state.learner
+    points = points_of(learner, round_.people, people)
+    sizes: IntArray = np.array(amounts, dtype=np.int64)
+    engine = engine_for(learner.engine, learner.hypotheses)
+    costs = engine.charge(learner.hypotheses, state.costs, points, sizes)
+    costs.flags.writeable = False
+    places = learner.primal.places(learner.hypotheses, points)
+    square = None if report else learner.label_square
+    if square is None:
+        tuning = state.tuning.charged(places, sizes)
+    else:
+        tuning = state.tuning.estimated(places, square)
+    decisions = [round_.decisions[person] for person in people]
+    return changed(
+        state, costs=costs, tuning=tuning, account=_paid(state.account, decisions, amounts),
+        incurred=_incurred(state.incurred, decisions, amounts),
+    )  # fmt: skip
+
+
+def _paid(account: Account, decisions: Sequence[Decision], amounts: Sequence[int]) -> Account:
+    """Add Σ c·π̃(x), which is what the deployed policy has cost by these."""
+    cost = sum(a * d.score for a, d in zip(amounts, decisions, strict=True))
+    return changed(account, paid=account.paid + cost)
+
+
+def _incurred(
+    incurred: tuple[int, ...], decisions: Sequence[Decision], amounts: Sequence[int]
+) -> tuple[int, ...]:
+    """Add what every expert has cost by these, according to its scores."""
+    if not incurred:
+        return ()
+    sums = list(incurred)
+    for amount, decision in zip(amounts, decisions, strict=True):
+        for expert, score in enumerate(decision.experts or ()):
+            sums[expert] += amount * score
+    return tuple(sums)
+
+
+def upcoming(state: State) -> Frozen:
+    """The policy that a round would have if it opened now."""
+    return state.frozen(state.opening())
+
+
+def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
+    """π(x) that people would have if a round opened now, in units; nothing is decided.
+
+    Exactly where the player knows its policy, otherwise from ``draws`` that nobody else uses.
+    """
+    return scores_under(state.learner, upcoming(state), people, draws, Purpose.VIEW)
+
+
+def scores_under(
+    learner: Learner, frozen: Frozen, people: People, draws: int, purpose: Purpose
+) -> IntArray:
+    """π^t(x) of people under a frozen policy, in units: exactly, or from draws of a purpose."""
+    points = learner.hypotheses.locate(people)
+    estimates = learner.primal.estimates(
+        learner.hypotheses, frozen, points, Draws(draws, purpose=purpose)
+    )
+    return np.array(estimates.scores, dtype=np.int64)
+
+
+def decide(state: State, round_id: str) -> Decided:
+    """Decide on the batch that arrived last; the state does not change.
+
+    Scores come from draws of the batch's own, and the decision from one more draw that none of
+    them has seen.
+    """
+    round_ = open_round(state, round_id)
+    people = round_.undecided
+    if not people:
+        raise EventRefused(f"Round {round_id!r}: everybody who arrived has been decided on.")
+    learner, batch = state.learner, round_.batches - 1
+    # The same tuple, where everybody arrived at once: then nobody is looked up twice.
+    points = located(learner, round_.people if len(people) == len(round_.people) else people)
+    frozen, one_sided = round_.policy, learner.pricing.one_sided
+    cap = learner.resamples(round_.number)
+    draws = Draws(round_.draws, batch, cap=cap)
+    estimates = learner.primal.estimates(learner.hypotheses, frozen, points, draws)
+    bits = learner.primal.decide(learner.hypotheses, frozen, points, batch)
+    if isinstance(learner.pricing, Direct):
+        # Its estimate has no bound where J has none, so J is capped even where it is exact.
+        estimates = replace(estimates, inverses=[min(j, cap * ONE) for j in estimates.inverses])
+    experts: Sequence[tuple[int, ...] | None] = estimates.experts or [None] * len(people)
+    approvals = np.asarray(bits).tolist()
+    rows = zip(people, approvals, estimates.scores, estimates.inverses, experts, strict=True)
+    decisions = [
+        Decision(person.id, bool(bit), score, inverse if one_sided and bit else None, by)
+        for person, bit, score, inverse, by in rows
+    ]
+    return Decided(round_id, tuple(decisions))
+
+
+def drawn_for_audit(state: State, round_id: str) -> bool:
+    """Look up whether the lottery drew the round for audit, with the learner's ``audit_share``.
+
+    The lottery is held when the round opens, with random numbers of its own, so that neither the
+    policy nor the people have anything to do with it, and anybody who knows the seed can check it.
+    """
+    return open_round(state, round_id).drawn
+
+
+def lottery(learner: Learner, number: int) -> bool:
+    """The draw for the round of that number."""
+    if learner.audit_share == 1:
+        return True
+    stream = Stream(learner.seed, Purpose.LOTTERY, number)
+    return stream.below(ONE) < to_units(learner.audit_share)
+
+
+def apply(state: State, event: Event) -> State:
+    """The state after an event.
+
+    >>> from likewise.learner.events import Person
+    >>> from likewise.learner.settings import Learner
+    >>> from likewise.simulate import Loans
+    >>> state = State.start(Learner(Loans(1).hypotheses(), k=1, alpha=0.3, eps=0.3, seed=1))
+    >>> ann = Person("ann", (640.0, 52.0, 30.0, 7.0, 0.0, 6.0, 0.0, 2.0, 4.0))
+    >>> apply(state, Arrived("monday", (ann,))).opened
+    1
+    """
+    instance("state", state, State, "State.start(learner) makes one.")
+    if not isinstance(event, Event):
+        raise EventRefused(f"{shown(event)} is not an event.")
+    check_id(event.round, "A round's id")
+    return _fold.dispatch(type(event))(event, state)
+
+
+@singledispatch
+def _fold(event: Any, state: State) -> State:
+    """The state after an event of one kind; a kind of event is registered with its function."""
+    raise NotImplementedError
+
+
+@_fold.register
+def _arrived(event: Arrived, state: State) -> State:
+    if not event.people:
+        raise EventRefused(
+            f"Round {event.round!r}: nobody arrived (k = 0). Leave such rounds out altogether."
+        )
+    round_ = state.open.find(event.round)
+    if round_ is None:
+        if event.round in state.closed:
+            raise EventRefused(
+                f"Round {event.round!r} is closed already. Use a new id for every round."
+            )
+        state, round_ = _opened(state, event.round)
+    for person in event.people:
+        check_id(person.id, "A person's id")
+    present = {p.id: p for p in round_.people}
+    if present and all(p.id in present and same_person(p, present[p.id]) for p in event.people):
+        return state
+    if round_.panel is not None:
+        raise EventRefused(
+            f"Round {round_.id!r} is sealed; nobody can join it. Let them arrive in the next one."
+        )
+    if round_.undecided:
+        raise EventRefused(
+            f"Round {round_.id!r}: {len(round_.undecided)} people of the last batch are undecided. "
+            f"Apply their Decided event first."
+        )
+    people, batches = round_.people + checked_people(event, round_, state), round_.batches + 1
+    # Until it is sealed, a round is counted at its full bound, whoever arrives.
+    round_ = changed(round_, people=people, batches=batches)
+    return changed(state, open=state.open.having(round_))
+
+
+def _opened(state: State, round_id: str) -> tuple[State, OpenRound]:
+    """Freeze the policy π^t: all costs so far, and the noise for them."""
+    limit = state.learner.open_limit
+    if len(state.open) >= limit:
+        raise EventRefused(
+            f"Round {round_id!r} cannot open: {limit} rounds are open, which is the learner's "
+            f"open_limit. Close those of which nothing more will be heard; the oldest is "
+            f"{next(iter(state.open))!r}."
+        )
+    check_sums(state, round_id)
+    tuning = state.opening()
+    frozen = state.frozen(tuning)
+    learner, number = state.learner, frozen.number
+    round_ = OpenRound(
+        round_id, number, frozen, state.lam, learner.draws(number), drawn=lottery(learner, number)
+    )
+    return with_round(state, round_, tuning=tuning, opened=number), round_
+
+
+@_fold.register
+def _decided(event: Decided, state: State) -> State:
+    round_ = find_round(state, event.round)
+    decided = [d.person for d in event.decisions]
+    if not decided:
+        raise EventRefused(f"Round {round_.id!r}: a Decided event must decide on somebody.")
+    expected = [p.id for p in round_.undecided]
+    plain = all(isinstance(person, str) for person in decided)  # an array cannot be compared
+    if not plain or decided != expected:
+        for person in decided:
+            check_id(person, "A person's id")
+        if all(round_.decisions.get(d.person) == d for d in event.decisions):
+            return state
+        raise EventRefused(
+            f"Round {round_.id!r}: decisions must be on {expected}, in that order; got {decided}."
+        )
+    learner = state.learner
+    check_decisions(event.decisions, round_, learner)
+    decisions = MappingProxyType({**round_.decisions, **{d.person: d for d in event.decisions}})
+    calls = state.calls + learner.primal.calls(learner.hypotheses, round_.draws)
+    round_ = changed(round_, decisions=decisions)
+    return changed(state, open=state.open.having(round_), calls=calls)
+
+
+@_fold.register
+def _sealed(event: Sealed, state: State) -> State:
+    round_ = find_round(state, event.round)
+    check_id(event.panel, "A panel's name")
+    if round_.panel == event.panel:
+        return state
+    if round_.panel is not None:
+        raise EventRefused(
+            f"Round {round_.id!r} is sealed with the panel {round_.panel!r}; a panel is fixed then "
+            f"and cannot become {event.panel!r}."
+        )
+    if round_.undecided:
+        raise EventRefused(
+            f"Round {round_.id!r}: {len(round_.undecided)} people are undecided. Decide on them, "
+            f"then seal."
+        )
+    state = with_round(state, changed(round_, panel=event.panel, frozen=None))
+    if not state.learner.pricing.one_sided:
+        return state  # every label will come, and nothing is charged before it does
+    counted = [d for d in round_.decisions.values() if d.person not in round_.overrides]
+    amounts = [state.learner.pricing.sealed(decision) for decision in counted]
+    return charge_labels(state, round_, [d.person for d in counted], amounts)
+
+
+@_fold.register
+def _overridden(event: Overridden, state: State) -> State:
+    """The decision of somebody else: its propensity is not ours, so it carries no label cost."""
+    check_id(event.person, "A person's id")
+    round_ = find_round(state, event.round)
+    if event.person in round_.overrides and round_.overrides[event.person] is event.approved:
+        return state
+    check_override(event, round_, one_sided=state.learner.pricing.one_sided)
+    decision = round_.decisions[event.person]
+    if round_.panel is not None:
+        # What was charged at sealing is taken back.
+        amount = -state.learner.pricing.sealed(decision)
+        state = charge_labels(state, round_, [event.person], [amount])
+    overrides = MappingProxyType({**round_.overrides, event.person: event.approved})
+    return with_round(state, changed(round_, overrides=overrides), overridden=state.overridden + 1)
+
+
+@_fold.register
+def _audited(event: Audited, state: State) -> State:
+    round_ = find_round(state, event.round)
+    if round_.panel is None:
+        raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
+    same = len(event.pairs) == len(round_.pairs) and all(p in round_.pairs for p in event.pairs)
+    if round_.outcome == event.outcome and same:
+        return state
+    if round_.outcome is not None:
+        raise EventRefused(
+            f"Round {round_.id!r} has an audit on record, "
+            f"{_outcome_text(round_.outcome, round_.pairs)}, which cannot become "
+            f"{_outcome_text(event.outcome, event.pairs)}."
+        )
+    if event.outcome != "unaudited" and not round_.drawn:
+        raise EventRefused(
+            f"Round {round_.id!r} was not drawn for audit; the lottery draws a share of "
+            f"{state.learner.audit_share:g}. An audit of other rounds would bias what is learned: "
+            f"say Audited({round_.id!r}, 'unaudited'), or learn(…, report=None)."
+        )
+    check_pairs(event, round_, state.learner.sensitivity)
+    round_ = changed(round_, outcome=event.outcome, pairs=event.pairs)
+    if event.outcome == "unaudited" or state.learner.ignores_reports:
+        return with_round(state, round_, reports=state.reports + (event.outcome == "report"))
+    return _dual_step(with_round(state, round_), round_)
+
+
+def _outcome_text(outcome: str, pairs: Sequence[tuple[str, str]]) -> str:
+    return f"{outcome!r} of {', '.join(map(str, pairs))}" if pairs else repr(outcome)
+
+
+def _dual_step(state: State, round_: OpenRound) -> State:
+    """The report's cost, at the round's own lam, and the dual player's step.
+
+    Where only a share of the rounds is audited, both weigh one over the share, and steps become
+    smaller with audits rather than rounds.
+    """
+    learner, reported = state.learner, round_.outcome == "report"
+    if reported:
+        state = charge_report(state, round_)
+    audits, reports = state.audits + 1, state.reports + reported
+    beta, mu = learner.margins.beta / learner.audit_share, learner.schedule.mu(audits)
+    lam = learner.multiplier.step(state.lam, reported=reported, beta=beta, mu=mu)
+    account = state.account
+    if lam > account.largest_lam:
+        account = changed(account, largest_lam=lam)
+    return changed(state, lam=lam, audits=audits, reports=reports, account=account)
+
+
+@_fold.register
+def _labelled(event: Labelled, state: State) -> State:
+    check_id(event.person, "A person's id")
+    return label(state, event.round, {event.person: event.label})
+
+
+def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
+    """Labels of some people of a round, as if their events came one after the other."""
+    round_, learner = open_round(state, round_id), state.learner
+    one_sided = learner.pricing.one_sided
+    recorded, charged = dict(round_.labels), []
+    for person, value in labels.items():
+        y = checked_label(person, value, round_)
+        if person in recorded:
+            if recorded[person] == y:
+                continue
+            raise EventRefused(
+                f"Round {round_.id!r}, person {person!r}: the label is recorded as "
+                f"{recorded[person]} and cannot become {y}."
+            )
+        if one_sided:
+            check_seen(person, round_)
+        recorded[person] = y
+        if not (one_sided and person in round_.overrides):
+            charged.append(person)
+    if len(recorded) == len(round_.labels):
+        return state
+    state = with_round(state, changed(round_, labels=MappingProxyType(recorded)))
+    amounts = [learner.pricing.labelled(round_.decisions[p], recorded[p]) for p in charged]
+    return charge_labels(state, round_, charged, amounts)
+
+
+@_fold.register
+def _closed(event: Closed, state: State) -> State:
+    if event.round not in state.open and event.round in state.closed:
+        return state
+    round_ = find_round(state, event.round)
+    if round_.outcome is None:
+        raise EventRefused(
+            f"Round {round_.id!r} has no audit yet. If nobody audits it, say so: "
+            f"Audited({round_.id!r}, 'unaudited')."
+        )
+    missing = round_.awaiting_labels(one_sided=state.learner.pricing.one_sided)
+    closed = (*state.closed, round_.id)[-REMEMBERED:]
+    return without_round(state, round_, closed=closed, missing=state.missing + missing)

@@ -1,0 +1,606 @@
+"""The contract of a primal player: a policy a round, and the constants of its regret bound."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+import numpy as np
+
+from likewise.errors import HypothesisError, ParameterError
+from likewise.hypotheses.base import (
+    FLAT,
+    Bits,
+    ExactWeights,
+    GibbsPolicy,
+    HypothesisClass,
+    Nested,
+    Points,
+    pick,
+    score,
+    weight_of,
+)
+from likewise.learner.oracle import ENGINES, Oracle, engine_for
+from likewise.numerics.fixed_point import (
+    BITS,
+    LN2,
+    ONE,
+    FloatArray,
+    HoldsArrays,
+    IntArray,
+    log,
+    read_only,
+)
+from likewise.numerics.randomness import Noise, Purpose, Stream
+from likewise.validation import choice, flag
+
+
+@dataclass(frozen=True, eq=False)
+class Frozen(HoldsArrays):
+    """All that a round's policy π^t is a function of, frozen when the round opens.
+
+    ``scales`` are the player's noise scales (temperatures), most often one. ``incurred`` is what
+    each of its experts has cost so far, in units of 2^-40, for a player that is a mixture.
+    """
+
+    number: int
+    seed: int
+    costs: IntArray
+    scales: FloatArray
+    copies: int
+    incurred: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", read_only(self.costs))
+        object.__setattr__(self, "scales", read_only(np.atleast_1d(np.asarray(self.scales))))
+
+    @property
+    def scale(self) -> float:
+        """The scale of a player with one; the first of several."""
+        return float(self.scales[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """The draws that scores come from: how many, of which batch, for which purpose.
+
+    Every batch and every purpose has draws of its own. J is made from the first ``cap`` of them. A
+    player that knows its policy makes none, whatever is asked for.
+    """
+
+    count: int
+    batch: int = 0
+    purpose: Purpose = Purpose.ELICIT
+    cap: int = 1
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """The knowledge of a round's policy at some points, in units of 2^-20.
+
+    ``scores`` are π̃^t(x); ``inverses`` are J(x), one over the chance of approval. With draws, J is
+    the number of the first one that approves, at most M (geometric resampling), so that
+    E[J·1[approved]] = 1 − (1 − π^t(x))^M; a player that knows π^t knows J = 1/π^t(x). ``experts``
+    are the scores of each of its experts, for a player that is a mixture.
+    """
+
+    scores: list[int]
+    inverses: list[int]
+    experts: list[tuple[int, ...]] | None = None
+
+
+@dataclass(frozen=True)
+class Term:
+    """A part of a player's regret bound, with a scale of x·sqrt(max S) for each of ``parts``.
+
+    The regret of one part is at most (stability/x + gain·x)·sqrt(max S), with its own S. All of
+    them together have at most C·sqrt(Σ B̄²) + burst·max B̄, with C = sqrt(parts)·(stability/x +
+    gain·x), and burst = parts·gain·x if there are several (Theorem A for products). Feedback that
+    is late makes the stability's share ``slow`` times as large, and the gain's ``wide`` times;
+    ``late`` is the weight of what is late beside a round's own cost, 1 for noise and 2 for weights.
+
+    >>> Term(stability=1.0, gain=4.0, x=0.5).constant(), Term(1.0, 1.0, 1.0, parts=4).constant()
+    (4.0, 4.0)
+    >>> Term(1.0, 4.0, 0.5).burst(), Term(1.0, 1.0, 1.0, parts=4).burst()
+    (0.0, 4.0)
+    """
+
+    stability: float
+    gain: float
+    x: float
+    parts: int = 1
+    late: int = 1
+
+    def constant(self, slow: float = 1.0, wide: float = 1.0) -> float:
+        """C."""
+        constant = slow * self.stability / self.x + wide * self.gain * self.x
+        return math.sqrt(self.parts) * constant
+
+    def burst(self, wide: float = 1.0) -> float:
+        """The price of a round's full bound, which every part has in its S when a round opens."""
+        return self.parts * self.gain * self.x * wide if self.parts > 1 else 0.0
+
+
+@dataclass(frozen=True)
+class Player(ABC):
+    """A no-regret player on the Lagrangian; the learner is a reduction to any of them.
+
+    Its regret against the costs is at most C·sqrt(max S) with C = stability/x + gain·x, where x is
+    the noise (or temperature) in units of sqrt(S). The two constants are its own; bounds are
+    computed from them. A player with several scales says in :meth:`terms` what they add up to.
+
+    A subclass is registered under its ``name`` (:data:`likewise.registry.PLAYERS`), and remembers
+    nothing: a round's policy is a function of ``frozen`` alone, and its draws of the purpose and
+    the batch too (:class:`~likewise.numerics.randomness.Stream`), so that a decision can be
+    taken again.
+    ``exact`` says that :meth:`estimates` is the policy itself, without draws.
+    ``likewise.testing.check_player`` checks all of that, the regret included.
+
+    ``engine`` names who makes its draws and weights. With ``per_part`` each part of a product class
+    has a scale of its own, which is for players that ``can_be_per_part``. A player with other
+    scales says how many in :meth:`scales`, and in :meth:`places` which of them a cost on a point
+    counts for: each has an S of its own.
+    A player that is a mixture of experts says how many in :meth:`experts`; their scores are kept
+    with every decision, and what they have cost by them is ``frozen.incurred``.
+    """
+
+    engine: str = "compiled"
+    per_part: bool = False
+    name: ClassVar[str]
+    exact: ClassVar[bool]
+    can_be_per_part: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        choice("engine", self.engine, ENGINES, "They all agree.")
+        if flag("per_part", self.per_part, "Set it.") and not self.can_be_per_part:
+            raise ParameterError(
+                "scales", f"must be shared for the player {self.name}", "per-part",
+                "context-ftpl and exponential-weights can have one for every part.",
+            )  # fmt: skip
+
+    @abstractmethod
+    def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
+        """The price of moving the policy: the bound's factor of 1/x."""
+
+    @abstractmethod
+    def gain(self, hypotheses: HypothesisClass) -> float:
+        """The price of randomising the policy: the bound's factor of x."""
+
+    def terms(
+        self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
+    ) -> tuple[Term, ...]:
+        """The parts of its regret bound, which add up: one scale, or one for every part."""
+        parts = hypotheses.parts if self.per_part else 1
+        stability = self.stability(hypotheses, estimated=estimated)
+        gain, late = self.gain(hypotheses) / parts, 2 if self.exact else 1
+        return (Term(stability, gain, x, parts, late),)
+
+    @abstractmethod
+    def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
+        """The x that was found to work well; ``estimated`` where J is exact and has no bound."""
+
+    @abstractmethod
+    def estimates(
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
+    ) -> Estimates:
+        """π̃^t(x) of every point in units of 2^-20, and J, from the same fresh draws."""
+
+    @abstractmethod
+    def decide(
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
+    ) -> Bits:
+        """The predictions of one more draw h ~ π^t on the points."""
+
+    @abstractmethod
+    def calls(self, hypotheses: HypothesisClass, draws: int) -> int:
+        """How many oracle calls a batch takes."""
+
+    def scales(self, hypotheses: HypothesisClass) -> int:
+        """How many scales it has: one, or one for every part."""
+        return hypotheses.parts if self.per_part else 1
+
+    def places(self, hypotheses: HypothesisClass, points: Points) -> IntArray:
+        """The scales that a cost on each point counts for, shape (points, some)."""
+        if self.per_part:
+            return hypotheses.part_of(points)[:, None]
+        return np.zeros((len(points), 1), dtype=np.int64)
+
+    def experts(self, hypotheses: HypothesisClass) -> int:  # noqa: ARG002
+        """How many experts it has whose costs are kept; 0 for a player that is no mixture."""
+        return 0
+
+    def scale_factors(self, hypotheses: HypothesisClass, x: float) -> FloatArray:
+        """Each scale in units of its sqrt(S), where the schedule or the default says x."""
+        return np.full(self.scales(hypotheses), x)
+
+    def best_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
+        """The x that makes C smallest: sqrt(stability/gain); 1 where there is nothing to choose."""
+        gain = self.gain(hypotheses)
+        stability = self.stability(hypotheses, estimated=estimated)
+        return math.sqrt(stability / gain) if gain > 0 else 1.0
+
+
+# Only the paper's own constants ask for more noise than that.
+LARGEST_SCALE_BITS = 33
+
+
+@dataclass(frozen=True)
+class Perturbed:
+    """The law of argmin_h Σ_tau f_tau(h) + Σ_q noise_q·h(q), known through its draws.
+
+    ``scales`` holds the noise scale, or one for every part of a product class; the draws are then
+    those that one array of scales would give, since parts share no noise.
+    """
+
+    hypotheses: HypothesisClass
+    costs: IntArray
+    scales: FloatArray
+    copies: int
+    engine: str
+
+    def approvals(self, points: Points, stream: Stream, *, first_draw: int, draws: int) -> Bits:
+        """The predictions of some draws of h on each point, shape (draws, points)."""
+        oracle = Oracle(self.hypotheses, self.engine)
+        if len(self.scales) == 1:
+            costs, noise = self._perturbation(0, stream)
+            return oracle.approvals(costs, noise, points, draws=draws, first_draw=first_draw)
+        parts = self.hypotheses.part_of(points)
+        predictions = np.empty((draws, len(points)), dtype=np.uint8)
+        for part in np.unique(parts).tolist():
+            rows = np.flatnonzero(parts == part)
+            costs, noise = self._perturbation(part, stream)
+            predictions[:, rows] = oracle.approvals(
+                costs, noise, points[rows], draws=draws, first_draw=first_draw
+            )
+        return predictions
+
+    def _perturbation(self, part: int, stream: Stream) -> tuple[IntArray, Noise]:
+        """The costs and the noise of a part.
+
+        Beside very large noise the last bits of a cost do not matter, and integers have to stay
+        below 2^63: both are then on a coarser grid.
+        """
+        scale = float(self.scales[part])
+        shift = max(0, math.frexp(scale * self.copies)[1] - LARGEST_SCALE_BITS)
+        return self.costs >> shift, Noise(stream, math.ldexp(scale, -shift), self.copies)
+
+
+def first_approvals(tried: Bits) -> list[int]:
+    """J of every point: the number of the first draw that approves, in units; at most all of them.
+
+    >>> first_approvals(np.array([[0, 1, 0], [1, 1, 0]], dtype=np.uint8)) == [2 * ONE, ONE, 2 * ONE]
+    True
+    """
+    # A row of approvals at the cap: J = cap where no draw before it approves.
+    approved = tried.astype(bool)
+    approved[-1] = True
+    return [int(j) * ONE for j in approved.argmax(axis=0) + 1]
+
+
+# Less noise than the bound's best learns faster; see docs/research/defaults.md. Every part of a class of
+# cells has noise of its own in units of its own sqrt(S), and then one number serves all sizes.
+LAPLACE_SHARE, X_PER_PART = 0.1, 0.3
+
+
+class ContextFTPL(Player):
+    """h = argmin_h Σ_tau f_tau(h) + Σ_q noise_q·h(q), for classes that only an oracle can search.
+
+    Regret (Theorem A): Σ s·B_t²/(2·sigma_t) + A·sigma_T, hence stability s and gain A. For cells,
+    where every point is one of Q, the stability is 1 (Theorem A for cells). With ``per_part`` each
+    part of a product class has a noise scale of its own (Theorem A for products).
+    """
+
+    name = "context-ftpl"
+    exact = False
+    can_be_per_part = True
+
+    def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
+        """s, the size of the separating set; 1 where every point is one of it."""
+        return 1.0 if hypotheses.cellular else float(hypotheses.separators)
+
+    def gain(self, hypotheses: HypothesisClass) -> float:
+        """A = E max_h Σ_q z_q·h(q)."""
+        return hypotheses.noise_gain
+
+    def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
+        """A share of sqrt(s/A), the best x where nothing is known of the class but its Q."""
+        if self.per_part and hypotheses.cellular:
+            return X_PER_PART
+        gain = hypotheses.noise_gain
+        return (
+            LAPLACE_SHARE * math.sqrt(hypotheses.separators / gain) if gain > 0 else LAPLACE_SHARE
+        )
+
+    def estimates(
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
+    ) -> Estimates:
+        """The share of draws that approve, and which is the first; every batch has its own."""
+        stream = Stream(frozen.seed, draws.purpose, frozen.number)
+        approved = self._law(hypotheses, frozen).approvals(
+            points, stream, first_draw=draws.batch * draws.count, draws=draws.count
+        )
+        counts = approved.sum(axis=0, dtype=np.int64)
+        scores = [score(int(n), draws.count) for n in counts]
+        return Estimates(scores, first_approvals(approved[: draws.cap]))
+
+    def decide(
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
+    ) -> Bits:
+        """One extra draw, which none of the scores has seen."""
+        stream = Stream(frozen.seed, Purpose.DECIDE, frozen.number)
+        law = self._law(hypotheses, frozen)
+        return np.asarray(law.approvals(points, stream, first_draw=batch, draws=1)[0])
+
+    def calls(self, hypotheses: HypothesisClass, draws: int) -> int:  # noqa: ARG002
+        """The draws for the scores, and the one that decides."""
+        return draws + 1
+
+    def _law(self, hypotheses: HypothesisClass, frozen: Frozen) -> Perturbed:
+        return Perturbed(hypotheses, frozen.costs, frozen.scales, frozen.copies, self.engine)
+
+
+# Keeps costs within integers of 64 bits; chances below 2^-20 are approved once in a million
+# rounds, and J is cut off there.
+LARGEST_INVERSE = ONE << 20
+
+# Chosen on the choosing worlds, see docs/research/defaults.md: with a prior from coarse to fine one number
+# serves classes of any size. The second is for labels that are one-sided, whose S is another.
+X, X_ESTIMATED = 0.25, 0.125
+# With a flat prior, shares of the bound's best x.
+SHARE, SHARE_ESTIMATED = 2.0, 0.7
+
+
+class ExponentialWeights(Player):
+    """For classes that can be listed, or whose weights factorise (a rule for each segment).
+
+    Regret to h (Hedge with a rate that never rises): Σ B_t²/(8·tau_t) + tau_T·ln(1/prior(h)) for
+    temperatures tau_t = x·sqrt(max S), hence stability 1/4 and gain max_h ln(1/prior(h)).
+
+    With ``per_part`` every part of a product class has a temperature of its own; the prior has to
+    be flat, since any other one couples the parts.
+    """
+
+    name = "exponential-weights"
+    exact = True
+    can_be_per_part = True
+
+    def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
+        """1/4, since Σ B_t²/sqrt(S_t) ≤ 2·sqrt(S_T); 1/2 for estimated costs (Theorem C')."""
+        return 0.5 if estimated else 0.25
+
+    def gain(self, hypotheses: HypothesisClass) -> float:
+        """max_h ln(1/prior(h))."""
+        return self._class(hypotheses).log_inverse_prior
+
+    def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
+        """One number from coarse to fine; with a flat prior, a share of the bound's best."""
+        if self._class(hypotheses).prior != FLAT:
+            return X_ESTIMATED if estimated else X
+        share = SHARE_ESTIMATED if estimated else SHARE
+        # The best x of a part is that of its own share of the gain.
+        root = math.sqrt(self.scales(hypotheses))
+        return share * root * self.best_x(hypotheses, estimated=estimated)
+
+    def scales(self, hypotheses: HypothesisClass) -> int:
+        """One, or one for every part."""
+        if self.per_part and self._class(hypotheses).prior != FLAT:
+            raise ParameterError(
+                "scales", "must be shared where the prior is not flat", "per-part",
+                "Such a prior couples the parts; take with_prior('flat').",
+            )  # fmt: skip
+        return super().scales(hypotheses)
+
+    def estimates(
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points,
+        draws: Draws,  # noqa: ARG002
+    ) -> Estimates:  # fmt: skip
+        """π^t itself and one over it, rounded to units; no draws, and nothing to cap."""
+        weights = self._policy(hypotheses, frozen).approval(points)
+        return Estimates(
+            [score(weight, total) for weight, total in weights],
+            [_inverse(weight, total) for weight, total in weights],
+        )
+
+    def decide(
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
+    ) -> Bits:
+        """One draw h ~ π^t."""
+        stream = Stream(frozen.seed, Purpose.DECIDE, frozen.number)
+        return self._policy(hypotheses, frozen).draw(points, stream, batch)
+
+    def calls(self, hypotheses: HypothesisClass, draws: int) -> int:  # noqa: ARG002
+        """None."""
+        return 0
+
+    def _policy(self, hypotheses: HypothesisClass, frozen: Frozen) -> GibbsPolicy:
+        """The weights of a round, which are the same for its scores and its decisions."""
+        cached = frozen.__dict__.get("_policy")
+        if cached is None or cached[0] is not hypotheses:
+            exact = self._class(hypotheses)
+            temperature = frozen.scales * ONE if self.per_part else frozen.scale * ONE
+            engine = engine_for(self.engine, hypotheses)
+            cached = (hypotheses, engine.weigh(exact, frozen.costs, temperature))
+            # A note on the frozen value, not a part of it: neither compared nor saved.
+            frozen.__dict__["_policy"] = cached
+        policy: GibbsPolicy = cached[1]
+        return policy
+
+    @staticmethod
+    def _class(hypotheses: HypothesisClass) -> ExactWeights:
+        if not isinstance(hypotheses, ExactWeights):
+            raise HypothesisError(
+                f"{type(hypotheses).__name__} has no exact weights. Use nested-ftpl or "
+                f"context-ftpl, which only need its oracle."
+            )
+        return hypotheses
+
+
+def _inverse(weight: int, total: int) -> int:
+    """J = total/weight in units; where nobody can be approved, nobody will ask."""
+    return min(total * ONE // weight, LARGEST_INVERSE) if weight else LARGEST_INVERSE
+
+
+# Chosen on the choosing worlds, see docs/research/defaults.md: the temperature of the weights, in units of
+# their sqrt(S).
+X_HEDGE = 0.25
+
+
+@lru_cache(maxsize=64)
+def _nested(hypotheses: HypothesisClass) -> tuple[Nested, ...]:
+    return hypotheses.nested()
+
+
+class NestedFTPL(Player):
+    """A mixture of Context-FTPL on nested classes and of the constants.
+
+    The first scale is the temperature of the weights; then every part of every class has its own.
+    Experts whose costs are kept are the constant that approves everybody, and the classes; the
+    other constant never costs anything.
+    """
+
+    name = "nested-ftpl"
+    exact = False
+    can_be_per_part = True  # it always is
+
+    def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
+        """That of Context-FTPL on the class itself."""
+        return ContextFTPL(self.engine).stability(hypotheses, estimated=estimated)
+
+    def gain(self, hypotheses: HypothesisClass) -> float:
+        """That of Context-FTPL on the class itself."""
+        return hypotheses.noise_gain
+
+    def terms(
+        self, hypotheses: HypothesisClass, x: float, *, estimated: bool = False
+    ) -> tuple[Term, ...]:
+        """The weights' own regret, and that of the class itself with a scale for every part."""
+        weights = Term(0.25, log(2 * len(_nested(hypotheses))), X_HEDGE, late=2)
+        parts, stability = hypotheses.parts, self.stability(hypotheses, estimated=estimated)
+        noise = self._noise(hypotheses, x)
+        return weights, Term(stability, self.gain(hypotheses) / parts, noise, parts)
+
+    def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
+        """The noise of a part of a class of cells; that of other classes follows from it."""
+        return X_PER_PART
+
+    def scales(self, hypotheses: HypothesisClass) -> int:
+        """The temperature, and the noise of every part of every class."""
+        return 1 + sum(nested.hypotheses.parts for nested in _nested(hypotheses))
+
+    def places(self, hypotheses: HypothesisClass, points: Points) -> IntArray:
+        """The temperature, and each point's part in every class."""
+        columns, first = [np.zeros(len(points), dtype=np.int64)], 1
+        for nested in _nested(hypotheses):
+            columns.append(first + nested.hypotheses.part_of(nested.points(points)))
+            first += nested.hypotheses.parts
+        return np.stack(columns, axis=1)
+
+    def scale_factors(self, hypotheses: HypothesisClass, x: float) -> FloatArray:
+        """x for cells; elsewhere as much more as the bound's best noise is."""
+        factors = [X_HEDGE]
+        for nested in _nested(hypotheses):
+            factors += [self._noise(nested.hypotheses, x)] * nested.hypotheses.parts
+        return np.array(factors)
+
+    @staticmethod
+    def _noise(hypotheses: HypothesisClass, x: float) -> float:
+        """The noise of a class, where that of cells is x."""
+        if hypotheses.cellular or not hypotheses.noise_gain:
+            return x
+        return (
+            x
+            * LAPLACE_SHARE
+            / X_PER_PART
+            * math.sqrt(hypotheses.separators / hypotheses.noise_gain)
+        )
+
+    def experts(self, hypotheses: HypothesisClass) -> int:
+        """The constant that approves everybody, and the classes."""
+        return 1 + len(_nested(hypotheses))
+
+    def estimates(
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
+    ) -> Estimates:
+        """The mixture of what the draws of every class say, and of the constants.
+
+        The first ``cap`` draws of every class are for J alone.
+        """
+        laws = self._laws(hypotheses, frozen)
+        stream = Stream(frozen.seed, draws.purpose, frozen.number)
+        count, batch = draws.count, draws.batch
+        approved = []
+        for block, (nested, law) in enumerate(laws, start=batch * len(laws)):
+            located, first = nested.points(points), block * count
+            approved.append(law.approvals(located, stream, first_draw=first, draws=count))
+        resampled = min(draws.cap, count - 1)
+        counts = [bits[resampled:].sum(axis=0, dtype=np.int64) for bits in approved]
+        units = [((yes << (BITS + 1)) // (count - resampled) + 1) >> 1 for yes in counts]
+        experts = np.stack([np.full(len(points), 1 << BITS), *units])
+        weights = self._weights(hypotheses, frozen)
+        total = int(weights.sum())
+        # Weights are below 2^41 and scores at most 2^20, so a product needs Python's integers.
+        mixed = [
+            (2 * sum(w * s for w, s in zip(weights[1:].tolist(), column, strict=True)) + total)
+            // (2 * total)
+            for column in experts.T.tolist()
+        ]
+        tried = self._tried(weights, approved, frozen, batch, draws.cap)
+        return Estimates(mixed, first_approvals(tried), [tuple(e) for e in experts.T.tolist()])
+
+    def _tried(
+        self, weights: IntArray, approved: list[Bits], frozen: Frozen, batch: int, cap: int
+    ) -> Bits:
+        """The first draws of the mixture: each is one of its expert's, the expert by weight."""
+        stream = Stream(frozen.seed, Purpose.MIX, frozen.number)
+        tried = np.empty((cap, approved[0].shape[1]), dtype=np.uint8)
+        for row in range(cap):
+            expert = pick(weights, stream.below(int(weights.sum()), 1 + batch * cap + row))
+            tried[row] = (0, 1)[expert] if expert < 2 else approved[expert - 2][row]
+        return tried
+
+    def decide(
+        self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
+    ) -> Bits:
+        """One expert by weight, and one extra draw of it, which none of the scores has seen."""
+        weights = self._weights(hypotheses, frozen)
+        mix = Stream(frozen.seed, Purpose.MIX_DECIDE, frozen.number)
+        expert = pick(weights, mix.below(int(weights.sum()), batch))
+        if expert < 2:
+            return np.full(len(points), expert, dtype=np.uint8)
+        nested, law = self._laws(hypotheses, frozen)[expert - 2]
+        stream = Stream(frozen.seed, Purpose.DECIDE, frozen.number)
+        bits = law.approvals(nested.points(points), stream, first_draw=batch, draws=1)
+        return np.asarray(bits[0])
+
+    def calls(self, hypotheses: HypothesisClass, draws: int) -> int:
+        """The draws of every class for the scores, and the one that decides."""
+        return draws * len(_nested(hypotheses)) + 1
+
+    def _weights(self, hypotheses: HypothesisClass, frozen: Frozen) -> IntArray:
+        """Integer weights: of approving nobody, of approving everybody, and of every class."""
+        count = len(_nested(hypotheses))
+        temperature = frozen.scale * float(1 << (2 * BITS))
+        costs = (0, *frozen.incurred)
+        least = min(costs)
+        priors = [2.0 * LN2, 2.0 * LN2, *[log(2 * count)] * count]
+        # Costs are subtracted as integers, and divided after that.
+        exponents = [
+            float(cost - least) / temperature + prior
+            for cost, prior in zip(costs, priors, strict=True)
+        ]
+        smallest = min(exponents)
+        return np.array([weight_of(e - smallest) for e in exponents], dtype=np.int64)
+
+    def _laws(self, hypotheses: HypothesisClass, frozen: Frozen) -> list[tuple[Nested, Perturbed]]:
+        """Context-FTPL on every class."""
+        laws, first = [], 1
+        for nested in _nested(hypotheses):
+            scales = frozen.scales[first : first + nested.hypotheses.parts]
+            costs = nested.costs(frozen.costs)
+            law = Perturbed(nested.hypotheses, costs, scales, frozen.copies, self.engine)
+            laws.append((nested, law))
+            first += nested.hypotheses.parts
+        return laws

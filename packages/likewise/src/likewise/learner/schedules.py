@@ -1,0 +1,462 @@
+"""The contract of a schedule, and how its parameters are checked."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, fields, replace
+from itertools import count
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from likewise.errors import ParameterError
+from likewise.numerics.fixed_point import FloatArray, exp_negative, from_units, log, to_units
+from likewise.registry import SCHEDULES
+from likewise.validation import (
+    choice,
+    flag,
+    instance,
+    integer,
+    members,
+    optional_real,
+    positive,
+    real,
+)
+
+# A report weighs one over the share; a panel seen less often than that teaches nothing.
+SMALLEST_SHARE = 0.001
+
+
+@dataclass(frozen=True)
+class Margins:
+    """How violations are asked for: alpha, eps, and the split of eps into kappa and beta.
+
+    The panel is asked at alpha − kappa; beta = eps − kappa is what a report proves; the estimate
+    of a gap from draws may be off by r < beta. *The paper has kappa = beta = eps/2, r = eps/4.*
+
+    >>> Margins(alpha=0.3, eps=0.3, kappa=0.15, r=0.12).beta
+    0.15
+    """
+
+    alpha: float
+    eps: float
+    kappa: float
+    r: float
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "eps", "kappa", "r"):
+            plain = real(name, getattr(self, name), "Give a number such as 0.3.")
+            object.__setattr__(self, name, plain)
+        alpha, eps, kappa, beta = self.alpha, self.eps, self.kappa, self.beta
+        for name, fits, interval, remedy in (
+            ("alpha", 0 < alpha <= 1, "(0, 1]", "It is the size of a violation."),
+            ("eps", 0 < eps <= alpha, f"(0, alpha] = (0, {alpha!r}]",
+             "The learner competes with policies that are fair at alpha − eps."),
+            ("kappa", 0 <= kappa < eps, f"[0, eps) = [0, {eps!r})",
+             "The panel is asked at alpha − kappa; 0.325·eps is the default."),
+            ("r", 0 <= self.r < beta, f"[0, eps − kappa) = [0, {beta!r})",
+             "A gap estimated worse than that would make reports prove nothing; 0.4·eps is the "
+             "default."),
+        ):  # fmt: skip
+            if not fits:
+                raise ParameterError(name, f"must be in {interval}", getattr(self, name), remedy)
+
+    @property
+    def beta(self) -> float:
+        """eps − kappa: what a report proves about the policy that was audited."""
+        return self.eps - self.kappa
+
+
+def checked_share(share: float) -> float:
+    """The share of rounds that is audited, on the grid: a round weighs one over exactly its chance.
+
+    >>> checked_share(0.25)
+    0.25
+    """
+    number = real("audit_share", share, "1 is the default.")
+    if not SMALLEST_SHARE <= number <= 1:
+        raise ParameterError(
+            "audit_share", f"must be in [{SMALLEST_SHARE}, 1]", share,
+            "It is the probability with which a round is audited.",
+        )  # fmt: skip
+    return from_units(to_units(number))
+
+
+# A round of this many draws takes minutes; more is surely a mistake.
+MOST_DRAWS = 10**9
+
+
+def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
+    """ceil(constant·log_term/accuracy²), refused where nobody could wait for them."""
+    square = accuracy * accuracy
+    if constant * log_term > square * MOST_DRAWS:
+        raise ParameterError(
+            "eps",
+            f"must allow for at most {MOST_DRAWS:,} draws a round",
+            f"an accuracy of {accuracy:g}",
+            "Take a larger eps (or r), or a player that needs no draws.",
+        )
+    return math.ceil(constant * log_term / square)
+
+
+def probability(name: str, value: float) -> float:
+    """A probability of failing, as a plain float; anything else is refused."""
+    number = real(name, value, "0.05 is the default.")
+    if not 0 < number < 1:
+        raise ParameterError(
+            name, "must be in (0, 1)", value, "It is the probability that a guarantee may fail."
+        )
+    return number
+
+
+class Schedule(ABC):
+    """The constants of both players in round t, all of them known when the round opens.
+
+    A subclass is a frozen dataclass of its parameters, which it checks and turns into plain numbers
+    when it is made, and is registered under its ``name`` (:data:`likewise.registry.SCHEDULES`).
+    ``feedback`` names the settings that it was made for, of
+    ``full`` and ``one-sided``. Every method is a function of its parameters and of its arguments
+    alone, computed by + − · / and square roots
+    (:mod:`likewise.numerics.fixed_point` has the logarithm),
+    so that all machines agree. ``likewise.testing.check_schedule`` checks all of that.
+    """
+
+    name: ClassVar[str]
+    feedback: ClassVar[tuple[str, ...]]
+
+    @property
+    @abstractmethod
+    def embedding(self) -> Literal["per-point", "repeated"]:
+        """How Context-FTPL puts noise on the separating set."""
+
+    @abstractmethod
+    def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:
+        """How violations are asked for; a player that knows π exactly has r = 0."""
+
+    @abstractmethod
+    def error_weight(self) -> float:
+        """eta, the weight of the error term."""
+
+    @abstractmethod
+    def mu(self, audits: int) -> float:
+        """The dual player's step at the given audit, counted from 1."""
+
+    @abstractmethod
+    def draws(self, margins: Margins, k: int, t: int) -> int:
+        """R, the number of draws of h that estimate the scores in round t."""
+
+    @abstractmethod
+    def resamples(self, k: int, t: int) -> int:
+        """M, the most draws by which a chance of approval is estimated in round t."""
+
+    @abstractmethod
+    def scale(self, peak: float, k: int, separators: int, x: float) -> float:
+        """The noise scale sigma_t (or the temperature); ``peak`` is max_tau S_tau."""
+
+    def scales(self, peaks: FloatArray, k: int, separators: int, xs: FloatArray) -> FloatArray:
+        """The scales of a player with several."""
+        pairs = zip(peaks.tolist(), xs.tolist(), strict=True)
+        return np.array([self.scale(peak, k, separators, x) for peak, x in pairs])
+
+    def spec(self) -> dict[str, Any]:
+        """The schedule as JSON: ``{"schedule": its name, …}`` and the parameters by name."""
+        return {"schedule": self.name, **asdict(self)}  # type: ignore[call-overload] # a dataclass
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Read the schedule from its JSON; what is left out has its default."""
+        parameters = [f for f in fields(cls) if f.init]  # type: ignore[arg-type] # a dataclass
+        required = [f.name for f in parameters if f.default is MISSING is f.default_factory]
+        optional = [f.name for f in parameters if f.name not in required]
+        values = {key: value for key, value in spec.items() if key != "schedule"}
+        return cls(**members(f"schedule {spec['schedule']!r}", values, required, optional))
+
+
+# Below that products of horizons stay within the floats.
+LONGEST = 1 << 300
+
+
+def power(base: int, exponent: float) -> float:
+    """base^exponent for exponents of at most 0: the same on every machine, unlike ``**``."""
+    return float(exp_negative(np.array([-exponent * log(float(base))]))[0])
+
+
+@dataclass(frozen=True)
+class Paper(Schedule):
+    """The constants of the paper's main theorem: mu = T^{-1/2}, omega = mu/(32ks), eta = T^{-2b}.
+
+    The footnote on the frontier has T^{+2b}; with that sign violations become worse, not better.
+    With these constants the noise drowns the data at any horizon that one can run, and the bound
+    exceeds the trivial one: :mod:`likewise.learner.bounds` says by how much. ``noise_divisor``
+    divides the noise, which no theorem of the paper covers.
+
+    ``draws_rule`` is ``paper`` (64·ln(2kT/delta)/eps²), ``tight`` (32, all that its proof needs),
+    or ``r`` (as the self-tuned schedule, r = 0.4·eps, over the horizon).
+    """
+
+    horizon: int
+    b: float = 0.0
+    draws_rule: Literal["paper", "tight", "r"] = "paper"
+    delta: float = 0.05
+    noise_divisor: float = 1.0
+    noise: Literal["per-point", "repeated"] = "repeated"
+    name = "paper"
+    feedback = ("full",)
+    most_b = 0.25
+
+    def __post_init__(self) -> None:
+        remedy = "The proof needs a step mu below 1/sqrt(2)."
+        plain = {
+            "horizon": integer("horizon", self.horizon, 2, None, remedy),
+            "b": real("b", self.b, "0 is the default."),
+            "noise_divisor": positive("noise_divisor", self.noise_divisor, "1 is the paper's."),
+            "delta": probability("delta", self.delta),
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        if self.horizon > LONGEST:
+            raise ParameterError("horizon", "must be at most 2^300", self.horizon, "Count rounds.")
+        if not 0 <= self.b <= self.most_b:
+            raise ParameterError(
+                "b", f"must be in [0, 1/{round(1 / self.most_b)}]", self.b,
+                "It moves regret against violations.",
+            )  # fmt: skip
+        choice("draws_rule", self.draws_rule, ("paper", "tight", "r"), "tight saves half.")
+        choice("noise", self.noise, ("per-point", "repeated"), "repeated is the paper's.")
+
+    @property
+    def embedding(self) -> Literal["per-point", "repeated"]:
+        """``repeated`` gives the paper's constants: k Laplace variables a point."""
+        return self.noise
+
+    def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:  # noqa: ARG002
+        """kappa = beta = eps/2, r = eps/4 (0.4·eps for the rule ``r``)."""
+        return Margins(alpha, eps, eps / 2, (0.4 if self.draws_rule == "r" else 0.25) * eps)
+
+    def error_weight(self) -> float:
+        """T^{-2b}."""
+        return power(self.horizon, -2.0 * self.b)
+
+    def mu(self, audits: int) -> float:  # noqa: ARG002
+        """T^{-1/2}."""
+        return 1.0 / math.sqrt(self.horizon)
+
+    def draws(self, margins: Margins, k: int, t: int) -> int:  # noqa: ARG002
+        """R for all of the horizon.
+
+        >>> Paper(horizon=8000).draws(Margins(0.3, 0.3, 0.15, 0.075), k=4, t=1)
+        10000
+        """
+        if self.draws_rule == "r":
+            return chernoff_draws(2.0, log(4.0 * k * self.horizon / self.delta), margins.r)
+        constant = 64.0 if self.draws_rule == "paper" else 32.0
+        return chernoff_draws(constant, log(2.0 * k * self.horizon / self.delta), margins.eps)
+
+    def resamples(self, k: int, t: int) -> int:  # noqa: ARG002
+        """Nothing has to be estimated."""
+        return 1
+
+    def scale(self, peak: float, k: int, separators: int, x: float) -> float:  # noqa: ARG002
+        """1/omega = 32·k·s/mu."""
+        return 32.0 * k * separators / self.mu(1) / self.noise_divisor
+
+
+@dataclass(frozen=True)
+class PaperOneSided(Paper):
+    """The constants for one-sided labels: mu = T^{-1/3}, M = 16k/(mu·e), omega = mu²e/(512sk⁴).
+
+    **The paper's proof does not cover them**: the theorem that it rests on has 8·omega·s·k³·M where
+    the paper writes 4, so that the terms in lam² do not cancel. ``omega_constant`` is 512 as
+    stated; 1024 repairs the proof for the paper's own (unobservable) dual step, and 2048 leaves
+    only terms of lower order for the plug-in step that we take. Whichever it is, the noise drowns
+    the data at any horizon that one can run.
+
+    >>> round(PaperOneSided(horizon=8000).mu(1), 6), PaperOneSided(8000).resamples(k=4, t=1)
+    (0.05, 471)
+    """
+
+    omega_constant: int = 512
+    name = "paper-one-sided"
+    feedback = ("one-sided",)
+    most_b = 1 / 6
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        remedy = "512 is the paper's."
+        constant = integer("omega_constant", self.omega_constant, 1, 1 << 62, remedy)
+        object.__setattr__(self, "omega_constant", constant)
+
+    def mu(self, audits: int) -> float:  # noqa: ARG002
+        """T^{-1/3}."""
+        return power(self.horizon, -1 / 3)
+
+    def resamples(self, k: int, t: int) -> int:  # noqa: ARG002
+        """M = ceil(16k/(mu·e))."""
+        return math.ceil(16.0 * k / (self.mu(1) * math.e))
+
+    def scale(self, peak: float, k: int, separators: int, x: float) -> float:  # noqa: ARG002
+        """1/omega = 512·s·k⁴/(mu²·e)."""
+        mu = self.mu(1)
+        constants = float(self.omega_constant * separators * k * k * k * k)
+        return constants / (mu * mu * math.e) / self.noise_divisor
+
+
+# Sums of estimated costs must stay integers of 64 bits for any horizon that one can run.
+LARGEST_ETA = 64
+LARGEST_WEIGHT = 1024
+# Less than this is no noise at all, and divisions by it would not be numbers.
+SMALLEST_X = 1e-100
+# kappa as a share of eps, where none is given; see docs/research/defaults.md.
+KAPPA_SHARE = 0.325
+# The weights of what is outstanding and of a round that waits for its audit; see docs/research/defaults.md.
+OUTSTANDING, WAITING = 1.0, 0.25
+
+
+@dataclass(frozen=True)
+class SelfTuned(Schedule):
+    """No horizon: mu_t = t^{-1/2}, sigma_t = x·sqrt(max_tau S_tau), R_t from r alone.
+
+    S_t = (eta + 2·lam_t)² + Σ_{tau<t} B_tau², where B_tau is the sum of round tau's absolute costs.
+    With one-sided labels, M_t = ceil(t^{1/3}), and (2·M_t − 1)·eta in place of eta. Where feedback
+    is late, what open rounds may still cost is counted too, and the more rounds wait for their
+    audit the more slowly the policy moves: it observes how late feedback is, and need not be told.
+
+    Parameters
+    ----------
+    eta: weight of the error against fairness: smaller means fewer violations and reports, and
+        more errors.
+    x: noise (temperature) in units of sqrt(S); without one, the player's default.
+    kappa: the panel is asked at alpha − kappa; 0.325·eps unless given. The knob for the auditors'
+        time: smaller means fewer reports, and more violations that none announced.
+    r: accuracy of an estimated gap; 0.4·eps unless given. It decides the number of draws, as long
+        as it is at most kappa, and enters the bound.
+    delta: probability that some estimate is worse than that, ever.
+    counts_outstanding: S counts what is outstanding; without it, only what has come.
+    outstanding: the weight of what is outstanding; the bounds for late feedback are for 1.
+    waiting: by how much a round that waits for its audit makes the next ones more careful; the
+        bounds for late feedback are for 1/4.
+    """
+
+    eta: float = 1 / 24
+    x: float | None = None
+    kappa: float | None = None
+    r: float | None = None
+    delta: float = 0.05
+    counts_outstanding: bool = True
+    outstanding: float = OUTSTANDING
+    waiting: float = WAITING
+    name = "self-tuned"
+    feedback = ("full", "one-sided")
+
+    def __post_init__(self) -> None:
+        remedy = "It is the weight of the error; 1 is the paper's."
+        plain: dict[str, Any] = {
+            "eta": positive("eta", self.eta, remedy),
+            "delta": probability("delta", self.delta),
+            "counts_outstanding": flag("counts_outstanding", self.counts_outstanding, "Set it."),
+            "kappa": optional_real("kappa", self.kappa, "Leave it out for 0.325·eps."),
+            "r": optional_real("r", self.r, "Leave it out for 0.4·eps."),
+        }
+        if plain["eta"] > LARGEST_ETA:
+            raise ParameterError("eta", f"must be at most {LARGEST_ETA}", self.eta, remedy)
+        if self.x is not None:
+            plain["x"] = positive("x", self.x, "Leave it out for the default.")
+            if plain["x"] < SMALLEST_X:
+                raise ParameterError(
+                    "x", f"must be at least {SMALLEST_X:g}", self.x, "Leave it out for the default."
+                )
+        for name in ("outstanding", "waiting"):
+            plain[name] = real(name, getattr(self, name), "Leave it out for the default.")
+            if not 0 <= plain[name] <= LARGEST_WEIGHT:
+                raise ParameterError(
+                    name, f"must be in [0, {LARGEST_WEIGHT}]", getattr(self, name),
+                    "It is a weight of late costs; leave it out for the default.",
+                )  # fmt: skip
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def as_proved(self) -> bool:
+        """True where late costs are counted with the weights that the bounds are for, or not."""
+        return not self.counts_outstanding or (
+            (self.outstanding, self.waiting) == (OUTSTANDING, WAITING)
+        )
+
+    @property
+    def embedding(self) -> Literal["per-point", "repeated"]:
+        """One Laplace variable a point."""
+        return "per-point"
+
+    def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:
+        """kappa = 0.325·eps and r = 0.4·eps (0.8·beta where that is less) unless given."""
+        kappa = KAPPA_SHARE * eps if self.kappa is None else self.kappa
+        r = min(0.4 * eps, 0.8 * (eps - kappa)) if self.r is None else self.r
+        margins = Margins(alpha, eps, kappa, r)
+        if exact:
+            return replace(margins, r=0.0)
+        if margins.r == 0 or kappa == 0:
+            raise ParameterError(
+                "r" if margins.r == 0 else "kappa",
+                "must be above 0 for a player that estimates its scores from draws",
+                0.0,
+                "No number of draws is exact; exponential weights need none.",
+            )
+        return margins
+
+    def error_weight(self) -> float:
+        """eta."""
+        return self.eta
+
+    def mu(self, audits: int) -> float:
+        """t^{-1/2}."""
+        return 1.0 / math.sqrt(audits)
+
+    def draws(self, margins: Margins, k: int, t: int) -> int:
+        """R(r) = ceil(2·ln(4k/delta_t)/r²), delta_t = 6·delta/(pi²·t²).
+
+        >>> SelfTuned().draws(Margins(0.3, 0.3, 0.15, 0.12), k=4, t=1)
+        871
+        """
+        log_term = log(4.0 * k * math.pi * math.pi * t * t / (6.0 * self.delta))
+        return chernoff_draws(2.0, log_term, min(margins.r, margins.kappa))
+
+    def resamples(self, k: int, t: int) -> int:  # noqa: ARG002
+        """M_t = ceil(t^{1/3}).
+
+        >>> [SelfTuned().resamples(k=4, t=t) for t in (1, 2, 8, 9, 8000, 8001)]
+        [1, 2, 2, 3, 20, 21]
+        """
+        return next(m for m in count(1) if m * m * m >= t)
+
+    def scale(self, peak: float, k: int, separators: int, x: float) -> float:  # noqa: ARG002
+        """x·sqrt(max S)."""
+        return x * math.sqrt(peak)
+
+    def scales(self, peaks: FloatArray, k: int, separators: int, xs: FloatArray) -> FloatArray:  # noqa: ARG002
+        """x·sqrt(max S), all at once."""
+        return xs * np.sqrt(peaks)
+
+
+def schedule_to_spec(schedule: Schedule) -> dict[str, Any]:
+    """Write a schedule as JSON, if it can be read back by its name.
+
+    >>> schedule_to_spec(SelfTuned(x=1))["x"]
+    1.0
+    """
+    instance("schedule", schedule, Schedule, "Such as SelfTuned().")
+    spec = schedule.spec()
+    SCHEDULES.check_name(spec.get("schedule"), type(schedule))
+    return spec
+
+
+def schedule_from_spec(spec: Mapping[str, Any]) -> Schedule:
+    """Read any schedule from its JSON, by the name that it is registered under.
+
+    >>> schedule_from_spec({"schedule": "self-tuned", "eta": 1}).error_weight()
+    1.0
+    """
+    example = '{"schedule": "self-tuned", "eta": 0.25}'
+    schedule: Schedule = SCHEDULES.read("schedule", spec, example)
+    return schedule

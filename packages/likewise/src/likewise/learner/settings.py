@@ -1,0 +1,321 @@
+"""The learner's settings: what it may choose among, what counts as a violation, who plays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from likewise.errors import ParameterError, shown
+from likewise.html import described
+from likewise.hypotheses import class_from_spec, class_to_spec
+from likewise.hypotheses.base import FLAT, ExactWeights, HypothesisClass
+from likewise.learner.costs import Dual, Lifted, Pricing, dual_from_spec, pricing_named
+from likewise.learner.oracle import ENGINES
+from likewise.learner.players import Player
+from likewise.learner.schedules import (
+    Margins,
+    Paper,
+    Schedule,
+    SelfTuned,
+    checked_share,
+    schedule_from_spec,
+    schedule_to_spec,
+)
+from likewise.numerics.fixed_point import ONE, FloatArray, from_units, to_units
+from likewise.registry import PLAYERS
+from likewise.validation import choice, flag, instance, integer, members, real
+
+ALGORITHM = "likewise-algorithm/1"
+# Settings that are written as they are.
+PLAIN = (
+    "k", "alpha", "eps", "seed", "player", "engine", "ignores_reports", "feedback", "estimate",
+    "audit_share", "open_limit", "scales",
+)  # fmt: skip
+# Below this many units rounding would change the weight of a label by more than 3 %.
+SMALLEST_LABEL_COST = 16
+# More people than that in a round would weigh next to nothing each.
+MOST_PEOPLE = 1 << 31
+
+
+def player_named(
+    name: str, hypotheses: HypothesisClass, engine: str, *, per_part: bool = False
+) -> Player:
+    """A primal player by name; ``auto`` is the exact one where the class allows it."""
+    if isinstance(name, str) and name == "auto":
+        name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "nested-ftpl"
+    kind = PLAYERS[name]
+    player = kind(engine, per_part)
+    PLAYERS.check_name(player.name, kind)
+    return player
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Algorithm "Reduction to Context-FTPL + Online Gradient Descent", as settings; with one-sided
+    feedback, Algorithm "Reduction to Context-Semi-Bandit-FTPL + Online Gradient Descent".
+
+    Parameters
+    ----------
+    hypotheses: the class H.
+    k: the most people in a round. Rounds may have fewer.
+    alpha: the size of a fairness violation.
+    eps: the learner competes with policies that are fair at alpha − eps.
+    seed: of everything random, an integer below 2^64.
+    schedule: :class:`SelfTuned`, or :class:`Paper` for the paper's constants.
+    player: ``auto``, ``exponential-weights``, ``nested-ftpl`` or ``context-ftpl``.
+    engine: who makes the draws of Context-FTPL; every engine makes the same ones.
+    ignores_reports: the panel is ignored and only accuracy counts (a baseline).
+    feedback: ``full``, or ``one-sided``: labels become known only of those who were approved.
+    estimate: how unseen labels are made up for, ``lifted`` or ``direct``.
+    audit_share: the probability with which a round is drawn for audit; reports weigh 1/share.
+    open_limit: the most rounds that may wait for feedback at a time.
+    scales: ``shared``, or ``per-part``: a noise scale (temperature) for each part of a product
+        class. ``nested-ftpl`` always has one for each.
+    dual: how the price of a report moves: ``gradient`` (the paper's), ``additive``, ``geometric``,
+        or such a rule with its parameters, :class:`~likewise.learner.costs.Geometric` and others.
+    """
+
+    hypotheses: HypothesisClass
+    k: int
+    alpha: float
+    eps: float
+    seed: int
+    schedule: Schedule = field(default_factory=SelfTuned)
+    player: str = "auto"
+    engine: str = "compiled"
+    ignores_reports: bool = False
+    feedback: str = "full"
+    estimate: str = "lifted"
+    audit_share: float = 1.0
+    open_limit: int = 10_000
+    scales: str = "shared"
+    dual: Dual | str = "gradient"
+
+    def __post_init__(self) -> None:
+        kinds: tuple[tuple[str, type[Any], str], ...] = (
+            ("hypotheses", HypothesisClass, "Make one: Pool(…), Segments(…), …."),
+            ("schedule", Schedule, "Make one: SelfTuned() or Paper(T)."),
+            ("dual", Dual, "gradient, additive, geometric, or Geometric(…)."),
+        )
+        if isinstance(self.dual, str):
+            object.__setattr__(self, "dual", dual_from_spec({"dual": self.dual}))
+        for name, kind, remedy in kinds:
+            instance(name, getattr(self, name), kind, remedy)
+        choice("engine", self.engine, ENGINES, "They all agree.")
+        choice("scales", self.scales, ("shared", "per-part"), "shared is the default.")
+        remedy = "It is the most people in a round."
+        plain = {
+            "k": integer("k", self.k, 1, None, remedy),
+            "alpha": real("alpha", self.alpha, "Give a number such as 0.3."),
+            "eps": real("eps", self.eps, "Give a number such as 0.3."),
+            "seed": integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
+            "open_limit": integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
+            "audit_share": checked_share(self.audit_share),
+            "ignores_reports": flag("ignores_reports", self.ignores_reports, "Set it."),
+        }
+        if plain["k"] > MOST_PEOPLE:
+            raise ParameterError("k", f"must be at most {MOST_PEOPLE}", self.k, remedy)
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        self._check_schedule()
+        self._check_player()
+
+    def _check_schedule(self) -> None:
+        """The schedule must fit the player and the feedback."""
+        pricing = self.pricing  # which checks the feedback
+        if self.feedback not in self.schedule.feedback:
+            raise ParameterError(
+                "schedule", f"must be one for {self.feedback} feedback",
+                type(self.schedule).__name__,
+                "Paper is for full information, PaperOneSided for one-sided labels, SelfTuned for "
+                "both.",
+            )  # fmt: skip
+        if isinstance(self.schedule, Paper) and self.primal.exact:
+            raise ParameterError(
+                "player", "must be context-ftpl for the paper's schedule", self.player,
+                "Its noise has no counterpart in exponential weights.",
+            )  # fmt: skip
+        if pricing.unit < SMALLEST_LABEL_COST:
+            raise ParameterError(
+                "eta",
+                f"must be at least {SMALLEST_LABEL_COST * self.k / ONE:g} for k = {self.k}",
+                self.schedule.error_weight(),
+                "Costs are integers of 2^-20; labels would weigh next to nothing.",
+            )
+        for name in ("alpha", "eps"):
+            object.__setattr__(self, name, getattr(self.margins, name))
+
+    def _check_player(self) -> None:
+        """The player must fit the class: a prior too large to compute is refused before a round."""
+        for number in (self.primal.gain(self.hypotheses), *self.scale_factors.tolist()):
+            if not math.isfinite(number):
+                raise ParameterError(
+                    "player", "must have finite constants on this class", number, "Take another."
+                )
+
+    @cached_property
+    def primal(self) -> Player:
+        """The primal player."""
+        per_part = self.scales == "per-part"
+        return player_named(self.player, self.hypotheses, self.engine, per_part=per_part)
+
+    @property
+    def multiplier(self) -> Dual:
+        """The dual player."""
+        return cast(Dual, self.dual)
+
+    @cached_property
+    def margins(self) -> Margins:
+        """How violations are asked for."""
+        return self.schedule.margins(self.alpha, self.eps, exact=self.primal.exact)
+
+    @cached_property
+    def pricing(self) -> Pricing:
+        """The cost of a label, and when it is charged."""
+        eta = self.schedule.error_weight()
+        return pricing_named(self.feedback, self.estimate, eta, self.k)
+
+    @cached_property
+    def label_square(self) -> float | None:
+        """A person's part of S where the range of an estimate is not bounded, but its square is.
+
+        That is, where J = 1/π^t(x) is exact and the estimate never negative: 4·5·eta²/k (Theorem
+        C'). Otherwise None, and S is the sum of squared ranges.
+        """
+        if not (self.primal.exact and isinstance(self.pricing, Lifted)):
+            return None
+        unit = from_units(self.pricing.unit)
+        return 20.0 * self.k * unit * unit
+
+    def resamples(self, t: int) -> int:
+        """M_t, the largest J in round t; 1 where no label has to be made up for."""
+        return self.schedule.resamples(self.k, t) if self.pricing.one_sided else 1
+
+    def draws(self, t: int) -> int:
+        """How many draws of h a batch of round t takes: max(R, M), or R + M of each expert."""
+        if self.primal.exact:
+            return 0
+        experts, most = self.primal.experts(self.hypotheses), self.resamples(t)
+        # Every expert's scores are estimated, and all of them have to be good.
+        enough = self.schedule.draws(self.margins, self.k * max(1, experts), t)
+        # Those of a mixture must not know J, which has draws of its own.
+        return enough + most if experts else max(enough, most)
+
+    def calls_a_round(self, rounds: int) -> float:
+        """Oracle calls a round in a game of ``rounds`` rounds, computed rather than counted."""
+        # The number of draws moves slowly with t: a hundred rounds stand for all.
+        sample = np.unique(np.linspace(1, rounds, min(rounds, 100)).astype(np.int64)).tolist()
+        return float(np.mean([self.primal.calls(self.hypotheses, self.draws(t)) for t in sample]))
+
+    def label_bound(self, number: int) -> int:
+        """The most that one label of round ``number`` may cost, in units of 2^-20.
+
+        Where an estimate has no bound but its square has, the root of that square.
+        """
+        if self.label_square is None:
+            return self.pricing.largest(self.resamples(number))
+        return to_units(math.sqrt(self.label_square / self.k))
+
+    @cached_property
+    def sensitivity(self) -> int:
+        """The sensitivity that the panel is asked at: alpha − kappa, in units of 2^-20."""
+        return to_units(self.margins.alpha - self.margins.kappa)
+
+    @cached_property
+    def copies(self) -> int:
+        """How many Laplace variables each point of the separating set gets."""
+        return self.k if self.schedule.embedding == "repeated" else 1
+
+    @cached_property
+    def default_x(self) -> float:
+        """The player's noise (temperature) in units of sqrt(S), unless the schedule has its own."""
+        # One-sided labels with exact J have an S of their own, and a share of x to go with it.
+        estimated = self.label_square is not None
+        return self.primal.default_x(self.hypotheses, estimated=estimated)
+
+    @cached_property
+    def scale_factors(self) -> FloatArray:
+        """The scales of the player, each in units of its sqrt(S)."""
+        return self.primal.scale_factors(self.hypotheses, self.x)
+
+    @property
+    def x(self) -> float:
+        """The noise (temperature) in units of sqrt(S): the schedule's, or the default."""
+        x = self.schedule.x if isinstance(self.schedule, SelfTuned) else None
+        return self.default_x if x is None else x
+
+    @property
+    def resolved_schedule(self) -> Schedule:
+        """The schedule with its defaults filled in, so that a file always means the same."""
+        schedule = self.schedule
+        if not isinstance(schedule, SelfTuned):
+            return schedule
+        r = self.margins.r if schedule.r is None else schedule.r
+        return replace(schedule, x=self.x, kappa=self.margins.kappa, r=r)
+
+    def _repr_html_(self) -> str:
+        size = self.hypotheses.size
+        count = f"{size:,}" if size < 10**9 else f"about 10^{len(str(size)) - 1}"
+        facts = [
+            ("hypotheses", f"{type(self.hypotheses).__name__}, {count}"),
+            ("player", self.primal.name),
+            ("schedule", self.schedule),
+            *((name, getattr(self, name)) for name in ("k", "alpha", "eps", "seed", "feedback")),
+        ]
+        return described("Learner", facts)
+
+    def spec(self) -> dict[str, Any]:
+        """The settings as JSON, with all defaults filled in; refused where nobody could read them.
+
+        A class or a schedule that is not registered has no name to be read back by.
+        """
+        class_to_spec(self.hypotheses)
+        schedule_to_spec(self.schedule)
+        return self.settings()
+
+    def settings(self) -> dict[str, Any]:
+        """The settings as JSON, also of parts that are not registered: to be compared, not kept."""
+        hypotheses = self.hypotheses
+        # A class without exact weights has no use for a prior.
+        prior = hypotheses.prior if isinstance(hypotheses, ExactWeights) else FLAT
+        return {
+            "algorithm": ALGORITHM,
+            "hypotheses": hypotheses.spec(),
+            "schema": hypotheses.schema.digest,
+            "prior": prior if isinstance(prior, str) else list(prior),
+            "schedule": self.resolved_schedule.spec(),
+            "dual": self.multiplier.spec(),
+            **{name: getattr(self, name) for name in PLAIN},
+            "player": self.primal.name,
+        }
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Learner:
+        """Read the settings from their JSON, which names all of them."""
+        if not isinstance(spec, Mapping) or spec.get("algorithm") != ALGORITHM:
+            raise ParameterError(
+                "algorithm", f"must be {ALGORITHM!r}",
+                spec.get("algorithm") if isinstance(spec, Mapping) else spec,
+                "Another version of Likewise wrote this; use that one.",
+            )  # fmt: skip
+        parts = ("algorithm", "hypotheses", "schema", "prior", "schedule", "dual")
+        values = members("learner", spec, (*parts, *PLAIN))
+        hypotheses = class_from_spec(values["hypotheses"])
+        if isinstance(hypotheses, ExactWeights):
+            hypotheses = hypotheses.with_prior(values["prior"])
+        if hypotheses.schema.digest != values["schema"]:
+            raise ParameterError(
+                "schema", "must have the hash that was recorded", hypotheses.schema.digest,
+                f"Recorded was {shown(values['schema'])}; the features have been changed.",
+            )  # fmt: skip
+        return cls(
+            hypotheses=hypotheses,
+            schedule=schedule_from_spec(values["schedule"]),
+            dual=dual_from_spec(values["dual"]),
+            **{name: values[name] for name in PLAIN},
+        )

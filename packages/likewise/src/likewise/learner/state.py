@@ -1,0 +1,422 @@
+"""The state between two events: a value that can be saved, compared and continued exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, TypeVar
+from zlib import crc32
+
+import numpy as np
+
+from likewise.errors import EventRefused, ParameterError
+from likewise.html import described
+from likewise.hypotheses.base import Points
+from likewise.learner.costs import report_cost
+from likewise.learner.events import Decision, Outcome, Person
+from likewise.learner.players import Frozen
+from likewise.learner.schedules import OUTSTANDING, WAITING, SelfTuned
+from likewise.learner.settings import Learner
+from likewise.numerics.fixed_point import ONE, FloatArray, HoldsArrays, IntArray, read_only
+from likewise.people.schema import People
+from likewise.validation import instance
+
+BUCKETS = 64
+
+_Bucket = dict[str, "OpenRound"]
+
+
+T = TypeVar("T")
+
+
+def changed(value: T, **changes: object) -> T:
+    """A copy of a frozen value with some fields changed, unchecked: for values that the fold made.
+
+    ``dataclasses.replace`` runs the constructor, which costs more than the rest of an event.
+    """
+    copy = object.__new__(type(value))
+    object.__setattr__(copy, "__dict__", value.__dict__ | changes)
+    return copy
+
+
+class OpenRounds(Mapping[str, "OpenRound"]):
+    """Rounds by id, in the order in which they opened.
+
+    Thousands of rounds may wait for feedback, and every event changes one of them. A copy shares
+    all buckets but the one that changes.
+
+    >>> rounds = OpenRounds()
+    >>> len(rounds), "monday" in rounds
+    (0, False)
+    """
+
+    __slots__ = ("_buckets", "_count")
+
+    def __init__(self, rounds: Mapping[str, OpenRound] | None = None) -> None:
+        buckets: list[_Bucket] = [{} for _ in range(BUCKETS)]
+        for name, round_ in (rounds or {}).items():
+            buckets[_bucket_index(name)][name] = round_
+        self._buckets, self._count = buckets, len(rounds or ())
+
+    def __getitem__(self, name: str) -> OpenRound:
+        return self._buckets[_bucket_index(name)][name]
+
+    def find(self, name: str) -> OpenRound | None:
+        """The round of that id, or None."""
+        return self._buckets[_bucket_index(name)].get(name)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self._buckets[_bucket_index(name)]
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[str]:
+        everything = (round_ for bucket in self._buckets for round_ in bucket.values())
+        return iter([round_.id for round_ in sorted(everything, key=lambda r: r.number)])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OpenRounds):
+            return NotImplemented
+        return self._buckets == other._buckets
+
+    __hash__ = None  # type: ignore[assignment] # rounds hold arrays
+
+    def __repr__(self) -> str:
+        return f"OpenRounds({list(self)!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OpenRounds, (dict(self),)
+
+    def having(self, round_: OpenRound) -> OpenRounds:
+        """A copy with a round added or replaced."""
+        index = _bucket_index(round_.id)
+        return self._with(index, {**self._buckets[index], round_.id: round_})
+
+    def without(self, name: str) -> OpenRounds:
+        """A copy without a round."""
+        index = _bucket_index(name)
+        bucket = {key: value for key, value in self._buckets[index].items() if key != name}
+        return self._with(index, bucket)
+
+    def _with(self, index: int, bucket: _Bucket) -> OpenRounds:
+        copy = object.__new__(OpenRounds)
+        copy._buckets = self._buckets.copy()
+        copy._buckets[index] = bucket
+        copy._count = self._count + len(bucket) - len(self._buckets[index])
+        return copy
+
+
+@lru_cache(maxsize=1024)
+def _bucket_index(name: str) -> int:
+    # Python's own hash differs from process to process.
+    return crc32(name.encode("utf-8", "surrogatepass")) % BUCKETS
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning(HoldsArrays):
+    """For every scale of the player: S, and its largest value so far.
+
+    ``squares`` is Σ_{tau<t} B_tau², ``pending`` what was charged since the last round opened (in
+    units), and ``peak`` is max_{tau≤t} S_tau. Late costs enter when they are charged; until then
+    ``outstanding`` bounds what open rounds may still cost in all (in units), and ``waiting`` counts
+    the rounds that wait for their audit.
+    """
+
+    squares: FloatArray
+    pending: IntArray
+    peak: FloatArray
+    outstanding: int = 0
+    waiting: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("squares", "pending", "peak"):
+            object.__setattr__(self, name, read_only(getattr(self, name)))
+
+    @classmethod
+    def start(cls, scales: int) -> Tuning:
+        """Before the first round."""
+        return cls(np.zeros(scales), np.zeros(scales, dtype=np.int64), np.zeros(scales))
+
+    def charged(self, places: IntArray, amounts: IntArray) -> Tuning:
+        """Add the cost of every point to the scales at its places."""
+        if len(self.pending) == 1 and places.shape[1] == 1:
+            pending = self.pending + sum(map(abs, amounts.tolist()))
+        else:
+            pending = self.pending.copy()
+            np.add.at(pending, places, np.abs(amounts)[:, None])
+        pending.flags.writeable = False
+        return changed(self, pending=pending)
+
+    def estimated(self, places: IntArray, square: float) -> Tuning:
+        """Add costs whose ranges have no bound, but whose squares are at most ``square``."""
+        squares = self.squares.copy()
+        np.add.at(squares, places, square)
+        return Tuning(squares, self.pending, self.peak, self.outstanding, self.waiting)
+
+    def awaiting(self, outstanding: int, waiting: int) -> Tuning:
+        """More, or less, that has not come yet."""
+        if not outstanding and not waiting:
+            return self
+        return changed(
+            self, outstanding=self.outstanding + outstanding, waiting=self.waiting + waiting
+        )
+
+    def opened(
+        self,
+        largest: float,
+        largest_square: float,
+        *,
+        counts_outstanding: bool,
+        outstanding: float = OUTSTANDING,
+        waiting: float = WAITING,
+    ) -> Tuning:
+        """A round opens, whose costs have at most the range ``largest`` = eta + 2·lam.
+
+        S_t = B̄_t² + Σ B_tau², or, counting what is outstanding,
+        S_t = (B̄_t² + Σ B_tau² + F·B̄_t·outstanding)·(1 + G·waiting); the parameters ``outstanding``
+        and ``waiting`` are F = 1 and G = 1/4 of the schedule.
+        """
+        squares, pending, peak = self._numbers()
+        charged = pending / ONE
+        squares = squares + charged * charged
+        s = largest_square + squares
+        if counts_outstanding:
+            late = outstanding * (largest * (self.outstanding / ONE))
+            s = (s + late) * (1.0 + waiting * self.waiting)
+        peak = max(peak, s) if isinstance(peak, float) else np.maximum(peak, s)
+        # New arrays, of one number or of several.
+        arrays = {
+            "squares": np.array(squares, ndmin=1),
+            "peak": np.array(peak, ndmin=1),
+            "pending": np.zeros(len(self.pending), dtype=np.int64),
+        }
+        for array in arrays.values():
+            array.flags.writeable = False
+        return changed(self, **arrays)
+
+    def _numbers(self) -> tuple[Any, Any, Any]:
+        """Squares, what is pending and peaks; of a player with one scale, as plain numbers.
+
+        The operations on them are the same, and quicker.
+        """
+        if len(self.peak) > 1:
+            return self.squares, self.pending, self.peak
+        return self.squares.item(), self.pending.item(), self.peak.item()
+
+
+# Ids of closed rounds that are remembered, so that a round opened twice by mistake is noticed. The
+# number is fixed, since a state must not grow with time; a ledger remembers all of them.
+REMEMBERED = 1024
+
+
+@dataclass(frozen=True)
+class Account:
+    """The run so far, in the numbers that its certificate needs.
+
+    ``paid`` is Σ_t f_t(π̃^t), what the deployed policies have cost, in units of 2^-40; ``reported``
+    the sum of lam_t over the reports, in units of 2^-20; ``largest_lam`` the largest lam.
+    """
+
+    paid: int = 0
+    reported: int = 0
+    largest_lam: float = 0.0
+
+
+@dataclass(frozen=True)
+class OpenRound:
+    """A round that is not closed yet.
+
+    The policy that it was opened under is kept until it is sealed: nobody is decided on after that,
+    and rounds may wait long for their feedback. ``drawn`` is what the audit lottery said.
+    """
+
+    id: str
+    number: int
+    frozen: Frozen | None
+    lam: float
+    draws: int
+    people: tuple[Person, ...] = ()
+    batches: int = 0
+    decisions: Mapping[str, Decision] = field(default_factory=lambda: MappingProxyType({}))
+    panel: str | None = None
+    outcome: Outcome | None = None
+    pairs: tuple[tuple[str, str], ...] = ()
+    labels: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    overrides: Mapping[str, bool] = field(default_factory=lambda: MappingProxyType({}))
+    drawn: bool = True
+
+    @property
+    def policy(self) -> Frozen:
+        """The policy that it was opened under."""
+        if self.frozen is None:
+            raise EventRefused(f"Round {self.id!r} is sealed; nobody is decided on any more.")
+        return self.frozen
+
+    @property
+    def undecided(self) -> tuple[Person, ...]:
+        """People who have arrived and have no decision yet."""
+        if not self.decisions:
+            return self.people
+        return tuple([p for p in self.people if p.id not in self.decisions])
+
+    def awaiting_labels(self, *, one_sided: bool) -> int:
+        """How many labels may still come and count."""
+        if not one_sided:
+            return len(self.decisions) - len(self.labels)
+        return len(self.awaited(one_sided=True))
+
+    def awaited(self, *, one_sided: bool) -> tuple[str, ...]:
+        """People whose labels may still come and count; if labels are one-sided, the approved."""
+        return tuple(
+            d.person
+            for d in self.decisions.values()
+            if d.person not in self.labels
+            and not (one_sided and (not d.approved or d.person in self.overrides))
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """The learner between two events. Make one with :meth:`State.start`, change it with ``apply``.
+
+    States share their arrays, which are read-only. ``lam`` is the multiplier; ``opened`` counts
+    rounds, ``audits`` those that were audited, ``reports`` those in which a pair was reported,
+    ``calls`` the calls of the oracle, ``missing`` the labels that never came, ``overridden`` the
+    decisions that somebody changed.
+
+    ``account`` is what the certificate of the run rests on, and ``incurred`` what each expert of
+    the player has cost, in units of 2^-40.
+    """
+
+    learner: Learner
+    costs: IntArray
+    lam: float = 0.0
+    opened: int = 0
+    audits: int = 0
+    reports: int = 0
+    calls: int = 0
+    missing: int = 0
+    overridden: int = 0
+    account: Account = field(default_factory=Account)
+    incurred: tuple[int, ...] = ()
+    tuning: Tuning = field(default_factory=lambda: Tuning.start(1))
+    open: OpenRounds = field(default_factory=OpenRounds)
+    closed: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        instance("State.learner", self.learner, Learner, "State.start(learner) makes a state.")
+        costs = instance("State.costs", self.costs, np.ndarray, "State.start(learner) has them.")
+        object.__setattr__(self, "costs", read_only(costs))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        plain = [f.name for f in fields(self) if f.name not in ("learner", "costs")]
+        return (
+            self.learner.settings() == other.learner.settings()
+            and np.array_equal(self.costs, other.costs)
+            and all(getattr(self, name) == getattr(other, name) for name in plain)
+        )
+
+    __hash__ = None  # type: ignore[assignment] # it holds an array
+
+    def _repr_html_(self) -> str:
+        names = ("opened", "audits", "reports", "lam", "missing")
+        facts = [(name, getattr(self, name)) for name in names]
+        return described("State", [*facts, ("open rounds", len(self.open))])
+
+    @classmethod
+    def start(cls, learner: Learner) -> State:
+        """The state before the first event."""
+        instance("learner", learner, Learner, "Make one: Learner(…).")
+        hypotheses, player, lam = learner.hypotheses, learner.primal, learner.multiplier.initial
+        return cls(
+            learner,
+            hypotheses.no_costs(),
+            lam=lam,
+            account=Account(largest_lam=lam),
+            incurred=(0,) * player.experts(hypotheses),
+            tuning=Tuning.start(player.scales(hypotheses)),
+        )
+
+    def opening(self) -> Tuning:
+        """The tuning of a round that opens now.
+
+        B̄ = eta + 2·lam, on the grid, bounds the range of its costs. With one-sided labels it is
+        eta·(2M−1) + 2·lam; where J is exact, B̄² is 20·eta² + 4·lam².
+        """
+        learner = self.learner
+        reports = 2 * report_cost(self.lam / learner.audit_share, 1)
+        bound = learner.label_bound(self.opened + 1)
+        if learner.label_square is None:
+            largest = (learner.k * bound + reports) / ONE
+            square = largest * largest
+        else:
+            largest = learner.k * (bound / ONE) + reports / ONE
+            square = learner.k * learner.label_square + (reports / ONE) * (reports / ONE)
+        schedule = learner.schedule
+        if not isinstance(schedule, SelfTuned):
+            return self.tuning.opened(largest, square, counts_outstanding=False)
+        return self.tuning.opened(
+            largest, square, counts_outstanding=schedule.counts_outstanding,
+            outstanding=schedule.outstanding, waiting=schedule.waiting,
+        )  # fmt: skip
+
+    def frozen(self, tuning: Tuning) -> Frozen:
+        """π^t of a round that opens with a tuning: all costs so far, and the noise for them."""
+        learner = self.learner
+        scales = learner.schedule.scales(
+            tuning.peak, learner.k, learner.hypotheses.separators, learner.scale_factors
+        )
+        if not all(map(math.isfinite, scales.tolist())):
+            raise ParameterError(
+                "The noise scale", "must be finite", float(scales.max()),
+                "The costs are out of all proportion; take a smaller x.",
+            )  # fmt: skip
+        return Frozen(
+            self.opened + 1, learner.seed, self.costs, scales, learner.copies, self.incurred
+        )
+
+
+def is_located(learner: Learner, people: tuple[Person, ...]) -> bool:
+    """Test whether these are the people who were looked up last."""
+    cached = learner.__dict__.get("_located")
+    return cached is not None and cached[0] is people
+
+
+def located(learner: Learner, people: tuple[Person, ...]) -> Points:
+    """The points of some people."""
+    cached = learner.__dict__.get("_located")
+    if cached is not None and cached[0] is people:
+        points: Points = cached[1]
+        return points
+    schema = learner.hypotheses.schema
+    x = np.array([p.features for p in people], dtype=np.float64)
+    x = x.reshape(len(people), len(schema))
+    return located_as(learner, people, People(tuple(p.id for p in people), x, schema))
+
+
+def located_as(learner: Learner, people: tuple[Person, ...], rows: People) -> Points:
+    """The points of people whose features are at hand as an array, too."""
+    points = learner.hypotheses.locate(rows)
+    # A note on the learner, not a part of it: neither compared nor saved.
+    learner.__dict__["_located"] = (people, points)
+    return points
+
+
+def points_of(learner: Learner, people: tuple[Person, ...], names: Sequence[str]) -> Points:
+    """The points of some of a round's people, by their ids; an id may occur more than once."""
+    ids = [p.id for p in people]
+    if ids == names:  # everybody, in order: the labels of a round that come together
+        return located(learner, people)
+    distinct = set(names)
+    if not is_located(learner, people) and 2 * len(distinct) < len(people):
+        # Feedback that comes late, on a few of many: nobody else need be looked up.
+        people = tuple(p for p in people if p.id in distinct)
+        ids = [p.id for p in people]
+    index = {name: i for i, name in enumerate(ids)}
+    return located(learner, people)[[index[name] for name in names]]

@@ -1,0 +1,500 @@
+"""States as files: JSON behind one line that names the version, the length and the hash.
+
+    likewise-state/1 <length of the JSON in bytes> <its SHA-256>
+    {"learner": {…}, "arrays": ["…"], …}
+
+Nothing in a file is ever executed. Arrays are little-endian int64 in base64, each written once
+however many open rounds share it; the same state always gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType, NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from likewise.errors import LikewiseError, ParameterError, StateFileError, shown
+from likewise.learner.events import Audited
+from likewise.learner.fold import (
+    awaited,
+    check_decisions,
+    check_id,
+    check_pairs,
+    check_seen,
+    checked_label,
+    lottery,
+)
+from likewise.learner.players import Frozen
+from likewise.learner.settings import Learner
+from likewise.learner.state import REMEMBERED, OpenRound, OpenRounds, State, changed
+from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.validation import choice, flag, instance, integer, items, members, real, text
+
+LARGEST = 1 << 100  # no count and no cost of any run comes near it
+NOT_WRITTEN = "Likewise writes no such value."
+Reader = Callable[[Any, Sequence[IntArray]], Any]
+
+
+class ArrayWriter:
+    """Integer arrays by number, each written once."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[tuple[int, ...], bytes], int] = {}
+
+    def number(self, array: IntArray) -> int:
+        """The number under which an array is written."""
+        content = array.astype("<i8").tobytes()
+        return self._numbers.setdefault((array.shape, content), len(self._numbers))
+
+    def to_json(self) -> list[Any]:
+        """Every array as its shape and its integers, little-endian int64 in base64."""
+        return [
+            [list(shape), base64.b64encode(content).decode("ascii")]
+            for shape, content in self._numbers
+        ]
+
+
+def to_json(value: Any, arrays: ArrayWriter) -> Any:
+    """A value as JSON."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    if isinstance(value, tuple):
+        return [to_json(item, arrays) for item in value]
+    if isinstance(value, OpenRounds):
+        return [to_json(round_, arrays) for round_ in value.values()]
+    if isinstance(value, Mapping):
+        return {key: to_json(item, arrays) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return arrays.number(value) if value.dtype == np.int64 else value.tolist()
+    if hasattr(value, "spec"):
+        return value.spec()
+    return {f.name: to_json(getattr(value, f.name), arrays) for f in fields(value)}
+
+
+def read_arrays(data: Any) -> list[IntArray]:
+    """The arrays that values refer to by number."""
+    return [_array(pair) for pair in items("arrays", data, NOT_WRITTEN)]
+
+
+def _array(data: Any) -> IntArray:
+    shape, encoded = _exactly(2, "arrays", data)
+    sizes = [
+        integer("arrays: a shape", n, 0, 1 << 32, NOT_WRITTEN)
+        for n in items("arrays: a shape", shape, NOT_WRITTEN)
+    ]
+    try:
+        content = base64.b64decode(encoded, validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        raise ParameterError("arrays", "must be in base64", encoded, NOT_WRITTEN) from None
+    if len(content) != 8 * math.prod(sizes):
+        rule = f"must be {math.prod(sizes)} integers of 64 bits"
+        raise ParameterError("arrays", rule, f"{len(content)} bytes", NOT_WRITTEN)
+    return np.frombuffer(content, dtype="<i8").astype(np.int64).reshape(sizes)
+
+
+@cache
+def reader(kind: Any, name: str) -> Reader:
+    """The function that reads JSON as a value of a type; ``name`` is what errors call it.
+
+    >>> reader(tuple[int, ...], "closed")([1, 2], [])
+    (1, 2)
+    >>> reader(bool | None, "drawn")("yes", [])
+    Traceback (most recent call last):
+    likewise.errors.ParameterError: drawn must be True or False; got 'yes'. Likewise writes no \
+such value.
+    """
+    if kind in _PLAIN:
+        read = _PLAIN[kind]
+        return lambda data, _: read(name, data)
+    if kind == IntArray:
+        return lambda data, arrays: arrays[integer(name, data, 0, len(arrays), NOT_WRITTEN)]
+    if hasattr(kind, "from_spec"):
+        return lambda data, _: kind.from_spec(data)
+    if kind is OpenRounds:
+        return _open_rounds_reader(name)
+    if is_dataclass(kind):
+        return _object_reader(kind, name)
+    return _generic_reader(kind, name)
+
+
+def _generic_reader(kind: Any, name: str) -> Reader:
+    """The reader of X | None, Literal[…], Mapping[str, X], tuple[X, …] or tuple[X, Y]."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        present = reader(next(a for a in arguments if a is not NoneType), name)
+        return lambda data, arrays: None if data is None else present(data, arrays)
+    if origin is Literal:
+        return lambda data, _: choice(name, data, arguments, NOT_WRITTEN)
+    if origin is Mapping:
+        return _mapping_reader(arguments[1], name)
+    if origin is tuple and arguments[-1] is Ellipsis:
+        item = reader(arguments[0], name)
+        return lambda data, arrays: tuple(
+            [item(part, arrays) for part in items(name, data, NOT_WRITTEN)]
+        )
+    if origin is tuple:
+        parts = [reader(argument, name) for argument in arguments]
+        return lambda data, arrays: tuple(
+            part(value, arrays)
+            for part, value in zip(parts, _exactly(len(parts), name, data), strict=True)
+        )
+    raise TypeError(f"{name} has the type {kind}, which the codec does not know")
+
+
+def _object_reader(kind: Any, name: str) -> Reader:
+    hints = get_type_hints(kind)
+    readers = {f.name: reader(hints[f.name], f"{name}.{f.name}") for f in fields(kind)}
+
+    def read(data: Any, arrays: Sequence[IntArray]) -> Any:
+        values = members(name, data, readers)
+        return kind(**{key: read(values[key], arrays) for key, read in readers.items()})
+
+    return read
+
+
+def _open_rounds_reader(name: str) -> Reader:
+    rounds = reader(tuple[OpenRound, ...], name)
+
+    def read(data: Any, arrays: Sequence[IntArray]) -> OpenRounds:
+        by_id = {round_.id: round_ for round_ in rounds(data, arrays)}
+        if len(by_id) != len(data):
+            raise ParameterError(name, "must have every id once", list(by_id), NOT_WRITTEN)
+        return OpenRounds(by_id)
+
+    return read
+
+
+def _mapping_reader(kind: Any, name: str) -> Reader:
+    item = reader(kind, name)
+
+    def read(data: Any, arrays: Sequence[IntArray]) -> Any:
+        if not isinstance(data, Mapping):
+            raise ParameterError(name, "must be an object", data, NOT_WRITTEN)
+        return MappingProxyType({key: item(value, arrays) for key, value in data.items()})
+
+    return read
+
+
+def _exactly(count: int, name: str, data: Any) -> list[Any]:
+    values = items(name, data, NOT_WRITTEN)
+    if len(values) != count:
+        raise ParameterError(name, f"must be {count} values", data, NOT_WRITTEN)
+    return values
+
+
+def _read_float(name: str, data: Any) -> float:
+    """A finite number, or NaN where it is missing."""
+    number = math.nan if data is None else real(name, data, NOT_WRITTEN)
+    if math.isinf(number):
+        raise ParameterError(name, "must be finite", data, NOT_WRITTEN)
+    return number
+
+
+def _read_floats(name: str, data: Any) -> FloatArray:
+    return np.array([_read_float(name, number) for number in items(name, data, NOT_WRITTEN)])
+
+
+_PLAIN: Mapping[Any, Callable[[str, Any], Any]] = {
+    bool: lambda name, data: flag(name, data, NOT_WRITTEN),
+    int: lambda name, data: integer(name, data, -LARGEST, LARGEST, NOT_WRITTEN),
+    float: _read_float,
+    str: lambda name, data: text(name, data, NOT_WRITTEN),
+    FloatArray: _read_floats,
+}
+
+
+MOST_ROUNDS = 1 << 32  # they are numbered below that
+LARGEST_PENDING = 1 << 62  # no run comes near it
+
+
+def state_from_json(body: Any) -> State:
+    """The state that a file's JSON describes; raises a LikewiseError that names the field."""
+    values = members("state", body, [*(f.name for f in fields(State)), "arrays"])
+    arrays = read_arrays(values.pop("arrays"))
+    state: State = reader(State, "state")(values, arrays)
+    _check_counts(state)
+    rounds = {name: _checked_round(name, state) for name in state.open}
+    state = changed(state, open=OpenRounds(rounds))
+    _check_sums(state)
+    return state
+
+
+def _require(fits: bool, name: str, rule: str, value: object) -> None:
+    if not fits:
+        raise ParameterError(name, rule, value, "The file contradicts itself.")
+
+
+def _checked_round(name: str, state: State) -> OpenRound:
+    """An open round, if its parts can have come about one after the other."""
+    round_, learner = state.open[name], state.learner
+    try:
+        check_id(round_.id, "id")
+        _require(round_.number >= 1, "number", "must be at least 1", round_.number)
+        _check_policy(round_, learner)
+        _check_people(round_, learner)
+        _check_outcome(round_, learner)
+    except LikewiseError as error:
+        raise ParameterError(
+            f"open[{name!r}]", "must be an open round", round_.id, str(error)
+        ) from error
+    decisions = {p.id: round_.decisions[p.id] for p in round_.people if p.id in round_.decisions}
+    return changed(round_, decisions=MappingProxyType(decisions))
+
+
+def _check_policy(round_: OpenRound, learner: Learner) -> None:
+    """The policy and what was fixed with it when the round opened."""
+    number, frozen = round_.number, round_.frozen
+    _require(round_.lam >= 0, "lam", "must be at least 0", round_.lam)
+    draws = learner.draws(number)
+    _require(round_.draws == draws, "draws", f"must be {draws} in round {number}", round_.draws)
+    drawn, rule = lottery(learner, number), "must be what the lottery drew"
+    _require(round_.drawn == drawn, "drawn", rule, round_.drawn)
+    sealed, rule = round_.panel is not None, "must be kept until the round is sealed"
+    _require(sealed == (frozen is None), "frozen", rule, round_.panel)
+    if frozen is not None:
+        _check_shape("frozen.costs", frozen.costs, learner)
+        _check_amounts("frozen.scales", frozen.scales, learner)
+        _check_experts("frozen.incurred", frozen.incurred, learner)
+        expected = Frozen(
+            number, learner.seed, frozen.costs, frozen.scales, learner.copies, frozen.incurred
+        )
+        _require(frozen == expected, "frozen", f"must be the policy of round {number}", frozen)
+
+
+def _check_people(round_: OpenRound, learner: Learner) -> None:
+    """The people, and the decisions on those who came first."""
+    people, limit = round_.people, learner.k
+    _require(0 < len(people) <= limit, "people", f"must be between 1 and k = {limit}", len(people))
+    for person in people:
+        check_id(person.id, "people: an id")
+    learner.hypotheses.schema.encoded([p.features for p in people], [p.id for p in people])
+    batches, rule = round_.batches, f"must be between 1 and {len(people)}, the people"
+    _require(1 <= batches <= len(people), "batches", rule, batches)
+    decided = sorted(p.id for p in people[: len(round_.decisions)])
+    keys = [(key, decision.person) for key, decision in sorted(round_.decisions.items())]
+    rule = "must be on the people who arrived first"
+    _require(keys == [(p, p) for p in decided], "decisions", rule, list(round_.decisions))
+    check_decisions(tuple(round_.decisions.values()), round_, learner)
+
+
+def _check_outcome(round_: OpenRound, learner: Learner) -> None:
+    """Panel, audit, labels and overrides."""
+    if round_.panel is not None:
+        check_id(round_.panel, "panel")
+        rule = "must be none while people are undecided"
+        _require(not round_.undecided, "panel", rule, round_.panel)
+    if round_.outcome is None:
+        _require(not round_.pairs, "pairs", "must be none before the audit", round_.pairs)
+    else:
+        rule = "must be none before the round is sealed"
+        _require(round_.panel is not None, "outcome", rule, round_.outcome)
+        # The constructor and the check are those of the event that said so.
+        check_pairs(Audited(round_.id, round_.outcome, round_.pairs), round_, learner.sensitivity)
+    for person, label in round_.labels.items():
+        checked_label(person, label, round_)
+        if learner.pricing.one_sided:
+            check_seen(person, round_)
+    for person, approved in round_.overrides.items():
+        decision = round_.decisions.get(person)
+        changes = decision is not None and decision.approved != approved
+        _require(changes, "overrides", "must change the decision on somebody", person)
+
+
+def _check_counts(state: State) -> None:
+    """Counts must agree with each other and with the rounds that are open."""
+    learner, opened = state.learner, state.opened
+    everybody = opened * learner.k
+    limits = {
+        "opened": MOST_ROUNDS, "missing": everybody, "overridden": everybody,
+        "audits": 0 if learner.ignores_reports else opened,
+        "reports": opened if learner.ignores_reports else state.audits, "calls": None,
+    }  # fmt: skip
+    for name, limit in limits.items():
+        value = getattr(state, name)
+        _require(value >= 0, name, "must be at least 0", value)
+        if limit is not None:
+            _require(value <= limit, name, f"must be at most {limit} here", value)
+    numbers = [round_.number for round_ in state.open.values()]
+    _require(len(set(numbers)) == len(numbers), "open", "must have every number once", numbers)
+    last, limit = max(numbers, default=0), learner.open_limit
+    _require(last <= opened, "opened", f"must be at least {last}, an open round", opened)
+    _require(len(numbers) <= limit, "open", f"must be at most {limit} rounds", len(numbers))
+    closed, limit = state.closed, min(opened - len(numbers), REMEMBERED)
+    for name in closed:
+        check_id(name, "closed: a round's id")
+    distinct = len(set(closed)) == len(closed) <= limit
+    _require(distinct, "closed", f"must be at most {limit} different rounds", len(closed))
+    overlap = sorted(set(state.open) & set(closed))
+    _require(not overlap, "closed", "must not name a round that is open", overlap)
+
+
+def _check_sums(state: State) -> None:
+    """Costs, multipliers and what tunes the scales."""
+    learner, account, tuning = state.learner, state.account, state.tuning
+    _require(state.lam >= 0, "lam", "must be at least 0", state.lam)
+    _require(account.reported >= 0, "account.reported", "must be at least 0", account.reported)
+    rule = f"must be at least lam, which is {state.lam!r}"
+    _require(account.largest_lam >= state.lam, "account.largest_lam", rule, account.largest_lam)
+    _check_shape("costs", state.costs, learner)
+    _check_experts("incurred", state.incurred, learner)
+    _check_amounts("tuning.squares", tuning.squares, learner)
+    _check_amounts("tuning.peak", tuning.peak, learner)
+    _check_amounts("tuning.pending", tuning.pending, learner)
+    small = bool((tuning.pending < LARGEST_PENDING).all())
+    _require(small, "tuning.pending", "must be below 2^62", tuning.pending)
+    rounds = state.open.values()
+    awaits = [awaited(round_, learner) for round_ in rounds]
+    for name, total in (
+        ("outstanding", sum(cost for cost, _ in awaits)),
+        ("waiting", sum(audits for _, audits in awaits)),
+    ):
+        value = getattr(tuning, name)
+        _require(value == total, f"tuning.{name}", f"must be {total}", value)
+
+
+def _check_shape(name: str, costs: Any, learner: Learner) -> None:
+    shape = learner.hypotheses.no_costs().shape
+    _require(costs.shape == shape, name, f"must have the shape {shape}", costs.shape)
+
+
+def _check_amounts(name: str, amounts: Any, learner: Learner) -> None:
+    count = learner.primal.scales(learner.hypotheses)
+    fits = amounts.shape == (count,) and bool(np.all(amounts >= 0))
+    _require(fits, name, f"must be {count} numbers of at least 0", amounts.tolist())
+
+
+def _check_experts(name: str, costs: tuple[int, ...], learner: Learner) -> None:
+    count = learner.primal.experts(learner.hypotheses)
+    _require(len(costs) == count, name, f"must be {count} values", costs)
+
+
+VERSION = "likewise-state/1"
+
+
+def dump_state(state: State) -> bytes:
+    """The state as the content of a file."""
+    instance("state", state, State, "State.start(learner) makes one.")
+    arrays = ArrayWriter()
+    body = to_json(state, arrays)
+    body["arrays"] = arrays.to_json()
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    content = text.encode()
+    header = f"{VERSION} {len(content)} {hashlib.sha256(content).hexdigest()}\n"
+    return header.encode() + content
+
+
+def parse_state(content: bytes, source: str = "state", *, learner: Learner | None = None) -> State:
+    """Read a state from the content of a file; ``source`` is named in errors.
+
+    With a ``learner``, the state must be one of that learner's.
+    """
+    if not isinstance(content, bytes):
+        raise StateFileError(
+            f"{source} must be bytes, the content of a file; got {shown(content)}."
+        )
+    body = _checked(content, source)
+    try:
+        state = state_from_json(json.loads(body, object_pairs_hook=_object))
+    except (LikewiseError, RecursionError, ValueError) as error:
+        raise StateFileError(
+            f"{source}: the hash is right but the content is not a {VERSION} state: {error}"
+        ) from error
+    if learner is not None:
+        _check_learner(state, learner, source)
+    return state
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; one that names a key twice can be read in two ways."""
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise StateFileError("an object names the same key twice")
+    return members
+
+
+def _check_learner(state: State, learner: Learner, source: str) -> None:
+    """Compare all settings; the engine is none of them, since every engine decides the same."""
+    instance("learner", learner, Learner, "It is the learner that you expect.")
+    stored, expected = state.learner.spec(), learner.spec()
+    names = [name for name in expected if name != "engine" and stored[name] != expected[name]]
+    if names:
+        differences = ", ".join(_difference(n, stored[n], expected[n]) for n in names)
+        raise StateFileError(
+            f"{source} is a state of another learner: there {differences}. Continue it with its "
+            f"own learner, load_state(path).learner, or start anew: State.start(learner)."
+        )
+
+
+def _difference(name: str, stored: Any, expected: Any) -> str:
+    """The two values where they are short; of two objects, the keys that differ."""
+    if isinstance(stored, dict) and isinstance(expected, dict):
+        keys = [k for k in {**stored, **expected} if stored.get(k) != expected.get(k)]
+        return f"{name} differs in its {', '.join(keys)}"
+    return f"{name} is {shown(stored)}, not {shown(expected)}"
+
+
+def _checked(content: bytes, source: str) -> bytes:
+    """The JSON behind a header that fits it."""
+    header, newline, body = content.partition(b"\n")
+    words = header.decode("utf-8", errors="replace").split(" ")
+    if not newline or len(words) != 3 or not words[0].startswith("likewise-state/"):
+        raise StateFileError(
+            f"{source} must begin with {VERSION!r}; it begins with {content[:24]!r}. It is not a "
+            f"state file, or was cut short in its first line."
+        )
+    if words[0] != VERSION:
+        raise StateFileError(
+            f"{source} has the version {words[0]!r}; this Likewise reads {VERSION}. Continue it "
+            f"with the Likewise that wrote it."
+        )
+    if words[1] != str(len(body)):
+        raise StateFileError(
+            f"{source} must have {words[1]} bytes after its first line; it has {len(body)}. It was "
+            f"cut short or added to; restore it from a copy."
+        )
+    if hashlib.sha256(body).hexdigest() != words[2]:
+        raise StateFileError(
+            f"{source} does not have the hash that its first line names. It was changed after it "
+            f"was written; restore it from a copy."
+        )
+    return body
+
+
+def save_state(state: State, path: str | os.PathLike[str]) -> None:
+    """Write a state to a file: all of it or, should the machine stop, none of it."""
+    content = dump_state(state)
+    try:
+        target = Path(path)
+        part = target.with_name(target.name + ".part")
+        with part.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    except (OSError, TypeError, ValueError) as error:
+        raise StateFileError(f"The state was not written to {shown(path)}: {error}") from error
+
+
+def load_state(path: str | os.PathLike[str], *, learner: Learner | None = None) -> State:
+    """Read a state from a file and continue exactly where it was saved.
+
+    With a ``learner``, a file of another learner is refused.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except (OSError, TypeError, ValueError) as error:
+        raise StateFileError(f"No state was read from {shown(path)}: {error}") from error
+    return parse_state(content, str(path), learner=learner)

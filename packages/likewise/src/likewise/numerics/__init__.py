@@ -1,0 +1,1 @@
+"""Arithmetic that is the same on every machine."""

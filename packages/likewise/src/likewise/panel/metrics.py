@@ -1,0 +1,820 @@
+"""The contract of a metric, and metrics as JSON.
+
+The paper asks of d: X × X → [0, 1] only that it be symmetric (footnote to definition "Fairness
+violation"); it need not be a metric. See :mod:`likewise.panel.metrics` for missing
+values and for how the results are the same on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import Parameter, signature
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import AuditError, ParameterError, foreign_code, shown
+from likewise.numerics.fixed_point import FloatArray
+from likewise.people.features import Feature, Value
+from likewise.people.schema import People
+from likewise.registry import METRICS
+from likewise.validation import items, members, real, reals, text
+
+
+class Specified:
+    """A part that its name and its parameters describe; attributes have the parameters' names."""
+
+    kind: ClassVar[str]
+    name: ClassVar[str]
+
+    def spec(self) -> dict[str, Any]:
+        """The part as JSON: ``{kind: its name, …}`` and its parameters, in their order."""
+        parameters = signature(type(self)).parameters
+        return {self.kind: self.name, **{p: _listed(getattr(self, p)) for p in parameters}}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Read the part from its JSON; parameters with a default may be left out."""
+        parameters = signature(cls).parameters.values()
+        required = [p.name for p in parameters if p.default is Parameter.empty]
+        optional = [p.name for p in parameters if p.default is not Parameter.empty]
+        fields = members(cls.name, spec, (cls.kind, *required), optional)
+        return cls(**{name: value for name, value in fields.items() if name != cls.kind})
+
+
+def _listed(value: Any) -> Any:
+    """The value with lists in place of tuples, as JSON has them."""
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
+
+
+# Single pairs are measured in tables of this many people a side.
+_PAIRS_AT_ONCE = 64
+# This many differences of a few features fit into the nearest cache.
+_FEW_PAIRS = 1 << 12
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Everybody on the left with everybody on the right; or, ``paired``, the first with the first.
+
+    >>> from likewise.people import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("age"),)).people([[20], [30], [50]])
+    >>> left, right = Sides(people.take([0]), people.take([1, 2])).columns("age")
+    >>> (right - left).tolist()
+    [[10.0, 30.0]]
+    """
+
+    left: People
+    right: People
+    paired: bool = False
+    _cache: dict[Any, FloatArray] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(cls, people: People) -> Sides:
+        """Everybody with everybody."""
+        return cls(people, people)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """That of the distances."""
+        return (len(self.left),) if self.paired else (len(self.left), len(self.right))
+
+    def spread(self, left: Any, right: Any) -> tuple[Any, Any]:
+        """A value for everybody on the left and on the right, as arrays that broadcast."""
+        return (left, right) if self.paired else (left[:, None], right[None, :])
+
+    def columns(self, name: str) -> tuple[FloatArray, FloatArray]:
+        """A feature of the left and of the right, as arrays that broadcast."""
+        return self.spread(self.left.column(name), self.right.column(name))
+
+    def complete(self, name: str) -> bool:
+        """Test whether nobody lacks a feature, nor has a value beyond the floats."""
+        sides = (self.left,) if self.right is self.left else (self.left, self.right)
+        return all(finite(side.column(name)) for side in sides)
+
+    def once(self, key: Any, make: Callable[[], FloatArray]) -> FloatArray:
+        """An array that several auditors need, made once where there are few pairs; read-only.
+
+        Where there are many, memory is slower than making it again.
+        """
+        if math.prod(self.shape) > _FEW_PAIRS:
+            return make()
+        array = self._cache.get(key)
+        if array is None:
+            array = self._cache[key] = make()
+            array.flags.writeable = False
+        return array
+
+
+def finite(column: FloatArray) -> bool:
+    """Test whether no value is missing, nor beyond the floats: the usual case, and a fast one.
+
+    >>> finite(np.array([1.0, np.nan])), finite(np.array([1e308, 1e308]))
+    (False, True)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A sum that is finite has no term that is not.
+        return math.isfinite(column.sum()) or bool(np.isfinite(column).all())
+
+
+def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.NDArray[Any]:
+    """Distances of a function that measures only all pairs of one list of people.
+
+    It is called with everybody on both sides, which measures more pairs than needed.
+    """
+    if not sides.paired:
+        return _of_all(distance, sides.left, sides.right)
+    blocks = [
+        np.diagonal(
+            _of_all(
+                distance,
+                sides.left.take(places, repeated=True),
+                sides.right.take(places, repeated=True),
+            )
+        )
+        for start in range(0, len(sides.left), _PAIRS_AT_ONCE)
+        for places in [np.arange(start, min(start + _PAIRS_AT_ONCE, len(sides.left)))]
+    ]
+    return np.concatenate(blocks) if blocks else np.empty(0)
+
+
+def _of_all(
+    distance: Callable[[People], npt.NDArray[Any]], left: People, right: People
+) -> npt.NDArray[Any]:
+    """The part of a table of everybody that has the left as rows and the right as columns."""
+    first: dict[str, int] = {}
+    for name in (*left.ids, *right.ids):
+        first.setdefault(name, len(first))
+    x = np.empty((len(first), left.x.shape[1]))
+    for side in (left, right):
+        x[[first[name] for name in side.ids]] = side.x
+    everybody = People(tuple(first), x, left.schema)
+    rows, columns = ([first[name] for name in side.ids] for side in (left, right))
+    return np.asarray(distance(everybody))[np.ix_(rows, columns)]
+
+
+Distance = Callable[[People], FloatArray]
+
+
+class Metric(Specified, ABC):
+    """A distance between people that can be written down: a symmetric array (k, k) within [0, 1].
+
+    A subclass is a frozen dataclass of its parameters, which it checks when it is made, and is
+    registered under its ``name`` (:data:`likewise.registry.METRICS`), with which its :meth:`spec`
+    begins, so that panels can be files. It is a function of the people's features alone; people in
+    another order have the same distances. A plain function of people is a distance too, but cannot
+    be written down. ``likewise.testing.check_metric`` checks all of that.
+
+    >>> import numpy as np
+    >>> from dataclasses import dataclass
+    >>> from likewise.people import Feature, FeatureSchema
+    >>> @dataclass(frozen=True)
+    ... class SameOrNot(Metric):
+    ...     name = "same-or-not"
+    ...     feature: str
+    ...     def __call__(self, people):
+    ...         x = people.column(self.feature)
+    ...         return (x[:, None] != x[None, :]).astype(float)
+    >>> people = FeatureSchema((Feature("age", "integer"),)).people([[20], [70], [20]])
+    >>> SameOrNot("age")(people).tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    >>> SameOrNot("age").spec()
+    {'metric': 'same-or-not', 'feature': 'age'}
+    """
+
+    kind = "metric"
+
+    @abstractmethod
+    def __call__(self, people: People, /) -> FloatArray:
+        """The distances of all pairs; the diagonal plays no part."""
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right: a block of pairs, where there are many people.
+
+        The same numbers as those of a call with everybody, which is the default. Override it in a
+        metric that is to measure many pairs.
+        """
+        return joined(self, sides)
+
+    def among(self, sides: Sides) -> FloatArray:
+        """The distances of people among each other, both sides being the same.
+
+        Override it in a metric that can reuse what other auditors have computed of these sides.
+        """
+        return self(sides.left)
+
+
+class BySides(Metric):
+    """A metric that is made of :meth:`between`, which a subclass gives."""
+
+    def __call__(self, people: People, /) -> FloatArray:
+        """The distances of all pairs."""
+        return self.between(Sides.of(people))
+
+    @abstractmethod
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
+
+    def among(self, sides: Sides) -> FloatArray:
+        """The same, unless a subclass has a call of its own."""
+        return self.between(sides) if type(self).__call__ is BySides.__call__ else self(sides.left)
+
+
+def metric_to_spec(metric: Distance) -> dict[str, Any]:
+    """Write a metric as JSON, if it can be read back by its name.
+
+    >>> from likewise.panel import WeightedL1
+    >>> metric_to_spec(WeightedL1({"income": 0.5}))
+    {'metric': 'weighted-l1', 'weights': [['income', 0.5]], 'scales': []}
+    """
+    if not isinstance(metric, Metric):
+        raise AuditError(
+            f"{shown(metric)} cannot be written down, as no code is ever kept in a file. Make it a "
+            f"subclass of likewise.panel.Metric, and register that."
+        )
+    spec = metric.spec()
+    METRICS.check_name(spec.get("metric"), type(metric))
+    return spec
+
+
+def metric_from_spec(spec: Mapping[str, Any]) -> Metric:
+    """Read any metric from its JSON, by the name that it is registered under.
+
+    >>> metric_from_spec({"metric": "ratings", "ratings": "interview", "low": 0, "high": 10})
+    Ratings(ratings='interview', low=0.0, high=10.0)
+    """
+    example = '{"metric": "weighted-l1", "weights": {"income": 0.5}}'
+    metric: Metric = METRICS.read("metric", spec, example)
+    return metric
+
+
+def checked_features(features: Iterable[str], where: str) -> tuple[str, ...]:
+    """Names of features, at least one and all different."""
+    remedy = "Write ['income']."
+    listed = [] if isinstance(features, str) else items(where, features, remedy)
+    names = tuple(text(where, name, remedy) for name in listed)
+    if not names or len(set(names)) != len(names):
+        raise ParameterError(
+            where, "must be a list of one or more different features", features, remedy
+        )
+    return names
+
+
+def by_name(where: str, numbers: Mapping[str, Any] | Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Numbers by name, from a mapping or from pairs, in their order.
+
+    >>> by_name("weights", [["income", 0.5]])
+    {'income': 0.5}
+    """
+    remedy = "Write {'income': 0.5}."
+    if not isinstance(numbers, Mapping):
+        pairs = [items(where, pair, remedy) for pair in items(where, numbers, remedy)]
+        if any(len(pair) != 2 for pair in pairs):
+            raise ParameterError(where, "must be pairs of a name and a number", numbers, remedy)
+        if len({text(where, pair[0], remedy) for pair in pairs}) != len(pairs):
+            raise ParameterError(where, "must have every name once", numbers, remedy)
+        return {name: number for name, number in pairs}  # noqa: C416 - dict(pairs) hides the shape
+    return {text(where, name, remedy): number for name, number in numbers.items()}
+
+
+def checked_number(value: object, where: str, positive: bool) -> float:
+    """A finite number, not negative, or ``positive``."""
+    rule = f"must be a finite number {'above 0' if positive else 'of at least 0'}"
+    number = real(where, value, "Correct the number.")
+    if not math.isfinite(number) or number < 0 or (positive and number == 0):
+        raise ParameterError(where, rule, value, "Correct the number.")
+    return number
+
+
+def signed_difference(left: FloatArray, right: FloatArray) -> FloatArray:
+    """x_l − x_r of columns that broadcast; 0 where a value is missing.
+
+    >>> column = np.array([1.0, 3.0])
+    >>> signed_difference(column[:, None], column[None, :]).tolist()
+    [[0.0, -2.0], [2.0, 0.0]]
+    """
+    with np.errstate(over="ignore"):  # differences beyond the floats are infinite, hence full
+        delta = left - right
+    if _complete(left, right):
+        return delta
+    return np.where(np.isnan(delta), 0.0, delta)
+
+
+def _complete(left: FloatArray, right: FloatArray) -> bool:
+    return finite(left) and finite(right)
+
+
+def one_missing(left: FloatArray, right: FloatArray) -> FloatArray:
+    """1 where exactly one of the two values is missing, else 0.
+
+    >>> column = np.array([math.nan, 3.0, math.nan])
+    >>> one_missing(column[:, None], column[None, :]).tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+    return np.asarray(np.isnan(left) != np.isnan(right), dtype=np.float64)
+
+
+def full_where_one_is_missing(apart: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
+    """The distances, but 1 where exactly one of the two values is missing."""
+    if _complete(left, right):
+        return apart
+    return np.maximum(apart, one_missing(left, right))
+
+
+def difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
+    """min(1, |x_l − x_r|/scale) of the pairs; for a category, 0 if equal and 1 if not.
+
+    Without a scale, the width of the feature's bounds in the schema is one.
+
+    >>> from likewise.people import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("income", low=0, high=100),)).people([[20.0], [70.0]])
+    >>> difference(Sides.of(people), "income", None).tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+    return sides.once((name, scale), lambda: _difference(sides, name, scale))
+
+
+def _difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
+    feature = sides.left.schema[name]
+    left, right = sides.columns(name)
+    if feature.kind == "category":
+        if scale is not None:
+            raise ParameterError(
+                f"scales[{name!r}]",
+                "must not be given for a category",
+                scale,
+                "Two levels are either equal (0) or not (1).",
+            )
+        apart = np.asarray(signed_difference(left, right) != 0, dtype=np.float64)
+        return full_where_one_is_missing(apart, left, right)
+    if scale is None:
+        scale = 1.0 if feature.kind == "flag" else feature.high - feature.low
+    if not math.isfinite(scale):
+        raise ParameterError(
+            f"scales[{name!r}]",
+            "must be given for a feature without bounds",
+            None,
+            f"Say which difference is a full one: scales={{{name!r}: …}}, or bound the feature.",
+        )
+    complete = sides.complete(name)
+    with np.errstate(over="ignore"):  # in place, since tables of pairs are large
+        apart = left - right if complete else signed_difference(left, right)
+        np.abs(apart, out=apart)
+        np.divide(apart, scale, out=apart)
+        np.minimum(1.0, apart, out=apart)
+    return apart if complete else full_where_one_is_missing(apart, left, right)
+
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, init=False)
+class WeightedL1(BySides):
+    """d(x, x′) = min(1, Σ_f w_f · min(1, |x_f − x′_f| / scale_f)).
+
+    Weights are at least 0. Where they add up to at most 1 the outer min does nothing; heavier
+    ones make a more lenient auditor, for whom enough differences are a full one. Scales are by
+    default the widths of the bounds in the schema. Two levels of a category differ wholly, by 1; so
+    do a missing value and one that is there, while two missing ones do not differ.
+
+    >>> from likewise.people import Feature, FeatureSchema
+    >>> schema = FeatureSchema((Feature("income", low=0, high=100), Feature("owns", "flag")))
+    >>> people = schema.people([{"income": 20, "owns": 0}, {"income": 70, "owns": 1}])
+    >>> WeightedL1({"income": 0.5, "owns": 0.25})(people).tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+
+    name = "weighted-l1"
+
+    weights: tuple[tuple[str, float], ...]  # pairs, as the order of a sum is part of its rounding
+    scales: tuple[tuple[str, float], ...]
+
+    def __init__(
+        self,
+        weights: Mapping[str, float] | Sequence[Sequence[Any]],
+        scales: Mapping[str, float] | Sequence[Sequence[Any]] | None = None,
+    ) -> None:
+        weight_by_name = by_name("WeightedL1.weights", weights)
+        scale_by_name = by_name("WeightedL1.scales", {} if scales is None else scales)
+        if not weight_by_name:
+            raise ParameterError("WeightedL1.weights", "must not be empty", {}, "Weigh a feature.")
+        if idle := [name for name in scale_by_name if name not in weight_by_name]:
+            raise ParameterError(
+                "WeightedL1.scales", "must be of features with a weight", idle[0], "Weigh it too."
+            )
+        for part, numbers in (("weights", weight_by_name), ("scales", scale_by_name)):
+            checked = tuple(
+                (f, checked_number(number, f"WeightedL1.{part}[{f!r}]", part == "scales"))
+                for f, number in numbers.items()
+            )
+            object.__setattr__(self, part, checked)
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
+        scales = dict(self.scales)
+        total, weighted = np.zeros(sides.shape), np.empty(sides.shape)
+        for name, weight in self.weights:
+            np.multiply(weight, difference(sides, name, scales.get(name)), out=weighted)
+            np.add(total, weighted, out=total)
+        return np.minimum(1.0, total, out=total)
+
+    def seeing(self, features: Sequence[str]) -> WeightedL1 | None:
+        """The same where everybody lacks all other features, which then add nothing; or none."""
+        weights = {name: weight for name, weight in self.weights if name in features}
+        scales = {name: scale for name, scale in self.scales if name in features}
+        return WeightedL1(weights, scales) if weights else None
+
+
+@dataclass(frozen=True, init=False)
+class Mahalanobis(BySides):
+    """d(x, x′) = min(1, √((x−x′)ᵀ M (x−x′)) / scale), M symmetric and positive semidefinite.
+
+    A feature that only one of the two lacks makes the distance 1; one that both lack counts as
+    equal. Categories have no differences to square and are refused.
+
+    >>> from likewise.people import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("a"), Feature("b"))).people([[0, 0], [3, 4]])
+    >>> Mahalanobis(("a", "b"), [[1, 0], [0, 1]], scale=10)(people).tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+
+    name = "mahalanobis"
+
+    features: tuple[str, ...]
+    matrix: tuple[tuple[float, ...], ...]
+    scale: float
+
+    def __init__(
+        self, features: Iterable[str], matrix: Sequence[Sequence[float]] | FloatArray, scale: float
+    ) -> None:
+        object.__setattr__(self, "features", checked_features(features, "Mahalanobis.features"))
+        object.__setattr__(self, "scale", checked_number(scale, "Mahalanobis.scale", positive=True))
+        n, remedy = len(self.features), "Order rows and columns as the features."
+        listed = items("Mahalanobis.matrix", matrix, remedy)
+        rows = tuple(reals(f"Mahalanobis.matrix[{i}]", row, remedy) for i, row in enumerate(listed))
+        if len(rows) != n or any(len(row) != n for row in rows):
+            raise ParameterError(
+                "Mahalanobis.matrix", f"must be {n} by {n}, a row and a column for each feature",
+                matrix, remedy,
+            )  # fmt: skip
+        object.__setattr__(self, "matrix", rows)
+        self._check_matrix()
+
+    def _check_matrix(self) -> None:
+        """Symmetric, and every pivot of an elimination at least 0, up to rounding."""
+        n, a = len(self.features), [list(row) for row in self.matrix]
+        for i in range(n):
+            for j in range(n):
+                if not math.isfinite(a[i][j]) or a[i][j] != a[j][i]:
+                    raise ParameterError(
+                        f"Mahalanobis.matrix[{i}][{j}]",
+                        f"must be finite and equal to matrix[{j}][{i}] = {a[j][i]!r}",
+                        a[i][j],
+                        "Distances must be symmetric; use (M + Mᵀ)/2.",
+                    )
+        slack = _ROUNDING * max(abs(a[i][i]) for i in range(n))
+        for i in range(n):
+            pivot = a[i][i] + slack
+            if pivot < 0 or (pivot == 0 and any(a[i])):
+                raise ParameterError(
+                    "Mahalanobis.matrix",
+                    f"must be positive semidefinite, and is not in {self.features[i]!r}",
+                    self.matrix,
+                    "A squared distance below 0 has no root; use AᵀA, or an inverse covariance.",
+                )
+            for j in range(i + 1, n):
+                factor = a[j][i] / pivot if pivot else 0.0
+                for c in range(i + 1, n):
+                    a[j][c] -= factor * a[i][c]
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
+        for name in self.features:
+            if sides.left.schema[name].kind == "category":
+                raise ParameterError(
+                    "Mahalanobis.features", "must not be categories", name, "Use WeightedL1."
+                )
+        columns = [sides.columns(name) for name in self.features]
+        complete = all(sides.complete(name) for name in self.features)
+        form = np.zeros(sides.shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            deltas = [
+                left - right if complete else signed_difference(left, right)
+                for left, right in columns
+            ]
+            for row, left in zip(self.matrix, deltas, strict=True):
+                for entry, right in zip(row, deltas, strict=True):
+                    if entry:
+                        form = form + entry * (left * right)
+            # beyond the floats (inf − inf): as far apart as can be
+            form = np.where(np.isnan(form), np.inf, form)
+            total = np.minimum(1.0, np.sqrt(np.maximum(0.0, form)) / self.scale)
+        for left, right in () if complete else columns:
+            total = full_where_one_is_missing(total, left, right)
+        return total
+
+
+@dataclass(frozen=True, init=False)
+class Masked(Metric):
+    """A distance that sees some features only; to it, everybody lacks the others.
+
+    As two missing values do not differ, a hidden feature adds nothing to any distance; a function
+    of two people sees ``None``.
+
+    >>> from likewise.people import Feature, FeatureSchema
+    >>> schema = FeatureSchema((Feature("income", low=0, high=100), Feature("owns", "flag")))
+    >>> people = schema.people([{"income": 20, "owns": 0}, {"income": 70, "owns": 1}])
+    >>> Masked(WeightedL1({"income": 0.5, "owns": 0.25}), ["income"])(people).tolist()
+    [[0.0, 0.25], [0.25, 0.0]]
+    """
+
+    name = "masked"
+
+    base: Distance
+    features: tuple[str, ...]
+
+    def __init__(self, base: Distance, features: Iterable[str]) -> None:
+        if not callable(base):
+            raise ParameterError(
+                "Masked.base", "must be a distance", base, "Such as WeightedL1({'income': 0.5})."
+            )
+        object.__setattr__(self, "base", base)
+        object.__setattr__(self, "features", checked_features(features, "Masked.features"))
+
+    def __call__(self, people: People) -> FloatArray:
+        """The distances of all pairs."""
+        return self.base(self._masked(people))
+
+    def among(self, sides: Sides) -> FloatArray:
+        """Without the features that are hidden, where the metric behind can do without them."""
+        if self._bare is None:
+            return self(sides.left)
+        return self._bare.between(sides)
+
+    @cached_property
+    def _bare(self) -> WeightedL1 | None:
+        return self.base.seeing(self.features) if type(self.base) is WeightedL1 else None
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
+        masked = Sides(self._masked(sides.left), self._masked(sides.right), sides.paired)
+        return (
+            self.base.between(masked)
+            if isinstance(self.base, Metric)
+            else joined(self.base, masked)
+        )
+
+    def _masked(self, people: People) -> People:
+        places = [people.schema.place(name) for name in self.features]
+        x = np.full_like(people.x, math.nan)
+        x[:, places] = people.x[:, places]
+        return people.with_values(x)
+
+    def spec(self) -> dict[str, Any]:
+        """The metric behind, and the features that it sees."""
+        return {**super().spec(), "base": metric_to_spec(self.base)}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Self:
+        """Read the metric from its JSON."""
+        fields = members(cls.name, spec, (cls.kind, "base", "features"))
+        return cls(metric_from_spec(fields["base"]), fields["features"])
+
+
+_NUMBERS = (int, float, np.integer, np.floating)
+
+
+@dataclass(frozen=True, init=False)
+class Ratings(BySides):
+    """d(x, x′) = |r(x) − r(x′)| / (high − low): people rated alike should be treated likewise.
+
+    Ratings are given by person, or are a column of the features.
+
+    >>> from likewise.people import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("income"),)).people([[20.0], [70.0]], ids=["ann", "bo"])
+    >>> Ratings({"ann": 2, "bo": 5}, low=0, high=10)(people).tolist()
+    [[0.0, 0.3], [0.3, 0.0]]
+    """
+
+    name = "ratings"
+
+    ratings: tuple[tuple[str, float], ...] | str
+    low: float
+    high: float
+
+    def __init__(
+        self,
+        ratings: Mapping[str, float] | Sequence[Sequence[Any]] | str,
+        low: float = 0.0,
+        high: float = 1.0,
+    ) -> None:
+        for name, bound in (("low", low), ("high", high)):
+            number = real(f"Ratings.{name}", bound, "It is the least or the best rating.")
+            object.__setattr__(self, name, number)
+        if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
+            raise ParameterError(
+                "Ratings.low", f"must be below high = {high!r}, both finite", low, "Swap them?"
+            )
+        if isinstance(ratings, str):
+            object.__setattr__(self, "ratings", ratings)
+            return
+        named = by_name("Ratings.ratings", ratings)
+        by_person = tuple((p, self._checked(r, p)) for p, r in named.items())
+        object.__setattr__(self, "ratings", by_person)
+
+    def _checked(self, rating: object, person: str) -> float:
+        if isinstance(rating, bool | np.timedelta64) or not (
+            isinstance(rating, _NUMBERS) and self.low <= rating <= self.high
+        ):
+            raise ParameterError(
+                f"Ratings of {person!r}",
+                f"must be a number in [{self.low:g}, {self.high:g}]",
+                rating,
+                "Correct the rating, or low and high.",
+            )
+        return float(rating)
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
+        column = self._column(sides.left)
+        opposite = column if sides.right is sides.left else self._column(sides.right)
+        left, right = sides.spread(column, opposite)
+        apart = np.abs(signed_difference(left, right)) / (self.high - self.low)
+        return np.minimum(1.0, full_where_one_is_missing(apart, left, right))
+
+    def _column(self, people: People) -> FloatArray:
+        if isinstance(self.ratings, str):
+            column = people.column(self.ratings)
+            outside = (column < self.low) | (column > self.high)
+            for place in np.flatnonzero(outside).tolist():
+                self._checked(float(column[place]), people.ids[place])
+            return column
+        rating_by_person = dict(self.ratings)
+        if unrated := [person for person in people.ids if person not in rating_by_person]:
+            raise AuditError(
+                f"Ratings must cover everybody; {unrated[0]!r} has none. Rate them, or use a "
+                f"column of ratings, which may have missing values."
+            )
+        return np.array([rating_by_person[person] for person in people.ids], dtype=np.float64)
+
+
+def _value(feature: Feature, number: float) -> Value:
+    """A value as the person would say it: a level's name, a flag, a number, or None if missing."""
+    if math.isnan(number):
+        return None
+    if feature.kind == "category":
+        return feature.levels[int(number)]
+    if feature.kind == "flag":
+        return bool(number)
+    return int(number) if feature.kind == "integer" else number
+
+
+def _rows(people: People) -> list[dict[str, Value]]:
+    features = people.schema.features
+    return [
+        {f.name: _value(f, v) for f, v in zip(features, x, strict=True)} for x in people.x.tolist()
+    ]
+
+
+@dataclass(frozen=True)
+class _OfTwo:
+    """A function of two people or sets of columns; subclasses define how it is called."""
+
+    function: Callable[[Mapping[str, Any], Mapping[str, Any]], Any]
+    two: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ParameterError(
+                f"{type(self).__name__}.function", f"must be a function of {self.two}",
+                self.function, "Write lambda one, other: ….",
+            )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FromFunction(_OfTwo):
+    """Any function of two people, each a mapping from feature to value; asked in both orders.
+
+    Every value is checked to be within [0, 1] and the same in both orders, up to 1e-9 (the
+    larger counts). A person is never compared with themselves: d(x, x) plays no part. Missing
+    values are ``None``. For the same bits everywhere the function should keep to + − · / and roots.
+
+    >>> from likewise.people import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("age", "integer"),)).people([[20], [70]])
+    >>> FromFunction(lambda a, b: 0.0 if a["age"] == b["age"] else 0.5)(people).tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+
+    two = "two people"
+
+    def __call__(self, people: People) -> FloatArray:
+        """The distances of all pairs."""
+        rows = _rows(people)
+        d = np.zeros((len(rows), len(rows)))
+        for i, first in enumerate(rows):
+            for j, second in enumerate(rows[:i]):
+                d[i, j] = d[j, i] = self._both(second, first, (people.ids[j], people.ids[i]))
+        return d
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right, a pair after the other."""
+        if not sides.paired:
+            return joined(self, sides)
+        pairs = zip(_rows(sides.left), _rows(sides.right), strict=True)
+        names = zip(sides.left.ids, sides.right.ids, strict=True)
+        return np.array([self._both(*rows, pair) for rows, pair in zip(pairs, names, strict=True)])
+
+    def _both(
+        self, first: Mapping[str, Any], second: Mapping[str, Any], pair: tuple[str, str]
+    ) -> float:
+        forward, backward = self._ask(first, second, pair), self._ask(second, first, pair[::-1])
+        if abs(forward - backward) > _ROUNDING:
+            raise AuditError(
+                f"A distance must be symmetric; the function says {forward!r} for "
+                f"({pair[0]!r}, {pair[1]!r}) and {backward!r} the other way round. Take their "
+                f"mean, or the larger."
+            )
+        return max(forward, backward)
+
+    def _ask(
+        self, first: Mapping[str, Any], second: Mapping[str, Any], pair: tuple[str, ...]
+    ) -> float:
+        try:
+            value: object = self.function(first, second)
+        except Exception as error:  # the user's own code
+            raise AuditError(
+                f"The function of two people failed on ({pair[0]!r}, {pair[1]!r}) with "
+                f"{type(error).__name__}: {error}. Repair it; a missing value is None."
+            ) from error
+        if not isinstance(value, _NUMBERS) or not 0 <= value <= 1:
+            raise AuditError(
+                f"A distance must be a number within [0, 1]; the function says {shown(value)} for "
+                f"({pair[0]!r}, {pair[1]!r}). Scale it, or cut it off at 1."
+            )
+        return float(value)
+
+
+@dataclass(frozen=True)
+class FromColumns(_OfTwo):
+    """Any function of two sets of columns, which is asked for blocks of pairs at once.
+
+    Each set is a mapping from feature to an array: numbers, the texts of levels, or truth values.
+    The arrays broadcast, so that ``one["age"] - other["age"]`` is the difference of every pair of
+    the block. The result must be within [0, 1] and the same in both orders, up to 1e-9 (the larger
+    counts). A missing value is NaN, or the text ``""`` for a category.
+
+    >>> from likewise.people import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("age", "integer"),)).people([[20], [70]])
+    >>> FromColumns(lambda a, b: np.minimum(1, abs(a["age"] - b["age"]) / 100))(people).tolist()
+    [[0.0, 0.5], [0.5, 0.0]]
+    """
+
+    two = "two sets of columns"
+
+    def __call__(self, people: People) -> FloatArray:
+        """The distances of all pairs."""
+        return self.between(Sides.of(people))
+
+    def between(self, sides: Sides) -> FloatArray:
+        """The distances of the left to the right."""
+        spread = [
+            (name, sides.spread(_texts(sides.left, name), _texts(sides.right, name)))
+            for name in sides.left.schema.names
+        ]
+        first = {name: left for name, (left, _) in spread}
+        second = {name: right for name, (_, right) in spread}
+        forward, backward = (
+            self._ask(first, second, sides.shape),
+            self._ask(second, first, sides.shape),
+        )
+        uneven = np.abs(forward - backward) > _ROUNDING
+        if uneven.any():
+            place = tuple(np.argwhere(uneven)[0])
+            raise AuditError(
+                f"A distance must be symmetric; the function says {float(forward[place])!r} for a "
+                f"pair and {float(backward[place])!r} the other way round. Take their mean, or the "
+                f"larger."
+            )
+        return np.maximum(forward, backward)
+
+    def _ask(
+        self, first: Mapping[str, Any], second: Mapping[str, Any], shape: tuple[int, ...]
+    ) -> FloatArray:
+        rule = f"It gets arrays that broadcast to the shape {shape}, and returns such an array."
+        with foreign_code(AuditError, f"The function of {self.two} failed", rule):
+            distances = np.asarray(self.function(first, second))
+            return np.broadcast_to(distances, shape).astype(np.float64)
+
+
+def _texts(people: People, name: str) -> Any:
+    """A column as people would write it: texts of levels, truth values, numbers."""
+    feature, column = people.schema[name], people.column(name)
+    if feature.kind == "category":
+        levels = np.array([*feature.levels, ""])
+        return levels[np.where(np.isnan(column), len(levels) - 1, column).astype(np.int64)]
+    return column.astype(np.bool_) if feature.kind == "flag" and feature.missing is None else column

@@ -1,0 +1,195 @@
+"""Objections of each member of a panel to the pairs of a round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from likewise.errors import AuditError, shown
+from likewise.panel.rules import BoolArray, checked_name, checked_names
+from likewise.validation import as_list, flag, items, text
+
+
+@dataclass(frozen=True, order=True)
+class Pair:
+    """Two different people, in no order: the direction follows from the scores.
+
+    The footnote to definition "Fairness violation" says why that suffices.
+
+    >>> Pair("bo", "ann") == Pair("ann", "bo"), list(Pair("bo", "ann"))
+    (True, ['ann', 'bo'])
+    """
+
+    first: str
+    second: str
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.first, str) and isinstance(self.second, str)):
+            raise AuditError(
+                f"A pair must be the ids of two people; got {shown((self.first, self.second))}."
+            )
+        if self.first == self.second:
+            raise AuditError(
+                f"A pair must be two different people; got {self.first!r} twice. Nobody is "
+                f"treated differently from themselves."
+            )
+        low, high = sorted((self.first, self.second))
+        object.__setattr__(self, "first", low)
+        object.__setattr__(self, "second", high)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((self.first, self.second))
+
+    @classmethod
+    def of(cls, two: Pair | Iterable[str]) -> Pair:
+        """A pair from anything with two names in it.
+
+        >>> Pair.of(["bo", "ann"])
+        Pair(first='ann', second='bo')
+        """
+        names = as_list(two) or []
+        if len(names) != 2 or not all(isinstance(name, str) for name in names):
+            raise AuditError(f"A pair must be the ids of two people; got {shown(two)}.")
+        return cls(*names)
+
+
+@dataclass(frozen=True, init=False)
+class MemberObjections:
+    """The objections of one member: whether present, the pairs, and the reasons that they gave.
+
+    The nonzero entries of the auditor's matrix in definition "Auditor".
+
+    >>> objections = MemberObjections(pairs=[("bo", "ann")], reasons={("ann", "bo"): "same income"})
+    >>> objections.reasons[Pair("ann", "bo")]
+    'same income'
+    """
+
+    present: bool
+    pairs: tuple[Pair, ...]
+    reasons: Mapping[Pair, str]
+
+    def __init__(
+        self,
+        present: bool = True,
+        pairs: Iterable[Pair | Iterable[str]] = (),
+        reasons: Mapping[Pair, str] | Mapping[tuple[str, str], str] | None = None,
+    ) -> None:
+        present = flag("MemberObjections.present", present, "Say whether they came.")
+        listed = as_list(pairs)
+        if listed is None:
+            raise AuditError(
+                f"MemberObjections.pairs must be pairs of ids; got {shown(pairs)}. Write "
+                f"[('ann', 'bo')]."
+            )
+        unordered = tuple(sorted({Pair.of(pair) for pair in listed}))
+        reason_by_pair = _reasons({} if reasons is None else reasons)
+        if not present and unordered:
+            raise AuditError(
+                f"An absent member must have no objections; got {list(unordered[0])}. Mark the "
+                f"member present, or leave the pairs out."
+            )
+        for pair, reason in reason_by_pair.items():
+            if pair not in unordered:
+                raise AuditError(
+                    f"A reason must belong to a pair objected to; got {reason!r} for "
+                    f"{list(pair)}. Add the pair, or leave the reason out."
+                )
+        object.__setattr__(self, "present", present)
+        object.__setattr__(self, "pairs", unordered)
+        object.__setattr__(self, "reasons", reason_by_pair)
+
+    def __hash__(self) -> int:
+        return hash((self.present, self.pairs))
+
+
+def _reasons(reasons: object) -> dict[Pair, str]:
+    if not isinstance(reasons, Mapping):
+        raise AuditError(
+            f"Reasons must be by pair; got {shown(reasons)}. Write {{('ann', 'bo'): 'same debts'}}."
+        )
+    return {
+        Pair.of(pair): text("MemberObjections.reasons", reason, "A reason is text.")
+        for pair, reason in reasons.items()
+    }
+
+
+@dataclass(frozen=True)
+class Objections:
+    """The objections of a panel to pairs of people of a round.
+
+    >>> objections = Objections(("ann", "bo", "cy"), {
+    ...     "j1": MemberObjections(pairs=[("cy", "ann")]),
+    ...     "j2": MemberObjections(present=False),
+    ... })
+    >>> objections.votes()[0].astype(int).tolist()
+    [[0, 0, 1], [0, 0, 0], [1, 0, 0]]
+    """
+
+    people: tuple[str, ...]
+    members: Mapping[str, MemberObjections]
+    _places: Mapping[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        people = items("Objections.people", self.people, "List the ids of the round's people.")
+        if odd := [person for person in people if not isinstance(person, str)]:
+            raise AuditError(f"An id must be text; got {shown(odd[0])}. Use str(…).")
+        if not isinstance(self.members, Mapping):
+            raise AuditError(
+                f"Objections.members must be by name; got {shown(self.members)}. Write "
+                f"{{'j1': MemberObjections(pairs=[…])}}."
+            )
+        object.__setattr__(self, "people", tuple(people))
+        object.__setattr__(self, "members", dict(self.members))
+        object.__setattr__(self, "_places", {p: place for place, p in enumerate(self.people)})
+        if len(self._places) != len(self.people):
+            raise AuditError(
+                f"People must have different ids; got {self.people}. Two people with one id "
+                f"cannot be told apart in a report."
+            )
+        if not self.members:
+            raise AuditError(
+                "Objections.members must not be empty; got no members. A panel has at least one "
+                "auditor: record the round as unaudited instead."
+            )
+        for name, objections in self.members.items():
+            checked_name(name, "Objections.members")
+            self._check(name, objections)
+
+    def _check(self, name: str, objections: object) -> None:
+        if not isinstance(objections, MemberObjections):
+            raise AuditError(
+                f"The objections of {name!r} must be MemberObjections; got {shown(objections)}. "
+                f"Write MemberObjections(pairs=[…])."
+            )
+        for pair in objections.pairs:
+            for person in pair:
+                if person not in self._places:
+                    raise AuditError(
+                        f"Member {name!r} objects to {list(pair)}, but {person!r} is not among "
+                        f"the people of the round ({', '.join(self.people)}). Correct the id."
+                    )
+
+    def votes(self, members: Sequence[str] | None = None) -> BoolArray:
+        """The objections as an array of shape (m, k, k), symmetric, in the order of the members.
+
+        Without ``members``, everybody in the order given. Who is absent does not object.
+        """
+        order = tuple(self.members) if members is None else checked_names(members, "members")
+        k = len(self.people)
+        votes = np.zeros((len(order), k, k), dtype=np.bool_)
+        for j, name in enumerate(order):
+            if name not in self.members:
+                raise AuditError(
+                    f"Member {name!r} is on the panel but not among the objections "
+                    f"({', '.join(self.members)}). If they did not come, say so: "
+                    f"{{{name!r}: MemberObjections(present=False)}}."
+                )
+            for pair in self.members[name].pairs:
+                first, second = (self._places[person] for person in pair)
+                votes[j, first, second] = votes[j, second, first] = True
+        return votes
+
+    def __hash__(self) -> int:
+        return hash((self.people, frozenset(self.members)))

@@ -1,0 +1,378 @@
+"""A panel of auditors who measure: its pivots, objections, violations and reports."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import AuditError, LikewiseError, ParameterError, shown
+from likewise.html import table
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
+from likewise.panel.metrics import Distance, Metric, Sides, joined, metric_from_spec, metric_to_spec
+from likewise.panel.objections import MemberObjections, Objections
+from likewise.panel.reports import (
+    LargestGap,
+    Pivots,
+    Report,
+    Selection,
+    checked_scores,
+    choose_report,
+    exceeding_pairs,
+)
+from likewise.panel.rule_language import as_rule
+from likewise.panel.rules import BoolArray, Rule, checked_name, quoted, seated
+from likewise.people.schema import People
+from likewise.validation import as_array, instance, integer, items, members
+
+_ROUNDING = 1e-9
+
+
+def distance_units(d: FloatArray) -> IntArray:
+    """Distances on the grid, in units of 2^-20: rint(d·2^20).
+
+    >>> distance_units(np.array([0.0, 0.5, 1.0])).tolist()
+    [0, 524288, 1048576]
+    """
+    distances = as_array(d)
+    if distances.dtype.kind not in "fiu" or not np.isfinite(distances).all():
+        raise AuditError(
+            f"Distances must be finite numbers; got {distances.dtype} of {distances.shape}."
+        )
+    return np.rint(distances * float(ONE)).astype(np.int64)
+
+
+def _remedy(distance: float, *people: People) -> str:
+    """Advice on a distance outside [0, 1]; NaN mostly comes from missing values."""
+    gaps = np.isnan(np.concatenate([group.x for group in people])).any(axis=0)
+    names = [name for name, gap in zip(people[0].schema.names, gaps.tolist(), strict=True) if gap]
+    if math.isnan(distance) and names:
+        return (
+            f"Values are missing in {', '.join(map(repr, names))}, and are NaN for the distance. "
+            f"Let it say what that means, such as np.nan_to_num(…, nan=1.0) for a full difference."
+        )
+    return "Scale it, or cut it off at 1."
+
+
+@dataclass(frozen=True)
+class MetricAuditor:
+    """An auditor who objects to a pair when π(x_l) − π(x_r) > d(x_l, x_r) + alpha.
+
+    Definition "Auditor".
+
+    >>> from likewise.panel import Ratings
+    >>> from likewise.people import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("r"),)).people([[0.25], [0.75]])
+    >>> MetricAuditor("j1", Ratings("r")).distances(people).tolist()
+    [[0, 524288], [524288, 0]]
+    """
+
+    name: str
+    distance: Distance
+
+    def __post_init__(self) -> None:
+        checked_name(self.name, "MetricAuditor.name")
+        if not callable(self.distance):
+            raise ParameterError(
+                f"MetricAuditor({self.name!r}).distance",
+                "must be callable",
+                self.distance,
+                "Use WeightedL1, Mahalanobis, Ratings, FromFunction for a function of two, or "
+                "FromColumns for one of two sets of columns.",
+            )
+
+    def between(self, sides: Sides) -> IntArray:
+        """The distances of some people to others, as integers of 2^-20, checked.
+
+        The same as :meth:`distances` has for these pairs; nobody is compared with themselves.
+        """
+        instance("sides", sides, Sides, "Write Sides(left, right).")
+        measure = getattr(self.distance, "between", None)
+        if measure is None:
+            return np.asarray(joined(self.distances, sides))
+        d = self._measured(measure, sides)
+        if d.shape != sides.shape:
+            raise AuditError(
+                f"Auditor {self.name!r}: distances between must be an array of shape "
+                f"{sides.shape}; got shape {d.shape}."
+            )
+        if d.size and not (d.min() >= 0.0 and d.max() <= 1.0):
+            odd = float(d.flat[np.flatnonzero(~((d >= 0.0) & (d <= 1.0)))[0]])
+            raise AuditError(
+                f"Auditor {self.name!r}: a distance must be within [0, 1]; got {odd!r}. "
+                f"{_remedy(odd, sides.left, sides.right)}"
+            )
+        return np.rint(np.multiply(d, float(ONE), out=d), out=d).astype(np.int64)
+
+    def distances(self, people: People) -> IntArray:
+        """The distances of all pairs as integers of 2^-20, checked; 0 on the diagonal."""
+        instance("people", people, People, "Make them with a schema: schema.people(rows).")
+        return self._checked(people, self.measured(Sides.of(people)))
+
+    def measured(self, sides: Sides) -> FloatArray:
+        """The distances of people among each other, both sides being the same, unchecked."""
+        if isinstance(self.distance, Metric):
+            return self._measured(self.distance.among, sides)
+        return self._measured(self.distance, sides.left)
+
+    def _checked(self, people: People, d: FloatArray) -> IntArray:
+        k = len(people)
+        if d.shape != (k, k):
+            raise AuditError(
+                f"Auditor {self.name!r}: the distances of {k} people must be an array of shape "
+                f"({k}, {k}); got shape {d.shape}. A function of two people goes into FromFunction."
+            )
+        np.fill_diagonal(d, 0.0)
+        for wrong, rule, remedy in (
+            (~((d >= 0.0) & (d <= 1.0)), "within [0, 1]", ""),
+            (np.abs(d - d.T) > _ROUNDING, "symmetric", "Take their mean, or the larger."),
+        ):
+            if wrong.any():
+                left, right = np.argwhere(wrong)[0]
+                raise AuditError(
+                    f"Auditor {self.name!r}: a distance must be {rule}; got "
+                    f"{float(d[left, right])!r} for ({people.ids[left]!r}, {people.ids[right]!r}) "
+                    f"and {float(d[right, left])!r} the other way round. "
+                    f"{remedy or _remedy(float(d[left, right]), people)}"
+                )
+        return distance_units(np.maximum(d, d.T))
+
+    def _measured(self, distance: Callable[..., Any], whom: People | Sides) -> FloatArray:
+        """Call the distance; whatever it raises, the error names the auditor."""
+        try:
+            measured = np.array(distance(whom))
+        except LikewiseError as error:
+            raise AuditError(f"Auditor {self.name!r}: {error}") from error
+        except Exception as error:  # the user's own code
+            raise AuditError(
+                f"Auditor {self.name!r}: the distance failed with {type(error).__name__}: {error}. "
+                f"Repair it, or take another one."
+            ) from error
+        if measured.dtype.kind not in "fiub":
+            raise AuditError(
+                f"Auditor {self.name!r}: distances must be an array of numbers; got "
+                f"{measured.dtype} of shape {measured.shape}."
+            )
+        return measured.astype(np.float64, copy=False)
+
+    def spec(self) -> dict[str, Any]:
+        """The auditor as JSON; a distance that is a plain function cannot be written down.
+
+        >>> from likewise.panel import Ratings
+        >>> MetricAuditor("j1", Ratings("r")).spec()["distance"]["metric"]
+        'ratings'
+        """
+        return {"name": self.name, "distance": metric_to_spec(self.distance)}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> MetricAuditor:
+        """Read an auditor from their JSON."""
+        fields = members("auditor", spec, ("name", "distance"))
+        return cls(fields["name"], metric_from_spec(fields["distance"]))
+
+
+def distances_of(auditors: Sequence[MetricAuditor], people: People) -> IntArray:
+    """Every auditor's distances, (m, k, k): those of each, checked all at once.
+
+    The differences of a feature that several auditors use are computed once.
+    """
+    instance("people", people, People, "Make them with a schema: schema.people(rows).")
+    k, sides = len(people), Sides.of(people)
+    measured = [auditor.measured(sides) for auditor in auditors]
+    if all(d.shape == (k, k) for d in measured):
+        d = np.stack(measured)
+        d[:, np.arange(k), np.arange(k)] = 0.0
+        turned = d.transpose(0, 2, 1)
+        within = d.size == 0 or (d.min() >= 0.0 and d.max() <= 1.0)
+        if within and not (np.abs(d - turned) > _ROUNDING).any():
+            return np.rint(np.maximum(d, turned) * float(ONE)).astype(np.int64)
+    # Something is wrong: find out what, and with whom.
+    pairs = zip(auditors, measured, strict=True)
+    return np.stack([auditor._checked(people, d) for auditor, d in pairs])
+
+
+def panel_name(members: Sequence[str], rule: Rule | str) -> str:
+    """Identify a panel by its members and the text of its rule; for people as for metrics.
+
+    >>> panel_name(["j1", "j2"], "veto( j2 )")
+    'j1, j2: veto(j2)'
+    """
+    read = as_rule(rule)
+    read.check(members)
+    return f"{', '.join(map(quoted, members))}: {read}"
+
+
+@dataclass(frozen=True, init=False)
+class Panel:
+    """Auditors with distances, and the rule that joins them; another one may sit every round.
+
+    Definition "Monotone auditing scheme". Scores and the sensitivity alpha are integers of
+    2^-20, so that every comparison is exact.
+
+    >>> from likewise.panel import Ratings
+    >>> from likewise.people import Feature, FeatureSchema
+    >>> people = FeatureSchema((Feature("r", high=9), Feature("s", high=9))).people(
+    ...     [[1, 2], [2, 6]], ids=["ann", "bo"])
+    >>> panel = Panel([MetricAuditor("j1", Ratings("r", 0, 8)),
+    ...                MetricAuditor("j2", Ratings("s", 0, 8))], "any")
+    >>> panel.name, panel.pivots(people).member(0, 1), panel.pivots(people).distance[0, 1] / 2**20
+    ('j1, j2: any', 'j1', np.float64(0.125))
+    >>> panel.audit(people, [2**20, 2**19], 0)
+    Report(pairs=(('ann', 'bo'),))
+    """
+
+    auditors: tuple[MetricAuditor, ...]
+    rule: Rule
+
+    def __init__(self, auditors: Iterable[MetricAuditor], rule: Rule | str) -> None:
+        remedy = "List auditors: [MetricAuditor('j1', …), …]."
+        object.__setattr__(self, "auditors", tuple(items("Panel.auditors", auditors, remedy)))
+        object.__setattr__(self, "rule", as_rule(rule))
+        for auditor in self.auditors:
+            _check_auditor(auditor)
+        seated(self.members, self.rule.names, str(self.rule))
+
+    @cached_property
+    def members(self) -> tuple[str, ...]:
+        """The auditors' names, in order."""
+        return tuple(auditor.name for auditor in self.auditors)
+
+    @cached_property
+    def name(self) -> str:
+        """The members and the rule: what identifies the panel."""
+        return panel_name(self.members, self.rule)
+
+    def distances(self, people: People) -> IntArray:
+        """Every auditor's distances, (m, k, k), symmetric, as integers of 2^-20 from 0 to 1."""
+        return distances_of(self.auditors, people)
+
+    def pivots(self, people: People) -> Pivots:
+        """The pivot of every pair."""
+        distance, auditor = self.rule.pivot(self.distances(people), self.members)
+        return Pivots(distance, auditor, self.members)
+
+    def objections(self, people: People, scores: npt.ArrayLike, sensitivity: int) -> Objections:
+        """The auditors' objections: j objects to {l, r} if |s_l − s_r| > d_j(l, r) + alpha.
+
+        Definition "Auditor", both directions at once.
+        """
+        s = _scores(people, scores)
+        over = exceeding_pairs(s, self.distances(people), _checked_sensitivity(sensitivity))
+        # Distances are symmetric and sensitivities at least 0: at most one direction exceeds.
+        against = over | np.swapaxes(over, 1, 2)
+        objections = {
+            name: MemberObjections(
+                pairs=[
+                    (people.ids[left], people.ids[right])
+                    for left, right in np.argwhere(np.triu(votes, 1)).tolist()
+                ]
+            )
+            for name, votes in zip(self.members, against, strict=True)
+        }
+        return Objections(people.ids, objections)
+
+    def violations(self, people: People, scores: npt.ArrayLike, sensitivity: int) -> BoolArray:
+        """The panel's violations, (k, k): [l, r] where s_l − s_r > d_pivot(l, r) + alpha.
+
+        Definition "Fairness violation", with respect to the pivots.
+        """
+        s = _scores(people, scores)
+        return self.pivots(people).exceeded(s, _checked_sensitivity(sensitivity))
+
+    def audit(
+        self,
+        people: People,
+        scores: npt.ArrayLike,
+        sensitivity: int,
+        selection: Selection | None = None,
+        round: int | None = None,
+    ) -> Report:
+        """The panel's report: of its violations, those that are selected."""
+        violations = self.violations(people, scores, sensitivity)
+        s = _scores(people, scores)
+        chosen = LargestGap() if selection is None else selection
+        return choose_report(violations, s, people.ids, chosen, round)
+
+    def _repr_html_(self) -> str:
+        return table(f"Panel: {self.rule}", ("member", "distance"), [
+            (auditor.name, auditor.distance) for auditor in self.auditors
+        ])  # fmt: skip
+
+    def spec(self) -> dict[str, Any]:
+        """The panel as JSON (or TOML): its auditors with their metrics, and the text of its rule.
+
+        >>> from likewise.panel import Ratings
+        >>> panel = Panel([MetricAuditor("j1", Ratings("r"))], "any")
+        >>> panel.spec()["rule"], Panel.from_spec(panel.spec()) == panel
+        ('any', True)
+        """
+        return {"auditors": [auditor.spec() for auditor in self.auditors], "rule": str(self.rule)}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Panel:
+        """Read a panel from its JSON; exactly what :meth:`spec` wrote."""
+        fields = members("panel", spec, ("auditors", "rule"))
+        listed = items("panel.auditors", fields["auditors"], "List auditors.")
+        auditors = [
+            _read_auditor(auditor, number) for number, auditor in enumerate(listed, start=1)
+        ]
+        return cls(auditors, fields["rule"])
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Panel:
+        """Read a panel from a file: JSON where its name ends in .json, TOML otherwise."""
+        kind = "JSON" if str(path).endswith(".json") else "TOML"
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+            data = json.loads(text) if kind == "JSON" else tomllib.loads(text)
+        except (OSError, TypeError) as error:
+            raise AuditError(f"No panel was read from {shown(path)}: {error}.") from error
+        except ValueError as error:
+            raise AuditError(f"{path} is not a {kind} file: {error}") from error
+        try:
+            return cls.from_spec(data)
+        except LikewiseError as error:
+            raise AuditError(f"{path} is not a panel. {error}") from error
+
+
+def _read_auditor(spec: Any, number: int) -> MetricAuditor:
+    """The auditor; an error says which of them it is."""
+    try:
+        return MetricAuditor.from_spec(spec)
+    except LikewiseError as error:
+        name = spec.get("name") if isinstance(spec, Mapping) else None
+        called = f" ({name!r})" if isinstance(name, str) else ""
+        raise AuditError(f"Auditor {number}{called}: {error}") from error
+
+
+def _scores(people: People, scores: npt.ArrayLike) -> IntArray:
+    instance("people", people, People, "Make them with a schema: schema.people(rows).")
+    return checked_scores(scores, people.ids)
+
+
+def _check_auditor(auditor: object) -> None:
+    if not isinstance(auditor, MetricAuditor):
+        raise ParameterError(
+            "Panel.auditors",
+            "must be metric auditors",
+            auditor,
+            "Give a distance a name, MetricAuditor('j1', …); people need only report(…).",
+        )
+
+
+def _checked_sensitivity(sensitivity: int) -> int:
+    remedy = (
+        "It is an integer of 2^-20: likewise.numerics.fixed_point.to_units(alpha). Below 0 a pair "
+        "with "
+        "equal scores would be a violation."
+    )
+    return integer("sensitivity", sensitivity, 0, None, remedy)

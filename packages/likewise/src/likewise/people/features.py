@@ -1,0 +1,502 @@
+"""A feature of a person: a name, a kind, bounds, and words for people."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from numbers import Real
+from typing import Any, Literal, TypeGuard, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import ParameterError, PeopleError, shown
+from likewise.numerics.fixed_point import FloatArray
+from likewise.validation import choice, flag, items, real, text
+
+Kind = Literal["number", "integer", "category", "flag"]
+Value = float | int | str | bool | None
+
+_KINDS = ("number", "integer", "category", "flag")
+_INTEGER = re.compile(r"\s*[+-]?[0-9]{1,30}\s*")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?")
+_DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature of a person, for the learner and for the people who look at it.
+
+    ``missing`` is the text shown where the value is missing; without one a missing value is
+    refused. People who sit on a panel are shown a feature only if it is ``visible``.
+
+    >>> Feature("income", "number", low=0, high=400, label="Yearly income", unit="k€").say(52.0)
+    '52 k€'
+    >>> Feature("purpose", "category", levels=("car", "home")).say(1.0)
+    'home'
+    """
+
+    name: str
+    kind: Kind = "number"
+    low: float = -math.inf
+    high: float = math.inf
+    levels: tuple[str, ...] = ()
+    label: str = ""
+    unit: str = ""
+    visible: bool = True
+    missing: str | None = None
+
+    def __post_init__(self) -> None:
+        remedy = "Name the column."
+        if not text("Feature.name", self.name, remedy):
+            raise ParameterError("Feature.name", "must not be empty", self.name, remedy)
+        owner = f"Feature({self.name!r})"
+        choice(f"{owner}.kind", self.kind, _KINDS, "A category lists its levels.")
+        for bound in ("low", "high"):
+            object.__setattr__(self, bound, _bound(f"{owner}.{bound}", getattr(self, bound)))
+        if math.isnan(self.low) or math.isnan(self.high) or not self.low < self.high:
+            raise ParameterError(
+                f"{owner}.low",
+                f"must be below high = {self.high!r}",
+                self.low,
+                "Bounds say what values are believable; leave them out for none.",
+            )
+        for words in ("label", "unit"):
+            text(f"{owner}.{words}", getattr(self, words), "It is shown to people.")
+        if self.missing is not None:
+            text(f"{owner}.missing", self.missing, "It is shown where a value is missing.")
+        object.__setattr__(self, "visible", flag(f"{owner}.visible", self.visible, "Say which."))
+        self._check_levels(owner)
+
+    def _check_levels(self, owner: str) -> None:
+        remedy = "List every level that may occur."
+        levels = items(f"{owner}.levels", self.levels, remedy)
+        named = tuple(text(f"{owner}.levels", level, "Levels are text.") for level in levels)
+        object.__setattr__(self, "levels", named)
+        if (self.kind == "category") != bool(self.levels):
+            raise ParameterError(
+                f"{owner}.levels", "must be given for a category, and only for one", self.levels,
+                remedy,
+            )  # fmt: skip
+        if len(set(self.levels)) != len(self.levels):
+            raise ParameterError(
+                f"{owner}.levels", "must not repeat a level", self.levels, "Drop one of them."
+            )
+
+    @property
+    def title(self) -> str:
+        """The label for people, or the name made readable."""
+        return self.label or self.name.replace("_", " ").capitalize()
+
+    def encode(self, value: Any, person: str) -> float:
+        """Encode a value as people write it: a number, or the place of a category's level.
+
+        An integer for a category is matched to the one level that reads so, and never taken as the
+        place of a level.
+
+        >>> Feature("rooms", "category", levels=("1", "2", "3")).encode(1, "ann")
+        0.0
+        """
+        if self.kind == "category" and not _absent(value):
+            return float(self._level(value, person))
+        return self.checked(value, person)
+
+    def encode_column(
+        self, values: Sequence[Any] | FloatArray, people: Sequence[str], *, encoded: bool = False
+    ) -> FloatArray:
+        """Encode a value for each person; an array of numbers is checked at once.
+
+        Numbers that are ``encoded`` stand for values already, those of a category for its levels.
+
+        >>> purpose = Feature("purpose", "category", levels=("car", "home"))
+        >>> purpose.encode_column(["home", "car"], ["ann", "bo"]).tolist()
+        [1.0, 0.0]
+        """
+        if isinstance(values, np.ndarray):
+            for place in np.flatnonzero(~self._admits(values)).tolist():
+                self.checked(float(values[place]), people[place])
+            return values
+        if self.kind != "category" or encoded:
+            return np.array([self.checked(v, p) for v, p in zip(values, people, strict=True)])
+        codes: dict[Any, float] = {level: float(i) for i, level in enumerate(self.levels)}
+        codes |= {} if self.missing is None else {None: math.nan}
+        try:
+            return np.array([codes[value] for value in values])
+        except (KeyError, TypeError):  # not all of them are texts of levels
+            return np.array([self.encode(v, p) for v, p in zip(values, people, strict=True)])
+
+    def _admits(self, x: FloatArray) -> Any:
+        low, high = self.limits
+        with np.errstate(invalid="ignore"):
+            fits = np.isfinite(x) & (x >= low) & (x <= high)
+            if self.kind != "number":
+                fits &= x % 1 == 0
+        return fits if self.missing is None else fits | np.isnan(x)
+
+    def checked(self, value: Any, person: str) -> float:
+        """Check a number that stands for a value, encoded already; NaN and None are missing.
+
+        >>> Feature("purpose", "category", levels=("car", "home")).checked(1, "ann")
+        1.0
+        """
+        if _absent(value):
+            if self.missing is None:
+                raise PeopleError(
+                    f"Person {person!r}: feature {self.name!r} is missing (NaN or absent). Give a "
+                    f"value, or say in the schema what a missing one is called: "
+                    f"Feature({self.name!r}, missing='not stated')."
+                )
+            return math.nan
+        number = _number(value)
+        if number is None:
+            raise PeopleError(
+                f"Person {person!r}: feature {self.name!r} must be of the kind {self.kind!r}; got "
+                f"{shown(value)}. {_remedy(value)}"
+            )
+        low, high = self.limits
+        integral = self.kind != "number"
+        if not math.isfinite(number) or not low <= number <= high or (integral and number % 1):
+            noun = "an integer" if integral else "a finite number"
+            raise PeopleError(
+                f"Person {person!r}: feature {self.name!r} must be {noun} in [{low:g}, {high:g}]; "
+                f"got {shown(value)}. Correct the value, or the bounds in the schema."
+            )
+        return number
+
+    def _level(self, value: Any, person: str) -> int:
+        if isinstance(value, str) and value in self.levels:
+            return self.levels.index(value)
+        remedy = "Add the level to the schema if it is real."
+        if _is_integer(value):
+            same = [place for place, level in enumerate(self.levels) if _reads_as(level, value)]
+            if len(same) == 1:
+                return same[0]
+        if isinstance(value, _DATES):
+            remedy = _remedy(value)
+        elif not isinstance(value, str):
+            remedy = (
+                "Give the level's own text: a number is not taken as the place of a level. An "
+                "array that holds places is for FeatureSchema.encoded."
+            )
+        raise PeopleError(
+            f"Person {person!r}: feature {self.name!r} must be one of {', '.join(self.levels)}; "
+            f"got {shown(value)}. {remedy}"
+        )
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest number that may stand for a value."""
+        if self.kind == "category":
+            return 0.0, len(self.levels) - 1.0
+        return (0.0, 1.0) if self.kind == "flag" else (self.low, self.high)
+
+    def say(self, number: float) -> str:
+        """The value in words, for auditors and reports; ``number`` is encoded."""
+        number = real(f"Feature({self.name!r}).say", number, "It is an encoded value.")
+        if math.isnan(number):
+            return self.missing or "missing"
+        if self.kind == "category":
+            return self.levels[int(self.checked(number, "?"))]
+        if self.kind == "flag":
+            return "yes" if number else "no"
+        integral = self.kind == "integer" and math.isfinite(number)
+        digits = f"{int(number)}" if integral else f"{number:.4g}"
+        return f"{digits} {self.unit}" if self.unit else digits
+
+    @property
+    def range_text(self) -> str:
+        """The values that may occur, in words."""
+        if self.kind == "category":
+            return ", ".join(self.levels)
+        if self.kind == "flag":
+            return "yes or no"
+        low, high = (f"{b:g}" if math.isfinite(b) else "" for b in (self.low, self.high))
+        bounds = f"{low} to {high}" if low and high else f"from {low}" if low else f"up to {high}"
+        return f"{bounds if low or high else 'any'} {self.unit}".strip()
+
+    def code(self) -> str:
+        """The feature as Python code.
+
+        >>> Feature("income", low=0, unit="k€").code()
+        'Feature("income", "number", low=0, unit="k€")'
+        """
+        arguments = [json.dumps(self.name, ensure_ascii=False), json.dumps(self.kind)]
+        bounds = {n: getattr(self, n) for n in ("low", "high") if math.isfinite(getattr(self, n))}
+        if len(bounds) == 2:
+            arguments += map(repr, bounds.values())
+        else:
+            arguments += [f"{name}={bound!r}" for name, bound in bounds.items()]
+        if self.levels:
+            levels = ", ".join(json.dumps(level, ensure_ascii=False) for level in self.levels)
+            arguments.append(f"levels=({levels}{',' if len(self.levels) == 1 else ''})")
+        spec = self.spec()
+        for name in ("label", "unit", "visible", "missing"):
+            if name in spec:
+                value = spec[name]
+                code = json.dumps(value, ensure_ascii=False) if isinstance(value, str) else value
+                arguments.append(f"{name}={code}")
+        return f"Feature({', '.join(arguments)})"
+
+    def spec(self) -> dict[str, Any]:
+        """The feature as JSON; bounds that are infinite are left out."""
+        spec: dict[str, Any] = {"name": self.name, "kind": self.kind}
+        spec |= {n: getattr(self, n) for n in ("low", "high") if math.isfinite(getattr(self, n))}
+        spec |= {"levels": list(self.levels)} if self.levels else {}
+        spec |= {name: getattr(self, name) for name in ("label", "unit") if getattr(self, name)}
+        spec |= {} if self.visible else {"visible": False}
+        return spec if self.missing is None else {**spec, "missing": self.missing}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Feature:
+        """Read a feature from its JSON.
+
+        >>> Feature.from_spec({"name": "income", "kind": "number", "low": 0}).low
+        0
+        """
+        names = {field.name for field in fields(cls)}
+        if not isinstance(spec, Mapping) or "name" not in spec or not set(spec) <= names:
+            raise ParameterError(
+                "A feature", f"must be an object of {', '.join(sorted(names))}", spec,
+                "Only the name is needed.",
+            )  # fmt: skip
+        return cls(**spec)
+
+
+def _bound(name: str, value: Any) -> float:
+    """A bound as it was given, since 0 and 0.0 make different hashes of the schema."""
+    number = real(name, value, "Leave it out for none.")
+    return cast(float, value) if type(value) in (int, float) else number
+
+
+def _absent(value: Any) -> bool:
+    """Test for a value that is missing: None, or NaN of any kind of float."""
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
+
+
+def _number(value: Any) -> float | None:
+    """A number or truth value as a float; None for anything else, text that reads so included."""
+    if isinstance(value, np.timedelta64) or not isinstance(value, Real | Decimal | np.bool_):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _is_integer(value: Any) -> bool:
+    plain = isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64)
+    return plain and not isinstance(value, bool)
+
+
+def _reads_as(level: str, number: int) -> bool:
+    return bool(_INTEGER.fullmatch(level)) and int(level) == int(number)
+
+
+def is_date(value: Any) -> bool:
+    """Test for dates, times and spans of time, also for text that reads so (2026-01-31)."""
+    if isinstance(value, _DATES):
+        return True
+    if not isinstance(value, str) or not _DATE.fullmatch(value):
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _remedy(value: Any) -> str:
+    """Advice on a value that is no number."""
+    if is_date(value):
+        return "Say which number is meant, such as days or years since a date, and give that."
+    hint = ", or read it as a number first: float(…)" if isinstance(value, str) else ""
+    return f"Correct the value{hint}."
+
+
+# Offered by frames and Series (pandas, polars, Arrow, narwhals, …) and by no list or array.
+_PROTOCOLS = (
+    "__dataframe__", "__narwhals_dataframe__", "__narwhals_lazyframe__", "__narwhals_series__",
+    "__arrow_c_stream__", "__arrow_c_array__", "iloc",
+)  # fmt: skip
+# Kinds of arrays that hold numbers: floats, integers with and without sign, truth values.
+_NUMERIC = "fiub"
+# The most frequent types, which are never tables.
+_PLAIN = (list, tuple, dict, str, int, float)
+# An error names at most this many people who share an id, and rows of each.
+_NAMED = 5
+_TOGETHER = (("columns", "dtypes"), ("dtype", "to_numpy"))
+
+
+def is_table(value: object) -> bool:
+    """Test for a frame or a Series, by the protocols it offers."""
+    if type(value) in _PLAIN or type(value) is np.ndarray:
+        return False
+    kind = type(value)
+    return any(hasattr(kind, name) for name in _PROTOCOLS) or any(
+        hasattr(kind, first) and hasattr(kind, second) for first, second in _TOGETHER
+    )
+
+
+def is_numeric(rows: object) -> TypeGuard[npt.NDArray[Any]]:
+    """Test for a plain array of numbers; what can be read in two ways is refused.
+
+    >>> is_numeric(np.array([[1.5]])), is_numeric([[1.5]])
+    (True, False)
+    """
+    refuse_table(rows)
+    return isinstance(rows, np.ndarray) and rows.ndim > 0 and rows.dtype.kind in _NUMERIC
+
+
+def refuse_table(value: object) -> None:
+    """Refuse a frame, a Series, and arrays with names or masks.
+
+    >>> refuse_table(np.array([(1, 2)], dtype=[("income", "i8"), ("age", "i8")]))
+    Traceback (most recent call last):
+    likewise.errors.PeopleError: An array with field names or a mask can be read in two ways. Give \
+rows by name, [dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain array.
+    """
+    if type(value) in _PLAIN:
+        return
+    named = isinstance(value, np.ndarray | np.void) and value.dtype.names is not None
+    if named or isinstance(value, np.ma.MaskedArray):
+        raise PeopleError(
+            "An array with field names or a mask can be read in two ways. Give rows by name, "
+            "[dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain array."
+        )
+    if type(value) is not np.ndarray and is_table(value):
+        raise PeopleError(
+            f"A {type(value).__name__} of {type(value).__module__.partition('.')[0]} can be read "
+            f"by row or by column, by name or by place. Give rows by name: "
+            f"frame.to_dict('records') for pandas, frame.to_dicts() for polars, "
+            f"table.to_pylist() for Arrow."
+        )
+
+
+def listed_rows(rows: Any) -> list[Any]:
+    """All rows, as a list; a single row or column and text are refused.
+
+    >>> listed_rows({"income": [1, 2]})
+    Traceback (most recent call last):
+    likewise.errors.PeopleError: People must be a list of rows, one for each person; got \
+{'income': [1, 2]}. For one person write [row].
+    """
+    refuse_table(rows)
+    single = isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable)
+    if single or (isinstance(rows, np.ndarray) and rows.ndim == 0):
+        raise PeopleError(
+            f"People must be a list of rows, one for each person; got {shown(rows)}. For one "
+            f"person write [row]."
+        )
+    return list(rows)
+
+
+def row_values(row: Any, names: Sequence[str], person: str) -> list[Any]:
+    """The values of one row in the order of ``names``; by name where the row is a mapping.
+
+    >>> row_values({"age": 30, "income": 52}, ("income", "age"), "ann")
+    [52, 30]
+    """
+    refuse_table(row)
+    if isinstance(row, Mapping):
+        if unknown := [str(key) for key in row if key not in names]:
+            raise PeopleError(
+                f"Person {person!r}: unknown features {', '.join(unknown)}. The schema has "
+                f"{', '.join(names)}."
+            )
+        return [row.get(name) for name in names]
+    keys = _own_names(row)
+    if keys is not None and keys != tuple(names):
+        raise PeopleError(
+            f"Person {person!r}: the row has names of its own ({', '.join(map(str, keys))}), which "
+            f"are not those of the schema in its order ({', '.join(names)}). Give a mapping: "
+            f"row._asdict(), or dict(row)."
+        )
+    values = None if keys is None and not _is_sequence(row) else list(row)
+    if values is None or len(values) != len(names):
+        actual = f"shape {row.shape}" if isinstance(row, np.ndarray) else shown(row)
+        raise PeopleError(
+            f"Person {person!r}: a row must have {len(names)} values ({', '.join(names)}); got "
+            f"{actual}."
+        )
+    return values
+
+
+def _own_names(row: Any) -> tuple[Any, ...] | None:
+    """The names that a row brings: of a named tuple, or of a database row that has keys."""
+    if isinstance(row, tuple) and hasattr(row, "_fields"):
+        return tuple(row._fields)
+    return tuple(row.keys()) if callable(getattr(row, "keys", None)) else None
+
+
+def _is_sequence(row: Any) -> bool:
+    if isinstance(row, np.ndarray):
+        return row.ndim == 1
+    return isinstance(row, Sequence) and not isinstance(row, str | bytes | bytearray | memoryview)
+
+
+def checked_ids(count: int, ids: Any) -> tuple[str, ...]:
+    """An id for each of ``count`` people: the given ones, or p1, p2, ….
+
+    >>> checked_ids(2, None)
+    ('p1', 'p2')
+    """
+    if ids is None:
+        return tuple(f"p{i + 1}" for i in range(count))
+    if type(ids) is tuple and len(ids) == count and all(type(name) is str for name in ids):
+        return _not_empty(ids)
+    refuse_table(ids)
+    if not _is_sequence(ids):
+        raise PeopleError(
+            f"Ids must be a list of text, one for each person; got {shown(ids)}. Use str(…)."
+        )
+    names = tuple(ids)
+    if len(names) != count:
+        raise PeopleError(f"There are {count} people but {len(names)} ids; give one each.")
+    for name in names:
+        if not isinstance(name, str):
+            raise PeopleError(f"An id must be text; got {shown(name)}. Use str(…).")
+    return _not_empty(tuple(str(name) for name in names))
+
+
+def _not_empty(ids: tuple[str, ...]) -> tuple[str, ...]:
+    if "" in ids:
+        raise PeopleError(
+            f"Everybody must have an id that is not empty; that of row {ids.index('') + 1} is. "
+            f"Give it one, or leave ids out for p1, p2, …."
+        )
+    return ids
+
+
+def refuse_repeated(ids: Sequence[str]) -> None:
+    """Refuse ids that are not all different, and say in which rows they are.
+
+    >>> refuse_repeated(["ann", "bo", "ann"])
+    Traceback (most recent call last):
+    likewise.errors.PeopleError: Everybody must have an id of their own; more than one person is \
+called 'ann' (rows 1 and 3). Keep one row for each, or give ids that differ: another column, or \
+none for p1, p2, ….
+    """
+    if len(set(ids)) == len(ids):
+        return
+    twice = sorted(name for name, count in Counter(ids).items() if count > 1)
+    repeated = []
+    for name in twice[:_NAMED]:
+        rows = [str(row) for row, other_id in enumerate(ids, start=1) if other_id == name]
+        last = rows[-1] if len(rows) <= _NAMED else "others"
+        repeated.append(
+            f"{name!r} (rows {', '.join(rows[: _NAMED - 1][: len(rows) - 1])} and {last})"
+        )
+    more = f" and {len(twice) - _NAMED} others" if len(twice) > _NAMED else ""
+    raise PeopleError(
+        f"Everybody must have an id of their own; more than one person is called "
+        f"{', '.join(repeated)}{more}. Keep one row for each, or give ids that differ: another "
+        f"column, or none for p1, p2, …."
+    )

@@ -1,0 +1,391 @@
+"""The features of a person, in order; and people, whom a schema has checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import ParameterError, PeopleError, shown
+from likewise.html import table
+from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.people.features import (
+    Feature,
+    checked_ids,
+    is_numeric,
+    is_table,
+    listed_rows,
+    refuse_repeated,
+    refuse_table,
+    row_values,
+)
+from likewise.validation import as_array, choice, items
+
+if TYPE_CHECKING:
+    from likewise.people.frames import Origin
+
+
+BoolArray = npt.NDArray[np.bool_]
+# Up to this many values, plain numbers are checked faster than arrays.
+_FEW = 128
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Ids and rows of encoded features, made by :meth:`FeatureSchema.people`.
+
+    NaN in ``x`` stands for a value that is missing, where the schema allows that. ``origin`` is
+    the kind of frame that they came from, if any: results go back as such a frame.
+    """
+
+    ids: tuple[str, ...]
+    x: FloatArray
+    schema: FeatureSchema
+    origin: Origin | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.schema, FeatureSchema) or not is_numeric(self.x):
+            raise PeopleError(
+                f"People are made of ids, an array and a schema; got {type(self.x).__name__} and "
+                f"{type(self.schema).__name__}. FeatureSchema.people makes them."
+            )
+        object.__setattr__(self, "ids", checked_ids(len(self.x), self.ids))
+        refuse_repeated(self.ids)
+        if self.x.shape != (len(self.ids), len(self.schema)):
+            raise PeopleError(
+                f"{len(self.ids)} people with {len(self.schema)} features need an array of that "
+                f"shape; got {self.x.shape}. FeatureSchema.people makes it."
+            )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, places: Sequence[int] | IntArray, *, repeated: bool = False) -> People:
+        """The people at some places; each at most once, unless they may be ``repeated``.
+
+        >>> people = FeatureSchema((Feature("a"),)).people([[1], [2], [3]])
+        >>> people.take([2, 0]).ids
+        ('p3', 'p1')
+        """
+        chosen = as_array(places)
+        integral = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or not chosen.size)
+        if not integral or (chosen.size and not 0 <= chosen.min() <= chosen.max() < len(self)):
+            raise PeopleError(
+                f"People are taken by their places, from 0 to {len(self) - 1}; got {shown(places)}."
+            )
+        chosen = chosen.astype(np.int64)
+        if not repeated and len(np.unique(chosen)) != len(chosen):
+            raise PeopleError(
+                f"Everybody is taken once; got {shown(places)}. Say so if people are repeated."
+            )
+        origin = self.origin
+        if origin is not None and origin.index is not None:
+            origin = type(origin)(origin.backend, origin.index[chosen])
+        ids = tuple([self.ids[place] for place in chosen.tolist()])
+        return self._unchecked(ids, self.x[chosen], origin)
+
+    def with_values(self, x: FloatArray) -> People:
+        """The same people with other values, which need not be ones that the schema admits."""
+        if not is_numeric(x) or x.shape != self.x.shape:
+            raise PeopleError(f"The values must be an array of shape {self.x.shape}.")
+        return self._unchecked(self.ids, x, self.origin)
+
+    def _unchecked(self, ids: tuple[str, ...], x: FloatArray, origin: Origin | None) -> People:
+        """People made of parts of these, without a check of every id."""
+        people = object.__new__(People)
+        for name, value in (("ids", ids), ("x", x), ("schema", self.schema), ("origin", origin)):
+            object.__setattr__(people, name, value)
+        return people
+
+    def column(self, name: str) -> FloatArray:
+        """A feature of everybody."""
+        return self.x[:, self.schema.place(name)]
+
+    def say(self, index: int) -> dict[str, str]:
+        """One person's visible features in words."""
+        return {
+            f.title: f.say(float(v))
+            for f, v in zip(self.schema.features, self.x[index], strict=True)
+            if f.visible
+        }
+
+
+@dataclass(frozen=True)
+class FeatureSchema:
+    """The features of a person, in order.
+
+    >>> schema = FeatureSchema((Feature("income", low=0), Feature("purpose", "category",
+    ...                                                         levels=("car", "home"))))
+    >>> people = schema.people([{"income": 30, "purpose": "home"}], ids=["ann"])
+    >>> people.x.tolist()
+    [[30.0, 1.0]]
+    """
+
+    features: tuple[Feature, ...]
+    _places: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        listed = items("FeatureSchema.features", self.features, "List features: (Feature(…), …).")
+        object.__setattr__(self, "features", tuple(listed))
+        if not self.features:
+            raise ParameterError("FeatureSchema.features", "must not be empty", (), "Add one.")
+        if odd := [f for f in listed if not isinstance(f, Feature)]:
+            raise ParameterError(
+                "FeatureSchema.features", "must be features", odd[0], "Write Feature(name, …)."
+            )
+        object.__setattr__(self, "_places", {f.name: i for i, f in enumerate(self.features)})
+        if len(self._places) != len(self.features):
+            raise ParameterError(
+                "FeatureSchema.features", "must have different names", self.names, ""
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in order."""
+        return tuple(f.name for f in self.features)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __getitem__(self, name: str) -> Feature:
+        return self.features[self.place(name)]
+
+    def place(self, name: str) -> int:
+        """Which column a feature is."""
+        return self._places[choice("feature", name, self._places, "Check the spelling.")]
+
+    def people(
+        self,
+        rows: People | Iterable[Mapping[str, Any] | Sequence[Any]] | npt.ArrayLike | Any,
+        ids: Sequence[str] | str | None = None,
+        others: str = "refuse",
+    ) -> People:
+        """Check people given as mappings, as rows in the order of the schema or as a data frame.
+
+        Categories are given by their levels. An array of numbers does not say which level is meant:
+        where the schema has a category, it is for :meth:`encoded`. Without ``ids`` people are
+        called ``p1``, ``p2``, …, in order.
+
+        A frame (pandas, polars, Arrow) is read by column name; ``ids`` may name one of its columns.
+        Columns that the schema does not have are refused, or left out with ``others="ignore"``. A
+        single row or column of one (a Series) is refused; see :mod:`likewise.people.features`.
+        """
+        if isinstance(rows, People):
+            return self.encoded(rows, _listed_ids(ids))
+        if is_table(rows) and (people := self._from_frame(rows, ids, others)) is not None:
+            return people
+        refuse_table(rows)
+        ids = _listed_ids(ids)
+        if is_numeric(rows):
+            if categories := [f.name for f in self.features if f.kind == "category"]:
+                raise PeopleError(
+                    f"An array of numbers does not say which level of {categories[0]!r} is meant. "
+                    f"If it holds the places of levels, say so: schema.encoded(array, ids=…). "
+                    f"Otherwise give rows with the text of the levels."
+                )
+            return self.encoded(rows, ids)
+        listed = listed_rows(rows)
+        names = checked_ids(len(listed), ids)
+        return self.from_columns(self._columns(listed, names), names)
+
+    def from_columns(
+        self,
+        columns: Sequence[Sequence[Any] | FloatArray],
+        names: tuple[str, ...],
+        origin: Origin | None = None,
+        *,
+        encoded: bool = False,
+    ) -> People:
+        """People from a column of values for each feature: what every other way in ends with.
+
+        >>> schema = FeatureSchema((Feature("age", "integer"), Feature("owner", "flag")))
+        >>> schema.from_columns([[30, 40], [True, False]], ("ann", "bo")).x.tolist()
+        [[30.0, 1.0], [40.0, 0.0]]
+        """
+        x = np.empty((len(names), len(self)))
+        for place, (feature, values) in enumerate(zip(self.features, columns, strict=True)):
+            x[:, place] = feature.encode_column(values, names, encoded=encoded)
+        return People(names, x, self, origin)
+
+    def _columns(self, rows: Iterable[Any], names: tuple[str, ...]) -> list[tuple[Any, ...]]:
+        """The values of each feature in rows, by name or in the order of the schema."""
+        values = [row_values(row, self.names, name) for row, name in zip(rows, names, strict=True)]
+        return list(zip(*values, strict=True)) or [()] * len(self)
+
+    def _from_frame(self, rows: Any, ids: Any, others: str) -> People | None:
+        """People from a frame; None where it is a single column or row."""
+        from likewise.people import frames as reading
+
+        if (frame := reading.as_frame(rows)) is None:
+            return None
+        reading.check_frame(frame)
+        names = reading.frame_ids(frame, ids)
+        columns = reading.frame_columns(frame, self.features, others, ids)
+        return self.from_columns(columns, names, reading.origin_of(frame))
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        ids: str | None = None,
+        leave_out: Sequence[str] = (),
+        label: str | None = None,
+    ) -> FeatureSchema:
+        """Propose a schema for a data frame: kinds, levels, bounds and missing values.
+
+        It is a draft. ``print`` shows it as code to be edited: bounds are those of the data rounded
+        outwards, and only those who know the data can say what else may come. Columns that look
+        like identities or hold dates are left out, what looks like a protected trait or an outcome
+        is named, each with a warning (:class:`~likewise.people.frames.SchemaAdvice`).
+
+        Parameters
+        ----------
+        frame: of pandas, polars or Arrow.
+        ids: the column of ids, which is no feature.
+        leave_out: columns that are no features either, such as scores.
+        label: the column of the outcome, which is what is predicted and so no feature.
+
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"income": [31.5, 52.0, None], "purpose": ["car", "home", "car"],
+        ...                       "repaid": [1, 0, 1]})
+        >>> print(FeatureSchema.from_frame(frame, label="repaid"))
+        FeatureSchema((
+            Feature("income", "number", 30, 60, missing="not stated"),
+            Feature("purpose", "category", levels=("car", "home")),
+        ))
+        """
+        from likewise.people.frames import propose
+
+        return cls(tuple(propose(frame, ids, leave_out, label)))
+
+    def __str__(self) -> str:
+        """The schema as Python code."""
+        lines = "".join(f"    {feature.code()},\n" for feature in self.features)
+        return f"FeatureSchema((\n{lines}))"
+
+    def _repr_html_(self) -> str:
+        rows = [(f.name, f.kind, f.range_text, f.missing or "", f.title) for f in self.features]
+        return table("Schema", ("name", "kind", "values", "missing", "shown as"), rows)
+
+    def encoded(
+        self,
+        rows: People | npt.ArrayLike | Sequence[Sequence[float | None]],
+        ids: Sequence[str] | None = None,
+    ) -> People:
+        """Check people whose features are numbers already, in the order of the schema.
+
+        A category is the place of its level, counted from 0; a missing value is NaN, or None.
+
+        >>> schema = FeatureSchema((Feature("purpose", "category", levels=("car", "home")),))
+        >>> schema.encoded([[1], [0]]).say(0)
+        {'Purpose': 'home'}
+        """
+        if isinstance(rows, People):
+            if rows.schema is not self and rows.schema.digest != self.digest:
+                raise PeopleError(
+                    f"These people have the features {', '.join(rows.schema.names)}, as another "
+                    f"schema defines them; this one has {', '.join(self.names)}. Make them with it."
+                )
+            if ids is None:
+                return rows
+            return People(checked_ids(len(rows), ids), rows.x, self, rows.origin)
+        listed = rows if is_numeric(rows) else listed_rows(rows)
+        names = checked_ids(len(listed), ids)
+        x = self._numbers(listed)
+        if x is not None and self.admits(x):
+            return People(names, x, self)
+        columns = self._columns(listed, names) if x is None else list(x.T)
+        return self.from_columns(columns, names, encoded=True)
+
+    def _numbers(self, rows: npt.NDArray[Any] | list[Any]) -> FloatArray | None:
+        """Rows of plain numbers as an array; None where they need a closer look."""
+        if isinstance(rows, np.ndarray):
+            if rows.ndim != 2 or rows.shape[1] != len(self) or not is_numeric(rows):
+                return None
+            return rows.astype(np.float64)
+        # Exactly these: a subclass may have names of its own.
+        if not all(type(row) in (list, tuple) and len(row) == len(self) for row in rows):
+            return None
+        if any(type(value) not in (float, int) for row in rows for value in row):
+            return None
+        try:
+            return np.array(rows, dtype=np.float64).reshape(len(rows), len(self))
+        except OverflowError:
+            return None
+
+    def admits(self, x: FloatArray) -> bool:
+        """Test whether everything is within its limits; NaN only where it may be missing.
+
+        >>> schema = FeatureSchema((Feature("age", "integer", 0, 99), Feature("rent", missing="–")))
+        >>> schema.admits(np.array([[30, np.nan]])), schema.admits(np.array([[30.5, 1.0]]))
+        (True, False)
+        """
+        low, high, integral, optional = self._limits
+        if x.size <= _FEW and self._admits_few(x):
+            return True
+        with np.errstate(invalid="ignore"):
+            within = (x >= low) & (x <= high)
+            if integral.any():
+                within &= ~integral | (np.floor(x) == x)
+        if optional.any():
+            within |= optional & np.isnan(x)
+        return bool(within.all())
+
+    def _admits_few(self, x: FloatArray) -> bool:
+        """The same for a few values, none of them missing: number by number that is faster."""
+        for row in x.tolist():
+            for value, (low, high, integral) in zip(row, self._plain_limits, strict=True):
+                if not low <= value <= high or (integral and value % 1):
+                    return False
+        return True
+
+    @cached_property
+    def _limits(self) -> tuple[FloatArray, FloatArray, BoolArray, BoolArray]:
+        """Least and largest values, which of them are integers, and which may be missing."""
+        finite = np.finfo(np.float64)
+        return (
+            np.maximum([f.limits[0] for f in self.features], finite.min),
+            np.minimum([f.limits[1] for f in self.features], finite.max),
+            np.array([f.kind != "number" for f in self.features]),
+            np.array([f.missing is not None for f in self.features]),
+        )
+
+    @cached_property
+    def _plain_limits(self) -> list[tuple[float, float, bool]]:
+        low, high, integral, _ = self._limits
+        return list(zip(low.tolist(), high.tolist(), integral.tolist(), strict=True))
+
+    def spec(self) -> dict[str, Any]:
+        """The schema as JSON."""
+        return {"features": [f.spec() for f in self.features]}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> FeatureSchema:
+        """Read a schema from its JSON."""
+        if not isinstance(spec, Mapping) or set(spec) != {"features"}:
+            raise ParameterError(
+                "A schema", "must be an object with features", spec, 'Write {"features": […]}.'
+            )
+        listed = items("FeatureSchema.features", spec["features"], "List the features.")
+        return cls(tuple(Feature.from_spec(feature) for feature in listed))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the schema's JSON in a canonical form."""
+        text = json.dumps(self.spec(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _listed_ids(ids: Sequence[str] | str | None) -> Sequence[str] | None:
+    if isinstance(ids, str):
+        raise PeopleError(
+            f"Ids must be a list of text, one for each person; got {shown(ids)}. A name of a "
+            f"column is for frames."
+        )
+    return ids

@@ -1,0 +1,251 @@
+"""Registries: everything that is known by name, ours and what installed packages add.
+
+A saved state, a study in several processes and the command line know a hypothesis class, a player
+or a world by its name alone. A package adds one with an entry point in its ``pyproject.toml``:
+
+    [project.entry-points."likewise.hypotheses"]
+    intervals = "my_package:Intervals"
+
+Only what is installed can be named: no file and no request can bring code with it. A program that
+uses Likewise registers parts for its own process with :func:`register`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from likewise.errors import LikewiseError, ParameterError, shown
+
+if TYPE_CHECKING:
+    from likewise.hypotheses.base import HypothesisClass
+    from likewise.learner.players import Player
+    from likewise.learner.schedules import Schedule
+    from likewise.panel.metrics import Metric
+    from likewise.panel.reports import Selection
+    from likewise.simulate.baselines import Baseline
+    from likewise.simulate.world import World
+
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, T]):
+    """Parts of one kind by name: those of Likewise, those of entry points, and those added.
+
+    A part is imported when it is first looked up, so that listing the names costs nothing.
+
+    >>> sorted(WORLDS)[:2], "loans" in WORLDS, WORLDS["loans"].__name__
+    (['adaptive', 'admissions'], True, 'Loans')
+    >>> WORLDS["lones"]  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    likewise.errors.ParameterError: world must be one of loans, admissions, drift, ...; got \
+'lones'. Check the spelling; a package adds one with an entry point of the group 'likewise.worlds'.
+    """
+
+    def __init__(self, group: str, noun: str, targets: Mapping[str, str]) -> None:
+        self.group, self.noun = group, noun
+        self._targets: dict[str, str | T] = dict(targets)
+        self._loaded: dict[str, T] = {}
+
+    @cached_property
+    def _installed(self) -> dict[str, list[EntryPoint]]:
+        installed: dict[str, dict[str, EntryPoint]] = {}
+        for point in entry_points(group=self.group):
+            # An editable installation may be listed twice; the same target is no contradiction.
+            installed.setdefault(point.name, {}).setdefault(point.value, point)
+        return {name: list(points.values()) for name, points in installed.items()}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._targets, *sorted(self._installed))))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and (name in self._targets or name in self._installed)
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self:
+            raise ParameterError(
+                self.noun, f"must be one of {', '.join(self)}", name,
+                f"Check the spelling; a package adds one with an entry point of the group "
+                f"{self.group!r}.",
+            )  # fmt: skip
+        target = self._targets.get(name)
+        if target is not None and not isinstance(target, str):
+            return target
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name, target)
+        return self._loaded[name]
+
+    def _load(self, name: str, target: str | None) -> T:
+        points = self._installed.get(name, [])
+        claims = [f"{point.value} of {_package(point)}" for point in points]
+        if target is not None:
+            claims.insert(0, "Likewise itself")
+        if len(claims) > 1:
+            raise LikewiseError(
+                f"The {self.noun} {name!r} is claimed by {' and by '.join(claims)}. Uninstall one, "
+                f"or ask its authors for another name."
+            )
+        if target is not None:
+            return cast(T, EntryPoint(name, target, self.group).load())
+        try:
+            return cast(T, points[0].load())
+        except Exception as error:  # a foreign package may raise anything while it loads
+            raise LikewiseError(
+                f"The {self.noun} {name!r} is {claims[0]}, which cannot be loaded "
+                f"({type(error).__name__}: {error}). Install that package again, or repair it."
+            ) from error
+
+    def add(self, name: str, part: T) -> T:
+        """Register a part for this process alone; other processes need an entry point."""
+        if not isinstance(name, str) or not name:
+            raise ParameterError(
+                f"{self.noun} name", "must be text that is not empty", name, "Choose one."
+            )
+        if name not in self:
+            self._targets[name] = part
+        elif self._targets.get(name) != part and self[name] is not part:
+            raise ParameterError(
+                f"{self.noun} name", "must not be taken", name, "Choose another name."
+            )
+        return part
+
+    def read(self, key: str, spec: Mapping[str, Any], example: str) -> Any:
+        """Build a part from its JSON, which names it under ``key``, as the example does."""
+        if not isinstance(spec, Mapping) or key not in spec:
+            rule = f"must be an object that names a {self.noun}"
+            raise ParameterError(key, rule, spec, f"Write {example}.")
+        kind: Any = self[spec[key]]
+        try:
+            return kind.from_spec(spec)
+        except LikewiseError:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ParameterError(
+                key, f"must be the JSON of the {self.noun} {spec[key]!r}", spec,
+                f"{type(error).__name__}: {error}. Compare it with what spec() writes.",
+            ) from error  # fmt: skip
+
+    def check_name(self, name: object, part: object) -> str:
+        """Return the name if it is registered for the part, so that what is saved can be loaded.
+
+        >>> WORLDS.check_name("loans", WORLDS["loans"])
+        'loans'
+        """
+        if not isinstance(name, str) or name not in self or self[name] is not part:
+            label = getattr(part, "__qualname__", type(part).__qualname__)
+            raise LikewiseError(
+                f"{label} is not registered as the {self.noun} {shown(name)}, so nothing that is "
+                f"saved under that name could be loaded again. Register it: by an entry point of "
+                f"the group {self.group!r}, or with likewise.registry's add(…) in every process."
+            )
+        return name
+
+
+def _package(point: EntryPoint) -> str:
+    return "a package without a name" if point.dist is None else f"the package {point.dist.name}"
+
+
+def register(group: str, parts: Mapping[str, Any]) -> None:
+    """Register parts of a group ("worlds", "baselines", …): as objects, or as "module:attribute".
+
+    >>> register("worlds", {"loans": "likewise.simulate.loans:Loans"})
+    """
+    registries = {registry.group.removeprefix("likewise."): registry for registry in REGISTRIES}
+    if group not in registries:
+        raise ParameterError(
+            "group", f"must be one of {', '.join(registries)}", group, "Check the spelling."
+        )
+    for name, part in parts.items():
+        registries[group].add(name, part)
+
+
+def _registry(group: str, noun: str, targets: Mapping[str, str]) -> Registry[Any]:
+    return Registry(f"likewise.{group}", noun, targets)
+
+
+HYPOTHESES: Registry[type[HypothesisClass]] = _registry(
+    "hypotheses",
+    "hypothesis class",
+    {
+        "pool": "likewise.hypotheses.pool:Pool",
+        "segments": "likewise.hypotheses.segments:Segments",
+        "staircases": "likewise.hypotheses.staircases:Staircases",
+        "conjunctions": "likewise.hypotheses.boolean:Conjunctions",
+        "disjunctions": "likewise.hypotheses.boolean:Disjunctions",
+        "parities": "likewise.hypotheses.boolean:Parities",
+        "decision-lists": "likewise.hypotheses.boolean:DecisionLists",
+        "stumps": "likewise.hypotheses.trees:Stumps",
+        "trees": "likewise.hypotheses.trees:Trees",
+        "linear-by-intercepts": "likewise.hypotheses.trees:LinearByIntercepts",
+    },
+)
+PLAYERS: Registry[type[Player]] = _registry(
+    "players",
+    "player",
+    {
+        "context-ftpl": "likewise.learner.players:ContextFTPL",
+        "nested-ftpl": "likewise.learner.players:NestedFTPL",
+        "exponential-weights": "likewise.learner.players:ExponentialWeights",
+    },
+)
+SCHEDULES: Registry[type[Schedule]] = _registry(
+    "schedules",
+    "schedule",
+    {
+        "self-tuned": "likewise.learner.schedules:SelfTuned",
+        "paper": "likewise.learner.schedules:Paper",
+        "paper-one-sided": "likewise.learner.schedules:PaperOneSided",
+    },
+)
+BASELINES: Registry[Baseline] = _registry(
+    "baselines",
+    "baseline",
+    {
+        "accuracy-only": "likewise.simulate.baselines:accuracy_only",
+        "untaught": "likewise.simulate.baselines:untaught",
+        "constant": "likewise.simulate.baselines:constant",
+    },
+)
+WORLDS: Registry[type[World]] = _registry(
+    "worlds",
+    "world",
+    {
+        "loans": "likewise.simulate.loans:Loans",
+        "admissions": "likewise.simulate.world:Admissions",
+        "drift": "likewise.simulate.loans:Drift",
+        "strategic": "likewise.simulate.loans:Strategic",
+        "adaptive": "likewise.simulate.loans:Adaptive",
+        "adversarial": "likewise.simulate.loans:Adversarial",
+        "turnover": "likewise.simulate.loans:Turnover",
+    },
+)
+METRICS: Registry[type[Metric]] = _registry(
+    "metrics",
+    "metric",
+    {
+        "weighted-l1": "likewise.panel.metrics:WeightedL1",
+        "mahalanobis": "likewise.panel.metrics:Mahalanobis",
+        "masked": "likewise.panel.metrics:Masked",
+        "ratings": "likewise.panel.metrics:Ratings",
+    },
+)
+SELECTIONS: Registry[type[Selection]] = _registry(
+    "selections",
+    "selection of pairs",
+    {
+        "largest-gap": "likewise.panel.reports:LargestGap",
+        "first": "likewise.panel.reports:FirstPair",
+        "random": "likewise.panel.reports:RandomPair",
+        "all": "likewise.panel.reports:AllPairs",
+    },
+)
+
+REGISTRIES: tuple[Registry[Any], ...] = (
+    HYPOTHESES, PLAYERS, SCHEDULES, BASELINES, WORLDS, METRICS, SELECTIONS,
+)  # fmt: skip

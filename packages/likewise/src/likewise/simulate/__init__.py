@@ -1,0 +1,111 @@
+"""Simulation: worlds, the game that a learner plays in one, and the best policies in hindsight."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from likewise.registry import WORLDS
+from likewise.simulate.baselines import Baseline, Rates, accuracy_only, baseline, constant, untaught
+from likewise.simulate.loans import Adaptive, Adversarial, Drift, Loans, Strategic, Turnover
+from likewise.simulate.play import (
+    AT_ONCE,
+    EVALUATION_DRAWS,
+    Delay,
+    Delays,
+    Moment,
+    PolicyView,
+    Transcript,
+    parse_delay,
+    play,
+)
+from likewise.simulate.settings import Setting, setting, settings_of
+from likewise.simulate.world import (
+    Admissions,
+    Course,
+    Encounter,
+    Memoryless,
+    MissingDataError,
+    Recorded,
+    Resampled,
+    Steady,
+    View,
+    World,
+)
+
+if TYPE_CHECKING:
+    from likewise.simulate.hindsight import (
+        BestFair,
+        ColumnPolicy,
+        Comparators,
+        Faced,
+        PricedPolicy,
+        best_fair_by_columns,
+        best_fair_policy,
+        best_passing_policy,
+        compare_with_fixed,
+        exact_search,
+        faced_rounds,
+        priced_policies,
+        slacks_of,
+    )
+    from likewise.simulate.programs import ComparatorError, Constraints
+
+__all__ = [
+    "AT_ONCE",
+    "EVALUATION_DRAWS",
+    "WORLDS",
+    "Adaptive",
+    "Admissions",
+    "Adversarial",
+    "Baseline",
+    "BestFair",
+    "ColumnPolicy",
+    "ComparatorError",
+    "Comparators",
+    "Constraints",
+    "Course",
+    "Delay",
+    "Delays",
+    "Drift",
+    "Encounter",
+    "Faced",
+    "Loans",
+    "Memoryless",
+    "MissingDataError",
+    "Moment",
+    "PolicyView",
+    "PricedPolicy",
+    "Rates",
+    "Recorded",
+    "Resampled",
+    "Setting",
+    "Steady",
+    "Strategic",
+    "Transcript",
+    "Turnover",
+    "View",
+    "World",
+    "accuracy_only",
+    "baseline",
+    "best_fair_by_columns",
+    "best_fair_policy",
+    "best_passing_policy",
+    "compare_with_fixed",
+    "constant",
+    "exact_search",
+    "faced_rounds",
+    "parse_delay",
+    "play",
+    "priced_policies",
+    "setting",
+    "settings_of",
+    "slacks_of",
+    "untaught",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Looked up when they are first used: they need scipy, and counting does not.
+    if name in __all__:
+        home = "programs" if name in ("ComparatorError", "Constraints") else "hindsight"
+        return getattr(import_module(f"likewise.simulate.{home}"), name)
+    raise AttributeError(f"module 'likewise.simulate' has no attribute {name!r}")

@@ -1,0 +1,299 @@
+"""A game in a few numbers: error, regret, violations, reports and how they grow."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from likewise.learner.bounds import Bound, bounds
+from likewise.learner.certificate import Certificate, certificate
+from likewise.learner.schedules import SelfTuned
+from likewise.learner.settings import Learner
+from likewise.numerics.fixed_point import ONE, FloatArray
+from likewise.simulate.play import Algorithm, Transcript
+from likewise.validation import instance
+
+if TYPE_CHECKING:
+    from likewise.simulate.hindsight import Comparators
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The counts of a game, as the documentation defines them.
+
+    ``error_rate`` is that of the policies π^t, ``realised_error_rate`` that of the decisions.
+    ``violations`` counts rounds in which some gap under π^t exceeds d_pivot + alpha; ``reports``
+    those in which the panel, asked at alpha − kappa, reported a pair. ``regret`` is the number of
+    errors of π^1 … π^T less that of the best policy that is fair at alpha − eps in hindsight, on
+    all labels, also those that a learner with one-sided labels never saw. ``comparators`` are the
+    error rates of the best fixed policies at alpha − eps, alpha − kappa and alpha.
+    ``largest_gap_last_quarter`` is the mean, over the last quarter of the rounds, of the largest
+    gap between two people of a round: near 0 for a policy that treats everybody alike.
+    """
+
+    rounds: int
+    k: int
+    people: int
+    error_rate: float
+    realised_error_rate: float
+    comparators: Comparators | None
+    regret: float | None
+    violations: int
+    audits: int
+    reports: int
+    violations_per_1000_last_quarter: float
+    largest_gap_last_quarter: float
+    lam: float
+    oracle_calls: int
+
+    @property
+    def comparator_error_rate(self) -> float | None:
+        """The error rate of the best policy that is fair at alpha − eps."""
+        return None if self.comparators is None else self.comparators.at_alpha_less_eps
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers by name."""
+        return {"comparator_error_rate": self.comparator_error_rate, **asdict(self)}
+
+
+def summarise(transcript: Transcript, comparators: Comparators | None = None) -> Summary:
+    """Sum a game up; ``comparators`` are numbers of errors of the best fixed policies."""
+    instance("transcript", transcript, Transcript, "play(…) makes one.")
+    people = int(transcript.people.sum())
+    error = float(transcript.error.sum())
+    quarter = max(1, transcript.rounds // 4)
+    return Summary(
+        rounds=transcript.rounds,
+        k=transcript.learner.k,
+        people=people,
+        error_rate=error / people,
+        realised_error_rate=int(transcript.wrong.sum()) / people,
+        comparators=None if comparators is None else comparators.rates(people),
+        regret=None if comparators is None else error - comparators.at_alpha_less_eps,
+        violations=int(transcript.violation.sum()),
+        audits=int(transcript.audited.sum()),
+        reports=int(transcript.reported.sum()),
+        violations_per_1000_last_quarter=1000.0 * float(transcript.violation[-quarter:].mean()),
+        largest_gap_last_quarter=float(transcript.largest_gap[-quarter:].mean()) / ONE,
+        lam=float(transcript.lam[-1]),
+        oracle_calls=int(transcript.calls[-1]),
+    )
+
+
+def summary_json(transcript: Transcript, summary: Summary, seconds: float) -> dict[str, Any]:
+    """Return the object that ``likewise simulate --json`` prints."""
+    learner = transcript.learner
+    return {
+        **summary.to_json(),
+        "world": transcript.world.name,
+        "alpha": learner.alpha,
+        "eps": learner.eps,
+        "hypotheses": learner.hypotheses.size,
+        "log_hypotheses": learner.hypotheses.log_size,
+        "separators": learner.hypotheses.separators,
+        **(_of_learner(transcript, learner) if isinstance(learner, Learner) else {
+            "settings": learner.settings(), "bounds": [],
+        }),
+        "delay": transcript.delay.text,
+        "seed": learner.seed,
+        "seconds": seconds,
+    }  # fmt: skip
+
+
+def _of_learner(transcript: Transcript, learner: Learner) -> dict[str, Any]:
+    """Return the settings, the bounds and the certificate of our learner."""
+    run = certificate_of(transcript)
+    return {
+        "player": learner.primal.name,
+        "schedule": learner.resolved_schedule.spec(),
+        "feedback": learner.feedback,
+        "estimate": learner.estimate if learner.pricing.one_sided else None,
+        "audit_share": learner.audit_share,
+        "open_rounds": len(transcript.state.open),
+        "bounds": [bound.to_json() for bound in bounds_of(transcript)],
+        "certificate": None if run is None else run.to_json(),
+    }
+
+
+def bounds_of(transcript: Transcript) -> tuple[Bound, ...]:
+    """Return the bounds that hold before a game of one of our learners, for its delays."""
+    learner = transcript.state.learner
+    # Audit and labels come together; with one-sided labels, the rejected are charged at once.
+    apart = transcript.delay.audits != transcript.delay.labels
+    pieces = 2 if learner.pricing.one_sided or apart else 1
+    return bounds(learner, transcript.rounds, delay=transcript.delay.longest, pieces=pieces)
+
+
+def certificate_of(transcript: Transcript) -> Certificate | None:
+    """Return the certificate of the run; None where reports are ignored, so nothing is priced."""
+    state = transcript.state
+    if state.learner.ignores_reports:
+        return None
+    return certificate(state, delay=transcript.delay.longest)
+
+
+def trace_csv(transcript: Transcript) -> str:
+    """Write the game round by round, as CSV."""
+
+    def decimals(column: FloatArray) -> list[str]:
+        return [f"{value:.9f}" for value in column.tolist()]
+
+    columns = {
+        "round": range(1, transcript.rounds + 1),
+        "people": transcript.people.tolist(),
+        "expected_errors": decimals(transcript.error),
+        "errors": transcript.wrong.tolist(),
+        "violation": transcript.violation.astype(int).tolist(),
+        "audited": transcript.audited.astype(int).tolist(),
+        "report": transcript.reported.astype(int).tolist(),
+        "lam": decimals(transcript.lam),
+        "oracle_calls": transcript.calls.tolist(),
+        "largest_gap": decimals(transcript.largest_gap / ONE),
+    }
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+NEAR_CONSTANT = 0.1
+"""A policy is near constant if the largest gap of a round is below this, in the mean."""
+
+
+@dataclass(frozen=True)
+class NearConstant:
+    """A policy whose largest gap in a round is small, in the mean over the last quarter.
+
+    ``costs`` is its error above that of the best fixed policies at alpha − kappa and at alpha;
+    None where these are not known.
+    """
+
+    largest_gap: float
+    costs: tuple[float, float] | None
+    remedies: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The warning as data, with its text."""
+        return {
+            "largest_gap": self.largest_gap,
+            "error_above_alpha_less_kappa": None if self.costs is None else self.costs[0],
+            "error_above_alpha": None if self.costs is None else self.costs[1],
+            "text": self.text,
+        }
+
+    @property
+    def text(self) -> str:
+        """The warning in a few sentences."""
+        sentences = [
+            f"The policy is near constant: over the last quarter of the rounds the largest gap "
+            f"between two people was {self.largest_gap:.3f} in the mean."
+        ]
+        if self.costs is not None:
+            sentences.append(
+                f"Its error is {more(self.costs[0])} that of the best fixed policy at "
+                f"alpha − kappa, and {more(self.costs[1])} that of the best at alpha, none of "
+                f"whose gaps is a violation."
+            )
+        sentences.append(f"What would change it: {'; '.join(self.remedies)}.")
+        return " ".join(sentences)
+
+
+def more(difference: float) -> str:
+    """Say a difference of two errors in words.
+
+    >>> more(0.05), more(-0.002)
+    ('0.050 above', '0.002 below')
+    """
+    return f"{abs(difference):.3f} {'above' if difference >= 0 else 'below'}"
+
+
+def near_constant(learner: Learner | Algorithm, summary: Summary) -> NearConstant | None:
+    """Return the warning, if the policy is near constant over the last quarter of a game.
+
+    Learners with one hypothesis and those that ignore the panel get none: the panel did not drive
+    them there.
+    """
+    gap = summary.largest_gap_last_quarter
+    if gap >= NEAR_CONSTANT or learner.hypotheses.size == 1:
+        return None
+    if isinstance(learner, Learner) and learner.ignores_reports:
+        return None
+    fixed, error = summary.comparators, summary.error_rate
+    costs = None if fixed is None else (error - fixed.at_alpha_less_kappa, error - fixed.at_alpha)
+    return NearConstant(gap, costs, tuple(_remedies(learner, costs)))
+
+
+def _remedies(learner: Learner | Algorithm, costs: tuple[float, float] | None) -> Iterator[str]:
+    if costs is not None and max(costs) <= 0:
+        yield "nothing needs to, since no fixed policy that the panel bears does better"
+    eta = kappa = None
+    if isinstance(learner, Learner) and isinstance(learner.schedule, SelfTuned):
+        eta, kappa = learner.schedule.eta, learner.margins.kappa
+    yield from remedies(tuned=eta is not None, eta=eta, kappa=kappa, alpha=learner.alpha)
+
+
+def remedies(
+    *,
+    tuned: bool,
+    eta: float | None = None,
+    kappa: float | None = None,
+    alpha: float | None = None,
+) -> Iterator[str]:
+    """Yield changes that make a policy less constant, with the current values where given.
+
+    ``tuned`` says that the learner has the parameters eta and kappa.
+
+    >>> list(remedies(tuned=False))[0]
+    'a larger alpha or a rule that needs more objections'
+    >>> list(remedies(tuned=True, eta=0.25))[0]
+    'a larger eta, which is 0.25, weighs the error more'
+    """
+
+    def now(value: float | None) -> str:
+        return "" if value is None else f", which is {value:g},"
+
+    if tuned:
+        yield f"a larger eta{now(eta)} weighs the error more"
+        if kappa is None or kappa > 0:
+            yield (
+                f"a smaller kappa{now(kappa)} lets the panel report later, nearer to a violation"
+            )
+    yield f"a larger alpha{now(alpha)} or a rule that needs more objections"
+    yield "a class that tells people apart as the panel does"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A point in three dimensions, of which less is better in each."""
+
+    error: float
+    violations: float
+    reports: float
+
+    @property
+    def all(self) -> tuple[float, float, float]:
+        """The three together."""
+        return self.error, self.violations, self.reports
+
+
+def beats(left: Outcome, right: Outcome) -> bool:
+    """Say if the left is nowhere worse than the right, and somewhere better (Pareto dominance).
+
+    >>> middle = Outcome(0.30, 5, 90)
+    >>> beats(Outcome(0.29, 5, 90), middle), beats(Outcome(0.29, 5, 91), middle)
+    (True, False)
+    """
+    return left != right and all(a <= b for a, b in zip(left.all, right.all, strict=True))
+
+
+def frontier(points: Sequence[Outcome]) -> list[int]:
+    """Return the indices of the points that no other beats, in order.
+
+    >>> frontier([Outcome(0.3, 5, 9), Outcome(0.3, 6, 9), Outcome(0.2, 7, 9)])
+    [0, 2]
+    """
+    return [i for i, point in enumerate(points) if not any(beats(rival, point) for rival in points)]

@@ -1,0 +1,439 @@
+"""The demo: learners side by side on one stream, and one of its rounds to look at closely."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from likewise.errors import LikewiseError, ParameterError
+from likewise.learner.costs import report_cost
+from likewise.learner.schedules import SelfTuned
+from likewise.learner.settings import Learner
+from likewise.numerics.fixed_point import ONE, from_units, to_units
+from likewise.panel.reports import exceeds
+from likewise.simulate.counts import (
+    NearConstant,
+    Summary,
+    bounds_of,
+    certificate_of,
+    near_constant,
+    summarise,
+)
+from likewise.simulate.game import Game
+from likewise.simulate.parallel import Processes, Progress, silent
+from likewise.simulate.play import Moment, Transcript, play
+from likewise.simulate.world import Recorded, Steady, World
+
+if TYPE_CHECKING:
+    from likewise.simulate.hindsight import Comparators, Faced
+
+
+SHOWN = ("accuracy-only", "constant", "untaught", "paper", "self-tuned", "exact")
+# The knob of our two players; that of the one that draws less often, since its games take longer.
+DEFAULT_ETA = SelfTuned.eta
+FRONTIER_ETAS: Mapping[str, tuple[float, ...]] = {
+    "self-tuned": (1.0, 0.25, DEFAULT_ETA),
+    "exact": (1.0, 0.25, 0.125, DEFAULT_ETA, DEFAULT_ETA / 4),
+}
+# The settings of those that are shown; the paper's learner has fewer draws than its own, for time.
+_SETTINGS: Mapping[str, Mapping[str, Any]] = {
+    "paper": {"draws": "r", "noise": "repeated"},
+    **{name: {"eta": DEFAULT_ETA} for name in FRONTIER_ETAS},
+}
+
+
+def games(common: Game) -> list[Game]:
+    """Every game of the demo once, those that take longest first: nobody waits for them then."""
+    settings = [("paper", _SETTINGS["paper"])]
+    settings += [(name, {"eta": eta}) for name, etas in FRONTIER_ETAS.items() for eta in etas]
+    settings += [(name, {}) for name in SHOWN if name not in _SETTINGS]
+    return [replace(common, learner=name, learner_settings=values) for name, values in settings]
+
+
+def _is_shown(game: Game) -> bool:
+    return game.learner_settings == _SETTINGS.get(game.learner, {})
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """One learner's game."""
+
+    name: str
+    learner: Learner
+    transcript: Transcript
+    summary: Summary
+    near_constant: NearConstant | None
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """The counts of one setting of eta."""
+
+    learner: str
+    eta: float
+    error_rate: float
+    violations: int
+    reports: int
+
+
+@dataclass(frozen=True, eq=False)
+class Demo:
+    """All that the demo's table and report show."""
+
+    game: Game
+    world: World
+    shown: tuple[Shown, ...]
+    frontier: tuple[FrontierPoint, ...]
+    moment: Moment
+    seconds: float
+
+    @property
+    def comparators(self) -> Comparators | None:
+        """The error rates of the best fixed policies; kappa is that of the last learner."""
+        return self.shown[-1].summary.comparators
+
+    @property
+    def paper_draws(self) -> int:
+        """How many draws a round the learner ``paper`` made: by the rule ``r``, not by its own."""
+        calls = next(s.summary.oracle_calls for s in self.shown if s.name == "paper")
+        return calls // self.game.rounds
+
+
+def run_demo(
+    rounds: int,
+    seed: int,
+    *,
+    jobs: int = 1,
+    compare: bool = True,
+    progress: Progress = silent,
+) -> Demo:
+    """Play the demo's games, ``jobs`` of them at a time.
+
+    With ``compare`` the best fixed policies in hindsight are found too, which needs scipy.
+    ``progress`` is told what was done last, and how many games have been played.
+    """
+    if rounds < 8:
+        raise ParameterError("rounds", "must be at least 8 for a demo", rounds, "Try 2000.")
+    began = time.perf_counter()
+    common = Game("loans", rounds=rounds, seed=seed)
+    played: list[tuple[Game, Transcript]] = []
+    for game, transcript in Processes(jobs).map(_play, [(game,) for game in games(common)]):
+        played.append((game, transcript))
+        progress(game.learner, len(played))
+    played.sort(key=lambda pair: -pair[0].learner_settings.get("eta", 0.0))
+    by_name = {game.learner: transcript for game, transcript in played if _is_shown(game)}
+    return Demo(
+        common,
+        _world(seed, rounds),
+        tuple(_shown(name, by_name[name], compare) for name in SHOWN),
+        tuple(
+            _frontier_point(game, transcript)
+            for name in FRONTIER_ETAS
+            for game, transcript in played
+            if game.learner == name
+        ),
+        _telling_moment(by_name[SHOWN[-1]]),
+        time.perf_counter() - began,
+    )
+
+
+@lru_cache(maxsize=1)
+def _world(seed: int, rounds: int) -> Steady:
+    """The stream, made once in every process."""
+    world = Game("loans", rounds=rounds, seed=seed).make_world()
+    if not isinstance(world, Steady):
+        raise LikewiseError("The demo's world must not react to the learners.")
+    return Recorded(world, rounds)
+
+
+@lru_cache(maxsize=1)
+def _faced(seed: int, rounds: int) -> list[Faced]:
+    from likewise.simulate.hindsight import faced_rounds
+
+    world = _world(seed, rounds)
+    return faced_rounds(map(world.encounter, range(1, rounds + 1)), world.hypotheses())
+
+
+@lru_cache(maxsize=64)
+def _best_fixed(seed: int, rounds: int, slack: float) -> float:
+    """The errors of the best fixed policy that exceeds no distance by more than the slack."""
+    from likewise.simulate.hindsight import best_fair_policy
+
+    return best_fair_policy(_world(seed, rounds).hypotheses(), _faced(seed, rounds), slack).error
+
+
+def _comparators(learner: Learner, rounds: int) -> Comparators:
+    from likewise.simulate.hindsight import Comparators, slacks_of
+
+    return Comparators(*(_best_fixed(learner.seed, rounds, slack) for slack in slacks_of(learner)))
+
+
+def _shown(name: str, played: Transcript, compare: bool) -> Shown:
+    """A learner's game beside the three best fixed policies."""
+    learner = played.learner
+    if not isinstance(learner, Learner):
+        raise LikewiseError(f"The demo shows learners that are folds; {name} is none.")
+    summary = summarise(played, _comparators(learner, played.rounds) if compare else None)
+    return Shown(name, learner, played, summary, near_constant(learner, summary))
+
+
+def _play(game: Game) -> tuple[Game, Transcript]:
+    """One game; of those that are shown, every moment of the second half is kept."""
+    kept_from = game.rounds // 2 if _is_shown(game) else game.rounds + 1
+    world = _world(game.seed, game.rounds)
+    learner = game.make_learner(world.hypotheses(), world.k)
+    return game, play(world, learner, game.rounds, keep=lambda t: t >= kept_from)
+
+
+def _frontier_point(game: Game, transcript: Transcript) -> FrontierPoint:
+    s = summarise(transcript)
+    eta = game.learner_settings["eta"]
+    return FrontierPoint(game.learner, eta, s.error_rate, s.violations, s.reports)
+
+
+def _telling_moment(transcript: Transcript) -> Moment:
+    """The first round of the second half in which the panel reported a pair, or the last kept."""
+    reported = [moment for moment in transcript.moments if moment.report]
+    return reported[0] if reported else transcript.moments[-1]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A few sentences under a heading."""
+
+    title: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One pair of a round under the eyes of the panel; distances and scores in units of 2^-20.
+
+    ``over`` is the place of the favoured person. An auditor objects if the gap exceeds their
+    distance by more than ``sensitivity`` = alpha − kappa.
+    """
+
+    over: int
+    under: int
+    gap: int
+    sensitivity: int
+    distances: Mapping[str, int]
+    pivot: str | None
+    reported: bool
+
+    def objects(self, auditor: str) -> bool:
+        """True if an auditor objects to the pair."""
+        return bool(exceeds(self.gap, self.distances[auditor], self.sensitivity))
+
+    @property
+    def nearest_first(self) -> list[str]:
+        """The auditors by their distance on this pair, as the paper's figure lines them up."""
+        return sorted(self.distances, key=lambda name: self.distances[name])
+
+
+def case_of(moment: Moment, sensitivity: int) -> Case:
+    """The pair that was reported; in a quiet round, the one that came closest to it."""
+    people, scores = moment.encounter.people, moment.deployment.scores
+    if moment.report:
+        over, under = (people.ids.index(person) for person in moment.report[0])
+    else:
+        excess = scores[:, None] - scores[None, :] - moment.pivots
+        np.fill_diagonal(excess, -2 * ONE)
+        over, under = divmod(int(excess.argmax()), len(people))
+    panel = moment.encounter.panel
+    distances = panel.distances(people)[:, over, under].tolist()
+    place = int(moment.pivot_auditors[over, under])
+    return Case(
+        over=over,
+        under=under,
+        gap=int(scores[over] - scores[under]),
+        sensitivity=sensitivity,
+        distances=dict(zip(panel.members, distances, strict=True)),
+        pivot=None if place < 0 else panel.members[place],
+        reported=bool(moment.report),
+    )
+
+
+def points(units: int) -> str:
+    """A number of units as points of a hundred, with a decimal where it says something.
+
+    >>> points(ONE // 2), points(ONE // 8)
+    ('50', '12.5')
+    """
+    return f"{100 * from_units(units):.1f}".removesuffix(".0")
+
+
+def explain(moment: Moment, learner: Learner) -> tuple[Part, ...]:
+    """A round in plain words, for readers who are not programmers; text, not HTML."""
+    case = case_of(moment, learner.sensitivity)
+    return (
+        Part("The two people", _people(moment, case)),
+        Part("The panel", _panel(moment, case)),
+        Part("The pivot", _pivot(moment, case, to_units(learner.alpha))),
+        Part("What the learner did", _learner(moment, case, learner)),
+    )
+
+
+def _people(moment: Moment, case: Case) -> tuple[str, ...]:
+    people, deployment = moment.encounter.people, moment.deployment
+    pair = (case.over, case.under)
+    over, under = (people.ids[i] for i in pair)
+    chances = [f"{points(int(deployment.scores[i]))}\u00a0%" for i in pair]
+    decided = ["approved" if deployment.approved[i] else "turned down" for i in pair]
+    right = ["approve" if moment.encounter.labels[i] else "turn down" for i in pair]
+    was = f"{over} was {decided[0]}, {under} {decided[1]}"
+    best = f"{right[0]} {over} and {right[1]} {under}"
+    favoured, disfavoured = (people.say(i) for i in pair)
+    differ = [
+        f"{name} ({favoured[name]} against {disfavoured[name]})"
+        for name in favoured
+        if favoured[name] != disfavoured[name]
+    ]
+    alike = [name for name in favoured if favoured[name] == disfavoured[name]]
+    sentences = [
+        f"In round {moment.t} there were {len(people)} applicants, and the learner gave each a "
+        f"chance of approval.",
+        f"{over} had a chance of {chances[0]} and {under} one of {chances[1]}: a gap of "
+        f"{points(case.gap)} points.",
+        f"They differ in {_listed(differ)}." if differ else "The auditors see no difference.",
+    ]
+    if alike and differ:
+        sentences.append(f"They do not differ in {_listed(alike)}.")
+    sentences.append(
+        f"One draw then decided: {was if decided[0] != decided[1] else f'both were {decided[0]}'}. "
+        f"In hindsight it was right to {best if right[0] != right[1] else f'{right[0]} both'}; the "
+        f"auditors do not know that."
+    )
+    return tuple(sentences)
+
+
+def _panel(moment: Moment, case: Case) -> tuple[str, ...]:
+    sentences = [
+        f"An auditor objects if the gap is more than the distance they see between the two and "
+        f"{points(case.sensitivity)} points (alpha − kappa) on top."
+    ]
+    for name in case.nearest_first:
+        allowed = case.distances[name] + case.sensitivity
+        verdict = "objects" if case.objects(name) else "does not object"
+        sentences.append(
+            f"{name} sees {points(case.distances[name])} points between them, would accept a gap "
+            f"of {points(allowed)}, and {verdict}."
+        )
+    count = sum(map(case.objects, case.distances))
+    result = "so the pair was reported" if case.reported else "so nothing was reported"
+    sentences.append(
+        f"The panel’s rule is “{moment.encounter.panel.rule}”; {count} of {len(case.distances)} "
+        f"object, {result}."
+    )
+    if not case.reported:
+        sentences.append("Of all pairs in the round, this one came closest to a report.")
+    return tuple(sentences)
+
+
+def _pivot(moment: Moment, case: Case, alpha: int) -> tuple[str, ...]:
+    if case.pivot is None:
+        return ("There is none: under this rule the panel can never report the pair.",)
+    bar = case.distances[case.pivot] + alpha
+    gap = int(moment.policy[case.over] - moment.policy[case.under])
+    beyond = bool(exceeds(gap, case.distances[case.pivot], alpha))
+    counted = "is more than that" if beyond else "is not more than that"
+    if beyond:
+        end = "so the round also counts as a violation"
+    elif moment.violated(alpha):
+        end = "though another pair makes the round a violation"
+    elif case.reported:
+        end = "so the report came as an early warning, and the round is not a violation"
+    else:
+        end = "so the round is not a violation"
+    return (
+        f"On this pair everything depends on {case.pivot}, its pivot: under this rule the panel "
+        f"reports the pair exactly when {case.pivot} objects, whatever the chances are.",
+        f"A violation would need a gap of more than {points(bar)} points, the pivot’s distance and "
+        f"alpha = {points(alpha)} points on top. The gap of {points(gap)} {counted}, {end}.",
+    )
+
+
+def _learner(moment: Moment, case: Case, learner: Learner) -> tuple[str, ...]:
+    if learner.ignores_reports:
+        return ("Nothing: this learner does not listen to the panel.",)
+    margins, schedule = learner.margins, learner.schedule
+    after = learner.multiplier.step(
+        moment.lam, reported=case.reported, beta=margins.beta, mu=schedule.mu(moment.t)
+    )
+    move = "rose" if after > moment.lam else "fell" if after < moment.lam else "stayed"
+    if not case.reported:
+        return (
+            f"Nothing was reported, so no cost was added, and lam, the price of a report, {move} "
+            f"from {moment.lam:.3f} to {after:.3f}.",
+        )
+    over, under = (moment.encounter.people.ids[i] for i in (case.over, case.under))
+    amount = from_units(report_cost(moment.lam, len(moment.report)))
+    label = schedule.error_weight() / learner.k
+    return (
+        f"The price of a report, lam, stood at {moment.lam:.3f}. Approving applicants like {over} "
+        f"now costs the learner {amount:.3f} more, approving applicants like {under} {amount:.3f} "
+        f"less: as much as {amount / label:.0f} known outcomes weigh, at eta/k = {label:.3f} each.",
+        f"This pulls the two chances towards each other, and with them those of everybody whom the "
+        f"learner cannot tell from {over} or {under}.",
+        f"Then lam {move} to {after:.3f}: a report pushes it up, and in quiet rounds it sinks.",
+    )
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The regret of a learner beside its limits; ``why_none`` where it has none."""
+
+    name: str
+    had: float | None
+    certified: Limit | None
+    promised: Limit | None
+    trivial: int
+    why_none: str = ""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The most that regret can be, and in which sense; ``trivial`` is what holds for anybody."""
+
+    regret: float
+    holds: str
+    trivial: int
+
+    @property
+    def says(self) -> str:
+        """The sense in which it holds, and a warning where it is no news."""
+        if self.regret < self.trivial:
+            return self.holds
+        return f"{self.holds}; no news, since it is above the limit for any learner"
+
+
+def guarantees(demo: Demo) -> tuple[Guarantee, ...]:
+    """One for every learner that is shown, in order."""
+    return tuple(_guarantee(shown) for shown in demo.shown)
+
+
+def _guarantee(shown: Shown) -> Guarantee:
+    summary, trivial = shown.summary, shown.summary.k * shown.summary.rounds
+    certificate = certificate_of(shown.transcript)
+    if certificate is None:
+        return Guarantee(
+            shown.name, summary.regret, None, None, trivial,
+            "none: it ignores the panel, and no theorem is about such a learner",
+        )  # fmt: skip
+    before = min(_promised(shown, trivial), key=lambda limit: limit.regret, default=None)
+    after = Limit(certificate.regret, certificate.holds, trivial)
+    return Guarantee(shown.name, summary.regret, after, before, trivial)
+
+
+def _promised(shown: Shown, trivial: int) -> Iterator[Limit]:
+    for bound in bounds_of(shown.transcript):
+        yield Limit(bound.regret, bound.holds, trivial)

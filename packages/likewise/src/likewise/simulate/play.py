@@ -1,0 +1,630 @@
+"""The game (Algorithm "Online Learning with Individual Fairness"): a learner meets a world.
+
+The learner never sees an auditor, the auditors never see labels, lam or H: they meet here. With a
+learner whose labels are one-sided, it is Algorithm "Online Learning with Individual Fairness under
+Partial Information": the labels of those who were rejected exist, and count, but are not heard of.
+The learner is ours or any other algorithm (:mod:`likewise.simulate.play`).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import LikewiseError, ParameterError
+from likewise.html import described
+from likewise.hypotheses.base import HypothesisClass
+from likewise.learner.events import Audited, Closed, Labelled, Outcome
+from likewise.learner.fold import (
+    apply,
+    current_scores,
+    drawn_for_audit,
+    label,
+    scores_under,
+    upcoming,
+)
+from likewise.learner.players import Frozen
+from likewise.learner.rounds import Deployment, deploy
+from likewise.learner.settings import Learner
+from likewise.learner.state import State
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray, log, to_units
+from likewise.numerics.randomness import Purpose, Stream
+from likewise.panel.reports import LargestGap, Selection, choose_report, exceeding_pairs
+from likewise.people.frames import make_frame
+from likewise.people.schema import People
+from likewise.simulate.world import Course, Encounter, World
+from likewise.validation import flag, instance, integer, real
+
+# No game is long enough to see a geometric delay beyond this.
+LONGEST = 10**9
+
+
+@dataclass(frozen=True)
+class Delay:
+    """How many rounds later an audit or a label comes: ``rounds``, or at random.
+
+    With a ``chance`` below 1 everything that is outstanding comes with that probability in every
+    round, each on its own: a geometric number of rounds, (1 − chance)/chance in the mean.
+    """
+
+    rounds: int = 0
+    chance: float = 1.0
+
+    def __post_init__(self) -> None:
+        rounds = integer("delay", self.rounds, 0, LONGEST, "0 means that all comes at once.")
+        object.__setattr__(self, "rounds", rounds)
+        chance = real("delay", self.chance, "geometric:0.02 means 49 rounds in the mean.")
+        if not 1 / LONGEST <= chance <= 1:
+            raise ParameterError(
+                "delay", f"must have a chance in [{1 / LONGEST:g}, 1]", chance,
+                "geometric:0.02 means 49 rounds in the mean.",
+            )  # fmt: skip
+        object.__setattr__(self, "chance", chance)
+
+    @property
+    def text(self) -> str:
+        """The delay in words; :func:`parse_delay` reads those of the command line."""
+        if self.chance == 1.0:
+            return str(self.rounds)
+        return f"geometric:{self.chance!r}" + f" after {self.rounds}" * bool(self.rounds)
+
+    @property
+    def longest(self) -> int | None:
+        """The most rounds that anything is late by; None where there is no such number."""
+        return self.rounds if self.chance == 1.0 else None
+
+    def draw(self, stream: Stream, item: int) -> int:
+        """Draw the number of rounds by which an item is late.
+
+        >>> Delay(rounds=3).draw(Stream(1, Purpose.DELAY, 1), 0)
+        3
+        """
+        if self.chance == 1.0:
+            return self.rounds
+        uniform = float(stream.uniforms(item, 1, 1)[0, 0])
+        waited = math.floor(log(uniform) / log(1.0 - self.chance))
+        return self.rounds + min(waited, LONGEST)
+
+
+AT_ONCE = Delay()
+
+
+@dataclass(frozen=True)
+class Delays:
+    """How late audits come, and how late labels: a panel may meet long before a loan is repaid.
+
+    >>> parse_delay("audits:0,labels:200").text
+    'audits:0,labels:200'
+    """
+
+    audits: Delay = AT_ONCE
+    labels: Delay = AT_ONCE
+
+    def __post_init__(self) -> None:
+        for name in ("audits", "labels"):
+            instance(f"delay of {name}", getattr(self, name), Delay, "Write Delay(3).")
+
+    @property
+    def text(self) -> str:
+        """The delays as :func:`parse_delay` reads them; one of them where both are alike."""
+        if self.audits == self.labels:
+            return self.audits.text
+        return f"audits:{self.audits.text},labels:{self.labels.text}"
+
+    @property
+    def longest(self) -> int | None:
+        """The most rounds that anything is late by; None where there is no such number."""
+        audits, labels = self.audits.longest, self.labels.longest
+        return None if audits is None or labels is None else max(audits, labels)
+
+
+_RULE = "must be a number of rounds, geometric:P, or audits:…,labels:…"
+_REMEDY = "Write 50, geometric:0.02 for 49 rounds in the mean, or audits:0,labels:200."
+
+
+def parse_delay(text: str) -> Delays:
+    """Parse ``50``, ``geometric:0.02``, or a pair of these: ``audits:0,labels:200``.
+
+    >>> parse_delay("50").labels, parse_delay("geometric:0.02").audits
+    (Delay(rounds=50, chance=1.0), Delay(rounds=0, chance=0.02))
+    """
+    if not isinstance(text, str):
+        raise ParameterError("delay", _RULE, text, _REMEDY)
+    parts = {"audits": text, "labels": text}
+    if "," in text:
+        parts = dict(part.strip().partition(":")[::2] for part in text.split(","))
+    if set(parts) != {"audits", "labels"} or text.count(",") > 1:
+        raise ParameterError("delay", _RULE, text, _REMEDY)
+    try:
+        return Delays(**{name: _parse_part(part) for name, part in parts.items()})
+    except ParameterError:
+        raise
+    except ValueError:
+        raise ParameterError("delay", _RULE, text, _REMEDY) from None
+
+
+def _parse_part(text: str) -> Delay:
+    kind, _, value = text.partition(":")
+    return Delay(chance=float(value)) if kind == "geometric" else Delay(rounds=int(text))
+
+
+class Inbox:
+    """Feedback on its way to the learner. A round closes when all of its feedback has come."""
+
+    def __init__(self, seed: int, delays: Delays) -> None:
+        self._seed, self._delays = seed, delays
+        self._due: dict[int, list[Audited | Labelled]] = defaultdict(list)
+        self._outstanding: dict[str, int] = {}
+
+    def add(self, t: int, round_id: str, audit: Audited, labels: Sequence[Labelled]) -> None:
+        """Schedule the feedback of round t; each event has a delay of its own."""
+        stream = Stream(self._seed, Purpose.DELAY, t)
+        events: list[Audited | Labelled] = [audit, *labels]
+        self._outstanding[round_id] = len(events)
+        for item, event in enumerate(events):
+            delay = self._delays.labels if item else self._delays.audits
+            self._due[t + delay.draw(stream, item)].append(event)
+
+    def due(self, t: int) -> Iterator[Audited | Labelled | Closed]:
+        """Yield the events that arrive at the end of round t, in the order of their rounds."""
+        for event in self._due.pop(t, []):
+            yield event
+            self._outstanding[event.round] -= 1
+            if not self._outstanding[event.round]:
+                del self._outstanding[event.round]
+                yield Closed(event.round)
+
+
+Feedback = Audited | Labelled | Closed
+# Draws from which a world sees the policy, where it is not known exactly.
+VIEW_DRAWS = 1000
+
+
+class Algorithm(ABC):
+    """An algorithm with its settings, and with what it has learnt in the game that it plays.
+
+    In every round the game asks for :meth:`chances` (only in worlds that react), then calls
+    :meth:`deploy`, :meth:`policy` and :meth:`audited`, and :meth:`hear_all` with everything that
+    has become known. It plays a :meth:`fresh` copy, so that one object can play many games.
+
+    ``hypotheses`` is the class that it chooses from, ``k`` the most people in a round, ``alpha``
+    the size of a violation; it competes with policies that are fair at alpha − ``eps``.
+    ``feedback`` is ``one-sided`` where labels become known of the approved alone; ``late`` says
+    that feedback may come in any order, any number of rounds later; ``selection`` which pairs it
+    must hear of, where that is not for the game to choose.
+    """
+
+    hypotheses: HypothesisClass
+    k: int
+    alpha: float
+    eps: float
+    seed: int
+    feedback: str = "full"
+    late: bool = False
+    selection: Selection | None = None
+
+    @property
+    def sensitivity(self) -> int:
+        """The sensitivity that the panel is asked at, in units of 2^-20: alpha."""
+        return to_units(self.alpha)
+
+    @abstractmethod
+    def settings(self) -> dict[str, Any]:
+        """The settings as JSON, to be compared and shown."""
+
+    @abstractmethod
+    def calls_a_round(self, rounds: int) -> float:
+        """Oracle calls a round in a game of ``rounds`` rounds, from the method's formula."""
+
+    @abstractmethod
+    def fresh(self) -> Self:
+        """The same algorithm before its first round."""
+
+    @abstractmethod
+    def chances(self, people: People) -> IntArray:
+        """The policy about to be deployed, in units, as far as the world may see it."""
+
+    @abstractmethod
+    def deploy(self, people: People, panel: str) -> Deployment:
+        """Decide on the people of the next round."""
+
+    @abstractmethod
+    def policy(self, people: People, draws: int) -> IntArray:
+        """π^t on the people just deployed to, in units: exactly, or from that many new draws."""
+
+    @abstractmethod
+    def hear(self, event: Feedback) -> None:
+        """Learn from an audit or a label, or that nothing more will be heard of a round."""
+
+    def hear_all(self, events: Iterable[Feedback]) -> None:
+        """Learn from all that has become known, in order."""
+        for event in events:
+            self.hear(event)
+
+    def audited(self, round_id: str) -> bool:  # noqa: ARG002
+        """Tell if the panel looks at the round: here, at every one."""
+        return True
+
+    @property
+    def lam(self) -> float:
+        """The price of a report; 0 for an algorithm that has none."""
+        return 0.0
+
+    @property
+    def draws(self) -> int:
+        """How many draws the scores of the last deployment came from; 0 where they are exact."""
+        return 0
+
+    @property
+    def calls(self) -> int:
+        """How often the oracle was called so far."""
+        return 0
+
+
+class FoldedLearner(Algorithm):
+    """Our learner in a game: every call is an event of its fold."""
+
+    late = True
+
+    def __init__(self, learner: Learner) -> None:
+        self.learner = learner
+        self.hypotheses, self.k, self.seed = learner.hypotheses, learner.k, learner.seed
+        self.alpha, self.eps, self.feedback = learner.alpha, learner.eps, learner.feedback
+        self.state = State.start(learner)
+        self._frozen: Frozen | None = None
+        self._deployment: Deployment | None = None
+
+    @property
+    def sensitivity(self) -> int:
+        """alpha − kappa."""
+        return self.learner.sensitivity
+
+    def settings(self) -> dict[str, Any]:
+        """Those of the learner."""
+        return self.learner.settings()
+
+    def calls_a_round(self, rounds: int) -> float:
+        """As the learner computes them."""
+        return self.learner.calls_a_round(rounds)
+
+    def fresh(self) -> FoldedLearner:
+        """The learner in its first state."""
+        return FoldedLearner(self.learner)
+
+    @property
+    def lam(self) -> float:
+        """The dual player's multiplier."""
+        return self.state.lam
+
+    @property
+    def draws(self) -> int:
+        """As many as the schedule asked for when the round opened."""
+        return self.state.open[self._deployment.round].draws if self._deployment else 0
+
+    @property
+    def calls(self) -> int:
+        """Those of the fold."""
+        return self.state.calls
+
+    def chances(self, people: People) -> IntArray:
+        """π^t exactly where the player knows it, otherwise from draws that nobody else uses."""
+        return current_scores(self.state, people, VIEW_DRAWS)
+
+    def deploy(self, people: People, panel: str) -> Deployment:
+        """Arrived, Decided, Sealed."""
+        if not self.learner.primal.exact:
+            self._frozen = upcoming(self.state)
+        self.state, self._deployment = deploy(self.state, people, panel=panel)
+        return self._deployment
+
+    def policy(self, people: People, draws: int) -> IntArray:
+        """Published scores where they are exact, otherwise from draws of their own purpose."""
+        if self._deployment is None:
+            raise LikewiseError("There is no policy before somebody has been deployed to.")
+        if self._frozen is None:
+            return self._deployment.scores
+        return scores_under(self.learner, self._frozen, people, draws, Purpose.EVALUATE)
+
+    def audited(self, round_id: str) -> bool:
+        """As the learner's lottery drew."""
+        return drawn_for_audit(self.state, round_id)
+
+    def hear(self, event: Feedback) -> None:
+        """Fold the event."""
+        self.state = apply(self.state, event)
+
+    def hear_all(self, events: Iterable[Feedback]) -> None:
+        """Fold the events; labels of a round that follow each other are charged in one sum."""
+        for (kind, round_id), group in groupby(events, lambda event: (type(event), event.round)):
+            if kind is Labelled:
+                labels = {event.person: event.label for event in cast(Iterable[Labelled], group)}
+                self.state = label(self.state, round_id, labels)
+            else:
+                super().hear_all(group)
+
+
+def start(learner: Learner | Algorithm) -> Algorithm:
+    """A learner or an algorithm before the first round of a game.
+
+    >>> from likewise.hypotheses import Pool
+    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    >>> start(Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1)).calls
+    0
+    """
+    if isinstance(learner, Learner):
+        return FoldedLearner(learner)
+    if not isinstance(learner, Algorithm):
+        raise ParameterError(
+            "learner", "must be a Learner or an Algorithm", learner, "Make one: Learner(…)."
+        )
+    return learner.fresh()
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """One round as it was played, with what only the game knows: π^t, distances and labels.
+
+    ``audited`` says whether the panel looked at it, ``report`` which pairs it reported, whenever
+    the learner hears of them; ``lam`` and ``calls`` are the learner's when the round was decided.
+    """
+
+    t: int
+    encounter: Encounter
+    deployment: Deployment
+    policy: IntArray
+    pivots: IntArray
+    pivot_auditors: IntArray
+    audited: bool
+    report: tuple[tuple[str, str], ...]
+    lam: float
+    draws: int
+    calls: int
+
+    @property
+    def error(self) -> float:
+        """Error^t(π^t): the expected number of wrong decisions."""
+        return float(np.abs(self.policy / ONE - self.encounter.labels).sum())
+
+    def counts(self, alpha: int) -> tuple[float | int | bool, ...]:
+        """Return the round in numbers, in the order of a transcript's columns."""
+        labels, approved = self.encounter.labels, self.deployment.approved
+        return (
+            self.error, int((approved != labels).sum()), len(labels), self.violated(alpha),
+            self.audited, bool(self.report), self.lam, self.calls, int(np.ptp(self.policy)),
+        )  # fmt: skip
+
+    def violated(self, alpha: int) -> bool:
+        """Unfair^t_alpha(π^t): whether some gap under π^t exceeds d_pivot + alpha."""
+        return bool(exceeding_pairs(self.policy, self.pivots, alpha).any())
+
+
+@dataclass(frozen=True, eq=False)
+class Transcript:
+    """A complete game: what happened in every round, and the state at the end."""
+
+    COLUMNS: ClassVar = (
+        "error", "wrong", "people", "violation", "audited", "reported", "lam", "calls",
+        "largest_gap",
+    )  # fmt: skip
+
+    world: World
+    learner: Learner | Algorithm
+    error: FloatArray
+    wrong: IntArray
+    people: IntArray
+    violation: npt.NDArray[np.bool_]
+    audited: npt.NDArray[np.bool_]
+    reported: npt.NDArray[np.bool_]
+    lam: FloatArray
+    calls: IntArray
+    largest_gap: IntArray
+    last_state: State | None
+    delay: Delays = field(default_factory=Delays)
+    moments: tuple[Moment, ...] = ()
+    encounters: tuple[Encounter, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """The learner's state after the last round; other algorithms than ours have none."""
+        if self.last_state is None:
+            raise LikewiseError(
+                f"{type(self.learner).__name__} is no fold over events, so it has no state to keep."
+            )
+        return self.last_state
+
+    @property
+    def rounds(self) -> int:
+        """T."""
+        return len(self.error)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return every round in numbers as a frame, of the named library or of an installed one."""
+        rounds = {"round": range(1, self.rounds + 1)}
+        return make_frame(rounds | {name: getattr(self, name) for name in self.COLUMNS}, backend)
+
+    def _repr_html_(self) -> str:
+        people = int(self.people.sum())
+        return described(
+            f"{self.rounds:,} rounds of {self.world.name}",
+            [
+                ("error of a person", f"{self.error.sum() / people:.3f}"),
+                ("rounds in violation", f"{int(self.violation.sum()):,}"),
+                ("rounds with a report", f"{int(self.reported.sum()):,}"),
+                ("oracle calls", f"{int(self.calls[-1]):,}"),
+            ],
+        )
+
+    def plot(self, ax: Any) -> Any:
+        """Plot the cumulative rounds in violation and with a report on matplotlib axes."""
+        if not hasattr(ax, "plot"):
+            raise ParameterError("ax", "must be axes", ax, "Write: figure, ax = plt.subplots().")
+        rounds = np.arange(1, self.rounds + 1)
+        ax.plot(rounds, self.violation.cumsum(), label="in violation")
+        ax.plot(rounds, self.reported.cumsum(), label="with a report")
+        ax.set(xlabel="round", ylabel="rounds so far")
+        ax.legend()
+        return ax
+
+    def first(self, rounds: int) -> Transcript:
+        """Return the first rounds of the game, for learners that do not know the horizon."""
+        cut = {name: getattr(self, name)[:rounds] for name in self.COLUMNS}
+        moments = tuple(moment for moment in self.moments if moment.t <= rounds)
+        return Transcript(
+            self.world, self.learner, last_state=self.last_state, delay=self.delay, moments=moments,
+            encounters=self.encounters[:rounds], **cut,
+        )  # fmt: skip
+
+
+EVALUATION_DRAWS = 5000
+# More would not fit into memory.
+MOST_DRAWS = 10**9
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyView:
+    """The policy about to be deployed, as far as the world may see it (see worlds.base.View)."""
+
+    _algorithm: Algorithm
+
+    def chances(self, people: People) -> IntArray:
+        """Everybody's chance of approval, in units of 2^-20."""
+        return self._algorithm.chances(people)
+
+
+def play(
+    world: World,
+    learner: Learner | Algorithm,
+    rounds: int,
+    *,
+    selection: Selection | None = None,
+    delay: Delay | Delays = AT_ONCE,
+    evaluation_draws: int = EVALUATION_DRAWS,
+    record: bool = False,
+    keep: Callable[[int], bool] = lambda t: False,  # noqa: ARG005
+    progress: Callable[[Moment], None] = lambda moment: None,  # noqa: ARG005
+) -> Transcript:
+    """Play some rounds. ``delay`` says how late audits and labels come; ``keep`` which moments to
+    keep in full; ``progress`` sees each of them; ``record`` keeps what the world did, for those who
+    look for the best fair policy in hindsight.
+
+    Where the player knows π^t, violations are counted on it exactly; otherwise from
+    ``evaluation_draws`` draws a round, which have a random purpose of their own and are not oracle
+    calls of the learner. They are counted in every round, audited or not.
+    """
+    rounds = integer("rounds", rounds, 1, 1 << 32, "Play at least one round.")
+    record = flag("record", record, "Say which.")
+    draws = integer(
+        "evaluation_draws", evaluation_draws, 1, MOST_DRAWS, "Violations are counted on them."
+    )
+    if isinstance(delay, Delay):
+        delay = Delays(delay, delay)
+    algorithm = _check_game(world, learner, rounds, selection, delay, (keep, progress))
+    chosen = algorithm.selection or selection or LargestGap()
+    table = _Table(world.course(), algorithm, chosen, Inbox(learner.seed, delay), draws)
+    alpha = to_units(learner.alpha)
+    rows: list[tuple[float | int | bool, ...]] = []
+    kept: list[Moment] = []
+    encounters: list[Encounter] = []
+    for t in range(1, rounds + 1):
+        moment = table.round(t)
+        rows.append(moment.counts(alpha))
+        if keep(t):
+            kept.append(moment)
+        if record:
+            encounters.append(moment.encounter)
+        progress(moment)
+    columns = (np.array(column) for column in zip(*rows, strict=True))
+    counted = dict(zip(Transcript.COLUMNS, columns, strict=True))
+    last_state = algorithm.state if isinstance(algorithm, FoldedLearner) else None
+    return Transcript(
+        world, learner, last_state=last_state, delay=delay, moments=tuple(kept),
+        encounters=tuple(encounters), **counted,
+    )  # fmt: skip
+
+
+def _check_game(
+    world: World,
+    learner: Learner | Algorithm,
+    rounds: int,
+    selection: Selection | None,
+    delay: Delays,
+    called: tuple[object, ...],
+) -> Algorithm:
+    """Refuse what cannot be played, before anything is."""
+    if not isinstance(world, World):
+        raise ParameterError("world", "must be a world", world, "Make one: Loans(seed=1).")
+    algorithm = start(learner)
+    if selection is not None and not isinstance(selection, Selection):
+        raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
+    if selection is not None and algorithm.selection not in (None, selection):
+        raise ParameterError(
+            "selection", f"must be {algorithm.selection} for {type(learner).__name__}", selection,
+            "Leave it out: this algorithm says which pairs it needs to be told of.",
+        )  # fmt: skip
+    instance("delay", delay, Delays, "Write Delay(3), or parse_delay('3').")
+    for name, function in zip(("keep", "progress"), called, strict=True):
+        if not callable(function):
+            raise ParameterError(name, "must be a function", function, "Leave it out for none.")
+    if not algorithm.late and delay != Delays():
+        raise ParameterError(
+            "delay", f"must be 0 for {type(learner).__name__}", delay.text,
+            "It is defined for feedback that comes at once only.",
+        )  # fmt: skip
+    longest = max(delay.audits.rounds, delay.labels.rounds)
+    if isinstance(learner, Learner) and min(longest, rounds - 1) >= learner.open_limit:
+        raise ParameterError(
+            "delay", f"must be below the learner's open_limit of {learner.open_limit}", longest,
+            "Rounds stay open until their feedback comes; allow for more of them.",
+        )  # fmt: skip
+    return algorithm
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Where they meet: who arrives, which pair is reported, and when the learner hears of it."""
+
+    course: Course
+    algorithm: Algorithm
+    selection: Selection
+    inbox: Inbox
+    evaluation_draws: int
+
+    def round(self, t: int) -> Moment:
+        """Everything that happens in round t."""
+        algorithm = self.algorithm
+        lam = algorithm.lam
+        encounter = self.course.meet(t, PolicyView(algorithm))
+        people, pivots = encounter.people, encounter.pivots
+        deployment = algorithm.deploy(people, encounter.panel.name)
+        draws, exact = algorithm.draws, algorithm.policy(people, self.evaluation_draws)
+        audited = algorithm.audited(deployment.round)
+        found = pivots.exceeded(deployment.scores, algorithm.sensitivity)
+        report = choose_report(found & audited, deployment.scores, people.ids, self.selection, t)
+        self.course.hear(encounter, deployment.approved)
+        outcome: Outcome = "report" if report.pairs else "quiet"
+        audit = Audited(deployment.round, outcome if audited else "unaudited", report.pairs)
+        self.inbox.add(t, deployment.round, audit, self._labels(deployment, encounter))
+        algorithm.hear_all(self.inbox.due(t))
+        return Moment(
+            t, encounter, deployment, exact, pivots.distance, pivots.auditor, audited,
+            report.pairs, lam, draws, algorithm.calls,
+        )  # fmt: skip
+
+    def _labels(self, deployment: Deployment, encounter: Encounter) -> list[Labelled]:
+        """The labels that the learner will hear of."""
+        everybody = zip(
+            encounter.people.ids, encounter.labels.tolist(), deployment.approved, strict=True
+        )
+        return [
+            Labelled(deployment.round, person, label)
+            for person, label, approved in everybody
+            if approved or self.algorithm.feedback == "full"
+        ]

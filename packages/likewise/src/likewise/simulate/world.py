@@ -1,0 +1,335 @@
+"""The base of all worlds: a stream of rounds, each with people, their labels and a panel."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from likewise.errors import LikewiseError, ParameterError
+from likewise.hypotheses.base import HypothesisClass
+from likewise.hypotheses.pool import Cut, Pool
+from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.numerics.randomness import Purpose, Stream
+from likewise.panel.metrics import Masked, Ratings, WeightedL1
+from likewise.panel.panels import MetricAuditor, Panel
+from likewise.panel.reports import Pivots
+from likewise.panel.rules import Rule
+from likewise.people.features import Feature
+from likewise.people.schema import FeatureSchema, People
+from likewise.simulate.settings import check_settings, known_setting, setting, settings_of
+from likewise.validation import choice, integer
+
+Approved = npt.NDArray[np.bool_]
+
+
+class MissingDataError(LikewiseError):
+    """The file of a world is missing; the message says how to get it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Encounter:
+    """A round as the world makes it: people, their labels, and the panel that audits it."""
+
+    people: People
+    labels: IntArray
+    panel: Panel
+
+    @cached_property
+    def pivots(self) -> Pivots:
+        """The pivot of every pair and its distance; no learner ever sees them."""
+        return self.panel.pivots(self.people)
+
+
+class View(Protocol):
+    """All that a world may see of the policy that is about to be deployed.
+
+    The adversary of the paper knows the policy but not its coins. A view has coins of its own: it
+    shows neither what the panel will see nor anything of the draws to come.
+    """
+
+    def chances(self, people: People) -> IntArray:
+        """Return everybody's chance of approval, in units of 2^-20."""
+
+
+class Course(ABC):
+    """One run through a world, round after round, with what the world remembers of it."""
+
+    @abstractmethod
+    def meet(self, t: int, view: View) -> Encounter:
+        """Return round t, counted from 1; called once for every round, in order."""
+
+    def hear(self, encounter: Encounter, approved: Approved) -> None:  # noqa: B027
+        """Learn the decisions. Most worlds ignore them."""
+
+
+class World(ABC):
+    """A stream of rounds: the same for the same seed and the same decisions.
+
+    Algorithm "Online Learning with Individual Fairness", the adversary's part. A world is a
+    dataclass whose first field is its ``seed``; the others are its settings, by whose names
+    ``make``, studies and the command line set them (see :mod:`likewise.simulate.settings`).
+
+    It is registered under its ``name`` (:data:`likewise.registry.WORLDS`); ``summary`` is a line
+    about it, ``k`` the most people in a round, ``classes`` the names that :meth:`hypotheses`
+    takes. Subclass :class:`Steady` if a round is a function of its number, :class:`Memoryless` if
+    the policy is seen too, and this, with a :class:`Course`, if it reacts to decisions.
+    ``likewise.testing.check_world`` checks all of that.
+    """
+
+    name: str
+    summary: str
+    k: int
+    classes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    @classmethod
+    def make(cls, seed: int, **settings: Any) -> Self:
+        """Make a world from its seed and its settings by name.
+
+        >>> from likewise.simulate import Drift
+        >>> Drift.make(1, spell=200).spell
+        200
+        """
+        for name in settings:
+            known_setting(cls, name)
+        for declared in settings_of(cls).values():
+            if declared.required and declared.name not in settings:
+                raise ParameterError(
+                    declared.name, "must be given", None, f"It is a setting of {cls.__name__}."
+                )
+        return cls(seed, **settings)  # type: ignore[call-arg] # its first field is the seed
+
+    def caveat(self, rounds: int) -> str | None:  # noqa: ARG002
+        """Return a sentence that readers of a game of ``rounds`` rounds should know, if any."""
+        return None
+
+    @property
+    @abstractmethod
+    def schema(self) -> FeatureSchema:
+        """The features of the people."""
+
+    @abstractmethod
+    def hypotheses(self, name: str | None = None) -> HypothesisClass:
+        """Return a class to choose from: one of ``classes``, the first by default."""
+
+    def class_name(self, name: str | None) -> str:
+        """Return the name of one of ``classes``, the first by default; refuse any other."""
+        remedy = "Another registered class comes as the JSON of its spec(), in a file."
+        return self.classes[0] if name is None else choice("hypotheses", name, self.classes, remedy)
+
+    @abstractmethod
+    def course(self) -> Course:
+        """Begin a run through the world."""
+
+
+class Memoryless(World):
+    """A world that forgets decisions: a round depends on its number and on the policy alone."""
+
+    @abstractmethod
+    def meet(self, t: int, view: View) -> Encounter:
+        """Return round t, in view of the policy."""
+
+    def course(self) -> Course:
+        """Return the rounds in order."""
+        return _MemorylessCourse(self)
+
+
+@dataclass(frozen=True)
+class _MemorylessCourse(Course):
+    world: Memoryless
+
+    def meet(self, t: int, view: View) -> Encounter:
+        return self.world.meet(t, view)
+
+
+class Steady(Memoryless):
+    """A world that does not react to the learner: every round is a function of its number."""
+
+    @abstractmethod
+    def encounter(self, t: int) -> Encounter:
+        """Return round t."""
+
+    def meet(self, t: int, view: View) -> Encounter:  # noqa: ARG002
+        """Return round t, whatever the policy."""
+        return self.encounter(t)
+
+
+class Recorded(Steady):
+    """The first rounds of a steady world, made once and stored."""
+
+    def __init__(self, world: Steady, rounds: int) -> None:
+        self.name, self.summary = world.name, world.summary
+        self.k, self.classes = world.k, world.classes
+        self.world = world
+        self._encounters = [world.encounter(t) for t in range(1, rounds + 1)]
+
+    @property
+    def schema(self) -> FeatureSchema:
+        """The schema of the world."""
+        return self.world.schema
+
+    def hypotheses(self, name: str | None = None) -> HypothesisClass:
+        """Return a class of the world."""
+        return self.world.hypotheses(name)
+
+    def encounter(self, t: int) -> Encounter:
+        """Return round t as recorded."""
+        return self._encounters[t - 1]
+
+
+def numbered(t: int, x: FloatArray, schema: FeatureSchema) -> People:
+    """Name people by their round and their number in it."""
+    return People(tuple(f"{t}-{i + 1}" for i in range(len(x))), x, schema)
+
+
+def pool_of_cuts(
+    schema: FeatureSchema, x: FloatArray, columns: Sequence[str], most: int | None = None
+) -> Pool:
+    """Make a pool of both constants and up to ``most`` cuts on each column, at values of ``x``."""
+    members = [Cut(columns[0], float("-inf")), Cut(columns[0], float("inf"))]
+    for column in columns:
+        values = np.unique(x[:, schema.place(column)])[1:]
+        if most is not None and len(values):
+            values = values[np.unique(np.linspace(0, len(values) - 1, most).astype(np.int64))]
+        members += [Cut(column, float(value)) for value in values]
+    return Pool(schema, members, x)
+
+
+def draw_round(seed: int, t: int, people: int, k: int) -> IntArray:
+    """Draw the positions of the k people of round t, all different (Fisher and Yates's shuffle).
+
+    >>> sorted(draw_round(1, 1, people=3, k=3).tolist())
+    [0, 1, 2]
+    """
+    positions = np.arange(people)
+    stream = Stream(seed, Purpose.WORLD, t)
+    for i in range(k):
+        j = i + stream.below(people - i, i)
+        positions[[i, j]] = positions[[j, i]]
+    return positions[:k]
+
+
+def encounter_of(
+    t: int, people: People, labels: IntArray, positions: IntArray, panel: Panel
+) -> Encounter:
+    """Make a round of the people at these positions, whose ids begin with the round's number."""
+    ids = tuple(f"{t}-{people.ids[i]}" for i in positions.tolist())
+    round_people = People(ids, people.x[positions], people.schema)
+    return Encounter(round_people, labels[positions], panel)
+
+
+class Resampled(Steady):
+    """A world of given people: their labels, a panel, and a class over their features."""
+
+    name = "resampled"
+    summary = "people of your own, drawn again and again"
+    classes = ("given",)
+
+    def __init__(
+        self, seed: int, k: int, people: People, labels: IntArray, panel: Panel,
+        hypotheses: HypothesisClass,
+    ) -> None:  # fmt: skip
+        self.seed = integer("seed", seed, 0, 1 << 64, "Any number.")
+        self.k = integer("k", k, 1, len(people) + 1, f"There are {len(people)} people.")
+        self.people, self.labels, self.panel = people, labels, panel
+        self._hypotheses = hypotheses
+
+    @property
+    def schema(self) -> FeatureSchema:
+        """The schema of the people."""
+        return self.people.schema
+
+    def hypotheses(self, name: str | None = None) -> HypothesisClass:
+        """Return the given class."""
+        self.class_name(name)
+        return self._hypotheses
+
+    def encounter(self, t: int) -> Encounter:
+        """k of the people, drawn without replacement."""
+        positions = draw_round(self.seed, t, len(self.people), self.k)
+        return encounter_of(t, self.people, self.labels, positions, self.panel)
+
+
+MODELS = 12
+CUTS = 33
+
+SCHEMA = FeatureSchema(
+    (
+        Feature("grades", "integer", 0, 100, label="School grades", unit="of 100"),
+        Feature("test", "integer", 0, 100, label="Admission test", unit="of 100"),
+        Feature("essay", "integer", 0, 10, label="Essay", unit="of 10"),
+        Feature("activities", "integer", 0, 10, label="Activities", unit="of 10"),
+        *(Feature(f"model{j + 1}", "integer", 0, 1000, visible=False) for j in range(MODELS)),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Admissions(Steady):
+    """k applicants a round, a pool of about four hundred cuts, five readers by majority."""
+
+    seed: int
+    k: int = setting(4, "the number of people a round", low=1, high=10_000)
+    rule: Rule | str = setting("majority", "when objections make a report")
+    name = "admissions"
+    summary = "a college, twelve models with cuts, five readers; used for choosing defaults"
+    classes = ("pool",)
+    schema = SCHEMA
+
+    @cached_property
+    def _weights(self) -> FloatArray:
+        """How each model weighs the four things; a fixed choice, the same for every seed."""
+        weights = Stream(0, Purpose.WORLD, 0).uniforms(0, MODELS, 4)
+        return weights / (weights[:, 0] + weights[:, 1] + weights[:, 2] + weights[:, 3])[:, None]
+
+    @cached_property
+    def panel(self) -> Panel:
+        """Five readers."""
+        marks = {"grades": 1.3, "test": 1.0}
+        return Panel(
+            [
+                MetricAuditor("dean", WeightedL1({"grades": 1.2, "test": 1.2, "essay": 0.4})),
+                MetricAuditor("teacher", WeightedL1(marks)),
+                MetricAuditor("alumna", WeightedL1({"activities": 0.7, "essay": 0.7, "test": 0.4})),
+                MetricAuditor("examiner", Masked(WeightedL1({"test": 2.0}), ["test"])),
+                MetricAuditor("essayist", Ratings("essay", 0, 10)),
+            ],
+            self.rule,
+        )
+
+    def hypotheses(self, name: str | None = None) -> HypothesisClass:
+        """Every model with every cut, and both constants."""
+        self.class_name(name)
+        x, _ = self._applicants(Stream(0, Purpose.PROBE, 0), 3000)
+        members = [Cut("model1", float("-inf")), Cut("model1", float("inf"))]
+        for j in range(MODELS):
+            scores = np.sort(x[:, 4 + j])
+            ranks = np.linspace(0, len(scores) - 1, CUTS + 2).astype(np.int64)[1:-1]
+            members += [Cut(f"model{j + 1}", float(cut)) for cut in np.unique(scores[ranks])]
+        return Pool(SCHEMA, members, x)
+
+    def _applicants(self, stream: Stream, k: int) -> tuple[FloatArray, FloatArray]:
+        u = stream.uniforms(0, k, 8)
+        talent = (u[:, 0] + u[:, 1]) / 2
+        parts = [0.6 * talent + 0.4 * u[:, 2 + f] for f in range(4)]
+        models = np.zeros((k, MODELS))
+        for f, part in enumerate(parts):
+            models += part[:, None] * self._weights[:, f]
+        marks = [np.rint(part * high) for part, high in zip(parts, (100, 100, 10, 10), strict=True)]
+        merit = 0.45 * parts[0] + 0.3 * parts[1] + 0.1 * parts[2] + 0.15 * parts[3]
+        chance = np.clip(4.0 * (merit - 0.5) + 0.5, 0.05, 0.95)
+        x = np.concatenate([np.stack(marks, axis=1), np.rint(1000 * models)], axis=1)
+        return x, (u[:, 6] < chance).astype(np.float64)
+
+    def encounter(self, t: int) -> Encounter:
+        """k applicants drawn alike, whether they would graduate, and the committee."""
+        x, labels = self._applicants(Stream(self.seed, Purpose.WORLD, t), self.k)
+        return Encounter(numbered(t, x, SCHEMA), labels.astype(np.int64), self.panel)

@@ -1,0 +1,312 @@
+"""The contracts of a schedule and of a baseline, and of every state that they are part of."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from likewise.hypotheses.base import HypothesisClass, Points
+from likewise.hypotheses.pool import Pool
+from likewise.learner.fold import drawn_for_audit
+from likewise.learner.oracle import ENGINES
+from likewise.learner.players import Draws, Estimates, Frozen, Player
+from likewise.learner.rounds import deploy, learn
+from likewise.learner.schedules import Schedule, schedule_from_spec, schedule_to_spec
+from likewise.learner.settings import Learner
+from likewise.learner.state import State, Tuning
+from likewise.learner.state_files import dump_state, parse_state
+from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
+from likewise.registry import BASELINES, PLAYERS
+from likewise.simulate.baselines import Baseline
+from likewise.simulate.play import Algorithm
+from likewise.testing.contract import (
+    contract,
+    generator,
+    people_of,
+    require,
+    require_text,
+    same_as_json,
+)
+
+_TABLE = [[0, 0, 0], [0, 1, 1], [1, 1, 0], [1, 1, 1]]
+
+
+def check_state(part: object, learner: Learner, seed: int, rounds: int = 4) -> None:
+    """Play rounds; a state that is saved and loaded in between must go on the same way."""
+    state = State.start(learner)
+    rng = generator(seed)
+    for t in range(rounds):
+        people = people_of(learner.hypotheses.schema, learner.k, seed + t)
+        state, deployment = deploy(state, people)
+        loaded = parse_state(dump_state(state))
+        require(loaded == state, part, "a state that was saved and loaded is not the same.")
+        same = dict(loaded.learner.spec()) == learner.spec()
+        require(same, part, "a learner read from a file has other settings.")
+        report = () if drawn_for_audit(state, deployment.round) else None
+        labels = {
+            person: int(rng.integers(0, 2))
+            for person, approved in zip(deployment.ids, deployment.approved, strict=True)
+            if approved or not learner.pricing.one_sided
+        }
+        state = learn(state, deployment, labels=labels, report=report)
+        same = learn(loaded, deployment, labels=labels, report=report) == state
+        require(same, part, "a state that was saved and loaded goes on in another way.")
+
+
+@contract
+def check_schedule(schedule: Schedule) -> None:
+    """Check a schedule: constants that make sense, the same ones again; JSON; and a learner.
+
+    >>> from likewise.learner import SelfTuned
+    >>> check_schedule(SelfTuned(eta=0.5))
+    """
+    require(isinstance(schedule, Schedule), schedule, "it is no Schedule.")
+    kinds = {"full", "one-sided"}
+    fits = bool(schedule.feedback) and set(schedule.feedback) <= kinds
+    require(fits, schedule, f"feedback must be some of {sorted(kinds)}; got {schedule.feedback}.")
+    require(schedule.embedding in ("per-point", "repeated"), schedule, "unknown embedding.")
+    eta = schedule.error_weight()
+    require(math.isfinite(eta) and eta > 0, schedule, f"error_weight must be above 0; got {eta}.")
+    _check_rounds(schedule)
+    for peaks in ((0.5, 2.0), (2.0, 50.0)):
+        scales = [schedule.scale(peak, 4, 10, 0.3) for peak in peaks]
+        fits = all(math.isfinite(s) and s > 0 for s in scales) and scales[0] <= scales[1]
+        require(fits, schedule, f"scale must be above 0 and not fall with the peak; got {scales}.")
+    copy = same_as_json(schedule, schedule_to_spec, schedule_from_spec)
+    before, after = _constants(schedule), _constants(copy)
+    require(before == after, schedule, f"read back from its JSON, {before} became {after}.")
+    pool = Pool.from_table(_TABLE)
+    for feedback in schedule.feedback:
+        learner = Learner(
+            pool, 2, 0.4, 0.4, 1, schedule, "context-ftpl", "reference", feedback=feedback
+        )
+        check_state(schedule, learner, seed=1, rounds=2)
+
+
+def _constants(schedule: Schedule) -> tuple[float, float, int, int]:
+    draws = schedule.draws(schedule.margins(0.3, 0.3, exact=False), 4, 3)
+    return schedule.error_weight(), schedule.mu(3), draws, schedule.resamples(4, 3)
+
+
+def _check_rounds(schedule: Schedule) -> None:
+    margins = schedule.margins(0.3, 0.3, exact=False)
+    for t in (1, 2, 10, 1000):
+        mu, draws, most = schedule.mu(t), schedule.draws(margins, 4, t), schedule.resamples(4, t)
+        require(0 < mu <= 1, schedule, f"mu must be in (0, 1]; got {mu} at audit {t}.")
+        require(mu <= schedule.mu(max(1, t // 2)), schedule, "mu must never rise.")
+        for name, value in (("draws", draws), ("resamples", most)):
+            fits = isinstance(value, int) and value >= 1
+            require(fits, schedule, f"{name} must be a count of at least 1; got {value!r}.")
+
+
+@contract
+def check_baseline(baseline: Baseline, hypotheses: HypothesisClass | None = None) -> None:
+    """Check a baseline: a name, a line about it, and a learner that can be saved.
+
+    >>> from likewise.simulate import untaught
+    >>> check_baseline(untaught)
+    """
+    require_text(baseline, "name", "summary")
+    registered = BASELINES[baseline.name] is baseline
+    require(registered, baseline, f"another baseline is registered as {baseline.name!r}.")
+    if hypotheses is None:
+        hypotheses = Pool.from_table(_TABLE)
+    expected = (3, 0.3, 0.2, 5)
+    learner = baseline(hypotheses, *expected, rounds=20)
+    fits = isinstance(learner, Learner | Algorithm)
+    require(fits, baseline, f"it must make a Learner or an Algorithm; got {learner!r}.")
+    settings = (learner.k, learner.alpha, learner.eps, learner.seed)
+    same = settings == expected
+    require(same, baseline, f"k, alpha, eps and seed must be {expected}; got {settings}.")
+    require(
+        learner.hypotheses.schema.digest == hypotheses.schema.digest, baseline,
+        "its class must be over the features of the class that it was given.",
+    )  # fmt: skip
+    same = baseline(hypotheses, *expected, rounds=20).settings() == learner.settings()
+    require(same, baseline, "called again, it makes another learner.")
+    if isinstance(learner, Learner):
+        baseline(hypotheses, *expected)  # rounds have a default
+        check_state(baseline, learner, seed=2)
+
+
+ROUNDS, DECISIONS, DRAWS = 120, 400, 400
+
+
+@contract
+def check_player(
+    player: Player, hypotheses: HypothesisClass | None = None, *, seed: int = 1
+) -> None:
+    """Check a player on a class that can be listed, by default a pool of six.
+
+    Decisions are compared with scores at six standard deviations, and the regret of a sequence of
+    costs that are set against the policy with the player's own constants: C·sqrt(max S), with
+    C = stability/x + gain·x, or what its :meth:`~likewise.learner.Player.terms` add up to. For a
+    player that estimates its scores there is a margin of six standard deviations more. A correct
+    player is accused with a probability of less than 1e-6.
+    """
+    require(isinstance(player, Player), player, "it is no Player.")
+    PLAYERS.check_name(player.name, type(player))
+    for engine in ENGINES:
+        named = type(player)(engine).name
+        require(named == player.name, player, "its name must not depend on the engine.")
+    trial = _Trial(player, _pool() if hypotheses is None else hypotheses, seed)
+    trial.constants()
+    trial.policy()
+    trial.decisions()
+    trial.regret()
+    learner = Learner(trial.hypotheses, 4, 0.3, 0.3, seed, player=player.name)
+    check_state(player, learner, seed)
+
+
+def _pool() -> Pool:
+    """Six hypotheses on four kinds of people."""
+    return Pool.from_table(
+        [[0, 0, 0, 0], [1, 0, 0, 1], [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [1, 1, 1, 1]]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """One player under check, with people of a class and costs on their points."""
+
+    player: Player
+    hypotheses: HypothesisClass
+    seed: int
+
+    @cached_property
+    def rng(self) -> np.random.Generator:
+        return generator(self.seed)
+
+    @cached_property
+    def points(self) -> Points:
+        return self.hypotheses.locate(people_of(self.hypotheses.schema, 12, self.seed))
+
+    def require(self, holds: object, sentence: str) -> None:
+        require(holds, self.player, sentence)
+
+    @cached_property
+    def experts(self) -> int:
+        return self.player.experts(self.hypotheses)
+
+    def frozen(self, number: int, costs: IntArray, incurred: tuple[int, ...] | None = None,
+               scales: FloatArray | None = None) -> Frozen:  # fmt: skip
+        scales = np.ones(self.player.scales(self.hypotheses)) if scales is None else scales
+        incurred = (0,) * self.experts if incurred is None else incurred
+        return Frozen(number, self.seed, costs, scales, 1, incurred)
+
+    def estimates(self, frozen: Frozen, points: Points, batch: int = 0, cap: int = 1) -> Estimates:
+        draws = Draws(DRAWS, batch, cap=cap)
+        return self.player.estimates(self.hypotheses, frozen, points, draws)
+
+    @cached_property
+    def costs(self) -> IntArray:
+        amounts = self.rng.integers(-ONE, ONE, len(self.points)).astype(np.int64)
+        return self.hypotheses.charge(self.hypotheses.no_costs(), self.points, amounts)
+
+    def constants(self) -> None:
+        """The bound's constants, and the default x, are numbers."""
+        for estimated in (False, True) if self.player.exact else (False,):
+            stability = self.player.stability(self.hypotheses, estimated=estimated)
+            gain = self.player.gain(self.hypotheses)
+            x = self.player.default_x(self.hypotheses, estimated=estimated)
+            for name, value in (("stability", stability), ("gain", gain)):
+                fits = math.isfinite(value) and value >= 0
+                self.require(fits, f"{name} must be a number of at least 0; got {value}.")
+            self.require(math.isfinite(x) and x > 0, f"default_x must be above 0; got {x}.")
+            for term in self.player.terms(self.hypotheses, x, estimated=estimated):
+                constant = term.constant()
+                self.require(
+                    math.isfinite(constant) and term.burst() >= 0,
+                    f"terms must have finite constants; got {term}.",
+                )
+        factors = self.player.scale_factors(self.hypotheses, x)
+        fits = factors.shape == (self.player.scales(self.hypotheses),) and bool((factors > 0).all())
+        self.require(fits, f"scale_factors must be above 0, one a scale; got {factors}.")
+        places = self.player.places(self.hypotheses, self.points)
+        fits = places.ndim == 2 and len(places) == len(self.points)
+        fits = fits and bool(((places >= 0) & (places < len(factors))).all())
+        self.require(fits, "places must name scales, a row for every point.")
+        calls = self.player.calls(self.hypotheses, 5)
+        self.require(isinstance(calls, int) and calls >= 0, f"calls must be a count; got {calls}.")
+
+    def policy(self) -> None:
+        """Scores are chances, the same ones again, whoever else is asked about."""
+        frozen = self.frozen(3, self.costs)
+        first = self.estimates(frozen, self.points, cap=5)
+        for name, low, values in (("scores", 0, first.scores), ("inverses", ONE, first.inverses)):
+            plain = len(values) == len(self.points) and all(
+                isinstance(v, int) and v >= low for v in values
+            )
+            self.require(plain, f"{name} must be integers of at least {low}, one a point.")
+        self.require(max(first.scores) <= ONE, "scores must be at most 2^20, which is 1.")
+        lengths = [len(row) for row in first.experts or ()]
+        fits = lengths == ([self.experts] * len(self.points) if self.experts else [])
+        self.require(fits, f"there must be scores of {self.experts} experts; got {lengths}.")
+        if not self.player.exact:
+            self.require(max(first.inverses) <= 5 * ONE, "J must be at most the cap.")
+        again = self.estimates(frozen, self.points, cap=5)
+        self.require(first == again, "asked again, the same scores must come out.")
+        turned = self.estimates(frozen, self.points[::-1], cap=5)
+        same = (turned.scores[::-1], turned.inverses[::-1]) == (first.scores, first.inverses)
+        same = same and (turned.experts or [])[::-1] == (first.experts or [])
+        self.require(same, "points in another order must have the same scores.")
+        if self.player.exact:
+            batch = self.estimates(frozen, self.points, batch=4)
+            self.require(batch.scores == first.scores, "an exact player's scores have no batch.")
+
+    def decisions(self) -> None:
+        """Decisions are draws from the policy, one for each batch, and can be taken again."""
+        frozen = self.frozen(4, self.costs)
+
+        def decide(batch: int) -> IntArray:
+            bits = self.player.decide(self.hypotheses, frozen, self.points, batch)
+            return np.asarray(bits).astype(np.int64)
+
+        decisions = np.array([decide(batch) for batch in range(DECISIONS)])
+        fits = decisions.shape == (DECISIONS, len(self.points))
+        fits = fits and bool(np.isin(decisions, (0, 1)).all())
+        self.require(fits, "decide must be 0 or 1 for every point.")
+        again = np.array([decide(batch) for batch in range(20)])
+        same = np.array_equal(again, decisions[:20])
+        self.require(same, "asked again, the same decision must come out.")
+        chances = np.array(self.estimates(frozen, self.points).scores) / ONE
+        noise = 1.0 / DECISIONS + (0.0 if self.player.exact else 1.0 / DRAWS)
+        spread = 6.0 * np.sqrt(np.maximum(chances * (1 - chances), 0.01) * noise)
+        off = np.abs(decisions.mean(axis=0) - chances)
+        self.require((off <= spread).all(), "decisions do not have the chances that scores say.")
+
+    def regret(self) -> None:
+        """Σ f_t(π^t) − min_h Σ f_t(h) ≤ C·sqrt(Σ B²) + burst·B, for costs set against it."""
+        h, player, size = self.hypotheses, self.player, 1 << 18
+        x = player.default_x(h)
+        terms = player.terms(h, x)
+        costs, played, incurred = h.no_costs(), 0.0, [0] * self.experts
+        tuning = Tuning.start(player.scales(h))
+        everything = np.zeros(len(h.codes()), dtype=np.int64)
+        largest = 3 * size / ONE
+        for t in range(1, ROUNDS + 1):
+            points = self.points[self.rng.integers(0, len(self.points), 3)]
+            tuning = tuning.opened(largest, largest * largest, counts_outstanding=False)
+            scales = player.scale_factors(h, x) * np.sqrt(tuning.peak)
+            estimates = self.estimates(self.frozen(t, costs, tuple(incurred), scales), points)
+            scores = np.array(estimates.scores, dtype=np.int64)
+            # What the policy likes becomes dear, and what it does not like becomes cheap.
+            amounts = np.where(scores > ONE // 2, size, -size).astype(np.int64)
+            amounts = np.where(self.rng.random(3) < 0.2, -amounts, amounts)
+            played += float((amounts / ONE * (scores / ONE)).sum())
+            for row, amount in zip(estimates.experts or (), amounts.tolist(), strict=False):
+                incurred = [i + amount * score for i, score in zip(incurred, row, strict=True)]
+            everything += h.predict(h.codes(), points).astype(np.int64) @ amounts
+            costs = h.charge(costs, points, amounts)
+            tuning = tuning.charged(player.places(h, points), amounts)
+        squares = ROUNDS * largest * largest
+        margin = 6.0 * math.sqrt(squares / DRAWS) if not player.exact else 1e-3
+        regret = played - float(everything.min()) / ONE
+        bound = sum(t.constant() * math.sqrt(squares) + t.burst() * largest for t in terms)
+        self.require(
+            regret <= bound + margin,
+            f"its regret is {regret:.3g}, and its own constants allow {bound:.3g}.",
+        )

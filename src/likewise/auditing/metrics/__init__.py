@@ -1,1 +1,0 @@
-"""How far apart two people are, in the eyes of an auditor."""

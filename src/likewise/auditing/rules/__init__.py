@@ -1,1 +1,0 @@
-"""Rules: which objections make a report."""

@@ -1,1 +1,0 @@
-"""Games by name, side by side, with figures and reports."""

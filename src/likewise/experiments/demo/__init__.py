@@ -1,1 +1,0 @@
-"""The demo: learners side by side, a round in plain words, figures and a report."""

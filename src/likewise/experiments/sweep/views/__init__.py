@@ -1,1 +1,0 @@
-"""Tables and figures of a sweep, each made from its rows alone."""

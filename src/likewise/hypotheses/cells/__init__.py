@@ -1,1 +1,0 @@
-"""Classes over a finite domain of cells."""

@@ -1,1 +1,0 @@
-"""Classes whose hypotheses are listed, one by one."""

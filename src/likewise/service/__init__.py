@@ -1,1 +1,0 @@
-"""The live system: decisions, a console for human auditors, a ledger that can be replayed."""

@@ -1,1 +1,0 @@
-"""Anchors: receipts are kept outside at intervals, beyond the reach of whoever runs the server."""

@@ -1,1 +1,0 @@
-"""Callers: tokens, sign-ins, and how much they may ask for."""

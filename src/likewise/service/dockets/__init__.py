@@ -1,1 +1,0 @@
-"""Dockets at work: their settings, rounds, learner and commands."""

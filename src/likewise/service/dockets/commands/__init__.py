@@ -1,1 +1,0 @@
-"""Commands: all that can be done to a docket, one transaction each."""

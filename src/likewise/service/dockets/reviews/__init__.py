@@ -1,1 +1,0 @@
-"""Reviews: what a member is asked to look at, for the first time or again, and under which id."""

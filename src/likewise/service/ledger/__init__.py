@@ -1,1 +1,0 @@
-"""The ledger: records, payloads, and the database that keeps them."""

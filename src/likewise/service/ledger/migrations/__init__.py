@@ -1,1 +1,0 @@
-"""Migrations of the tables, for alembic; each upgrades from the one before it."""

@@ -1,1 +1,0 @@
-"""One file a revision; a revision that was released never changes again."""

@@ -1,1 +1,0 @@
-"""Signatures: the installation's keys, what members sign, and time-stamps of authorities."""

@@ -1,1 +1,0 @@
-"""Verification: replay, receipts and exports."""

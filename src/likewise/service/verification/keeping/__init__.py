@@ -1,1 +1,0 @@
-"""How a ledger was kept: its keys, who acted, members' signatures, anchors."""

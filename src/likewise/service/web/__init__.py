@@ -1,1 +1,0 @@
-"""The pages: responses of the API in templates, for auditors and operators."""

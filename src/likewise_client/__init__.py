@@ -1,5 +1,0 @@
-"""A typed client of the Likewise API; it needs httpx alone (and cryptography, to sign)."""
-
-from likewise_client.client import Client
-
-__all__ = ["Client"]

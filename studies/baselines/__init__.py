@@ -1,0 +1,1 @@
+"""Predecessors: the learners that ours is compared with."""

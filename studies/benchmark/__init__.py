@@ -1,0 +1,1 @@
+"""Benchmarks: what everything costs beside plain numpy, and on a GPU."""

@@ -1,0 +1,421 @@
+"""One figure of the benchmark: our time, the reference's, their ratio, and what was asked."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from likewise import __version__
+from likewise.errors import LikewiseError
+from likewise.hypotheses.base import Bits
+from likewise.hypotheses.lists import Listed
+from likewise.hypotheses.pool import Cut, Pool
+from likewise.hypotheses.segments import Segments
+from likewise.hypotheses.staircases import Staircases
+from likewise.numerics.fixed_point import IntArray
+from likewise.people.features import Feature
+from likewise.people.schema import FeatureSchema, People
+
+Kind = Literal["times faster", "times its time", "seconds", "a second"]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A requirement: ``ratio`` counts how many times faster than the reference we are at least,
+    or how many times its time we take at most; others bound the seconds, or what a second does.
+
+    >>> Asked("times faster", 2.5).text, Asked("seconds", 30).text
+    ('at least 2.5 times faster', 'at most 30 s')
+    """
+
+    kind: Kind
+    value: float
+
+    @property
+    def text(self) -> str:
+        """The requirement in words."""
+        return {
+            "times faster": f"at least {self.value:g} times faster",
+            "times its time": f"at most {self.value:g} times its time",
+            "seconds": f"at most {self.value:g} s",
+            "a second": f"at least {self.value:g} a second",
+        }[self.kind]
+
+    def met(self, seconds: float, ratio: float | None) -> bool:
+        """Test a measurement."""
+        if self.kind == "seconds":
+            return seconds <= self.value
+        if self.kind == "a second":
+            return 1.0 / seconds >= self.value
+        if ratio is None:
+            return False
+        return ratio >= self.value if self.kind == "times faster" else ratio <= self.value
+
+
+@dataclass(frozen=True)
+class Item:
+    """A measured figure. ``seconds`` are for one call, one round or one game, as ``what`` says.
+
+    >>> item = Item("draws", "a call", "R = 8", 0.5, "numpy", 2.0, Asked("times faster", 2.5))
+    >>> item.ratio, item.met
+    (4.0, True)
+    """
+
+    name: str
+    what: str
+    shape: str
+    seconds: float
+    reference: str | None = None
+    reference_seconds: float | None = None
+    asked: Asked | None = None
+    details: dict[str, float | int | str] = field(default_factory=dict)
+    holds: bool = True
+
+    @property
+    def ratio(self) -> float | None:
+        """The reference's time over ours; the inverse where a multiple of its time is asked."""
+        if self.reference_seconds is None:
+            return None
+        ratio = self.reference_seconds / self.seconds
+        return 1 / ratio if self.asked and self.asked.kind == "times its time" else ratio
+
+    @property
+    def met(self) -> bool | None:
+        """True where what was asked is kept, None where nothing was."""
+        if self.asked is None:
+            return None
+        return self.holds and self.asked.met(self.seconds, self.ratio)
+
+    def to_json(self) -> dict[str, Any]:
+        """The item as JSON."""
+        plain = asdict(self)
+        plain.pop("holds")
+        plain["asked"] = None if self.asked is None else self.asked.text
+        return {**plain, "ratio": self.ratio, "met": self.met}
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A figure that this machine cannot give, and why."""
+
+    name: str
+    why: str
+
+
+def seconds_of(function: Callable[[], object], repeats: int) -> float:
+    """The least time of some calls, after one that is not counted."""
+    function()
+    return min(_timed(function) for _ in range(repeats))
+
+
+def race(
+    ours: Callable[[], object],
+    reference: Callable[[], object],
+    repeats: int,
+    clock: Callable[[], float] = time.perf_counter,
+) -> tuple[float, float]:
+    """The least times of both, in turns, so that what else the machine does befalls them alike.
+
+    ``time.thread_time`` as the clock leaves out what others do on this processor meanwhile.
+    """
+    ours()
+    reference()
+    pairs = [(_timed(ours, clock), _timed(reference, clock)) for _ in range(repeats)]
+    return min(first for first, _ in pairs), min(second for _, second in pairs)
+
+
+def _timed(function: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
+    began = clock()
+    function()
+    return clock() - began
+
+
+def amount(seconds: float | None) -> str:
+    """A time with three digits.
+
+    >>> amount(0.00512), amount(12.3456), amount(None)
+    ('5.12 ms', '12.3 s', '–')
+    """
+    if seconds is None:
+        return "–"
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds / 1e-6:.3g} µs"
+
+
+def _kept(item: Mapping[str, Any]) -> str:
+    return {True: "yes", False: "no", None: "–"}[item["met"]]
+
+
+def _ratio(item: Mapping[str, Any]) -> str:
+    return "–" if item["ratio"] is None else f"{item['ratio']:.3g}"
+
+
+def _limit(item: Mapping[str, Any]) -> str:
+    """The time that the machine needs at least by some measure, and our distance to it."""
+    limit = item["details"].get("limit_seconds")
+    if limit is None:
+        return "–"
+    return f"{amount(limit)} ({item['details']['limit']}), {item['seconds'] / limit:.3g} times that"
+
+
+def where(report: Mapping[str, Any]) -> str:
+    """The machine in a sentence."""
+    m = report["machine"]
+    libraries = ("python", "numpy", "numba", "torch", "triton")
+    versions = [f"{name} {m[name]}" for name in libraries if m[name]]
+    parts = [part for part in (m["processor"], f"{m['cores']} cores", m["gpu"]) if part]
+    return f"{', '.join(parts)}; {', '.join(versions)}."
+
+
+def _checks(report: Mapping[str, Any]) -> str:
+    """Counts of what was compared with the reference engine, or exact sums, and what differed."""
+    counts = [
+        f"`{item['name']}` {count:,} {key.removesuffix('_checked').replace('_', ' ')} "
+        f"({item['details'][key.replace('_checked', '_wrong')]} differ)"
+        for item in report["items"]
+        for key, count in item["details"].items()
+        if key.endswith("_checked")
+    ]
+    return f"Checked in the same run: {'; '.join(counts)}." if counts else ""
+
+
+def markdown(report: Mapping[str, Any]) -> str:
+    """The items as a table, and the machine below it."""
+    lines = [
+        "| what | shape | ours | reference | ratio | asked | kept | limit |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for item in report["items"]:
+        reference = amount(item["reference_seconds"])
+        if item["reference"]:
+            reference += f" ({item['reference']})"
+        cells = (
+            f"`{item['name']}`: {item['what']}", item["shape"].replace("|", "\\|"),
+            amount(item["seconds"]), reference, _ratio(item), item["asked"] or "–", _kept(item),
+            _limit(item),
+        )  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", f"Measured on: {where(report)}", *filter(None, [_checks(report)])]
+    for item in report["items"]:
+        processor = item["details"].get("processor_seconds")
+        if processor is not None:
+            lines.append(
+                f"`{item['name']}` takes {amount(processor)} of processor time, which two idle "
+                f"cores share: {amount(processor / 2)}."
+            )
+    lines += [
+        f"Not measured there: `{row['name']}` ({row['why']})." for row in report["skipped"][:1]
+    ]
+    return "\n".join(lines)
+
+
+def plain(report: Mapping[str, Any]) -> str:
+    """The items in columns, for a terminal."""
+    rows = [("", "ours", "reference", "ratio", "asked", "kept")]
+    rows += [
+        (
+            item["name"], amount(item["seconds"]), amount(item["reference_seconds"]),
+            _ratio(item), item["asked"] or "–", _kept(item),
+        )
+        for item in report["items"]
+    ]  # fmt: skip
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+    lines += [f"{row['name']}: not measured, {row['why']}" for row in report["skipped"]]
+    return "\n".join([where(report), *lines])
+
+
+def _processor() -> str:
+    """The processor's name, as Linux gives it, or whatever Python knows."""
+    listing = Path("/proc/cpuinfo")
+    if listing.exists():
+        for line in listing.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _version(library: str) -> str | None:
+    try:
+        return metadata.version(library)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def machine() -> dict[str, str | int | None]:
+    """Processor, cores, and the versions of what does the work.
+
+    >>> sorted(machine())[:3]
+    ['cores', 'gpu', 'likewise']
+    """
+    from studies.benchmark.gpu import gpu_name
+
+    return {
+        "processor": _processor(),
+        "cores": _cores(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "numba": _version("numba"),
+        "torch": _version("torch"),
+        "triton": _version("triton"),
+        "gpu": gpu_name(),
+        "likewise": __version__,
+    }
+
+
+class Table(Listed):
+    """A list that is nothing but its predictions on the separating set, shape (N, s).
+
+    >>> Table(np.eye(3, dtype=np.uint8)).size
+    3
+    """
+
+    def __init__(self, on_set: Bits) -> None:
+        self.schema = FeatureSchema((Feature("nobody"),))
+        self._on_set = np.ascontiguousarray(on_set, dtype=np.uint8)
+
+    def predictions(self, people: People) -> Bits:
+        """Refuse: nobody arrives here."""
+        raise LikewiseError(f"{self!r} is only drawn from; {len(people)} people have no place.")
+
+    def describe(self, code: IntArray) -> str:
+        """The place in the list."""
+        return f"hypothesis {int(code[0])}"
+
+    def spec(self) -> dict[str, Any]:
+        """Refuse: it is never saved."""
+        raise LikewiseError(f"{self!r} is only drawn from, and is not saved.")
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Table:
+        """Refuse: it is never saved."""
+        raise LikewiseError(f"A benchmark's table is not read from a file; got {dict(spec)}.")
+
+
+class Kinds(Listed):
+    """A list by its predictions on some kinds of people, shape (N, kinds).
+
+    The first ``points`` kinds are the separating set.
+
+    >>> Kinds(np.array([[0, 0, 1], [0, 1, 0], [1, 1, 1]]), 2)
+    Kinds(3 hypotheses, 2 separators)
+    """
+
+    def __init__(self, table: Bits, points: int) -> None:
+        self.table = np.ascontiguousarray(table.T, dtype=np.uint8)
+        schema = FeatureSchema((Feature("kind", "integer", 0, len(self.table) - 1),))
+        super().__init__(schema, separating=schema.people(np.arange(points)[:, None]))
+
+    def predictions(self, people: People) -> Bits:
+        """The rows of the people's kinds."""
+        return np.asarray(self.table[people.column("kind").astype(np.int64)])
+
+    def describe(self, code: IntArray) -> str:
+        """The place in the list."""
+        return f"hypothesis {int(code[0])}"
+
+    def spec(self) -> dict[str, Any]:
+        """The table, which tells the class apart from others."""
+        return {"class": "kinds", "table": self.table.T.tolist(), "points": self.separators}
+
+    @classmethod
+    def from_spec(cls, spec: Mapping[str, Any]) -> Kinds:
+        """Read the table."""
+        return cls(np.array(spec["table"], dtype=np.uint8), spec["points"])
+
+
+def random_table(size: int, points: int, seed: int = 1) -> Table:
+    """Different rows of 0s and 1s, at random.
+
+    >>> random_table(100, 12)
+    Table(100 hypotheses, 12 separators)
+    """
+    rng = np.random.default_rng(seed)
+    rows = np.zeros((0, points), dtype=np.uint8)
+    while len(rows) < size:
+        more = rng.integers(0, 2, (size + size // 4, points), dtype=np.uint8)
+        packed = np.packbits(np.concatenate([rows, more]), axis=1)
+        _, first = np.unique(packed, axis=0, return_index=True)
+        rows = np.concatenate([rows, more])[np.sort(first)]
+    return Table(rows[:size])
+
+
+def grid(rows: int, columns: int) -> Staircases:
+    """Staircases on one grid."""
+    schema = FeatureSchema((Feature("a"), Feature("b")))
+    return Staircases(
+        schema, first="a", first_cuts=range(1, rows), second="b", second_cuts=range(1, columns)
+    )
+
+
+def segments(count: int, bins: int) -> Segments:
+    """Thresholds on one score, one for each of some segments."""
+    names = tuple(f"s{i}" for i in range(count))
+    schema = FeatureSchema((Feature("score"), Feature("segment", "category", levels=names)))
+    return Segments(schema, score="score", cuts=range(1, bins), by=["segment"])
+
+
+def pool_of_cuts(size: int) -> Pool:
+    """About so many cuts, half of them on a score and half on an income, and both constants.
+
+    >>> pool_of_cuts(100)
+    Pool(100 hypotheses, 54 separators)
+    """
+    schema = FeatureSchema(
+        (Feature("score", low=300, high=850), Feature("income", low=10, high=200))
+    )
+    rng = np.random.default_rng(7)
+    x = np.stack(
+        [
+            np.linspace(300, 850, size),
+            rng.permutation(np.linspace(10, 200, size)),
+        ],
+        axis=1,
+    )
+    # Every other value: between any two cuts of a column there is somebody.
+    places = np.linspace(1, size - 1, size // 2 - 1).astype(np.int64)
+    cuts = [
+        Cut(name, float(np.sort(x[:, place])[i])) for place, name in enumerate(schema.names)
+        for i in places
+    ]  # fmt: skip
+    members = [Cut("score", float("-inf")), *cuts, Cut("score", float("inf"))]
+    return Pool(schema, members, x)
+
+
+class Met(NamedTuple):
+    """A round as the benchmark needs it."""
+
+    people: People
+    labels: IntArray
+
+
+def customers(pool: Pool, rounds: int, k: int) -> list[Met]:
+    """People of a pool of cuts, most of whom deserve approval where both their columns are high."""
+    rng = np.random.default_rng(8)
+    encounters = []
+    for _ in range(rounds):
+        x = np.stack([rng.uniform(300, 850, k), rng.uniform(10, 200, k)], axis=1)
+        good = x[:, 0] / 850 + x[:, 1] / 200 + rng.normal(0, 0.2, k) > 1.2
+        encounters.append(Met(pool.schema.people(x), good.astype(np.int64)))
+    return encounters

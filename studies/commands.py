@@ -1,0 +1,280 @@
+"""The group of the studies' commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from likewise.cli.main import AT_LEAST_ONE, CONTEXT, Group, is_pipe, note, progress_bar, write_text
+from likewise.cli.options import JOBS, JSON, WORLD_SETTINGS, game_of, game_options, option_group
+
+if TYPE_CHECKING:
+    from likewise.simulate.parallel import Workers
+    from studies.sweep.runs import Row
+    from studies.sweep.spec import Sweep
+
+
+@click.group(cls=Group, context_settings=CONTEXT)
+def main() -> None:
+    """Studies of learners: many games side by side, their tables, and what everything costs."""
+
+
+PAGE = Path("docs/research/performance.md")
+FIGURES = Path("studies/results/performance.json")
+# Written by `benchmark gpu --json`, on a machine that has a GPU.
+GPU_FIGURES = Path("studies/results/performance-gpu.json")
+
+
+@main.command(short_help="Measure the speed of this machine (minutes).")
+@click.argument("rows", nargs=-1)
+@click.option("--quick", is_flag=True, help="Small shapes: shows that it runs, and no more.")
+@JSON
+@click.option(
+    "--write",
+    is_flag=True,
+    help="Put the figures into the documentation, in place of those of the same rows.",
+)
+def benchmark(rows: tuple[str, ...], quick: bool, json_path: Path | None, write: bool) -> None:
+    """Measure draws, rounds and games, each with its reference in the same run.
+
+    ROWS are some of: pool, staircases, segments, boolean, exact, rounds, state, simulate, start,
+    gpu. Without any, all of them.
+    """
+    from likewise.errors import absent, missing
+
+    if write and not PAGE.is_file():
+        raise click.UsageError(
+            f"--write puts the figures into {PAGE}, which is not here. Run this in the project's "
+            f"folder, or leave --write out."
+        )
+    if absent("fast"):
+        raise missing("The benchmark", "numba", "fast")
+    from studies.benchmark.items import markdown, plain
+    from studies.benchmark.run import merged, run_benchmark
+
+    report = run_benchmark(rows, quick=quick, progress=lambda name: note(f"measuring {name}"))
+    text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+    if json_path is not None:
+        write_text(json_path, text)
+    if not is_pipe(json_path):
+        click.echo(plain(report))
+    if write:
+        from studies.sweep.tables import write_between_marks
+
+        if FIGURES.is_file():
+            report = merged(json.loads(FIGURES.read_text(encoding="utf-8")), report)
+        text = json.dumps(report, indent=2, ensure_ascii=False) + "\n"
+        FIGURES.write_text(text, encoding="utf-8")
+        write_between_marks(PAGE, "benchmark", markdown(report))
+        write_between_marks(PAGE, "gpu", markdown(json.loads(GPU_FIGURES.read_text())))
+
+
+TABLES = ("points", "summary", "frontier", "rates", "calls")
+
+# How and where games are played, for every command that plays many.
+running_options = option_group(
+    click.option(
+        "--folder", type=click.Path(file_okay=False, path_type=Path),
+        help="Where results are kept; what is there is not run again.  [default: runs/NAME]",
+    ),
+    JOBS,
+    click.option(
+        "--cluster", metavar="ADDRESS",
+        help="A Dask cluster by its scheduler's address, such as tcp://127.0.0.1:8786, in place of "
+        "processes here.",
+    ),
+    click.option(
+        "--figure", type=click.Path(dir_okay=False, path_type=Path),
+        help="Draw the points into FILE.svg, FILE.pdf or FILE.png.",
+    ),
+)  # fmt: skip
+
+
+@main.command(short_help="Scenarios × learners × seeds from a TOML file; resumed after anything.")
+@click.argument("file")
+@running_options
+@click.option(
+    "--table", type=click.Choice(TABLES), multiple=True,
+    help="Which tables to print; may be given several times.  [default: points]",
+)  # fmt: skip
+@click.option(
+    "--write", is_flag=True,
+    help="Put the tables into the documents that the file names, and the rows into docs/results.",
+)  # fmt: skip
+def sweep(file: str, table: tuple[str, ...], write: bool, **running: Any) -> None:
+    """Play every scenario with every learner and seed that FILE lists, and print tables.
+
+    FILE is a TOML file, or the name of one of ours; `sweep list` lists them. Runs that have
+    finished are kept, whatever happens; the same command goes on with the others. The results are
+    the same, bit for bit, whatever the number of processes or workers.
+
+    \b
+    For example
+      python -m studies sweep mine.toml --jobs 8 --figure mine.pdf
+      python -m studies sweep mine.toml --cluster tcp://127.0.0.1:8786 --table rates
+    """
+    from studies.sweep.spec import read_sweep, shipped_sweeps
+    from studies.sweep.tables import sweep_markdown, write_documents
+
+    if file == "list":
+        for name in shipped_sweeps():
+            click.echo(f"{name:<20}  {read_sweep(name).title}")
+        return
+    spec, name = read_sweep(file), Path(file).stem
+    if write:
+        _refuse_elsewhere(spec)
+    rows = play_sweep(spec, name, **running)
+    for kind in table or ("points",):
+        click.echo(sweep_markdown(spec, rows, kind))
+    if write:
+        write_documents(spec, name, rows)
+
+
+def _refuse_elsewhere(spec: Sweep) -> None:
+    """Refuse before anything is played if there are no documents to write the tables into."""
+    for document in spec.documents:
+        if not Path(document.file).is_file():
+            raise click.UsageError(
+                f"--write puts the tables into {document.file}, which is not here. Run this in "
+                f"the project's folder, or leave --write out."
+            )
+    if not spec.documents:
+        raise click.UsageError("--write needs a [[document]] in the file, and there is none.")
+
+
+def play_sweep(
+    spec: Sweep,
+    name: str,
+    folder: Path | None,
+    jobs: int | None,
+    cluster: str | None,
+    figure: Path | None,
+) -> list[Row]:
+    """The rows of a sweep, played where the options say; and its figure, with ``--figure``."""
+    from studies.sweep.figures import check_figure, write_figure
+    from studies.sweep.points import points_of
+    from studies.sweep.runs import run_sweep
+
+    if figure is not None:
+        check_figure(figure)
+    target = Path("runs") / name if folder is None else folder
+    workers = _workers(jobs, cluster)
+    with progress_bar(sum(1 for _ in spec.runs())) as progress:
+        rows = run_sweep(spec, target, workers, progress=progress)
+    note(f"the rows are in {target / 'results.csv'}.")
+    if figure is not None:
+        write_figure(figure, points_of(spec, rows))
+    return rows
+
+
+def _workers(jobs: int | None, cluster: str | None) -> Workers:
+    """Processes on this machine, or the workers of a cluster."""
+    from likewise.simulate.parallel import Processes
+    from studies.cluster import Cluster
+
+    if cluster is None:
+        return Processes(jobs)
+    if jobs is not None:
+        raise click.UsageError("--jobs does not apply with --cluster, which has its own workers.")
+    return Cluster(cluster)
+
+
+_which = option_group(
+    game_options("world"),
+    WORLD_SETTINGS,
+    game_options("hypotheses", "feedback", "alpha"),
+    click.option(
+        "--learner", "learners", multiple=True,
+        help="A learner that takes part; may be given several times.  [default: all that can]",
+    ),
+    click.option(
+        "--seeds", type=AT_LEAST_ONE, default=3, show_default=True, help="How many seeds."
+    ),
+)  # fmt: skip
+
+
+@main.command(short_help="Every learner in one world: frontiers, and who beats whom.")
+@_which
+@game_options("rounds")
+@running_options
+def compare(rounds: int, **options: Any) -> None:
+    """Play every learner in one world, ours over a grid of eta and kappa, and say who beats whom.
+
+    A point beats another if it is nowhere worse and somewhere better on error, violations and
+    reports together. Beside them stand the best fixed policies in hindsight at alpha − eps,
+    alpha − kappa and alpha, and, where the world does not react, fixed policies that pay a price
+    for their violations.
+
+    \b
+    For example
+      python -m studies compare --world drift --rounds 2000 --seeds 5 --figure drift.pdf
+      python -m studies compare --set rule=any --learner exact --learner nested
+    """
+    _compare("compare", (rounds,), ("points", "frontier"), **options)
+
+
+@main.command(short_help="How regret, violations and reports grow, beside what was proved.")
+@_which
+@click.option(
+    "--horizon", "horizons", type=click.IntRange(min=2), multiple=True,
+    help="A number of rounds; give two or more.  [default: 250, 1000, 4000]",
+)  # fmt: skip
+@running_options
+def rates(horizons: tuple[int, ...], **options: Any) -> None:
+    """Fit the growth of regret, violations and reports for each learner, with intervals.
+
+    \b
+    For example
+      python -m studies rates --seeds 10 --learner exact --learner paper
+      python -m studies rates --horizon 100 --horizon 400 --horizon 1600
+    """
+    chosen = tuple(sorted(set(horizons))) or (250, 1000, 4000)
+    if len(chosen) < 2:
+        raise click.UsageError("A rate needs two horizons: give --horizon twice or more.")
+    _compare("rates", chosen, ("rates",), **options)
+
+
+def _compare(
+    command: str,
+    horizons: tuple[int, ...],
+    tables: tuple[str, ...],
+    learners: tuple[str, ...],
+    seeds: int,
+    **options: Any,
+) -> None:
+    """Play, and print the tables; without learners, say who cannot take part, and why."""
+    from studies.comparing import comparison, taking_part
+    from studies.sweep.tables import sweep_markdown
+
+    running = {name: options.pop(name) for name in ("folder", "jobs", "cluster", "figure")}
+    game = game_of(**options, rounds=max(horizons))
+    sweep = comparison(game, horizons, range(1, seeds + 1), learners, grid=command == "compare")
+    for name, reason in ({} if learners else taking_part(game)[1]).items():
+        note(f"{name} does not take part: {reason}")
+    # A folder of its own for every comparison, so that none is refused as another's.
+    rows = play_sweep(sweep, f"{command}-{sweep.digest}", **running)
+    for table in tables:
+        click.echo(sweep_markdown(sweep, rows, table) + "\n")
+
+
+@main.command(short_help="The same stream under different rules: agreement, decisive members.")
+@game_options("world")
+@click.option(
+    "--rule", "rules", multiple=True, default=("majority", "at_least(80%)", "any"),
+    show_default=True, help="A rule; may be given several times.",
+)  # fmt: skip
+@WORLD_SETTINGS
+@game_options("alpha", "rounds", "seed")
+def panels(rules: tuple[str, ...], **options: Any) -> None:
+    """Play the same rounds under several rules, and say how far the members agree.
+
+    \b
+    For example
+      python -m studies panels --world compas-judged --rule majority --rule any
+    """
+    from studies.comparing import panel_markdown, panel_study
+
+    click.echo(panel_markdown(panel_study(game_of(**options), rules)))

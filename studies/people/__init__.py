@@ -1,0 +1,1 @@
+"""Worlds of real people, from files that are not part of this project."""

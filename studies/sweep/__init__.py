@@ -1,0 +1,1 @@
+"""Sweeps: scenarios × learners × seeds, from TOML to rows, tables and figures."""

@@ -1,0 +1,408 @@
+"""One run of a sweep: a game, counted at every horizon beside the best fixed policies."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, fields, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from likewise.errors import LikewiseError, ParameterError
+from likewise.learner.settings import Learner
+from likewise.simulate.counts import Summary, summarise
+from likewise.simulate.game import Game
+from likewise.simulate.hindsight import (
+    Comparators,
+    Faced,
+    best_fair_policy,
+    faced_rounds,
+    priced_policies,
+    slacks_of,
+)
+from likewise.simulate.parallel import Progress, Workers, silent
+from likewise.simulate.play import Algorithm, Transcript, play
+from likewise.simulate.world import Recorded, Steady, World
+from studies.sweep.spec import Entry, Run, Sweep
+
+
+@dataclass(frozen=True)
+class Row:
+    """The counts of one run by one horizon; a line of the results.
+
+    ``at_alpha_less_eps``, ``at_alpha_less_kappa`` and ``at_alpha`` are the error rates of the best
+    fixed policies in hindsight; empty where they were not asked for.
+    """
+
+    run: str
+    scenario: str
+    world: str
+    world_settings: str
+    hypotheses: str
+    alpha: float
+    eps: float
+    feedback: str
+    delay: str
+    audit_share: float
+    report: str
+    learner: str
+    settings: str
+    configuration: str
+    seed: int
+    rounds: int
+    people: int
+    error_rate: float
+    realised_error_rate: float
+    violations: int
+    reports: int
+    audits: int
+    violations_per_1000_last_quarter: float
+    largest_gap_last_quarter: float
+    oracle_calls: int
+    regret: float | None
+    at_alpha_less_eps: float | None
+    at_alpha_less_kappa: float | None
+    at_alpha: float | None
+
+
+def refuse_early(sweep: Sweep) -> None:
+    """Make every world and every learner once, before anything takes time."""
+    scenarios: dict[str, World] = {}
+    for entry in sweep.entries:
+        if entry.scenario not in scenarios:
+            scenarios[entry.scenario] = Run(entry, sweep.seeds[0], sweep.horizons).game.make_world()
+        _check_entry(entry, scenarios[entry.scenario])
+
+
+def _check_entry(entry: Entry, world: World) -> None:
+    """Refuse a learner that cannot play there."""
+    if entry.price is not None:
+        if not isinstance(world, Steady):
+            raise ParameterError(
+                "prices", "must be left out where the world reacts", entry.scenario,
+                "What everybody faces there depends on the learner.",
+            )  # fmt: skip
+        return
+    try:
+        learner = entry.game.make_learner(entry.game.make_hypotheses(world), world.k)
+    except LikewiseError as error:
+        raise LikewiseError(
+            f"{entry.title!r} cannot play in {entry.scenario!r}: {error}"
+        ) from error
+    if isinstance(learner, Algorithm) and entry.game.delay != "0":
+        raise ParameterError(
+            "delay", f"must be 0 for the learner {entry.learner}", entry.game.delay,
+            "It is defined for feedback that comes at once only; restrict it with only.",
+        )  # fmt: skip
+
+
+def play_run(run: Run) -> list[Row]:
+    """All rows of a run, a function of the run alone; what does not react is made once."""
+    game = run.game
+    settings = json.dumps(dict(game.world_settings), sort_keys=True)
+    stage = _shared_stage(game.world, settings, game.hypotheses, game.seed, game.rounds)
+    price = run.entry.price
+    return list(_played(run, game, stage) if price is None else _in_hindsight(run, price, stage))
+
+
+class _Stage:
+    """A world with its class; if it is steady, the rounds that everybody faces there."""
+
+    def __init__(self, game: Game) -> None:
+        self.world: World = game.make_world()
+        self.hypotheses = game.make_hypotheses(self.world)
+        self.steady = isinstance(self.world, Steady)
+        self._rounds = game.rounds
+        self._faced: list[Faced] = []
+        self._errors: dict[tuple[int, float], float] = {}
+        if isinstance(self.world, Steady):
+            self.world = Recorded(self.world, game.rounds)
+
+    @property
+    def faced(self) -> list[Faced]:
+        """The rounds of a steady world."""
+        if not self._faced and isinstance(self.world, Recorded):
+            rounds = range(1, self._rounds + 1)
+            self._faced = faced_rounds(map(self.world.encounter, rounds), self.hypotheses)
+        return self._faced
+
+    def best(self, rounds: int, slack: float) -> float:
+        """The error of the best fixed policy by then."""
+        if (rounds, slack) not in self._errors:
+            policy = best_fair_policy(self.hypotheses, self.faced[:rounds], slack)
+            self._errors[rounds, slack] = policy.error
+        return self._errors[rounds, slack]
+
+
+@lru_cache(maxsize=2)
+def _shared_stage(
+    world: str, settings: str, hypotheses: str | None, seed: int, rounds: int
+) -> _Stage:
+    """The same for all games that differ in the learner and in the rules alone."""
+    return _Stage(Game(world, "auto", rounds, seed, hypotheses=hypotheses,
+                       world_settings=json.loads(settings)))  # fmt: skip
+
+
+def _played(run: Run, game: Game, stage: _Stage) -> Iterator[Row]:
+    """The rows of a game; a learner that knows its horizon plays a game for each of them."""
+    longest = game.make_learner(stage.hypotheses, stage.world.k)
+    long_game: Transcript | None = None
+    for rounds in run.horizons:
+        learner = game.make_learner(stage.hypotheses, stage.world.k, rounds)
+        # To a learner that does not know the horizon, the first rounds of a long game are a short
+        # game.
+        if learner.settings() != longest.settings():
+            played = _play(run, game, stage, learner, rounds)
+        else:
+            long_game = long_game or _play(run, game, stage, longest, game.rounds)
+            played = long_game.first(rounds)
+        yield _row(run, summarise(played, _comparators(run, stage, learner, played)))
+
+
+def _play(
+    run: Run, game: Game, stage: _Stage, learner: Learner | Algorithm, rounds: int
+) -> Transcript:
+    return play(
+        stage.world, learner, rounds, delay=game.delays, selection=game.make_selection(),
+        record=run.comparators and not stage.steady, evaluation_draws=run.evaluation_draws,
+    )  # fmt: skip
+
+
+def _comparators(
+    run: Run, stage: _Stage, learner: Learner | Algorithm, played: Transcript
+) -> Comparators | None:
+    """The best fixed policies for the rounds that were faced; in a world that reacts, its own."""
+    if not run.comparators:
+        return None
+    slacks = slacks_of(learner)
+    if stage.steady:
+        return Comparators(*(stage.best(played.rounds, slack) for slack in slacks))
+    faced = faced_rounds(played.encounters, stage.hypotheses)
+    errors = (best_fair_policy(stage.hypotheses, faced, slack).error for slack in slacks)
+    return Comparators(*errors)
+
+
+def _row(run: Run, summary: Summary) -> Row:
+    fixed = summary.comparators
+    return Row(
+        **_about(run), rounds=summary.rounds, people=summary.people,
+        error_rate=summary.error_rate, realised_error_rate=summary.realised_error_rate,
+        violations=summary.violations, reports=summary.reports, audits=summary.audits,
+        violations_per_1000_last_quarter=summary.violations_per_1000_last_quarter,
+        largest_gap_last_quarter=summary.largest_gap_last_quarter,
+        oracle_calls=summary.oracle_calls,
+        regret=None if summary.regret is None else round(summary.regret, 3),
+        at_alpha_less_eps=None if fixed is None else round(fixed.at_alpha_less_eps, 6),
+        at_alpha_less_kappa=None if fixed is None else round(fixed.at_alpha_less_kappa, 6),
+        at_alpha=None if fixed is None else round(fixed.at_alpha, 6),
+    )  # fmt: skip
+
+
+def _about(run: Run) -> dict[str, Any]:
+    entry, game = run.entry, run.entry.game
+    return {
+        "run": run.digest, "scenario": entry.scenario, "world": game.world,
+        "world_settings": json.dumps(dict(game.world_settings)),
+        "hypotheses": game.hypotheses or "", "alpha": game.alpha, "eps": game.eps_or_alpha,
+        "feedback": game.feedback, "delay": game.delay, "audit_share": game.audit_share,
+        "report": game.selection or "largest-gap", "learner": entry.learner,
+        "settings": json.dumps(dict(entry.settings)), "configuration": entry.title,
+        "seed": run.seed,
+    }  # fmt: skip
+
+
+def _in_hindsight(run: Run, price: float, stage: _Stage) -> Iterator[Row]:
+    """Fixed policies that pay for their violations; nobody audits them, so reports are 0."""
+    for rounds in run.horizons:
+        faced = stage.faced[:rounds]
+        (policy,) = priced_policies(stage.hypotheses, faced, run.entry.game.alpha, [price])
+        error_rate = round(policy.error_rate, 6)
+        yield Row(
+            **_about(run), rounds=rounds, people=sum(len(round_.labels) for round_ in faced),
+            error_rate=error_rate, realised_error_rate=error_rate, violations=policy.violations,
+            reports=0, audits=0, violations_per_1000_last_quarter=0.0,
+            largest_gap_last_quarter=0.0, oracle_calls=0, regret=None, at_alpha_less_eps=None,
+            at_alpha_less_kappa=None, at_alpha=None,
+        )  # fmt: skip
+
+
+try:
+    import fcntl
+except ImportError:  # not on this system: two processes must not share a folder there
+    fcntl = None  # type: ignore[assignment]
+
+COLUMNS = tuple(field.name for field in fields(Row))
+_TYPES = get_type_hints(Row)
+
+
+class Results:
+    """A folder of results, opened for one sweep; any other one's folder is refused."""
+
+    def __init__(self, folder: Path, sweep: Sweep) -> None:
+        self.folder, self.sweep = folder, sweep
+        self._runs = {run.digest: n for n, run in enumerate(sweep.runs())}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._claim()
+        except OSError as error:
+            raise LikewiseError(
+                f"The folder {folder} cannot be used: {error.strerror}. Give another one."
+            ) from error
+        self.rows = self._complete_rows()
+
+    @property
+    def csv(self) -> Path:
+        """The file of all rows."""
+        return self.folder / "results.csv"
+
+    @property
+    def finished(self) -> set[str]:
+        """The digests of the runs that have finished."""
+        return {row.run for row in self.rows}
+
+    def _claim(self) -> None:
+        """Write which sweep it is of, or refuse the folder of another one."""
+        path, sweep = self.folder / "sweep.json", self.sweep
+        claim = {"sweep": sweep.digest, "title": sweep.title, "runs": len(self._runs)}
+        if not path.exists():
+            if self.csv.exists():
+                raise LikewiseError(
+                    f"{self.folder} has results but no sweep.json, so nobody can tell of what "
+                    f"they are. Give another folder."
+                )
+            _replace(path, json.dumps(claim, indent=2) + "\n")
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise LikewiseError(f"{path} is not JSON: {error}. Give another folder.") from error
+        if stored.get("sweep") != claim["sweep"]:
+            raise LikewiseError(
+                f"{self.folder} holds results of another sweep, {stored.get('title')!r} with "
+                f"{stored.get('runs')} runs; this one is {sweep.title!r} with {len(self._runs)}, "
+                f"with its own settings and today's defaults. Give another folder; what is there "
+                f"is kept as it is."
+            )
+
+    def _complete_rows(self) -> list[Row]:
+        """All rows of runs that are complete; if there are others, the file is written anew."""
+        text = self.csv.read_text(encoding="utf-8") if self.csv.exists() else ""
+        rows = list(_parsed(text))
+        counts, horizons = Counter(row.run for row in rows), len(self.sweep.horizons)
+        complete = [row for row in rows if row.run in self._runs and counts[row.run] == horizons]
+        if (mended := _as_csv(complete)) != text:
+            _replace(self.csv, mended)
+        return complete
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """The rows of one run that has finished, at once and onto the disk."""
+        with self.csv.open("a", encoding="utf-8", newline="") as file:
+            file.write(_as_csv(rows, header=False))
+            file.flush()
+            os.fsync(file.fileno())
+        self.rows += rows
+
+    def finish(self) -> list[Row]:
+        """All rows in the sweep's order, with its titles, once every run is there."""
+        entries = {run.digest: run.entry for run in self.sweep.runs()}
+        self.rows = [
+            replace(row, scenario=entries[row.run].scenario, configuration=entries[row.run].title)
+            for row in sorted(self.rows, key=lambda row: (self._runs[row.run], row.rounds))
+        ]
+        _replace(self.csv, _as_csv(self.rows))
+        return self.rows
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else writes into the folder meanwhile; a lock goes with its process."""
+        with (self.folder / "sweep.json").open("r", encoding="utf-8") as file:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError as error:
+                    raise LikewiseError(
+                        f"Another process is writing into {self.folder}. Wait for it, or give "
+                        f"another folder."
+                    ) from error
+            yield
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows of a file of results: all that its tables and figures need."""
+    try:
+        return list(_parsed(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise LikewiseError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def write_rows(path: Path, rows: Sequence[Row]) -> None:
+    """All rows as a file of results."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _replace(path, _as_csv(rows))
+
+
+def _parsed(text: str) -> Iterator[Row]:
+    """The rows that are complete; the last line may have been cut off by whatever happened."""
+    lines = [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
+    header, *rows = csv.reader(lines) if lines else [list(COLUMNS)]
+    if tuple(header) != COLUMNS:
+        raise LikewiseError(
+            f"These are not results of this version: the columns are {', '.join(header)}. Run the "
+            f"sweep again in another folder."
+        )
+    for cells in rows:
+        if len(cells) == len(COLUMNS):
+            yield Row(**{n: _value(n, cell) for n, cell in zip(COLUMNS, cells, strict=True)})
+
+
+def _value(name: str, cell: str) -> Any:
+    if _TYPES[name] in (str, int):
+        return _TYPES[name](cell)
+    return float(cell) if cell else None
+
+
+def _as_csv(rows: Iterable[Row], *, header: bool = True) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if header:
+        writer.writerow(COLUMNS)
+    writer.writerows(astuple(row) for row in rows)
+    return text.getvalue()
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file anew; whatever happens meanwhile, either the old or the new one is there."""
+    part = path.with_suffix(path.suffix + ".part")
+    with part.open("w", encoding="utf-8", newline="") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def run_sweep(
+    sweep: Sweep, folder: Path, workers: Workers, *, progress: Progress = silent
+) -> list[Row]:
+    """Play every run that has not finished, and return the rows of all, in the sweep's order.
+
+    Whatever interrupts it, runs that have finished are kept, and it goes on with the others when it
+    is called again.
+    """
+    refuse_early(sweep)
+    results = Results(folder, sweep)
+    finished = results.finished
+    runs = [run for run in sweep.runs() if run.digest not in finished]
+    count = len(finished)
+    with results.locked():
+        if runs:
+            progress(sweep.title, count)
+            for rows in workers.map(play_run, [(run,) for run in runs]):
+                results.append(rows)
+                count += 1
+                progress(f"{rows[0].scenario}; {rows[0].configuration}", count)
+        return results.finish()

@@ -1,0 +1,434 @@
+"""A sweep as data: every scenario with every learner and seed, and what becomes of it."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from likewise.errors import LikewiseError, ParameterError
+from likewise.learner.schedules import KAPPA_SHARE, SelfTuned
+from likewise.learner.settings import ALGORITHM
+from likewise.simulate.game import Game, fraction
+from likewise.simulate.learners import OURS, checked_settings
+from likewise.simulate.play import EVALUATION_DRAWS, Delay, Delays
+from likewise.validation import flag, integer, items, members, real, reals, text
+from studies.environments import environments
+
+
+def setting_title(name: str, value: Any) -> str:
+    """A setting with its value, in words for a table.
+
+    >>> setting_title("eta", 0.25), setting_title("noise_divisor", 1e5)
+    ('eta = 1/4', 'noise ÷ 10^5')
+    >>> setting_title("kappa_share", 0.3)
+    'kappa = 0.3·eps'
+    """
+    if name == "noise_divisor":
+        power = math.log10(value) if value > 0 else math.nan
+        return f"noise ÷ 10^{power:.0f}" if power == round(power) != 0 else f"noise ÷ {value:g}"
+    if name == "kappa_share":
+        near = Fraction(value).limit_denominator(12)
+        exact = near.numerator == 1 and abs(float(near) - value) < 1e-12
+        return f"kappa = eps/{near.denominator}" if exact else f"kappa = {value:g}·eps"
+    if isinstance(value, bool):
+        return name.replace("_", " ") if value else f"not {name.replace('_', ' ')}"
+    if isinstance(value, float):
+        return f"{name} = {fraction(value)}"
+    return f"{name} = {value}" if not isinstance(value, str) else value
+
+
+def learner_title(learner: str, settings: Mapping[str, Any]) -> str:
+    """A learner with its settings.
+
+    >>> learner_title("exact", {"eta": 0.25})
+    'exact, eta = 1/4'
+    """
+    return ", ".join([learner, *(setting_title(*pair) for pair in settings.items())])
+
+
+def scenario_title(game: Game) -> str:
+    """A world with its settings and class, and the rules of the game there.
+
+    >>> scenario_title(Game("loans", world_settings={"leniency": 0.01}, delay="50"))
+    'loans, leniency = 0.01, 50 rounds late'
+    """
+    return ", ".join([game.world, *_scenario_parts(game)])
+
+
+def _scenario_parts(game: Game) -> Iterator[str]:
+    yield from (setting_title(*pair) for pair in game.world_settings.items())
+    if game.hypotheses is not None:
+        yield game.hypotheses
+    if game.alpha != 0.3:
+        yield f"alpha = {game.alpha:g}"
+    if game.eps is not None:
+        yield f"eps = {game.eps:g}"
+    if game.feedback != "full":
+        yield f"{game.feedback} labels"
+    yield from _late(game.delays)
+    if game.audit_share < 1:
+        yield f"{fraction(game.audit_share)} audited"
+    if game.selection not in (None, "largest-gap"):
+        yield f"report {game.selection}"
+
+
+def _late(delays: Delays) -> Iterator[str]:
+    parts: dict[str, Delay] = {"audits ": delays.audits, "labels ": delays.labels}
+    if delays.audits == delays.labels:
+        parts = {"": delays.audits}
+    for noun, delay in parts.items():
+        if delay.chance < 1:
+            yield f"{noun}geometric delay ({delay.chance:g})"
+        elif delay.rounds:
+            yield f"{noun}{delay.rounds} rounds late"
+
+
+HINDSIGHT = "fixed in hindsight"
+# Baselines that ignore the panel; learners of ours with an eta of their own and the default kappa.
+IGNORING = ("untaught", "accuracy-only", "constant")
+# Defaults that a run depends on where it leaves the setting out.
+DEFAULTS: Mapping[str, float] = {"eta": SelfTuned.eta, "kappa_share": KAPPA_SHARE}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One learner in one scenario, both with their titles for tables.
+
+    With a ``price`` nobody plays: it is the fixed policy in hindsight that pays so much for a
+    unit of its violations.
+    """
+
+    game: Game
+    scenario: str
+    title: str
+    price: float | None = None
+
+    @property
+    def learner(self) -> str:
+        """The name of the learner."""
+        return self.game.learner if self.price is None else HINDSIGHT
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings of the learner."""
+        return self.game.learner_settings if self.price is None else {"price": self.price}
+
+    @property
+    def ours(self) -> bool:
+        """True for the learners of this project."""
+        return self.learner in OURS
+
+    @property
+    def key(self) -> list[Any]:
+        """All that its runs depend on: the scenario, and the learner with defaults left out."""
+        game, settings = self.game, dict(self.settings)
+        scenario = {
+            "world": game.world, "settings": dict(game.world_settings),
+            "hypotheses": game.hypotheses, "alpha": game.alpha, "eps": game.eps_or_alpha,
+            "feedback": game.feedback, "delay": game.delay, "audit_share": game.audit_share,
+            "report": game.selection or "largest-gap",
+        }  # fmt: skip
+        values = {**settings, "kappa_share": settings.get("kappa_share", settings.get("kappa"))}
+        names = (
+            tuple(DEFAULTS) if self.ours else ("kappa_share",) if self.learner in IGNORING else ()
+        )
+        defaults = {name: DEFAULTS[name] for name in names if values.get(name) is None}
+        learner = {"learner": self.learner, "settings": settings}
+        return [scenario, learner | ({"defaults": defaults} if defaults else {})]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One game of a sweep: a learner in a scenario with a seed, counted at every horizon.
+
+    ``comparators`` says that the best fixed policies in hindsight are found too.
+    """
+
+    entry: Entry
+    seed: int
+    horizons: tuple[int, ...]
+    evaluation_draws: int = EVALUATION_DRAWS
+    comparators: bool = True
+
+    @property
+    def game(self) -> Game:
+        """The game, with its seed and its longest horizon."""
+        return replace(self.entry.game, seed=self.seed, rounds=max(self.horizons))
+
+    @property
+    def digest(self) -> str:
+        """A name for it, made of all that its results depend on."""
+        key = [
+            ALGORITHM, *self.entry.key, self.seed, self.horizons, self.evaluation_draws,
+            self.comparators,
+        ]  # fmt: skip
+        return hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
+
+    @property
+    def title(self) -> str:
+        """A line about it."""
+        return f"{self.entry.scenario}; {self.entry.title}; seed {self.seed}"
+
+
+@dataclass(frozen=True)
+class Document:
+    """The page into which the tables of a sweep go, and the mark between which they stand there."""
+
+    file: str
+    mark: str
+    table: str = "points"
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Learners in scenarios, the seeds, and the horizons at which they are counted.
+
+    ``level`` is that of intervals.
+    """
+
+    title: str
+    entries: tuple[Entry, ...]
+    seeds: tuple[int, ...]
+    horizons: tuple[int, ...]
+    about: str = ""
+    level: float = 0.95
+    evaluation_draws: int = EVALUATION_DRAWS
+    comparators: bool = True
+    documents: tuple[Document, ...] = ()
+    figure: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.entries or not self.seeds or not self.horizons:
+            raise LikewiseError(
+                f"The sweep {self.title!r} has nothing to play: it needs scenarios, learners, "
+                f"seeds and horizons, at least one of each."
+            )
+        all_different("seeds", self.seeds)
+
+    def runs(self) -> Iterator[Run]:
+        """All games, seed by seed; those in one world stand together, so that it is made once."""
+        for seed in self.seeds:
+            for entry in self.entries:
+                yield Run(entry, seed, self.horizons, self.evaluation_draws, self.comparators)
+
+    @property
+    def digest(self) -> str:
+        """A name for all of it: of its runs, whatever they are called and in whatever order."""
+        runs = ",".join(sorted(run.digest for run in self.runs()))
+        return hashlib.sha256(runs.encode()).hexdigest()[:16]
+
+
+def entries_of(
+    scenarios: Mapping[str, Game],
+    learners: Sequence[tuple[str, Mapping[str, Any]]],
+    prices: Sequence[float] = (),
+    only: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[Entry, ...]:
+    """Every learner in every scenario, and a policy in hindsight for every price.
+
+    ``learners`` are titles with the fields of a game that they set; ``only`` restricts some, by
+    their titles, to some scenarios, by theirs.
+    """
+    all_different("learners", [title for title, _ in learners])
+    for name in (name for names in (only or {}).values() for name in names):
+        if name not in scenarios:
+            raise ParameterError(
+                "only", f"must name scenarios of the sweep ({'; '.join(scenarios)})", name,
+                "Check the spelling.",
+            )  # fmt: skip
+    entries: list[Entry] = []
+    for scenario, game in scenarios.items():
+        entries += [
+            Entry(replace(game, **fields), scenario, title)
+            for title, fields in learners
+            if scenario in (only or {}).get(title, (scenario,))
+        ]
+        entries += [
+            Entry(game, scenario, learner_title(HINDSIGHT, {"price": price}), price)
+            for price in (prices if learners else ())
+        ]
+    return tuple(entries)
+
+
+def all_different(name: str, values: Iterable[object]) -> None:
+    """Refuse a value that is there twice."""
+    listed = [str(value) for value in values]
+    for value in listed:
+        if listed.count(value) > 1:
+            raise ParameterError(
+                name, "must all be different", value, "Give one of them another label."
+            )
+
+
+# The fields of a Game that a scenario may set, by their names in a file.
+_NUMBERS = ("alpha", "eps", "audit_share")
+_TEXTS = ("world", "hypotheses", "feedback", "report", "label")
+_RULES = ("hypotheses", "alpha", "eps", "feedback", "delay", "audit_share", "report", "label")
+_SWEEP = (
+    "about", "level", "evaluation_draws", "prices", "comparators", "learners", "document", "figure",
+)  # fmt: skip
+_REMEDY = "See docs/research/sweeps.md."
+
+
+def shipped_sweeps() -> dict[str, Path]:
+    """The sweeps that come with the package, by name."""
+    folder = Path(__file__).parent.parent / "sweeps"
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+
+
+def read_sweep(source: str | Path) -> Sweep:
+    """A sweep from its TOML file, or by the name of one that comes with the package."""
+    shipped = shipped_sweeps()
+    path = shipped[str(source)] if str(source) in shipped else Path(source)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LikewiseError(
+            f"The sweep {str(source)!r} cannot be read: {error.strerror}. Give a TOML file, or one "
+            f"of those that come with the package: {', '.join(shipped)}."
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LikewiseError(f"{path} is not a TOML file: {error}") from error
+    try:
+        return sweep_from_data(data)
+    except LikewiseError as error:
+        raise LikewiseError(f"{path}: {error}") from error
+
+
+def sweep_from_data(data: Mapping[str, Any]) -> Sweep:
+    """A sweep from what its TOML file says; anything unknown in it is refused.
+
+    >>> tiny = sweep_from_data({
+    ...     "title": "tiny", "seeds": [1], "horizons": [8],
+    ...     "scenarios": [{"world": "loans", "delay": ["0", "2"]}],
+    ...     "learners": [{"learner": "exact", "eta": [1, 0.25]}]})
+    >>> [run.title for run in tiny.runs()][-1]
+    'loans, 2 rounds late; exact, eta = 1/4; seed 1'
+    """
+    table = members("A sweep", data, ("title", "seeds", "horizons", "scenarios"), _SWEEP)
+    listed = items("horizons", table["horizons"], "List numbers of rounds.")
+    horizons = tuple(sorted(integer("horizons", n, 2, 1 << 32, "Rounds to play.") for n in listed))
+    learners = [
+        learner
+        for entry in items("learners", table.get("learners", []), _REMEDY)
+        for learner in _learners(entry)
+    ]
+    return Sweep(
+        text("title", table["title"], "Give the sweep a name."),
+        entries_of(
+            _all_scenarios(table["scenarios"], max(horizons, default=2)),
+            [(title, fields) for title, fields, _ in learners],
+            reals("prices", table.get("prices", []), "Errors that a unit of excess costs."),
+            {title: only for title, _, only in learners if only is not None},
+        ),
+        _seeds(table["seeds"]),
+        horizons,
+        text("about", table.get("about", ""), "A sentence about it."),
+        _level(table.get("level", 0.95)),
+        integer("evaluation_draws", table.get("evaluation_draws", EVALUATION_DRAWS), 1, 10**9, ""),
+        flag("comparators", table.get("comparators", True), "Say which."),
+        tuple(_document(entry) for entry in items("document", table.get("document", []), _REMEDY)),
+        None if "figure" not in table else text("figure", table["figure"], _REMEDY),
+    )
+
+
+def _level(value: Any) -> float:
+    level = real("level", value, "0.95 is the default.")
+    if not 0 < level < 1:
+        raise ParameterError("level", "must be in (0, 1)", value, "0.95 is the default.")
+    return level
+
+
+def _document(table: Any) -> Document:
+    fields = members("document", table, ("file", "mark"), ("table",))
+    return Document(**{name: text(name, value, _REMEDY) for name, value in fields.items()})
+
+
+def _seeds(value: Any) -> tuple[int, ...]:
+    if isinstance(value, Mapping):
+        table = members("seeds", value, ("first", "count"))
+        first = integer("seeds.first", table["first"], 0, 1 << 62, "Any number.")
+        return tuple(range(first, first + integer("seeds.count", table["count"], 1, 10**6, "")))
+    listed = items("seeds", value, "List them, or write { first = 101, count = 10 }.")
+    return tuple(integer("seeds", seed, 0, 1 << 64, "Any number.") for seed in listed)
+
+
+def _all_scenarios(tables: Any, rounds: int) -> dict[str, Game]:
+    """All scenarios by title; titles must differ."""
+    scenarios = [
+        scenario
+        for table in items("scenarios", tables, _REMEDY)
+        for scenario in _scenarios(table, rounds)
+    ]
+    all_different("scenarios", [title for title, _ in scenarios])
+    return dict(scenarios)
+
+
+def _scenarios(table: Any, rounds: int) -> Iterator[tuple[str, Game]]:
+    """The scenarios of one table; ``use`` names an environment, or all for a purpose."""
+    if isinstance(table, Mapping) and "use" in table:
+        values = members("A scenario with use", table, ("use",), _RULES)
+        used = environments(text("use", values.pop("use"), _REMEDY))
+        bases = [{"label": title, **fields} for title, fields in used.items()]
+    else:
+        values = members("A scenario", table, ("world",), ("settings", *_RULES))
+        bases = [{}]
+    settings = values.pop("settings", {})
+    if not isinstance(settings, Mapping):
+        raise ParameterError("settings", "must be a table", settings, "{ leniency = 0.01 }.")
+    for base in bases:
+        for rules in _grid(values):
+            for chosen in _grid(settings):
+                world_settings = {**base.get("world_settings", {}), **chosen}
+                yield _scenario({**base, **rules, "world_settings": world_settings}, rounds)
+
+
+def _scenario(values: Mapping[str, Any], rounds: int) -> tuple[str, Game]:
+    """The title of a scenario, and its game without a learner yet."""
+    fields = dict(values)
+    fields |= {name: real(name, fields[name], _REMEDY) for name in _NUMBERS if name in fields}
+    fields |= {name: text(name, fields[name], _REMEDY) for name in _TEXTS if name in fields}
+    label = fields.pop("label", None)
+    if "delay" in fields:
+        fields["delay"] = str(fields["delay"])
+    if "report" in fields:
+        fields["selection"] = fields.pop("report")
+    game = Game(rounds=rounds, **fields)
+    return scenario_title(game) if label is None else label, game
+
+
+def _learners(table: Any) -> Iterator[tuple[str, dict[str, Any], tuple[str, ...] | None]]:
+    """The learners of one table: title, fields of a game, and the scenarios it is restricted to."""
+    if not isinstance(table, Mapping) or "learner" not in table:
+        raise ParameterError("A learner", "must be a table with its name", table, _REMEDY)
+    values = dict(table)
+    listed, names, label = (
+        values.pop("only", None),
+        values.pop("learner"),
+        values.pop("label", None),
+    )
+    only = None if listed is None else tuple(items("only", listed, "List titles of scenarios."))
+    for name in names if isinstance(names, list) else [names]:
+        for chosen in _grid(values):
+            settings = checked_settings(text("learner", name, _REMEDY), chosen)
+            title = learner_title(name, settings) if label is None else label
+            yield title, {"learner": name, "learner_settings": settings}, only
+
+
+def _grid(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """All combinations of a table whose lists are grids.
+
+    >>> list(_grid({"eta": [1, 2], "x": 3}))
+    [{'eta': 1, 'x': 3}, {'eta': 2, 'x': 3}]
+    """
+    options = [value if isinstance(value, list) else [value] for value in table.values()]
+    for values in itertools.product(*options):
+        yield dict(zip(table, values, strict=True))

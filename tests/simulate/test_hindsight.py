@@ -1,0 +1,135 @@
+"""Three comparators, fixed policies at a price, growth and the warning: against brute force."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from likewise.errors import ParameterError
+from likewise.hypotheses import Pool
+from likewise.learner import Learner, SelfTuned
+from likewise.numerics.fixed_point import ONE
+from likewise.simulate import Comparators, Faced, compare_with_fixed, priced_policies, slacks_of
+from likewise.simulate.counts import NEAR_CONSTANT, Outcome, Summary, beats, frontier, near_constant
+from studies.growth import growth, mean_interval
+
+TABLE = [[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]]
+POOL = Pool.from_table(TABLE)
+
+
+def faced(seed: int, rounds: int = 4) -> list[Faced]:
+    """Rounds of three people each, with labels and distances at random."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for _ in range(rounds):
+        distances = rng.integers(0, ONE // 2, (3, 3))
+        pivots = np.triu(distances, 1) + np.triu(distances, 1).T
+        made.append(Faced(np.array(TABLE).T, rng.integers(0, 2, 3), pivots))
+    return made
+
+
+def mixtures(steps: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """All mixtures of four hypotheses with weights that are multiples of 1/steps."""
+    whole = [w for w in itertools.product(range(steps + 1), repeat=4) if sum(w) == steps]
+    return np.array(whole) / steps
+
+
+def cost(weights: np.ndarray[Any, Any], rounds: list[Faced], alpha: float, price: float) -> float:
+    total = 0.0
+    for one in rounds:
+        scores = one.points @ weights
+        total += float(np.abs(scores - one.labels).sum())
+        over = scores[:, None] - scores - one.pivots / ONE - alpha
+        np.fill_diagonal(over, 0.0)
+        total += price * max(0.0, float(over.max()))
+    return total
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("price", [0.0, 0.7, 3.0, 40.0])
+def test_the_policy_at_a_price_is_the_best_mixture_at_it(seed: int, price: float) -> None:
+    rounds = faced(seed)
+    (found,) = priced_policies(POOL, rounds, 0.1, [price])
+    mine = 12 * found.error_rate + price * found.excess
+    grid = min(cost(weights, rounds, 0.1, price) for weights in mixtures(20))
+    assert mine <= grid + 1e-6
+    assert mine >= grid - 0.4, "the grid is within 1/20 of every mixture"
+
+
+def test_a_high_price_buys_the_best_policy_without_violations() -> None:
+    rounds = faced(1)
+    dear = priced_policies(POOL, rounds, 0.3, [1e6])[0]
+    learner = Learner(POOL, 3, 0.3, 0.3, 1)
+    assert dear.violations == 0
+    assert 12 * dear.error_rate == pytest.approx(
+        compare_with_fixed(learner, POOL, rounds).at_alpha, abs=1e-5
+    )
+
+
+@pytest.mark.parametrize(("alpha", "prices"), [(-0.1, [1.0]), (2.0, [1.0]), (0.3, [-1.0])])
+def test_prices_and_sizes_that_make_no_sense_are_refused(alpha: float, prices: list[float]) -> None:
+    with pytest.raises(ParameterError):
+        priced_policies(POOL, faced(1), alpha, prices)
+
+
+def test_the_three_are_asked_for_at_eps_kappa_and_alpha() -> None:
+    learner = Learner(POOL, 3, 0.4, 0.3, 1, schedule=SelfTuned(kappa=0.1))
+    assert slacks_of(learner) == (0.1, 0.3, 0.4)
+    found = compare_with_fixed(learner, POOL, faced(2))
+    assert found.at_alpha_less_eps >= found.at_alpha_less_kappa >= found.at_alpha
+
+
+def test_points_beat_only_on_all_three() -> None:
+    ours = Outcome(0.35, 6, 10)
+    assert beats(Outcome(0.35, 6, 9), ours)
+    assert not beats(Outcome(0.30, 5, 11), ours)
+    assert frontier([ours, Outcome(0.30, 5, 11), Outcome(0.36, 6, 10)]) == [0, 1]
+
+
+def test_an_exponents_interval_holds_the_truth_about_as_often_as_it_says() -> None:
+    """Counts with noise around T^0.5, 40 tables of 10 seeds: a 90 % interval misses few.
+
+    A percentile bootstrap of ten seeds is a little narrow. With 40 tables the chance of fewer than
+    28 hits at a coverage of 0.85 is below 1 %.
+    """
+    rng = np.random.default_rng(7)
+    rounds, hits = (100, 400, 1600), 0
+    for _ in range(40):
+        noise = rng.lognormal(0.0, 0.3, (10, 3))
+        found = growth(rounds, (np.sqrt(rounds) * noise).tolist(), 0.9)
+        hits += found.low <= 0.5 <= found.high
+    assert hits >= 28
+
+
+def test_growth_without_counts_is_not_a_number() -> None:
+    assert math.isnan(growth((100, 400), [[0.0, 0.0], [0.0, 1.0]]).exponent)
+    assert mean_interval([1.0, 2.0, 3.0]).low < 2 < mean_interval([1.0, 2.0, 3.0]).high
+    with pytest.raises(ParameterError, match="level must be in"):
+        growth((100, 400), [[1.0, 2.0]], 1.5)
+
+
+def summary(gap: float, error: float = 0.45) -> Summary:
+    fixed = Comparators(0.48, 0.44, 0.40)
+    return Summary(100, 3, 300, error, error, fixed, 0.0, 0, 100, 9, 0.0, gap, 0.1, 0)
+
+
+def test_a_policy_near_constant_is_warned_about_with_its_cost_and_remedies() -> None:
+    learner = Learner(POOL, 3, 0.3, 0.3, 1)
+    assert near_constant(learner, summary(NEAR_CONSTANT)) is None
+    found = near_constant(learner, summary(0.03))
+    assert found is not None
+    assert found.costs == pytest.approx((0.01, 0.05))
+    for word in ("0.030 in the mean", "0.050 above", "larger eta", "smaller kappa", "larger alpha"):
+        assert word in found.text
+
+
+def test_who_cannot_or_need_not_do_otherwise_is_not_warned_about() -> None:
+    single = Learner(Pool.from_table([[1, 1]]), 3, 0.3, 0.3, 1)
+    assert near_constant(single, summary(0.0)) is None
+    found = near_constant(Learner(POOL, 3, 0.3, 0.3, 1), summary(0.0, error=0.39))
+    assert found is not None
+    assert "nothing needs to" in found.text

@@ -1,0 +1,224 @@
+"""The pieces of the predecessors against their definitions, and each in a game."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from likewise.errors import LikewiseError, ParameterError
+from likewise.hypotheses import Pool
+from likewise.numerics.fixed_point import ONE
+from likewise.simulate import Delay, Loans
+from likewise.simulate.game import Game
+from likewise.simulate.play import play
+from studies.baselines.bechavod_roth import (
+    PerturbedPredecessor,
+    bechavod_jung_wu,
+    bechavod_roth,
+    exp2,
+    fixed_trade_off,
+)
+from studies.baselines.encoding import Copies, power_of
+from studies.baselines.gillen import Ellipsoid, Linear, fair_choice, gillen, squared_features
+
+PEOPLE = 3
+FUNCTIONS = list(itertools.product((0, 1), repeat=PEOPLE))
+
+
+def loss(h: tuple[int, ...], place: int, label: int) -> float:
+    """Misclassification of one labelled person."""
+    return float(h[place] != label)
+
+
+@pytest.mark.parametrize("report", [(0, 1), (2, 0)])
+@pytest.mark.parametrize("count", [1, 4])
+def test_with_full_information_costs_are_the_losses_of_the_copies(
+    report: tuple[int, int], count: int
+) -> None:
+    """For every h: C copies of (x_l, 0) and (x_r, 1), and the labels, up to one constant."""
+    copies, labels = Copies(count, one_sided=False), (1, 0, 1)
+    over, under = report
+    costs = [float(copies.label(y, ONE)) for y in labels]
+    costs[over] += copies.over(True, ONE)
+    costs[under] += copies.under(False, ONE)
+    by_definition = [
+        sum(loss(h, i, y) for i, y in enumerate(labels))
+        + count * (loss(h, over, 0) + loss(h, under, 1))
+        for h in FUNCTIONS
+    ]
+    by_costs = [sum(c * h[i] for i, c in enumerate(costs)) / ONE for h in FUNCTIONS]
+    apart = np.array(by_definition) - np.array(by_costs)
+    assert np.ptp(apart) < 1e-12
+
+
+@pytest.mark.parametrize("approved", list(itertools.product((False, True), repeat=PEOPLE)))
+def test_with_one_sided_labels_costs_are_the_estimated_losses_of_the_copies(
+    approved: tuple[bool, ...],
+) -> None:
+    """Actions (h, 1 − h), losses (1 − y, ½), each estimated by its weight where it was taken."""
+    count, (over, under), labels, weights = 3, (1, 2), (0, 1, 1), (2, 5, 3)
+    copies = Copies(count, one_sided=True)
+    costs = [
+        float(copies.label(y, w * ONE) if yes else copies.rejected(w * ONE))
+        for y, w, yes in zip(labels, weights, approved, strict=True)
+    ]
+    costs[over] += copies.over(approved[over], weights[over] * ONE)
+    costs[under] += copies.under(approved[under], weights[under] * ONE)
+
+    def estimated(h: tuple[int, ...], place: int, label: int) -> float:
+        approving = (1 - label) * weights[place] * approved[place]
+        rejecting = 0.5 * weights[place] * (not approved[place])
+        return h[place] * approving + (1 - h[place]) * rejecting
+
+    by_definition = [
+        sum(estimated(h, i, y) for i, y in enumerate(labels))
+        + count * (estimated(h, over, 0) + estimated(h, under, 1))
+        for h in FUNCTIONS
+    ]
+    by_costs = [sum(c * h[i] for i, c in enumerate(costs)) / ONE for h in FUNCTIONS]
+    assert np.ptp(np.array(by_definition) - np.array(by_costs)) < 1e-12
+
+
+@pytest.mark.parametrize("rounds", [1, 7, 512, 1000, 10_000])
+@pytest.mark.parametrize("power", [(2, 9), (4, 45), (1, 3), (38, 45), (1, 5)])
+def test_powers_of_the_horizon_are_rounded_up(rounds: int, power: tuple[int, int]) -> None:
+    found = power_of(rounds, *power)
+    wanted = rounds ** (power[0] / power[1])
+    assert wanted - 1e-9 <= found < wanted + 1 + 1e-9
+
+
+def test_the_redraws_estimate_one_over_the_chance() -> None:
+    """E[J·1[ŷ = 1]] = 1 − (1 − q)^M: of 3,000 rounds of noise alone, within five deviations."""
+    world = Loans(1)
+    made = bechavod_roth(world.hypotheses(), 8, 0.3, 0.3, 5, rounds=30)
+    assert isinstance(made, PerturbedPredecessor)
+    driver = made.fresh()
+    people = world.encounter(1).people
+    total, count = 0.0, 0
+    for _ in range(300):
+        driver.deploy(people, "panel")
+        now = driver._now()[1]
+        total += sum(w / ONE for w, yes in zip(now.weights, now.approved, strict=True) if yes)
+        count += len(people)
+        driver.costs = driver.hypotheses.no_costs()
+    q, m = 0.5, power_of(30, 1, 3)
+    assert total / count == pytest.approx(1 - (1 - q) ** m, abs=0.12)
+
+
+LEARNERS = [
+    ("bechavod-jung-wu", "full"),
+    ("fixed-trade-off", "full"),
+    ("bechavod-roth", "one-sided"),
+    ("exp2", "one-sided"),
+]
+
+
+@pytest.mark.parametrize(("name", "feedback"), LEARNERS)
+def test_each_plays_the_same_game_twice_and_counts_its_calls(name: str, feedback: str) -> None:
+    world = Loans(4)
+    game = Game("loans", name, 40, 3, feedback=feedback)
+    made = game.make_learner(world.hypotheses(), 8)
+    one, two = (play(world, made, 40) for _ in range(2))
+    assert one.error.tolist() == two.error.tolist()
+    assert one.calls[-1] == pytest.approx(40 * made.calls_a_round(40))
+    assert one.lam[0] == (1.0 if name == "fixed-trade-off" else 0.0)
+    with pytest.raises(LikewiseError, match="is no fold over events"):
+        _ = one.state
+
+
+@pytest.mark.parametrize(("name", "feedback"), LEARNERS)
+def test_each_is_refused_where_it_is_not_defined(name: str, feedback: str) -> None:
+    world = Loans(4)
+    other = {"full": "one-sided", "one-sided": "full"}[feedback]
+    with pytest.raises(ParameterError, match=f"feedback must be {feedback} for the learner {name}"):
+        Game("loans", name, 40, 3, feedback=other).make_learner(world.hypotheses(), 8)
+    with pytest.raises(ParameterError, match="audit_share must be 1"):
+        Game("loans", name, 40, 3, feedback=feedback, audit_share=0.5).prepare()
+    made = Game("loans", name, 40, 3, feedback=feedback).make_learner(world.hypotheses(), 8)
+    with pytest.raises(ParameterError, match="delay must be 0"):
+        play(world, made, 40, delay=Delay(3))
+
+
+def test_constants_that_make_no_sense_are_refused() -> None:
+    pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
+    with pytest.raises(ParameterError, match="rounds must be given for bechavod-jung-wu"):
+        bechavod_jung_wu(pool, 2, 0.3, 0.3, 1)
+    for divisor in (0.0, -1.0, float("nan")):
+        with pytest.raises(ParameterError, match="noise_divisor must be"):
+            bechavod_jung_wu(pool, 2, 0.3, 0.3, 1, rounds=10, noise_divisor=divisor)
+        with pytest.raises(ParameterError, match="noise_divisor must be"):
+            exp2(pool, 2, 0.3, 0.3, 1, rounds=10, noise_divisor=divisor)
+    with pytest.raises(ParameterError, match="lam must be in"):
+        fixed_trade_off(pool, 2, 0.3, 0.3, 1, lam=-1.0)
+    with pytest.raises(LikewiseError, match="gillen is defined in the world linear alone"):
+        gillen(pool, 2, 0.3, 0.3, 1, rounds=10)
+
+
+def test_a_learner_with_less_noise_learns() -> None:
+    world = Loans(4)
+    errors = {}
+    for divisor in (1.0, 10.0):
+        made = bechavod_jung_wu(
+            world.hypotheses(), 8, 0.3, 0.3, 3, rounds=150, noise_divisor=divisor
+        )
+        played = play(world, made, 150)
+        errors[divisor] = played.error.sum() / played.people.sum()
+    assert errors[10.0] < errors[1.0] - 0.02
+
+
+def test_a_cut_keeps_everything_on_its_side_and_loses_volume() -> None:
+    rng = np.random.default_rng(2)
+    shell, volume = Ellipsoid.ball(3, 2.0), []
+    inside = rng.normal(size=(4000, 3))
+    inside = inside[(inside**2).sum(axis=1) <= 4]
+    for _ in range(12):
+        features = rng.normal(size=3)
+        smaller = bool(rng.integers(2))
+        before, guess = shell, shell.guess(features)
+        shell = shell.cut(features, smaller=smaller)
+        side = (inside @ features <= guess) == smaller
+        kept = [w for w in inside[side] if before.contains(w)]
+        assert all(shell.contains(w, 1e-6) for w in kept)
+        inside = np.array(kept) if kept else np.zeros((0, 3))
+        volume.append(np.linalg.det(shell.shape) / np.linalg.det(before.shape))
+    assert max(volume) < np.exp(-2 / (2 * (3 + 1)) + 1e-9)
+
+
+def test_the_program_is_solved_as_by_hand() -> None:
+    """Against the best of a grid, for three people and distances at random."""
+    rng = np.random.default_rng(3)
+    grid = np.array(list(itertools.product(np.linspace(0, 1, 21), repeat=3)))
+    for _ in range(10):
+        rewards = rng.normal(size=3)
+        d = np.abs(rng.normal(size=(3, 3))) * 0.4
+        d = np.triu(d, 1) + np.triu(d, 1).T
+        found = fair_choice(rewards, d)
+        assert (np.abs(found[:, None] - found) <= d + 1e-9 + np.eye(3)).all()
+        fits = (np.abs(grid[:, :, None] - grid[:, None, :]) <= d + np.eye(3) + 1e-12).all((1, 2))
+        assert found @ rewards >= (grid[fits] @ rewards).max() - 1e-9
+
+
+def test_squared_distances_are_linear_in_their_features() -> None:
+    rng = np.random.default_rng(4)
+    a = rng.normal(size=(2, 2))
+    gram = a.T @ a
+    entries = np.array([gram[0, 0], gram[0, 1], gram[1, 1]])
+    for _ in range(5):
+        apart = rng.normal(size=2)
+        assert entries @ squared_features(apart) == pytest.approx(((a @ apart) ** 2).sum())
+
+
+def test_gillen_learns_the_auditors_distances_and_the_rewards() -> None:
+    """Its named pairs become closer to their distance, and it errs less than a coin."""
+    world = Linear(3)
+    made = gillen(world.hypotheses(), 4, 0.3, 0.3, 3, rounds=300, width_divisor=10.0)
+    played = play(world, made, 300, keep=lambda _: True)
+    over = []
+    for moment in played.moments:
+        gaps = np.abs(moment.policy[:, None] - moment.policy) - moment.pivots
+        np.fill_diagonal(gaps, 0)
+        over.append(max(0, int(gaps.max())) / ONE)
+    assert np.mean(over[200:]) < 0.5 * np.mean(over[:50])
+    assert played.error[100:].sum() / played.people[100:].sum() < 0.45
