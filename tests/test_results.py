@@ -44,7 +44,7 @@ def test_every_mark_of_a_page_belongs_to_a_sweep_whose_rows_are_stored() -> None
         (document.file, document.mark) for name in STORED for document in read_sweep(name).documents
     }
     assert set(STORED) <= set(shipped_sweeps())
-    for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]:
+    for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for mark in re.findall(r"<!-- ([^:]+): begin -->", path.read_text()):
             # Those two are written by python -m studies benchmark, and have a test of their own.
             if mark not in ("benchmark", "gpu"):

@@ -4,9 +4,9 @@ Two people come in every round, of two kinds that the panel finds alike; one rep
 does not. So the accurate policy is always reported, and only the constants are fair. That is the
 world in which the present multiplier meets its bound of T^{3/4}.
 
-    python studies/scripts/multipliers.py --json docs/results/multipliers.json
+    python studies/scripts/multipliers.py --json studies/results/multipliers.json
 
-The table of ``docs/theory.md`` is made of that file, and a test holds it to it.
+The table of ``docs/research/theory.md`` is made of that file, and a test holds it to it.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ENGINE = ROOT / "src" / "likewise" / "oracles" / "engines" / "compiled"
+ENGINE = ROOT / "packages/likewise/src/likewise/learner/compiled"
 MODULES = sorted(ENGINE.rglob("*.py"))
 
 # Draws of every kind; then how many functions were compiled, and how many were found on disk.

@@ -18,7 +18,7 @@ import pytest
 from tests.service.conftest import Start
 from tests.service.live import people
 
-KIT = Path(__file__).parents[2] / "src/likewise/service/kit"
+KIT = Path(__file__).parents[2] / "packages/likewise-service/src/likewise_service/kit"
 NGINX = shutil.which("nginx") or "/usr/sbin/nginx"
 CADDY = shutil.which("caddy") or "/usr/bin/caddy"
 Proxy = Callable[[Path, str], AbstractContextManager[str]]

@@ -24,7 +24,7 @@ from tests.service.conftest import Start
 from tests.service.live import Live, people
 
 PAGE = Path(__file__).parents[2] / "docs/reference/running.md"
-KIT = Path(__file__).parents[2] / "src/likewise/service/kit"
+KIT = Path(__file__).parents[2] / "packages/likewise-service/src/likewise_service/kit"
 
 
 def free_port() -> int:

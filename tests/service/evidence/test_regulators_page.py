@@ -23,7 +23,7 @@ from likewise_service.ledger.store import Store
 from tests.service.evidence.authority import Authority, make_authority, serving
 from tests.service.live import small_spec, some_people
 
-PAGE = Path(__file__).parents[3] / "docs" / "regulators.md"
+PAGE = Path(__file__).parents[3] / "docs/reference/regulators.md"
 
 
 def commands() -> list[str]:

@@ -18,7 +18,7 @@ from likewise.numerics.fixed_point import LN2, IntArray, log, read_only
 from likewise.numerics.randomness import Stream
 
 # Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"picking": "afd7eb0406f8e4be", "weight_kernels": "7a5911c5add707bf"}
+BUILT_IN = {"noise": "142724098bc34dc2", "weights": "57862ec808db05ee"}
 
 _SQRT_HALF = 0.7071067811865476
 _LOG_WEIGHT = WEIGHT_BITS * LN2
