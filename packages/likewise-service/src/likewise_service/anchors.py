@@ -24,9 +24,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.projection import AnchorState, Governance
 from likewise_service.dockets.worker import Workers
 from likewise_service.errors import later, now, seconds_between
-from likewise_service.ledger.kinds import SERVICE, Anchored, AnchorFailed, acting
-from likewise_service.ledger.records import Receipt
-from likewise_service.ledger.signatures import TimeStamp, time_stamp_request
+from likewise_service.ledger import kinds, records, signatures
 
 # Seconds that a target may take; and that an authority's clock may differ from ours.
 PATIENCE = 10.0
@@ -115,9 +113,9 @@ class TimeStampTarget:
 
     def fix(self, receipt: str) -> Fixed:
         """Request a time-stamp; one of something else, or of another time, is refused."""
-        request, nonce = time_stamp_request(receipt.encode())
+        request, nonce = signatures.time_stamp_request(receipt.encode())
         began = now()
-        stamp = TimeStamp.read(_post(self.url, request, "application/timestamp-query"))
+        stamp = signatures.TimeStamp.read(_post(self.url, request, "application/timestamp-query"))
         if not stamp.covers(receipt.encode()) or stamp.nonce != nonce:
             raise LikewiseError("The authority's time-stamp is of something else.")
         if abs(seconds_between(began, stamp.at)) > CLOCKS:
@@ -240,7 +238,7 @@ class Anchoring:
         except Exception:  # one docket that fails must not stop the others' anchors
             LOG.exception("An anchor failed; it is tried again.", extra={"said": {"docket": name}})
 
-    def _receipt(self, docket: Docket, target: AnchorTarget) -> Receipt | None:
+    def _receipt(self, docket: Docket, target: AnchorTarget) -> records.Receipt | None:
         """Return the receipt to anchor, if one is due."""
         governance = docket.projection.governance
         if self.due(governance, target, now()):
@@ -262,14 +260,16 @@ def anchor(docket: Docket, target: AnchorTarget) -> Fixed:
     return fixed
 
 
-def record_anchor(docket: Docket, target: AnchorTarget, receipt: Receipt, fixed: Fixed) -> None:
+def record_anchor(
+    docket: Docket, target: AnchorTarget, receipt: records.Receipt, fixed: Fixed
+) -> None:
     """Record that a receipt was anchored."""
-    with acting(SERVICE), docket.unit_of_work() as work:
-        work.add(Anchored(target.name, str(receipt), fixed.at, fixed.proof))
+    with kinds.acting(kinds.SERVICE), docket.unit_of_work() as work:
+        work.add(kinds.Anchored(target.name, str(receipt), fixed.at, fixed.proof))
 
 
 def record_failure(docket: Docket, target: AnchorTarget, cause: str) -> None:
     """Record that a receipt could not be anchored, once until it can."""
-    with acting(SERVICE), docket.unit_of_work() as work:
+    with kinds.acting(kinds.SERVICE), docket.unit_of_work() as work:
         if not _state(work.projection.governance, target).failure:
-            work.add(AnchorFailed(target.name, cause[:LONGEST]))
+            work.add(kinds.AnchorFailed(target.name, cause[:LONGEST]))

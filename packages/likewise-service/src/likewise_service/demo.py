@@ -18,7 +18,6 @@ from likewise_service.dockets import rounds as feedback
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
-from likewise_service.dockets.rounds import Applicant, open_docket, open_round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.dockets.worker import Workers
 from likewise_service.ledger.store import Store
@@ -30,7 +29,7 @@ HISTORY = 40
 AHEAD = 3
 
 
-def applicants(people: People) -> list[Applicant]:
+def applicants(people: People) -> list[feedback.Applicant]:
     """Return people of a simulated world as a client would send them.
 
     >>> applicants(Loans(1).encounter(1).people)[0].features["employment"]
@@ -38,7 +37,9 @@ def applicants(people: People) -> list[Applicant]:
     """
     schema = people.schema
     return [
-        Applicant(name, {c: _plain(schema[c], v) for c, v in zip(schema.names, row, strict=True)})
+        feedback.Applicant(
+            name, {c: _plain(schema[c], v) for c, v in zip(schema.names, row, strict=True)}
+        )
         for name, row in zip(people.ids, people.x.tolist(), strict=True)
     ]
 
@@ -65,7 +66,7 @@ class Simulation:
                 "Small loans (a demonstration)", learner, members, rule="at_least(2)",
                 deadline=900.0, quorum=3, repeat_share=0.2,
             )  # fmt: skip
-            open_docket(store, DEMO, spec, seed)
+            feedback.open_docket(store, DEMO, spec, seed)
 
     def step(self, docket: Docket) -> bool:
         """Take the next step; return False if there is none."""
@@ -81,7 +82,7 @@ class Simulation:
             members.join(docket, YOU)
         number = rounds + 1
         people = self.world.encounter(number).people
-        open_round(docket, applicants(people), key=f"demo-{number}")
+        feedback.open_round(docket, applicants(people), key=f"demo-{number}")
         return True
 
     def _review(self, docket: Docket, round_: Round) -> bool:

@@ -97,8 +97,6 @@ class Peers:
             return False
         return True
 
-    # ── Taking ───────────────────────────────────────────────────────────────────────────────────
-
     @property
     def taking(self) -> bool:
         """Tell whether this process takes connections of others."""
@@ -244,8 +242,6 @@ class GuardedProtocol(HttpToolsProtocol):
         self._receiving = False
         self._wait(None)
         super().on_message_complete()
-
-    # ── Between processes ────────────────────────────────────────────────────────────────────────
 
     def _passed_on(self, data: bytes) -> bool:
         """Pass the connection on if a request for another process begins."""

@@ -272,8 +272,7 @@ keys = _table(
 # Further seats of whoever signed in: the tokens that they added to a session.
 seats = _table("seats", ("hash", "token"), ())
 
-# ── Found by an index, instead of being held in memory; all of it follows from the ledgers ──────
-
+# Found by an index, instead of being held in memory; all of it follows from the ledgers.
 # One row a docket; ``due`` is when to look at its panels, ``numbers`` are its running numbers as
 # JSON.
 dockets = _table(
@@ -304,8 +303,7 @@ snapshots = _table(
     sa.Column("content", sa.LargeBinary, nullable=False),
 )  # fmt: skip
 
-# ── Beside the ledgers: what a member has looked at, and how they want to be told ────────────────
-
+# Beside the ledgers: what a member has looked at, and how they want to be told.
 marks = _table("marks", ("docket", "review", "pair"), ("mark", "at"))
 contacts = _table("contacts", ("docket", "member"), ("email",), sa.Column("told", sa.Text))
 # What is said of the database as a whole: the manifest of a backup.

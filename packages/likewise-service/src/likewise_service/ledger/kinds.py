@@ -201,8 +201,6 @@ class PacketGiven(EvidenceBody, kind="packet-given", by="operator client regulat
 
 Body = OwnBody | Decided | Audited | Labelled | Overridden | Closed
 
-# ── The docket and its panel ─────────────────────────────────────────────────────────────────────
-
 
 class DocketOpened(OwnBody, kind="docket-opened", by="operator"):
     """A docket begins: all of its settings, a commitment to the seed, the key of its receipts."""
@@ -271,9 +269,6 @@ class SeedRevealed(OwnBody, kind="seed-revealed", by="operator"):
         """The seed is the one committed to."""
         if not replay.is_committed(int(self.seed), bytes.fromhex(self.salt)):
             replay.differ("seed", "Another seed was published", "the one committed to")
-
-
-# ── A round ──────────────────────────────────────────────────────────────────────────────────────
 
 
 class PersonArrived(OwnBody):
@@ -363,9 +358,6 @@ class Erased(OwnBody, kind="erased", by="operator"):
         else:
             replay.findings.erased.append((self.round, self.person))
             replay.payload(self.digest, f"The surrogate's features for {self.person!r}")
-
-
-# ── What members say ─────────────────────────────────────────────────────────────────────────────
 
 
 class Withdrawn(MemberAct, kind="withdrawn", by="auditor"):
@@ -467,9 +459,6 @@ def _check_pair(pair: tuple[str, str], round_: Round, replay: Replay) -> None:
         replay.differ("panel", f"An objection to {list(pair)}", "a pair to ask about")
 
 
-# ── Events of the learner ────────────────────────────────────────────────────────────────────────
-
-
 def _check_decided(body: Decided, replay: Replay) -> None:
     """Every decision is taken again."""
     replay.decide_again(body)
@@ -533,8 +522,6 @@ def check_body(body: Body, replay: Replay) -> None:
     else:
         _EVENT_CHECKS[type(body)](body, replay)
 
-
-# ── From records to bodies, and back ─────────────────────────────────────────────────────────────
 
 _NAMES = {body: kind for kind, body in KINDS.items()}
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {kind: TypeAdapter(body) for kind, body in KINDS.items()}

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.errors import LikewiseError
+from likewise_service.ledger import signatures
 from likewise_service.ledger.records import (
     LedgerBroken,
     Payload,
@@ -29,7 +30,6 @@ from likewise_service.ledger.records import (
     canonical,
     parse_line,
 )
-from likewise_service.ledger.signatures import PrivateKey, PublicKey
 from likewise_service.ledger.store import Keyring
 from likewise_service.verify.evidence import Evidence
 from likewise_service.verify.receipts import KnownKeys, document_fault, sign_document
@@ -56,7 +56,9 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_manifest(folder: Path, files: Iterable[Path], receipt: Receipt, key: PrivateKey) -> Path:
+def write_manifest(
+    folder: Path, files: Iterable[Path], receipt: Receipt, key: signatures.PrivateKey
+) -> Path:
     """Sign for the files of an export."""
     digests = {path.name: _digest(path) for path in files}
     content = {"format": EXPORT, "receipt": str(receipt), "files": digests}
@@ -86,7 +88,7 @@ def check_manifest(folder: Path, keys: KnownKeys | None = None) -> ExportCheck:
         f"{name} was changed since." for name in sorted(present & set(files))
         if _digest(folder / name) != files[name]
     ]  # fmt: skip
-    key = PublicKey(document["key"])
+    key = signatures.PublicKey(document["key"])
     sentence = f"The export is complete, and signed by the key {key.id}: {key.text}."
     return ExportCheck(not faults, tuple(faults), "" if faults else sentence)
 
