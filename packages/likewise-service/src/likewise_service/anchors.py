@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 from urllib.parse import urlsplit
 
 import httpx
@@ -87,11 +87,12 @@ class WebhookTarget:
     """An address to which receipts are sent as JSON."""
 
     url: str
+    kind: ClassVar[str] = "webhook"
 
     @property
     def name(self) -> str:
         """The name, as the setting has it, without secrets."""
-        return f"webhook:{_without_secrets(self.url)}"
+        return f"{self.kind}:{_without_secrets(self.url)}"
 
     def fix(self, receipt: str) -> Fixed:
         """Send it; any status of 200 to 299 means that it was kept."""
@@ -100,16 +101,10 @@ class WebhookTarget:
         return Fixed(at)
 
 
-@dataclass(frozen=True)
-class TimeStampTarget:
+class TimeStampTarget(WebhookTarget):
     """A time-stamp authority (RFC 3161)."""
 
-    url: str
-
-    @property
-    def name(self) -> str:
-        """The name, as the setting has it, without secrets."""
-        return f"rfc3161:{_without_secrets(self.url)}"
+    kind = "rfc3161"
 
     def fix(self, receipt: str) -> Fixed:
         """Request a time-stamp; one of something else, or of another time, is refused."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from fastapi import Path, Query
+from fastapi import Depends, Path, Query
 from pydantic import Field
 
 from likewise.numerics.fixed_point import from_units
@@ -19,6 +20,7 @@ from likewise_service.api.errors import fill, reason_text, receipt_response, wri
 from likewise_service.dockets import learner, panel
 from likewise_service.dockets.board import Review, ReviewBoard
 from likewise_service.dockets.docket import Docket
+from likewise_service.dockets.worker import Worker
 from likewise_service.ledger import records, signatures
 
 router = deps.api_router("/v1/dockets/{docket}/reviews", "reviews")
@@ -216,86 +218,73 @@ async def get_review(review_id: ReviewId, access: deps.AuditorAccess) -> respons
     )
 
 
-async def _act(
-    access: deps.DocketAccess, review_id: str, command: Callable[[Docket, Review], records.Receipt]
-) -> responses.Written:
-    """Run a command on a review of the caller."""
-    return await access.run(
-        lambda w: written(command(w.docket, w.board.find(access.caller.name, review_id)))
-    )
+@dataclass(frozen=True)
+class OwnReview:
+    """A review of the caller; a request that is sent again with the same ``key`` acts once."""
+
+    id: str
+    access: deps.DocketAccess
+    key: str | None
+
+    async def act(
+        self, act: signatures.Act, body: ActBody | None, command: Command
+    ) -> responses.Written:
+        """Run a command on the review, with the member's signature if there is one."""
+        signed = None
+        if body is not None and body.signature is not None:
+            sent = body.signature
+            pair = (body.pair[0], body.pair[1]) if isinstance(body, WithdrawalBody) else None
+            salt = bytes.fromhex(sent.salt)
+            signed = panel.SignedAct(self.id, act, sent.at, sent.key, sent.signature, pair, salt)
+
+        def task(worker: Worker) -> responses.Written:
+            review = worker.board.find(self.access.caller.name, self.id)
+            return written(command(worker.docket, review, signed))
+
+        return await self.access.run(task)
 
 
-def _signed(
-    body: ActBody | None, review_id: str, act: signatures.Act, pair: Sequence[str] = ()
-) -> panel.SignedAct | None:
-    """Return the member's signature as it was sent; None if there is none."""
-    if body is None or body.signature is None:
-        return None
-    sent, aliases = body.signature, (pair[0], pair[1]) if pair else None
-    salt = bytes.fromhex(sent.salt)
-    return panel.SignedAct(review_id, act, sent.at, sent.key, sent.signature, aliases, salt)
+Command = Callable[[Docket, Review, panel.SignedAct | None], records.Receipt]
+
+
+async def _own_review(
+    review_id: ReviewId, access: deps.AuditorAccess, key: deps.IdempotencyKey = None
+) -> OwnReview:
+    return OwnReview(review_id, access, key)
+
+
+Own = Annotated[OwnReview, Depends(_own_review)]
 
 
 @router.post("/{review_id}/objections")
-async def flag_pair(
-    review_id: ReviewId,
-    body: ObjectionBody,
-    access: deps.AuditorAccess,
-    key: deps.IdempotencyKey = None,
-) -> responses.Written:
+async def flag_pair(body: ObjectionBody, own: Own) -> responses.Written:
     """Flag a pair, or change the reason."""
-    signed = _signed(body, review_id, "flag", body.pair)
-
-    def command(docket: Docket, review: Review) -> records.Receipt:
-        pair = review.people(body.pair)
-        return panel.flag(docket, review.seat, pair, body.reason, signed, key=key)
-
-    return await _act(access, review_id, command)
+    return await own.act(
+        "flag", body,
+        lambda docket, review, signed: panel.flag(
+            docket, review.seat, review.people(body.pair), body.reason, signed, key=own.key
+        ),
+    )  # fmt: skip
 
 
 @router.post("/{review_id}/withdrawals")
-async def withdraw_objection(
-    review_id: ReviewId,
-    body: WithdrawalBody,
-    access: deps.AuditorAccess,
-    key: deps.IdempotencyKey = None,
-) -> responses.Written:
+async def withdraw_objection(body: WithdrawalBody, own: Own) -> responses.Written:
     """Withdraw an objection, before the panel closes."""
-    signed = _signed(body, review_id, "withdraw", body.pair)
-
-    def command(docket: Docket, review: Review) -> records.Receipt:
-        return panel.withdraw(docket, review.seat, review.people(body.pair), signed, key=key)
-
-    return await _act(access, review_id, command)
+    return await own.act(
+        "withdraw", body,
+        lambda docket, review, signed: panel.withdraw(
+            docket, review.seat, review.people(body.pair), signed, key=own.key
+        ),
+    )  # fmt: skip
 
 
 @router.post("/{review_id}/finish")
-async def finish_review(
-    review_id: ReviewId,
-    access: deps.AuditorAccess,
-    body: ActBody | None = None,
-    key: deps.IdempotencyKey = None,
-) -> responses.Written:
+async def finish_review(own: Own, body: ActBody | None = None) -> responses.Written:
     """Finish a review; the last member of the panel to do so closes it."""
-    signed = _signed(body, review_id, "finish")
-    return await _act(
-        access,
-        review_id,
-        lambda d, review: panel.set_finished(d, review.seat, signed, finished=True, key=key),
-    )
+    return await own.act("finish", body, lambda d, r, s: panel.finish(d, r.seat, s, key=own.key))
 
 
 @router.post("/{review_id}/reopen")
-async def reopen_review(
-    review_id: ReviewId,
-    access: deps.AuditorAccess,
-    body: ActBody | None = None,
-    key: deps.IdempotencyKey = None,
-) -> responses.Written:
+async def reopen_review(own: Own, body: ActBody | None = None) -> responses.Written:
     """Reopen a review that you finished, before the panel closes."""
-    signed = _signed(body, review_id, "reopen")
-    return await _act(
-        access,
-        review_id,
-        lambda d, review: panel.set_finished(d, review.seat, signed, finished=False, key=key),
-    )
+    return await own.act("reopen", body, lambda d, r, s: panel.reopen(d, r.seat, s, key=own.key))

@@ -60,15 +60,10 @@ class Identity:
         return self.docket is None or self.docket == docket
 
 
-def create_token(store: Store, role: Role, name: str, docket: str | None) -> tuple[str, Identity]:
-    """Create a token, which is shown now and never again."""
-    return add_token(store, secrets.token_hex(8), role, name, docket)
-
-
-def add_token(
-    store: Store, token_id: str, role: Role, name: str, docket: str | None
+def create_token(
+    store: Store, role: Role, name: str, docket: str | None, token_id: str | None = None
 ) -> tuple[str, Identity]:
-    """Create a token of that id: store its hash, and record it in the ledgers."""
+    """Create a token, which is shown now and never again: store its hash, and record it."""
     token = f"lw_{role}_{secrets.token_urlsafe(32)}"
     if role not in ROLES:
         raise ParameterError("role", f"must be one of {', '.join(ROLES)}", role, "Choose one.")
@@ -81,7 +76,7 @@ def add_token(
         raise ParameterError("docket", f"must be given for {role}s", docket, "Name one docket.")
     if docket is not None:
         checked_docket_name(docket)
-    identity = Identity(token_id, role, name, docket, now())
+    identity = Identity(token_id or secrets.token_hex(8), role, name, docket, now())
     with store.changing() as connection:
         connection.execute(
             tokens.insert().values(
@@ -102,7 +97,7 @@ def first_operator(store: Store) -> str | None:
         if connection.execute(sa.select(tokens.c.id).where(tokens.c.role == "operator")).first():
             return None
     try:
-        return add_token(store, _FIRST, "operator", "operator", None)[0]
+        return create_token(store, "operator", "operator", None, _FIRST)[0]
     except sa.exc.IntegrityError:
         return None
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from likewise.errors import LikewiseError
 from likewise_service.commands import serve
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ def token() -> None:
 @serve.DATABASE
 def create(role: Any, name: str, docket_name: str | None, database: str) -> None:
     """Create a token of ROLE for NAME; an auditor's name is that of a member of the panel."""
-    from likewise.errors import LikewiseError
-
     # Only an operator's token may come before everything else.
     store_at = serve.begun_store if role == "operator" else serve.opened_store
     with store_at(database) as store:
@@ -92,8 +91,6 @@ def docket() -> None:
 
 
 def _json_object(path: Path) -> dict[str, Any]:
-    from likewise.errors import LikewiseError
-
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -180,7 +177,6 @@ def change(
 
 
 def _keep_contact(opened: Docket, member: str, email: str) -> str:
-    from likewise.errors import LikewiseError
     from likewise_service.dockets.worker import keep_contact
 
     if member not in opened.projection.members:
@@ -230,7 +226,6 @@ def init(folder: Path, database: str) -> None:
 
     No file is overwritten.
     """
-    from likewise.errors import LikewiseError
     from likewise_service.settings import Settings, database_url
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -459,11 +459,6 @@ def _check_pair(pair: tuple[str, str], round_: Round, replay: Replay) -> None:
         replay.differ("panel", f"An objection to {list(pair)}", "a pair to ask about")
 
 
-def _check_decided(body: Decided, replay: Replay) -> None:
-    """Every decision is taken again."""
-    replay.decide_again(body)
-
-
 def _check_audited(body: Audited, replay: Replay) -> None:
     """The outcome follows from who was there, what they said, rule and quorum."""
     round_ = replay.projection.round(body.round)
@@ -484,30 +479,26 @@ def _outcome(audited: Audited) -> str:
     return f"outcome {audited.outcome}" + (f" ({reported})" if reported else "")
 
 
-def _check_labelled(body: Labelled, replay: Replay) -> None:
-    _check_once(body.person in replay.projection.round(body.round).labels, replay)
-
-
-def _check_overridden(body: Overridden, replay: Replay) -> None:
-    _check_once(body.person in replay.projection.round(body.round).overrides, replay)
-
-
-def _check_closed(body: Closed, replay: Replay) -> None:
-    _check_once(replay.projection.round(body.round).closed is not None, replay)
-
-
 def _check_once(repeated: bool, replay: Replay) -> None:
     if repeated:
         replay.differ("order", f"{replay.record.kind!r} is there twice", "there once")
 
 
-_EVENT_CHECKS: dict[type, Callable[..., None]] = {
-    Decided: _check_decided,
-    Audited: _check_audited,
-    Labelled: _check_labelled,
-    Overridden: _check_overridden,
-    Closed: _check_closed,
-}
+def _check_event(body: Body, replay: Replay) -> None:
+    """Every decision is taken again, an outcome follows, and the others are there once."""
+    match body:
+        case Decided():
+            replay.decide_again(body)
+        case Audited():
+            _check_audited(body, replay)
+        case Labelled():
+            _check_once(body.person in replay.projection.round(body.round).labels, replay)
+        case Overridden():
+            _check_once(body.person in replay.projection.round(body.round).overrides, replay)
+        case Closed():
+            _check_once(replay.projection.round(body.round).closed is not None, replay)
+
+
 register("decided", Decided, by="operator client")
 register("audited", Audited, by="operator client auditor")
 register("labelled", Labelled, by="operator client")
@@ -520,7 +511,7 @@ def check_body(body: Body, replay: Replay) -> None:
     if isinstance(body, OwnBody):
         body.check(replay)
     else:
-        _EVENT_CHECKS[type(body)](body, replay)
+        _check_event(body, replay)
 
 
 _NAMES = {body: kind for kind, body in KINDS.items()}
