@@ -4,8 +4,6 @@ Nothing waits for a target: it is called in a thread of its own, and the result 
 comes. A failure is recorded once, and tried again at every look until it succeeds.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

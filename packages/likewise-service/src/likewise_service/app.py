@@ -1,7 +1,5 @@
 """The application: a store, its workers, the middleware and the routes; the server's health."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import threading

@@ -1,7 +1,5 @@
 """The server's sockets: where it listens, how long it waits for requests, how many it takes."""
 
-from __future__ import annotations
-
 import array
 import asyncio
 import fcntl

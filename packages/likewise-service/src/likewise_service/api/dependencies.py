@@ -1,7 +1,5 @@
 """Every request: its caller and limits, the callers a route accepts, the way to a docket."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import secrets

@@ -1,7 +1,5 @@
 """Dockets: their list, how one begins, its panel, and its end; tokens that open the API."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Responses to requests that are refused or fail: a code, and a sentence that says what to do."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterable, Mapping

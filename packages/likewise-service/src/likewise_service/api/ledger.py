@@ -1,7 +1,5 @@
 """The ledger: receipts, exports, packets, keys, retention, and the docket in numbers."""
 
-from __future__ import annotations
-
 import asyncio
 import csv
 import io
@@ -13,14 +11,7 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response, StreamingResponse
 from pydantic import Field
 
-from likewise_client.responses import (
-    KeyResponse,
-    PacketResponse,
-    ReceiptCheck,
-    ReceiptResponse,
-    Written,
-)
-from likewise_client.responses import Response as Value
+from likewise_client import responses
 from likewise_service.api import dependencies as deps
 from likewise_service.api import metrics
 from likewise_service.api.errors import DOCUMENTED, fill, receipt_response
@@ -44,20 +35,20 @@ class ReceiptBody(deps.Body):
 
 
 @router.get("/receipt")
-async def get_receipt(access: deps.AnyAccess) -> ReceiptResponse:
+async def get_receipt(access: deps.AnyAccess) -> responses.ReceiptResponse:
     """Return the head of the ledger, by which you can tell later whether it was rewritten."""
     return await access.run(lambda worker: receipt_response(worker.docket.receipt()))
 
 
 @router.post("/receipt/check")
-async def check_receipt(body: ReceiptBody, access: deps.AnyAccess) -> ReceiptCheck:
+async def check_receipt(body: ReceiptBody, access: deps.AnyAccess) -> responses.ReceiptCheck:
     """Check whether a receipt belongs to this ledger as it is now."""
     receipt = Receipt.parse(body.receipt)
     seq = receipt.head.seq
     fault = await asyncio.to_thread(_fault, receipt, access)
     if fault is not None:
-        return ReceiptCheck(False, fault)
-    return ReceiptCheck(
+        return responses.ReceiptCheck(False, fault)
+    return responses.ReceiptCheck(
         True,
         f"Record {seq} is what it was when this receipt was given. That all before it is so too "
         f"is shown by: likewise verify RECEIPT.",
@@ -179,13 +170,13 @@ class MemberKeyBody(deps.Body):
     consent: Signature | None = None
 
 
-class KeyList(Value):
+class KeyList(responses.Response):
     """The keys that sign, or once signed, receipts; the key in use is not ``retired``."""
 
-    keys: list[KeyResponse]
+    keys: list[responses.KeyResponse]
 
 
-class NewHold(Written):
+class NewHold(responses.Written):
     """The id of a new legal hold."""
 
     hold: str
@@ -196,11 +187,15 @@ async def published_keys(app: deps.App) -> KeyList:
     """List the installation's public keys, by which anybody can tell its receipts from others."""
     await asyncio.to_thread(app.store.keys.current)
     keys = await asyncio.to_thread(app.store.keys.listed)
-    return KeyList([fill(KeyResponse, k, id=k.public.id, public=k.public.text) for k in keys])
+    return KeyList(
+        [fill(responses.KeyResponse, k, id=k.public.id, public=k.public.text) for k in keys]
+    )
 
 
 @router.post("/packets")
-async def give_decision_packet(body: deps.PersonBody, access: deps.ReadAccess) -> PacketResponse:
+async def give_decision_packet(
+    body: deps.PersonBody, access: deps.ReadAccess
+) -> responses.PacketResponse:
     """Return everything that led to the decision on one person, in words and as signed JSON.
 
     It is for that person: it holds nobody else's data. The ledger records that it was given.
@@ -210,11 +205,11 @@ async def give_decision_packet(body: deps.PersonBody, access: deps.ReadAccess) -
         packet = await asyncio.to_thread(
             packets.give_packet, store, access.docket, body.round, body.person
         )
-    return PacketResponse(packet, packets.packet_words(packet))
+    return responses.PacketResponse(packet, packets.packet_words(packet))
 
 
 @router.put("/retention")
-async def set_periods(body: RetentionBody, access: deps.OperatorAccess) -> Written:
+async def set_periods(body: RetentionBody, access: deps.OperatorAccess) -> responses.Written:
     """Set how long features and reasons are kept after a round has closed."""
     return await access.write(erasure.set_retention, body.features, body.reasons)
 
@@ -229,13 +224,13 @@ async def new_hold(body: HoldBody, access: deps.OperatorAccess) -> NewHold:
 
 
 @router.delete("/holds/{hold}")
-async def end_hold(hold: HoldId, access: deps.OperatorAccess) -> Written:
+async def end_hold(hold: HoldId, access: deps.OperatorAccess) -> responses.Written:
     """Lift a legal hold."""
     return await access.write(erasure.lift_hold, hold)
 
 
 @router.put("/member-key")
-async def take_key_into_use(body: MemberKeyBody, access: deps.AuditorAccess) -> Written:
+async def take_key_into_use(body: MemberKeyBody, access: deps.AuditorAccess) -> responses.Written:
     """Sign what you say from now on; nothing is accepted from you without a signature."""
     key = signatures.PublicKey(body.key)
     return await access.write(

@@ -1,7 +1,5 @@
 """Rounds: people in, decisions out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Annotated, Literal

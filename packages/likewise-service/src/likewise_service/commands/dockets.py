@@ -155,20 +155,19 @@ def change(
     learner: Path | None, contact: tuple[str, str] | None,
 ) -> str:  # fmt: skip
     """Change the panel or the learner of docket NAME, for rounds that are sealed from now on."""
-    from likewise_service.dockets import panel as members
-    from likewise_service.dockets import rounds as learners
+    from likewise_service.dockets import panel, rounds
 
     lines: list[object] = []
     if join is not None:
-        lines.append(members.join(opened, join))
+        lines.append(panel.join(opened, join))
     if leave is not None:
-        lines.append(members.leave(opened, leave))
+        lines.append(panel.leave(opened, leave))
     if rule is not None:
-        lines.append(members.change_rule(opened, rule))
+        lines.append(panel.change_rule(opened, rule))
     if guidelines is not None:
-        lines.append(members.set_guidelines(opened, guidelines.read_text(encoding="utf-8")))
+        lines.append(panel.set_guidelines(opened, guidelines.read_text(encoding="utf-8")))
     if learner is not None:
-        lines.append(learners.give_learner(opened, _json_object(learner)))
+        lines.append(rounds.give_learner(opened, _json_object(learner)))
     if contact is not None:
         lines.append(_keep_contact(opened, *contact))
     if not lines:

@@ -1,7 +1,5 @@
 """Verdicts on a ledger: a replay; receipts against the ledger, and against each other."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -17,7 +15,7 @@ from likewise_service.dockets.docket import check_snapshot
 from likewise_service.ledger import records, signatures
 from likewise_service.ledger.store import Store
 from likewise_service.settings import database_url
-from likewise_service.verify import governance, replay
+from likewise_service.verify import governance, packets, replay
 from likewise_service.verify.evidence import (
     PRINTED,
     Difference,
@@ -27,8 +25,6 @@ from likewise_service.verify.evidence import (
     walked,
 )
 from likewise_service.verify.export import ExportCheck, check_manifest, read_export, write_export
-from likewise_service.verify.packets import FORMAT as PACKET
-from likewise_service.verify.packets import check_packet, read_packet
 from likewise_service.verify.receipts import (
     ACKNOWLEDGEMENT,
     KnownKeys,
@@ -145,14 +141,14 @@ def findings_json(findings: Replayed) -> dict[str, Any]:
 
 def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **trust: Any) -> int:
     """Print what holds and what does not; return the exit status."""
-    outcomes, receipts, packets = [HOLDS], list[records.Receipt](), list[dict[str, Any]]()
+    outcomes, receipts, documents = [HOLDS], list[records.Receipt](), list[dict[str, Any]]()
     with _refusals():
         keys, trusted = _trust(**trust)
         for proof in proofs:
             text = Path(proof).read_text(encoding="utf-8") if os.path.isfile(proof) else proof
             form = _format(text)
-            if form == PACKET:
-                packets.append(read_packet(text))
+            if form == packets.FORMAT:
+                documents.append(packets.read_packet(text))
             elif form == ACKNOWLEDGEMENT:
                 outcomes.append(_print_acknowledgement(text, keys, receipts))
             else:
@@ -161,12 +157,12 @@ def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **t
         if FAILS in outcomes:
             return FAILS
         evidence = None
-        if (folder or database) is not None or not (packets or len(receipts) > 1):
-            dockets = [r.docket for r in receipts] + [str(packet["docket"]) for packet in packets]
+        if (folder or database) is not None or not (documents or len(receipts) > 1):
+            dockets = [r.docket for r in receipts] + [str(packet["docket"]) for packet in documents]
             docket = dockets[0] if dockets else None
-            evidence = _evidence(docket, database, folder, personal=bool(packets))
-        outcomes += [_print_packet(packet, keys, evidence) for packet in packets]
-        if receipts or not packets:
+            evidence = _evidence(docket, database, folder, personal=bool(documents))
+        outcomes += [_print_packet(packet, keys, evidence) for packet in documents]
+        if receipts or not documents:
             trusted_keys = keys or keys_in(() if evidence is None else evidence.records)
             outcomes.append(_print_contradictions(receipts, trusted_keys, alone=evidence is None))
             if evidence is not None:
@@ -207,7 +203,7 @@ def _print_acknowledgement(
 def _print_packet(packet: dict[str, Any], keys: KnownKeys | None, evidence: Evidence | None) -> int:
     """Print if the packet of a decision is as it was given, and follows from the ledger."""
     try:
-        faults = check_packet(packet, keys, evidence)
+        faults = packets.check_packet(packet, keys, evidence)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         faults = [f"It has not the parts that a packet has ({type(error).__name__}: {error})."]
     for fault in faults:

@@ -5,8 +5,6 @@ before: a lottery, which the docket's secret allows to check afterwards, draws w
 Neither the id nor the order of the people, nor any time, tells them from the others.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ checks itself against the projection and the fold, adds its records, and gives b
 command that is refused leaves no trace. Commands of a group share one transaction.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import threading
@@ -19,10 +17,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from likewise.errors import LikewiseError
-from likewise.learner.events import Closed
+from likewise.learner import events, state_files
 from likewise.learner.settings import ALGORITHM
 from likewise.learner.state import State
-from likewise.learner.state_files import dump_state, parse_state
 from likewise.people.schema import FeatureSchema
 from likewise_service.dockets import learner, reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive, introductions
@@ -78,7 +75,7 @@ class UnitOfWork:
         if open_round is None or open_round.outcome is None:
             return
         if not learner.awaited(self.state, round_id):
-            self.add(Closed(round_id))
+            self.add(events.Closed(round_id))
 
 
 class Receipts:
@@ -112,7 +109,7 @@ def content_of(projection: Projection, seating: reviews.Seating, state: State) -
         **_STANDING.dump_python(projection, mode="json"),
         "opened": [[r.id, r.number, r.opened] for r in projection.opened.values()],
         "seating": _MEMBERS.dump_python(seating.members, mode="json"),
-        "state": dump_state(state).decode(),
+        "state": state_files.dump_state(state).decode(),
     }
 
 
@@ -173,7 +170,7 @@ def _restored(
         begun = Round(name, number, opened, projection.settings.sensitivity)
         projection.opened[name] = folded(begun, records[name])
     seating.restore(_MEMBERS.validate_python(content["seating"]))
-    return parse_state(content["state"].encode(), "a snapshot")
+    return state_files.parse_state(content["state"].encode(), "a snapshot")
 
 
 # The number of records that are read at once.

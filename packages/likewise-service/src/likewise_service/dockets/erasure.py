@@ -1,7 +1,5 @@
 """Erasing a person, and publishing the seed."""
 
-from __future__ import annotations
-
 import math
 import secrets
 from collections.abc import Sequence

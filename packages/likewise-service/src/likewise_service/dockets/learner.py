@@ -1,15 +1,11 @@
 """From records to the learner: the only place in the service where the fold is called."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from likewise.errors import LikewiseError
-from likewise.learner import events
-from likewise.learner.fold import apply
-from likewise.learner.players import Draws
+from likewise.learner import events, fold, players
 from likewise.learner.settings import Learner
 from likewise.learner.state import State, located
 from likewise.panel.panels import panel_name
@@ -38,7 +34,7 @@ def advance(
     if isinstance(body, kinds.Erased):
         return _forgetting(state, body, contents or {})
     event = _event(body, contents or {}, surrogates or {})
-    return state if event is None else apply(state, event)
+    return state if event is None else fold.apply(state, event)
 
 
 def chances(state: State, round_id: str, rows: Sequence[tuple[float, ...]]) -> list[int]:
@@ -48,7 +44,7 @@ def chances(state: State, round_id: str, rows: Sequence[tuple[float, ...]]) -> l
     """
     round_, learner = state.open[round_id], state.learner
     people = tuple(events.Person(f"row {number}", row) for number, row in enumerate(rows))
-    points, draws = located(learner, people), Draws(round_.draws, round_.batches - 1)
+    points, draws = located(learner, people), players.Draws(round_.draws, round_.batches - 1)
     return learner.primal.estimates(learner.hypotheses, round_.policy, points, draws).scores
 
 

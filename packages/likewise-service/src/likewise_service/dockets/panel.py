@@ -1,7 +1,5 @@
 """The panel at work: objections, their withdrawal, reviews, and the end of an audit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial

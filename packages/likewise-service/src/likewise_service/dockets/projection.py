@@ -4,8 +4,6 @@ It holds what is open, and numbers. A round that has closed leaves memory; the a
 records again for whoever asks for it.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections import Counter, OrderedDict

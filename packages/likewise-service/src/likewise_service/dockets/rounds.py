@@ -1,15 +1,12 @@
 """Open dockets and rounds: people arrive, are decided on, and rounds are sealed."""
 
-from __future__ import annotations
-
 import hmac
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from likewise.learner.events import Audited, Closed, Decided, Decision, Labelled, Overridden
-from likewise.learner.fold import decide, drawn_for_audit
+from likewise.learner import events, fold
 from likewise.learner.settings import ALGORITHM
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.validation import real
@@ -171,9 +168,9 @@ def _arrive(work: UnitOfWork, round_id: str, people: Sequence[Applicant]) -> Non
     )
     work.add(kinds.PeopleArrived(round_id, arrived))
     if work.projection.audit_only:
-        work.add(Decided(round_id, tuple(map(_decided_elsewhere, people))))
+        work.add(events.Decided(round_id, tuple(map(_decided_elsewhere, people))))
     else:
-        work.add(decide(work.state, round_id))
+        work.add(fold.decide(work.state, round_id))
 
 
 def _check_scores(people: Sequence[Applicant], *, expected: bool) -> None:
@@ -192,7 +189,7 @@ def _check_scores(people: Sequence[Applicant], *, expected: bool) -> None:
             )  # fmt: skip
 
 
-def _decided_elsewhere(person: Applicant) -> Decision:
+def _decided_elsewhere(person: Applicant) -> events.Decision:
     score = real("score", person.score, "It is the chance of approval, in [0, 1].")
     if not 0 <= score <= 1:
         raise ServiceError(
@@ -200,17 +197,17 @@ def _decided_elsewhere(person: Applicant) -> Decision:
         )
     units = to_units(score)
     approved = units * 2 >= ONE if person.approved is None else person.approved
-    return Decision(person.id, approved, units)
+    return events.Decision(person.id, approved, units)
 
 
 def _seal(work: UnitOfWork, round_id: str) -> None:
     """Fix the panel; if no panel looks at the round, record at once that it is unaudited."""
-    projection, drawn = work.projection, drawn_for_audit(work.state, round_id)
+    projection, drawn = work.projection, fold.drawn_for_audit(work.state, round_id)
     due = due_after(work.at, projection.settings.deadline)
     members = tuple(projection.members) if drawn else ()
     work.add(kinds.RoundSealed(round_id, members, projection.rule, drawn, due))
     if not members:
-        work.add(Audited(round_id, "unaudited"))
+        work.add(events.Audited(round_id, "unaudited"))
 
 
 def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> records.Receipt:
@@ -218,7 +215,9 @@ def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> records.Rec
     with docket.unit_of_work() as work:
         for round_id, person, value in dict.fromkeys(labels):
             if work.projection.round(round_id).labels.get(person) != value:
-                work.add(Labelled(round_id, person, int(value) if value in (0, 1) else value))
+                work.add(
+                    events.Labelled(round_id, person, int(value) if value in (0, 1) else value)
+                )
         for round_id in dict.fromkeys(name for name, _, _ in labels):
             work.close_if_done(round_id)
     return docket.receipt()
@@ -233,7 +232,7 @@ def override(
         if work.projection.round(round_id).overrides.get(person) is not approved:
             if payload is not None:
                 work.add(kinds.OverrideExplained(round_id, person, work.keep(payload)))
-            work.add(Overridden(round_id, person, approved))
+            work.add(events.Overridden(round_id, person, approved))
             work.close_if_done(round_id)
     return docket.receipt()
 
@@ -244,8 +243,8 @@ def close(docket: Docket, round_id: str, *, unaudited: bool = False) -> records.
         round_ = work.projection.round(round_id)
         if round_.closed is None:
             if unaudited and round_.outcome is None and round_.sealed is not None:
-                work.add(Audited(round_id, "unaudited"))
-            work.add(Closed(round_id))
+                work.add(events.Audited(round_id, "unaudited"))
+            work.add(events.Closed(round_id))
     return docket.receipt()
 
 

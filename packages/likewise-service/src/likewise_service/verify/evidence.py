@@ -1,7 +1,5 @@
 """Evidence for a replay: records, the payloads beside them, and the seed if it is known."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

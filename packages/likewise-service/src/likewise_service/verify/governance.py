@@ -1,7 +1,5 @@
 """All that a ledger says about its own governance, checked record by record."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -4,8 +4,6 @@ The other side of every pair is called person A, B, …; of records there are nu
 hash, by which whoever has the ledger finds them.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence

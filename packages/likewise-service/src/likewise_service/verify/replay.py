@@ -6,14 +6,11 @@ record says how it is checked (``likewise_service.ledger.kinds``). After a diffe
 goes on with what should have been.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from likewise.errors import LikewiseError
-from likewise.learner.events import Decided, Decision
-from likewise.learner.fold import decide, lottery
+from likewise.learner import events, fold
 from likewise.learner.settings import ALGORITHM, Learner
 from likewise.learner.state import State
 from likewise_service.dockets import figures, learner, reviews, spec
@@ -196,7 +193,7 @@ class Replay:
         if self.learner is None:
             return None
         self.findings.draws += 1
-        return lottery(self.learner, number)
+        return fold.lottery(self.learner, number)
 
     def draw_repeat(self, body: kinds.Repeated) -> None:
         """Check that the lottery of hidden repeats has shown a round again."""
@@ -213,7 +210,7 @@ class Replay:
             recorded = f"{body.member!r} judged round {body.round} again"
             self.differ("lottery", recorded, "a round that the lottery shows again")
 
-    def decide_again(self, body: Decided) -> None:
+    def decide_again(self, body: events.Decided) -> None:
         """Take every decision again; the fold goes on with what should have been."""
         if self.projection.audit_only:
             self.findings.elsewhere += len(body.decisions)
@@ -222,12 +219,14 @@ class Replay:
         elif self.state is None:
             self.findings.skipped += len(body.decisions)
         else:
-            expected = decide(self.state, body.round)
+            expected = fold.decide(self.state, body.round)
             self.state = learner.advance(self.state, expected)
             self.findings.decisions += len(body.decisions)
             self._compare(body.decisions, expected.decisions)
 
-    def _compare(self, recorded: Sequence[Decision], expected: Sequence[Decision]) -> None:
+    def _compare(
+        self, recorded: Sequence[events.Decision], expected: Sequence[events.Decision]
+    ) -> None:
         """Compare score, decision and inverse chance of everybody."""
         people = [[d.person for d in listed] for listed in (recorded, expected)]
         if people[0] != people[1]:
@@ -251,7 +250,7 @@ class Replay:
         self._seat(body, round_)
         if isinstance(body, kinds.DocketOpened):
             self._start()
-        elif not isinstance(body, Decided):
+        elif not isinstance(body, events.Decided):
             self._fold(body)
         if isinstance(body, kinds.LearnerGiven) and self.learner is not None:
             self.learner = self.projection.settings.make_learner(self.learner.seed)
@@ -349,7 +348,7 @@ class Replay:
         self.findings.differences.append(Difference(seq, about, recorded, expected))
 
 
-def _sentence(decision: Decision) -> str:
+def _sentence(decision: events.Decision) -> str:
     verdict = "approved" if decision.approved else "rejected"
     chance = "" if decision.inverse_chance is None else f", J {decision.inverse_chance / 2**20:.6f}"
     return f"{verdict}, score {decision.score / 2**20:.4f} ({decision.score} of 2^20){chance}"

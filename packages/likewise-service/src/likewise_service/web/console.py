@@ -1,7 +1,5 @@
 """The auditor's console: rounds that await a member, one at a time, past ones, and seats."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

@@ -1,7 +1,5 @@
 """The operator's dashboard: the state of a docket, its numbers as JSON, its ledger as files."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Dependencies of the pages: who is signed in, and whether a form is theirs."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import json

@@ -1,7 +1,5 @@
 """Templates: one Jinja2 environment for all pages, with escaping on and unknown names an error."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Signing in with a token, signing on by the organisation's provider, and signing out."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import secrets
