@@ -6,7 +6,7 @@ Neither the id nor the order of the people, nor any time, tells them from the ot
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -80,10 +80,12 @@ class ReviewBoard:
 
         ``before`` leaves out those with that number of the member's own count, or above.
         """
-        entry = self._member(member)
+        entry, moment = self._member(member), self.docket.moment()
+        # Those whose end is not recorded, by number.
+        unended = (self._open(review, moment) for review in entry.opened.values())
         reviews = (
             review
-            for review in self._unended(entry)
+            for review in unended
             if review.status in statuses and (before is None or review.number < before)
         )
         ended = [status for status in statuses if status in ENDED]
@@ -110,11 +112,6 @@ class ReviewBoard:
 
     def _member(self, member: str) -> Member:
         return self.docket.seating.members.get(member, Member())
-
-    def _unended(self, member: Member) -> Iterator[Review]:
-        """Yield the reviews whose end is not recorded, by number."""
-        moment = self.docket.moment()
-        return (self._open(review, moment) for review in member.opened.values())
 
     def _open(self, review: OpenReview, moment: str) -> Review:
         target = review.seat.target(self.docket.projection)

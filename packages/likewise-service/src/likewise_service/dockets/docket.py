@@ -315,7 +315,9 @@ class Docket:
                 self._catch_up(transaction)
                 self._transaction = transaction
                 yield
-                if self.projection.head.seq - self._snapshot >= self._interval():
+                # Fewer snapshots where many open rounds make them large.
+                interval = max(EVERY, 2 * len(self.projection.opened))
+                if self.projection.head.seq - self._snapshot >= interval:
                     write_snapshot(transaction, self.projection, self.seating, self.state)
                     self._snapshot = self.projection.head.seq
                 transaction.keep_numbers(numbers_of(self.projection, self.state))
@@ -326,10 +328,6 @@ class Docket:
             raise
         finally:
             self._transaction = None
-
-    def _interval(self) -> int:
-        """Return the records between two snapshots: more where many open rounds make them large."""
-        return max(EVERY, 2 * len(self.projection.opened))
 
     def _accept(self, transaction: Transaction, work: UnitOfWork) -> None:
         """Take in a command's records, now that none of them can be refused any more."""

@@ -86,7 +86,9 @@ def translated(where: str) -> Iterator[None]:
         if not _out_of_reach(error):
             raise
         # The address and the driver's words are for the log, not for whoever asked.
-        LOG.error("The database %s does not respond, or is busy: %s", where, _first_line(error))
+        cause = getattr(error, "orig", None) or error
+        line = (str(cause).splitlines() or [type(cause).__name__])[0]
+        LOG.error("The database %s does not respond, or is busy: %s", where, line)
         raise store_unavailable() from error
 
 
@@ -96,11 +98,6 @@ def _out_of_reach(error: Exception) -> bool:
     kinds = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     return lost or isinstance(error, kinds) or state in READ_ONLY
-
-
-def _first_line(error: Exception) -> str:
-    cause = getattr(error, "orig", None) or error
-    return (str(cause).splitlines() or [type(cause).__name__])[0]
 
 
 def _sqlite(url: sa.URL, begin: str) -> sa.Engine:

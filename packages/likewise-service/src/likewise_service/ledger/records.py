@@ -235,11 +235,6 @@ def chained(
         yield record
 
 
-def parse_lines(docket: str, lines: Iterable[bytes]) -> Iterator[Record]:
-    """Parse the lines of an export."""
-    return (parse_line(docket, number, line) for number, line in enumerate(lines, start=1))
-
-
 def parse_line(docket: str, number: int, line: bytes) -> Record:
     """Parse one line of an export, whose number should be the record's, byte for byte."""
     text = line.removesuffix(b"\n")
