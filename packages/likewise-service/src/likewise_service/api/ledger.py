@@ -185,7 +185,6 @@ class NewHold(responses.Written):
 @published.get("/.well-known/likewise-keys.json", responses={s: DOCUMENTED[s] for s in (429, 503)})
 async def published_keys(app: deps.App) -> KeyList:
     """List the installation's public keys, by which anybody can tell its receipts from others."""
-    await asyncio.to_thread(app.store.keys.current)
     keys = await asyncio.to_thread(app.store.keys.listed)
     return KeyList(
         [fill(responses.KeyResponse, k, id=k.public.id, public=k.public.text) for k in keys]

@@ -28,6 +28,9 @@ Score = Annotated[
 ]
 
 
+Command = Callable[[Docket], Round]
+
+
 class ApplicantBody(deps.Body):
     """A person to decide on. The id stays in the ledger: do not use a name."""
 
@@ -156,15 +159,11 @@ def _applicants(
 def check_count(noun: str, items: Sequence[object], limit: int) -> None:
     """Refuse a list that is too long for one request."""
     if len(items) > limit:
-        raise ServiceError(
-            "too-many", 422,
-            f"A request may have {limit} {noun}; this one has {len(items)}. Split it.",
-        )  # fmt: skip
+        sentence = f"A request may have {limit} {noun}; this one has {len(items)}. Split it."
+        raise ServiceError("too-many", 422, sentence)
 
 
-async def _respond(
-    access: deps.DocketAccess, command: Callable[[Docket], Round]
-) -> responses.RoundResponse:
+async def _respond(access: deps.DocketAccess, command: Command) -> responses.RoundResponse:
     """Run a command, and return its round."""
     return await access.run(
         lambda w: round_response(w.docket, command(w.docket), with_panel=access.sees_panel)

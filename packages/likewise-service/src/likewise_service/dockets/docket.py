@@ -72,9 +72,8 @@ class UnitOfWork:
     def close_if_done(self, round_id: str) -> None:
         """A round of which nothing more can be heard is closed."""
         open_round = self.state.open.get(round_id)
-        if open_round is None or open_round.outcome is None:
-            return
-        if not learner.awaited(self.state, round_id):
+        audited = open_round is not None and open_round.outcome is not None
+        if audited and not learner.awaited(self.state, round_id):
             self.add(events.Closed(round_id))
 
 
@@ -353,8 +352,7 @@ class Docket:
         round_id = getattr(body, "round", None)
         opened = state.open.get(round_id) if round_id is not None else None
         lam = 0.0 if self.projection.audit_only else state.lam if opened is None else opened.lam
-        round_ = self.projection.take(record, body, lam)
-        self.seating.take(record, body, round_)
+        self.seating.take(record, body, self.projection.take(record, body, lam))
 
     def settle_due(self) -> None:
         """Record the earliest deadline of an open panel, for the tick."""

@@ -41,7 +41,7 @@ class Governance:
     each of them last signed. ``busy`` is the number of the last record that is not an anchor's.
     """
 
-    actors: dict[str, kinds.TokenIssued | kinds.SignedIn] = field(default_factory=dict)
+    actors: dict[str, kinds.Introduction] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     signed: dict[str, str] = field(default_factory=dict)
     anchors: dict[str, AnchorState] = field(default_factory=dict)
@@ -102,13 +102,11 @@ class Governance:
         return None
 
 
-def _actor_id(body: kinds.TokenIssued | kinds.SignedIn) -> str:
+def _actor_id(body: kinds.Introduction) -> str:
     return f"sign-in:{body.sign_in}" if isinstance(body, kinds.SignedIn) else f"token:{body.token}"
 
 
-def introductions(
-    governance: Governance, actor: kinds.Actor
-) -> list[kinds.TokenIssued | kinds.SignedIn]:
+def introductions(governance: Governance, actor: kinds.Actor) -> list[kinds.Introduction]:
     """Return the records that introduce an actor, unless the ledger has them already."""
     # A sign-in first: it introduces itself, and those after it refer to it.
     bodies = reversed(actor.introduction)

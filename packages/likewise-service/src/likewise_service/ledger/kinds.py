@@ -103,6 +103,9 @@ class SignedIn(EvidenceBody, kind="signed-in", by="operator auditor regulator"):
     until: str
 
 
+Introduction = TokenIssued | SignedIn
+
+
 class SignedOut(EvidenceBody, kind="signed-out", by="operator auditor regulator"):
     """A sign-in ended before its time."""
 
@@ -566,7 +569,7 @@ class Actor:
     """Somebody who acts; ``introduction`` are the records that a ledger needs of them first."""
 
     id: str
-    introduction: tuple[TokenIssued | SignedIn, ...] = ()
+    introduction: tuple[Introduction, ...] = ()
 
     @classmethod
     def with_token(cls, issued: TokenIssued) -> Actor:

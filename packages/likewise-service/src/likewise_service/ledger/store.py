@@ -22,7 +22,7 @@ from likewise_service.errors import ServiceError, StoreError, compact, now
 from likewise_service.ledger import database as db
 from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Head, Payload, Receipt, Record
-from likewise_service.ledger.signatures import PrivateKey, PublicKey
+from likewise_service.ledger.signatures import PrivateKey, PublicKey, succession
 from likewise_service.ledger.transaction import LedgerView, Transaction, head_of
 
 
@@ -71,11 +71,6 @@ class InstallationKey:
     compromised: str | None = None
 
 
-def succession(key: PublicKey) -> bytes:
-    """Return the words by which a key names the one that comes after it."""
-    return f"the next key is {key.text}".encode()
-
-
 class Keyring:
     """The keys of one store."""
 
@@ -122,7 +117,8 @@ class Keyring:
         return replace(dated, signature=private.sign("receipt", dated.statement.encode()))
 
     def listed(self) -> list[InstallationKey]:
-        """Return all keys that the installation has had, the oldest first."""
+        """Return all keys that the installation has had, the oldest first; the last is in use."""
+        self.current()  # a store that has none gets one
         with self._store.reading() as connection:
             rows = connection.execute(sa.select(db.keys).order_by(db.keys.c.created, db.keys.c.id))
             return [

@@ -182,8 +182,7 @@ def _seed(path: Path) -> tuple[int, bytes] | None:
 def _write(path: Path, lines: Iterable[bytes], *, private: bool = False) -> Path:
     mode = 0o600 if private else 0o644
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-        for line in lines:
-            file.write(line + b"\n")
+        file.writelines(line + b"\n" for line in lines)
     return path
 
 

@@ -8,7 +8,6 @@ from likewise.errors import LikewiseError
 from likewise_service.errors import later, seconds_between
 from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.records import LedgerBroken, Receipt, Record
-from likewise_service.ledger.store import succession
 from likewise_service.verify.evidence import Difference, Evidence
 
 # Kinds of record that a member adds for themselves.
@@ -266,7 +265,7 @@ class KeyChecks:
             self.compromised += 1
             return ""
         signed = body.signature is not None and before.verifies(
-            "succession", succession(signatures.PublicKey(body.key)), body.signature
+            "succession", signatures.succession(signatures.PublicKey(body.key)), body.signature
         )
         return "" if signed else f"The key {before.id} did not sign it."
 

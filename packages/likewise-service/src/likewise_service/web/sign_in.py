@@ -96,9 +96,8 @@ async def sign_in(request: Request, app: App, token: Short = "", csrf: Short = "
 
 def _provider(app: AppContext) -> sign_ins.Provider:
     if app.provider is None:
-        raise ServiceError(
-            "no-sign-on", 404, "There is no sign-on here. Sign in with the token that you have."
-        )
+        sentence = "There is no sign-on here. Sign in with the token that you have."
+        raise ServiceError("no-sign-on", 404, sentence)
     return app.provider
 
 
