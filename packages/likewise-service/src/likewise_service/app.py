@@ -95,16 +95,11 @@ def create_app(settings: Settings) -> FastAPI:
 
     # FastAPI's pages of documentation load scripts from elsewhere; only the schema is served.
     app = FastAPI(
-        title="Likewise",
-        version="1",
-        description=DESCRIPTION,
-        openapi_url="/v1/openapi.json",
-        docs_url=None,
-        redoc_url=None,
+        title="Likewise", version="1", description=DESCRIPTION, openapi_url="/v1/openapi.json",
+        docs_url=None, redoc_url=None, redirect_slashes=False,
         lifespan=lambda _: _background(workers, settings, anchoring),
         generate_unique_id_function=deps.operation_id,
-        redirect_slashes=False,
-    )
+    )  # fmt: skip
     page_limits = tokens.Buckets(settings.rate, settings.burst)
     provider = sign_ins.provider_from(settings)
     app.state.context = deps.AppContext(store, settings, workers, telemetry, page_limits, provider)

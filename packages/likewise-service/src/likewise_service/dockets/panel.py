@@ -78,13 +78,8 @@ def sign_act(
         raise _bad(f"You signed at {signed.at}, and it is {work.clock}. Set your clock.")
     if signed.at <= work.projection.governance.signed.get(member, ""):
         raise _bad("You signed something later already. Sign again, at this time.")
-    content = (
-        signed.review,
-        act,
-        signed.pair,
-        None if reason is None else reason.digest,
-        signed.at,
-    )
+    digest = None if reason is None else reason.digest
+    content = (signed.review, act, signed.pair, digest, signed.at)
     statement = signatures.MemberStatement(work.projection.name, member, *content)
     if not statement.signed_by(signatures.PublicKey(key), signed.signature):
         raise _bad("The signature is not one of what was sent. Sign exactly that.")
@@ -103,14 +98,9 @@ def _bad(sentence: str) -> ServiceError:
 
 
 def flag(
-    docket: Docket,
-    seat: reviews.Seat,
-    pair: Iterable[str],
-    reason: str | None = None,
-    signed: SignedAct | None = None,
-    *,
-    key: str | None = None,
-) -> records.Receipt:
+    docket: Docket, seat: reviews.Seat, pair: Iterable[str], reason: str | None = None,
+    signed: SignedAct | None = None, *, key: str | None = None,
+) -> records.Receipt:  # fmt: skip
     """Flag a pair for a member; the direction follows from the scores.
 
     Here as below, a request that is sent again with the same ``key`` is recorded once, and

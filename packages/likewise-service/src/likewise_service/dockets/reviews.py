@@ -298,18 +298,9 @@ class Seating:
         seat = review.seat
         del self.members[seat.member].opened[review.id]
         self._repeats.pop(review.id, None)
-        self.projection.archive.end(
-            transaction.EndedReview(
-                review.id,
-                seat.member,
-                review.number,
-                seat.round,
-                seat.again,
-                status,
-                ended,
-                finished,
-            )
-        )
+        self.projection.archive.end(transaction.EndedReview(
+            review.id, seat.member, review.number, seat.round, seat.again, status, ended, finished,
+        ))  # fmt: skip
 
     def _ask(self, seat: Seat, due: str | None = None) -> OpenReview:
         member = self.members.setdefault(seat.member, Member())

@@ -58,13 +58,9 @@ class Applicant:
 
 
 def open_round(
-    docket: Docket,
-    people: Sequence[Applicant],
-    *,
-    round_id: str | None = None,
-    key: str | None = None,
-    seal: bool = True,
-) -> tuple[Round, records.Receipt]:
+    docket: Docket, people: Sequence[Applicant], *, round_id: str | None = None,
+    key: str | None = None, seal: bool = True,
+) -> tuple[Round, records.Receipt]:  # fmt: skip
     """Open a round and decide on its people at once; by default, seal it too.
 
     A request that is sent again with the same key and the same people gets the same response.

@@ -206,7 +206,7 @@ def _postgresql(url: sa.URL) -> sa.Engine:
         )  # fmt: skip
     except ModuleNotFoundError as error:
         raise StoreError(
-            "PostgreSQL needs the driver psycopg: pip install 'likewise[service,postgres]'."
+            "PostgreSQL needs the driver psycopg: pip install 'likewise-service[postgres]'."
         ) from error
 
 

@@ -24,7 +24,7 @@ T = TypeVar("T")
 _HEAD = "SELECT seq, hash FROM events WHERE docket = {} ORDER BY seq DESC LIMIT 1"
 _REQUEST = "SELECT fingerprint, round FROM requests WHERE docket = {} AND key = {}"
 PLACEHOLDERS = {"sqlite": "?", "postgresql": "%s"}
-# The round that a body names, as the index has it (migrations/versions/baseline.py).
+# The round that a body names, as the index has it (migrations/baseline.py).
 _ROUND: dict[str, sa.ColumnElement[str]] = {
     "sqlite": sa.literal_column("(body -> '$.round')", sa.Text),
     "postgresql": sa.literal_column(
