@@ -49,15 +49,14 @@ def test_every_command_in_the_documentation_runs(command: str) -> None:
 
 
 def named_commands(document: Path) -> Iterator[str]:
-    """Calls of our programs in the text and in blocks; the changelog also names those of before."""
+    """Calls of our programs in text and blocks; the changelog also has a table of former ones."""
     text = document.read_text()
     if document.name == "CHANGELOG.md":
         text = re.sub(r"^\| was \|.*?\n\n", "", text, flags=re.DOTALL | re.MULTILINE)
     text = text.replace("\\\n", " ")
-    for match in re.finditer(r"`([^`\n]+)`|^(\S.*)$", text, flags=re.MULTILINE):
-        call = match[1] or match[2]
-        if re.match(r"(likewise|python -m studies) +[a-z]", call):
-            yield call
+    program = r"(?:likewise|python -m studies) +[a-z]"
+    for match in re.finditer(rf"`({program}[^`\n]*)`|^({program}.*)$", text, flags=re.MULTILINE):
+        yield match[1] or match[2]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=_path)
