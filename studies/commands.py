@@ -282,7 +282,7 @@ def panels(rules: tuple[str, ...], **options: Any) -> None:
 
 @main.command(short_help="The shape of the code in numbers.")
 def shape() -> None:
-    """Print what a stranger has to walk through: lines, imports, names, files of a round."""
+    """Print what a newcomer has to walk through: lines, imports, names, files of a round."""
     from tempfile import TemporaryDirectory
 
     from studies.shape import shape_lines

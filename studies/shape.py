@@ -1,4 +1,4 @@
-"""The shape of the code: what a stranger has to walk through, in numbers.
+"""The shape of the code: what a newcomer has to walk through, in numbers.
 
 ``python -m studies shape`` prints lines, folders, import lines and vague names of every package,
 the commands and options of the program, and, from rounds that are really played, how many files
