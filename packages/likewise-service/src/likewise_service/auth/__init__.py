@@ -1,1 +1,1 @@
-"""Who is calling: tokens, sign-ins, seats, and limits."""
+"""Callers: tokens, sign-ins, seats, and limits."""
