@@ -105,9 +105,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.context = deps.AppContext(store, settings, workers, telemetry, page_limits, provider)
     install_handlers(app)
     app.add_middleware(deps.AccessMiddleware, store=store, settings=settings, telemetry=telemetry)
-    app.add_middleware(
-        dependencies.ErrorPages
-    )  # outermost: what the middleware refuses is a page as well
+    # The outermost: what the other middleware refuses is a page as well.
+    app.add_middleware(dependencies.ErrorPages)
     for router in ROUTERS:
         # Extended, not included: FastAPI would look for the route in every router.
         app.router.routes.extend(router.routes)
