@@ -27,6 +27,13 @@ from tests.service.live import (
 )
 
 Start = Callable[..., Live]
+DATABASES = ["sqlite", "postgresql"]
+
+
+def long_on_postgresql(fixture: str = "database") -> pytest.MarkDecorator:
+    """Leave the second database to the long tests: for a test that takes many seconds on each."""
+    databases = ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)]
+    return pytest.mark.parametrize(fixture, databases, indirect=True)
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +66,7 @@ def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'ledger.db'}"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 def database(request: pytest.FixtureRequest) -> str:
     """An empty database, of each kind."""
     name = {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
@@ -129,7 +136,7 @@ def live(start: Start) -> Live:
     return start()
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=DATABASES)
 def shared(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Live]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +39,14 @@ OUTSPOKEN = SelfTuned(eta=0.25, kappa=0.15, counts_outstanding=False)
 LENDER = Segments(SCHEMA, score="score", cuts=range(400, 800, 100), by=["purpose"]).with_prior(
     "flat"
 )
+
+
+def until(fact: Callable[[], bool]) -> None:
+    """Wait until something is the case, however busy the machine is."""
+    ends = time.monotonic() + PATIENCE
+    while not fact():
+        assert time.monotonic() < ends, "it never came about"
+        time.sleep(0.02)
 
 
 class Clock:

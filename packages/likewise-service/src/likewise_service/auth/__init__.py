@@ -1,1 +1,1 @@
-"""Who is calling: tokens, sign-ins, seats, and limits."""
+"""Identities of callers: tokens, sign-ins, seats, and limits."""

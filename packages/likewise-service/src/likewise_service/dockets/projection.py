@@ -183,7 +183,7 @@ _NUMBERED = re.compile(r"r([1-9][0-9]{0,17})\Z")
 
 @dataclass(kw_only=True, eq=False)
 class Standing:
-    """What a snapshot keeps of a projection.
+    """The part of a projection that a snapshot keeps.
 
     ``counts`` has running numbers: rounds, people, each outcome, labels, overrides, ``missed``
     (labels that the decision contradicts) and ``distance`` (Σ |score − label|, in units).
