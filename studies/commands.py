@@ -102,7 +102,7 @@ running_options = option_group(
 )  # fmt: skip
 @click.option(
     "--write", is_flag=True,
-    help="Put the tables into the documents that the file names, and the rows into studies/results.",
+    help="Put the tables into the documents that the file names, the rows into studies/results.",
 )  # fmt: skip
 def sweep(file: str, table: tuple[str, ...], write: bool, **running: Any) -> None:
     """Play every scenario with every learner and seed that FILE lists, and print tables.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import studies  # noqa: F401 - registers worlds of real people
 from likewise.simulate import WORLDS, MissingDataError
 
 

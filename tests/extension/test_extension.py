@@ -36,7 +36,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run(folder: Path | None, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A process of its own, with the folder on its path."""
-    environment = {**os.environ, "PYTHONPATH": str(folder or "")}
+    root = str(Path(__file__).parents[2])  # where the studies are
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(folder or ""), root])}
     return subprocess.run(
         [sys.executable, "-W", "error", *arguments],
         env=environment, capture_output=True, text=True, timeout=250, check=False,

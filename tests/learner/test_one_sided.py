@@ -629,7 +629,7 @@ def test_noise_beyond_whole_numbers_is_the_same_noise_on_a_coarser_grid(
 
 @dataclass
 class Referee:
-    """docs/research/theory.md for one-sided labels, in plain floats: what must be so when a round opens."""
+    """The theory page for one-sided labels, in plain floats: what must be so when a round opens."""
 
     unit: int
     k: int

@@ -1,4 +1,4 @@
-"""Audits of a share p of the rounds, in docs/research/theory.md: surely given the lottery, then on average.
+"""Audits of a share p of the rounds, in the theory page: surely given the lottery, then on average.
 
 A report weighs lam_t/p and the dual steps beta/p, at audits only. Given the N audits that the
 lottery drew, the primal inequality and the dual lemma hold surely, the latter with N + 1 for T.

@@ -1,4 +1,4 @@
-"""Certificates beside their formulas in docs/research/theory.md, written out for runs of a few rounds.
+"""Certificates beside their formulas in the theory page, written out for runs of a few rounds.
 
 Mutants that die here, each tried by hand: published scores that are not rounded, or weights of
 which nothing is cut off; the bias of one-sided labels or 2·T/R left out, or counted for a mixture;

@@ -1,4 +1,4 @@
-"""Feedback that comes late, in docs/research/theory.md: the lemmas, and Theorems A and A′ with delay.
+"""Feedback that comes late, in the theory page: the lemmas, and Theorems A and A′ with delay.
 
 With D_t the size of the costs of earlier rounds that were not charged yet when round t opened,
 

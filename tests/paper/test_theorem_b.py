@@ -1,4 +1,4 @@
-"""Theorem B, the dual lemma and the audit lemma in docs/research/theory.md, against a hostile world.
+"""Theorem B, the dual lemma and the audit lemma in the theory page, against a hostile world.
 
 The final bounds are far away at sizes that a test can run. What is close is the inequality that
 they are derived from, with π* the best fair policy in hindsight and the scales as the learner froze

@@ -1,4 +1,4 @@
-"""Theorems C and C′ (one-sided labels) in docs/research/theory.md: their lemmas, and small games in full.
+"""Theorems C and C′ (one-sided labels) in the theory page: their lemmas, and small games in full.
 
 Both theorems are about expectations. Here a game of a few rounds is unfolded completely: every
 round branches over the decisions and over J, with their probabilities, and the learner's own fold

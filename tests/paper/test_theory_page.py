@@ -1,4 +1,4 @@
-"""docs/research/theory.md says which test holds each statement, and its table is what was measured."""
+"""The theory page says which test holds each statement, and its table is what was measured."""
 
 from __future__ import annotations
 

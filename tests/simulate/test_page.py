@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import studies  # noqa: F401 - registers worlds of real people
 from likewise.simulate import WORLDS, settings_of
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/worlds.md").read_text()

@@ -6,6 +6,7 @@ import inspect
 
 import pytest
 
+import studies  # noqa: F401 - registers the predecessors
 from likewise.errors import HypothesisError
 from likewise.hypotheses import Segments
 from likewise.learner import Learner, State

@@ -36,7 +36,7 @@ def likewise(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_package_that_cannot_be_loaded_is_named_and_the_list_goes_on(tmp_path: Path) -> None:
-    install(tmp_path, "[likewise.players]\nwarm = coin_flips:Missing\n[likewise.simulate]\n"
+    install(tmp_path, "[likewise.players]\nwarm = coin_flips:Missing\n[likewise.worlds]\n"
                       "coins = nowhere:Coins\n")  # fmt: skip
     listed = likewise(tmp_path, "list")
     assert listed.returncode == 0, listed.stderr

@@ -85,7 +85,7 @@ class Reported:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """The findings of a panel on scores that exist. Made by :func:`likewise.audits`.
+    """The findings of a panel on scores that exist. Made by :func:`likewise.audit`.
 
     ``pairs`` is the number of pairs, ``looked_at`` the number that were scanned; where that is
     fewer, counts are estimates with intervals (:class:`~likewise.numerics.intervals.Interval`).

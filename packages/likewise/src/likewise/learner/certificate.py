@@ -6,9 +6,10 @@ has cost the published policies beta·lam_t more than it has cost any fair polic
 
     regret  ≤  (k/eta)·[Σ_t f_t(π̃^t) − min_h F_T(h) − beta·Σ_reports lam_t],
 
-with one call of the oracle for the minimum (the theorem on certificates in ``docs/research/theory.md``). It
-needs no constant of the player, nor that feedback be in time: it holds for any player, multiplier
-and schedule. The other form needs no oracle but the player's own C, and the largest lam:
+with one call of the oracle for the minimum (the theorem on certificates in
+``docs/research/theory.md``). It needs no constant of the player, nor that feedback be in time: it
+holds for any player, multiplier and schedule. The other form needs no oracle but the player's own
+C, and the largest lam:
 
     regret  ≤  (k/eta)·(C·eta·sqrt(T) + 2·C·lam^ + C²·lam^/m).
 """

@@ -280,7 +280,7 @@ def first_approvals(tried: Bits) -> list[int]:
     return [int(j) * ONE for j in approved.argmax(axis=0) + 1]
 
 
-# Less noise than the bound's best learns faster; see docs/research/defaults.md. Every part of a class of
+# Less noise than the bound's best learns faster; see research/defaults.md. Every part of a class of
 # cells has noise of its own in units of its own sqrt(S), and then one number serves all sizes.
 LAPLACE_SHARE, X_PER_PART = 0.1, 0.3
 
@@ -346,7 +346,7 @@ class ContextFTPL(Player):
 # rounds, and J is cut off there.
 LARGEST_INVERSE = ONE << 20
 
-# Chosen on the choosing worlds, see docs/research/defaults.md: with a prior from coarse to fine one number
+# Chosen on the choosing worlds, see research/defaults.md: with a coarse-to-fine prior one number
 # serves classes of any size. The second is for labels that are one-sided, whose S is another.
 X, X_ESTIMATED = 0.25, 0.125
 # With a flat prior, shares of the bound's best x.
@@ -443,8 +443,8 @@ def _inverse(weight: int, total: int) -> int:
     return min(total * ONE // weight, LARGEST_INVERSE) if weight else LARGEST_INVERSE
 
 
-# Chosen on the choosing worlds, see docs/research/defaults.md: the temperature of the weights, in units of
-# their sqrt(S).
+# Chosen on the choosing worlds, see research/defaults.md: the temperature of the weights, in
+# units of their sqrt(S).
 X_HEDGE = 0.25
 
 

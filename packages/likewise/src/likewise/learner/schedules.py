@@ -308,9 +308,9 @@ LARGEST_ETA = 64
 LARGEST_WEIGHT = 1024
 # Less than this is no noise at all, and divisions by it would not be numbers.
 SMALLEST_X = 1e-100
-# kappa as a share of eps, where none is given; see docs/research/defaults.md.
+# kappa as a share of eps, where none is given; see research/defaults.md.
 KAPPA_SHARE = 0.325
-# The weights of what is outstanding and of a round that waits for its audit; see docs/research/defaults.md.
+# The weights of what is outstanding and of a round that waits for its audit (research/defaults.md).
 OUTSTANDING, WAITING = 1.0, 0.25
 
 
