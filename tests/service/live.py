@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+import psycopg
 import sqlalchemy as sa
 
 from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
@@ -171,3 +172,17 @@ def fresh_database(server: str) -> str:
         connection.exec_driver_sql(f"CREATE DATABASE {name}")
     plain = url.set(database=name, drivername="postgresql")
     return plain.render_as_string(hide_password=False)
+
+
+def empty(database: str) -> None:
+    """Leave nothing in a PostgreSQL database, and nobody connected to it."""
+    others = "datname = current_database() AND pid <> pg_backend_pid()"
+    with psycopg.connect(database, autocommit=True) as connection:
+        for statement in (
+            "SET default_transaction_read_only = off",
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}",
+            f"ALTER DATABASE {connection.info.dbname} RESET ALL",
+            "DROP SCHEMA public CASCADE",
+            "CREATE SCHEMA public",
+        ):
+            connection.execute(statement.encode())

@@ -222,7 +222,7 @@ def test_a_server_anchors_by_itself_and_decisions_go_on_while_it_fails(
 ) -> None:  # fmt: skip
     made, address, _ = authority
     made.mood = "down"
-    monkeypatch.setattr("likewise_service.app.ANCHOR_LOOK", 0.2)
+    monkeypatch.setattr("likewise_service.app.ANCHOR_SECONDS", 0.2)
     path = tmp_path / "heads.jsonl"
     live: Live = start(anchors=f"rfc3161:{address} webhook:{address} file:{path}")
     for number in range(3):
