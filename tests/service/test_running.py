@@ -112,8 +112,11 @@ def test_a_backup_of_a_server_at_work_is_restored_elsewhere(
         target.close()
 
 
-def test_a_copy_without_its_log_is_refused(sqlite_url: str, tmp_path: Path) -> None:
+def test_a_copy_without_its_log_is_refused(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`cp` of a file in use would hold, with one record of hundreds."""
+    monkeypatch.setattr("likewise_service.ledger.database.OPENING", 0.2)
     store = Store.open(sqlite_url)
     from likewise_service.dockets.rounds import open_docket, open_round
     from tests.service.live import small_spec, some_people

@@ -379,7 +379,6 @@ def test_who_is_erased_is_gone_and_every_decision_is_still_proved(
     assert "surrogate" in replayed.text()
 
 
-@pytest.mark.long
 def test_postgresqls_table_forgets_who_was_erased(postgres_url: str, spec: Any) -> None:
     store = Store.open(postgres_url)
     people.open_docket(store, "loans", spec())
