@@ -14,7 +14,7 @@ project = "Likewise"
 author = copyright = "The Likewise developers"
 release = version = __version__
 extensions = ["myst_parser", "api_pages"]
-exclude_patterns = ["_templates", "_ext", "package.md", "results", "figures"]
+exclude_patterns = ["_templates", "_ext", "figures"]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown"}
 html_theme = "furo"

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 from likewise import __version__
-from likewise.errors import LikewiseError, ParameterError, missing
+from likewise.errors import LikewiseError, ParameterError
 from likewise.simulate.parallel import quietly
 from likewise.validation import text
 
@@ -139,4 +139,6 @@ def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ImportError as error:
-        raise missing("--cluster", "distributed", "cluster", error) from error
+        raise LikewiseError(
+            f"--cluster needs distributed ({error}). Install it with: pip install distributed"
+        ) from error

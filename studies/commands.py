@@ -278,3 +278,15 @@ def panels(rules: tuple[str, ...], **options: Any) -> None:
     from studies.comparing import panel_markdown, panel_study
 
     click.echo(panel_markdown(panel_study(game_of(**options), rules)))
+
+
+@main.command(short_help="The shape of the code in numbers.")
+def shape() -> None:
+    """Print what a newcomer has to walk through: lines, imports, names, files of a round."""
+    from tempfile import TemporaryDirectory
+
+    from studies.shape import shape_lines
+
+    with TemporaryDirectory() as folder:
+        for line in shape_lines(Path(folder)):
+            click.echo(line)

@@ -5,22 +5,33 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
-from likewise.cli.main import main
+from likewise.cli import main
+from studies.commands import main as studies
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    path
+    for pattern in ("*.md", "docs/**/*.md", "packages/*/README.md")
+    for path in sorted(ROOT.glob(pattern))
+]
 SOURCES = sorted((ROOT / "packages").rglob("*.py"))
 # Every folder of modules, such as likewise/panel.
 FOLDERS = sorted(
     path.parent.as_posix().rpartition("/src/")[2]
     for path in (ROOT / "packages").rglob("__init__.py")
 )
+
+
+def _path(document: Path) -> str:
+    return document.relative_to(ROOT).as_posix()
 
 
 def shell_commands() -> list[str]:
@@ -37,13 +48,38 @@ def test_every_command_in_the_documentation_runs(command: str) -> None:
     assert result.exit_code == 0, result.output
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def named_commands(document: Path) -> Iterator[str]:
+    """Calls of our programs in text and blocks; the changelog also has a table of former ones."""
+    text = document.read_text()
+    if document.name == "CHANGELOG.md":
+        text = re.sub(r"^\| was \|.*?\n\n", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = text.replace("\\\n", " ")
+    program = r"(?:likewise|python -m studies) +[a-z]"
+    for match in re.finditer(rf"`({program}[^`\n]*)`|^({program}.*)$", text, flags=re.MULTILINE):
+        yield match[1] or match[2]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_path)
+def test_every_command_that_is_named_exists_with_its_options(document: Path) -> None:
+    for call in named_commands(document):
+        words = re.split(r" [#|>&]", call.replace("python -m studies", "studies"))[0].split()
+        command: click.Command = main if words.pop(0) == "likewise" else studies
+        while isinstance(command, click.Group) and words:
+            subcommand = command.get_command(click.Context(command), words.pop(0))
+            assert subcommand is not None, call
+            command = subcommand
+        options = {name for option in command.params for name in option.opts} | {"--help"}
+        used = {word.partition("=")[0].rstrip(",.") for word in words if word.startswith("--")}
+        assert used <= options, (call, used - options)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_path)
 def test_every_link_in_the_documentation_leads_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
         assert (document.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_path)
 def test_no_reader_is_sent_to_a_page_that_is_not_named(document: Path) -> None:
     text = document.read_text()
     assert not re.search(r"\bsee (its|the|their|that) (own )?page\b", text, flags=re.IGNORECASE)
@@ -90,7 +126,7 @@ def test_what_is_public_is_there_and_says_what_it_is() -> None:
             assert getattr(module, symbol) is not None
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=_path)
 def test_no_python_block_in_the_documentation_escapes_the_doctests(document: Path) -> None:
     blocks = re.findall(r"```python\n(.*?)```", document.read_text(), flags=re.DOTALL)
     assert all(block.lstrip().startswith(">>>") for block in blocks)

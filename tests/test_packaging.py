@@ -11,37 +11,43 @@ import subprocess
 import sys
 import tomllib
 import venv
+import zipfile
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 import likewise
+from likewise.cli.main import SERVICE
 from likewise.errors import EXTRAS, LikewiseError, MissingLibraryError, absent
 
 ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "likewise"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PACKAGES = ("likewise", "likewise-client", "likewise-service")
+SOURCE = ROOT / "packages/likewise/src/likewise"
+PROJECTS = {
+    name: tomllib.loads((ROOT / "packages" / name / "pyproject.toml").read_text())["project"]
+    for name in PACKAGES
+}
+PROJECT = PROJECTS["likewise"]
 
 # Where each optional library is imported, and nowhere else.
 HOMES = {
-    "fairlearn": {"audits/groups.py"},
-    "jinja2": {"audits/report.py", "experiments/demo/report.py", "service/web/rendering.py"},
-    "llvmlite": {"oracles/engines/compiled/compilation.py"},
-    "matplotlib": {"experiments/canvas.py"},
-    "narwhals": {"frames/library.py"},
-    "sklearn": {"estimator/classifier.py", "oracles/heuristic.py"},
-    "numba": {"oracles/engines/compiled/compilation.py"},
-    "scipy": {"linear_programs.py"},
-    "torch": {"oracles/engines/gpu/libraries.py"},
-    "triton": {"oracles/engines/gpu/libraries.py"},
+    "fairlearn": {"audits/result.py"},
+    "jinja2": {"audits/report.py", "simulate/report.py"},
+    "llvmlite": {"learner/compiled/vectors.py"},
+    "matplotlib": {"simulate/canvas.py"},
+    "narwhals": {"people/frames.py"},
+    "sklearn": {"sklearn.py", "learner/heuristic.py"},
+    "numba": {"learner/compiled/vectors.py"},
+    "scipy": {"numerics/linear_programs.py"},
+    "torch": {"learner/gpu/libraries.py"},
+    "triton": {"learner/gpu/libraries.py"},
 }
-# Packages that need numpy alone, as a library does.
-CORE = (
-    "frames", "hypotheses", "oracles", "auditing", "learning", "baselines", "worlds", "game",
-    "evaluation", "testing",
-)  # fmt: skip
+# Rooms that need numpy alone, as a library does.
+CORE = ("hypotheses", "learner", "numerics", "panel", "people", "testing")
 GAME = """
 from likewise import Learner, State, deploy, learn
 from likewise.simulate.game import Game
@@ -193,7 +199,7 @@ def test_work_in_several_processes_says_it_once_too(tmp_path: Path) -> None:
     ("blocked", "arguments", "says"),
     [
         (("scipy",), "sweep x", "The best fair policy in hindsight needs scipy. Install"),
-        (("distributed",), "compare --cluster a:1 --rounds 4", "pip install 'likewise[cluster]'"),
+        (("distributed",), "compare --cluster a:1 --rounds 4", "pip install distributed"),
     ],
 )
 def test_what_is_missing_is_named_with_the_command_that_installs_it(
@@ -252,9 +258,8 @@ def test_a_bare_installation_audits_without_the_page_and_the_price(tmp_path: Pat
 
 @pytest.mark.parametrize(
     "module",
-    ["audits.report", "experiments.canvas", "experiments.demo.report",
-     "linear_programs", "estimator", "frames.library", "oracles.heuristic",
-     "oracles.engines.compiled.compilation"],
+    ["audits.report", "simulate.canvas", "simulate.report", "numerics.linear_programs", "sklearn",
+     "learner.heuristic", "learner.compiled.vectors"],
 )  # fmt: skip
 def test_a_module_of_an_optional_library_refuses_as_likewise_does(module: str) -> None:
     program = (
@@ -270,28 +275,43 @@ def test_a_missing_library_is_an_error_of_ours_and_of_importing() -> None:
     assert absent("fast") == []
 
 
-def test_the_version_is_written_once() -> None:
-    assert "version" in PROJECT["dynamic"]
-    assert "version" not in PROJECT
-    text = f'"{likewise.__version__}"'
-    homes = [p for p in [*SOURCE.rglob("*.py"), ROOT / "pyproject.toml"] if text in p.read_text()]
-    assert homes == [SOURCE / "__init__.py"]
+def test_the_three_packages_have_one_version() -> None:
+    for name, project in PROJECTS.items():
+        assert "version" in project["dynamic"]
+        module = import_module(name.replace("-", "_"))
+        assert module.__version__ == likewise.__version__
     shown = without((), "from likewise.cli import main\nmain(['--version'])").stdout
     assert shown == f"likewise, version {likewise.__version__}\n"
 
 
+def test_the_commands_of_the_service_are_those_that_the_message_names() -> None:
+    points = PROJECTS["likewise-service"]["entry-points"]["likewise.commands"]
+    assert set(points) == set(SERVICE)
+    for point in points.values():
+        module, _, attribute = point.partition(":")
+        assert isinstance(getattr(import_module(module), attribute), click.Command)
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a copy, so that nothing is left in the project's folder."""
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The wheels, built from copies, so that nothing is left in the project's folder."""
     copy, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    kept = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    shutil.copytree(ROOT / "src", copy / "src", ignore=kept)
-    for name in ("pyproject.toml", "LICENSE", "packages/likewise/README.md"):
-        (copy / name).parent.mkdir(exist_ok=True)
-        shutil.copy(ROOT / name, copy / name)
-    pip(sys.executable, "wheel", "--no-deps", "--no-build-isolation", "-w", str(out), str(copy))
-    (made,) = out.glob("*.whl")
-    return made
+    kept = shutil.ignore_patterns("__pycache__", "*.egg-info", "build")
+    built = {}
+    for name in PACKAGES:
+        folder = copy / name
+        shutil.copytree(ROOT / "packages" / name, folder, ignore=kept)
+        pip(
+            sys.executable,
+            "wheel",
+            "--no-deps",
+            "--no-build-isolation",
+            "-w",
+            str(out),
+            str(folder),
+        )
+        (built[name],) = out.glob(f"{name.replace('-', '_')}-[0-9]*.whl")
+    return built
 
 
 def pip(python: str | Path, *arguments: str) -> None:
@@ -300,25 +320,53 @@ def pip(python: str | Path, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_the_wheel_carries_what_it_renders_and_a_page_without_links(wheel: Path) -> None:
-    import zipfile
-
-    with zipfile.ZipFile(wheel) as archive:
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_wheel_carries_what_it_renders_and_a_page_without_links(
+    wheels: dict[str, Path], name: str
+) -> None:
+    with zipfile.ZipFile(wheels[name]) as archive:
         names = archive.namelist()
         (metadata,) = (name for name in names if name.endswith("/METADATA"))
         page = archive.read(metadata).decode()
-    assert wheel.name == f"likewise-{likewise.__version__}-py3-none-any.whl"
+    source = ROOT / "packages" / name / "src"
     # Whatever lies beside the code is there for it: all of it, wherever it is.
     beside = {
-        f"likewise/{path.relative_to(SOURCE).as_posix()}"
-        for path in SOURCE.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        path.relative_to(source).as_posix()
+        for path in source.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts and ".egg-info" not in str(path)
     }
-    assert len(beside) > 300
+    assert f"{name.replace('-', '_')}/py.typed" in beside
     assert beside <= set(names), sorted(beside - set(names))
-    assert {"likewise/py.typed", "likewise_client/py.typed"} <= set(names)
     assert not re.search(r"\]\(|<a |\]: ", page)
     assert "docs/" not in page
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_the_client_and_the_service_work_in_environments_of_their_own(
+    wheels: dict[str, Path], tmp_path: Path
+) -> None:
+    client = environment(tmp_path / "client")
+    pip(client, "install", str(wheels["likewise-client"]))
+    listed = subprocess.run(
+        [str(client), "-c", "import likewise_client, importlib.metadata as m\n"
+         "print(*sorted(d.name for d in m.distributions()))"],
+        capture_output=True, text=True, timeout=100, check=True,
+    )  # fmt: skip
+    assert not {"likewise", "numpy", "pydantic", "cryptography"} & set(listed.stdout.split())
+    service = environment(tmp_path / "service")
+    pip(service, "install", *(str(wheel) for wheel in wheels.values()))
+    program = str(service.parent / "likewise")
+    started = subprocess.run(
+        [program, "serve", "--help"], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert started.returncode == 0, started.stderr
+    pip(service, "uninstall", "-y", "likewise-service")
+    refused = subprocess.run(
+        [program, "serve"], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert refused.returncode == 1
+    assert "pip install likewise-service" in refused.stderr
 
 
 def size_of(folder: Path) -> str:
@@ -334,9 +382,10 @@ def environment(folder: Path) -> Path:
 @pytest.mark.long
 @pytest.mark.timeout(900)
 def test_the_wheel_works_in_an_empty_environment(
-    wheel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    wheels: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With numpy alone: import, fold and play; with extras: the demo. Both sizes are printed."""
+    wheel = wheels["likewise"]
     python = environment(tmp_path / "bare")
     before = size_of(tmp_path / "bare")
     pip(python, "install", "numpy")
@@ -390,10 +439,12 @@ print(found.reported.value, pool.size, type(found.to_frame()).__module__.split("
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_ten_lines_from_an_empty_directory(wheel: Path, tmp_path: Path, library: str) -> None:
+def test_ten_lines_from_an_empty_directory(
+    wheels: dict[str, Path], tmp_path: Path, library: str
+) -> None:
     """The wheel with its extras, a frame, two fitted models and a callable auditor."""
     python = environment(tmp_path / "env")
-    pip(python, "install", f"{wheel}[audit,models]", library)
+    pip(python, "install", f"{wheels['likewise']}[audit,models]", library)
     done = subprocess.run(
         [str(python), "-c", TEN_LINES.format(library=library)], cwd=tmp_path,
         capture_output=True, text=True, timeout=280, check=False,

@@ -1,4 +1,4 @@
-"""The API reference, from `__all__` and docstrings: a page a package, made before every build."""
+"""The API reference, from public names and docstrings: a page a room, made before every build."""
 
 from __future__ import annotations
 
@@ -9,12 +9,35 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = (
-    "likewise", "likewise.people", "likewise.people", "likewise.hypotheses", "likewise.panel",
-    "likewise.audits", "likewise.learner", "likewise.sklearn", "likewise.oracles",
-    "likewise.simulate", "likewise.simulate", "likewise.simulate", "likewise.baselines",
-    "likewise.simulate.propose", "likewise.learner.events", "likewise.errors", "likewise.registry",
-    "likewise.testing",
+    "likewise", "likewise.audits", "likewise.people", "likewise.hypotheses", "likewise.panel",
+    "likewise.learner", "likewise.learner.events", "likewise.learner.oracle", "likewise.simulate",
+    "likewise.simulate.propose", "likewise.sklearn", "likewise.testing", "likewise.numerics",
+    "likewise.registry", "likewise.errors", "likewise_client",
 )  # fmt: skip
+# The public names of rooms and modules that have no ``__all__``.
+NAMES = {
+    "likewise.errors": (
+        "AuditError", "ContractError", "EventRefused", "HypothesisError", "LikewiseError",
+        "LikewiseWarning", "MergedHypotheses", "MissingGpuError", "MissingLibraryError",
+        "ParameterError", "PeopleError", "RuleError", "SlowEngine", "StateFileError",
+    ),
+    "likewise.learner.events": (
+        "Arrived", "Audited", "Closed", "Decided", "Decision", "Event", "Labelled", "Outcome",
+        "Overridden", "Person", "Sealed", "event_from_json", "event_to_json",
+    ),
+    "likewise.learner.oracle": ("ENGINES", "Oracle", "compile_at_once", "load_engine"),
+    "likewise.numerics": (
+        "fixed_point.ONE", "fixed_point.from_units", "fixed_point.to_units",
+        "intervals.Interval", "intervals.wilson", "randomness.Noise", "randomness.Purpose",
+        "randomness.Stream",
+    ),
+    "likewise.registry": (
+        "BASELINES", "HYPOTHESES", "METRICS", "PLAYERS", "SCHEDULES", "SELECTIONS", "WORLDS",
+        "Registry", "register",
+    ),
+    "likewise.simulate.propose": ("Proposal", "Trial", "propose"),
+    "likewise.sklearn": ("LikewiseClassifier",),
+}  # fmt: skip
 WIDEST = 88
 
 
@@ -101,12 +124,13 @@ def page(package: str) -> str:
     module = import_module(package)
     first = (inspect.getdoc(module) or package).split("\n\n")[0].replace("\n", " ")
     lines = [f"# `{package}`", "", first, ""]
-    for name in sorted(module.__all__, key=str.lower):
-        thing = getattr(module, name)
+    for name in sorted(NAMES.get(package) or module.__all__, key=str.lower):
+        path, _, last = f"{package}.{name}".rpartition(".")
+        thing = getattr(import_module(path), last)
         called = callable(thing) and inspect.getmodule(thing) is not None
         lines += [f"## {name}", ""]
         if called:
-            lines += _said(_signature(name, thing), _docstring(thing))
+            lines += _said(_signature(last, thing), _docstring(thing))
         lines += _members(thing)
     return "\n".join(lines)
 
@@ -116,13 +140,13 @@ def _toctree(names: list[str]) -> str:
 
 
 def _other_pages(source: Path) -> list[str]:
-    """Pages that the first page does not list, so that every page can be reached."""
-    listed = (source / "index.md").read_text(encoding="utf-8").splitlines()
-    hidden = {"index", "package"}
+    """Pages that the index of their folder does not list, so that every page can be reached."""
     return [
-        f"/{path.stem}"
-        for path in sorted(source.glob("*.md"))
-        if path.stem not in listed and path.stem not in hidden
+        f"/{path.relative_to(source).with_suffix('').as_posix()}"
+        for index in (source / "index.md", *source.glob("*/index.md"))
+        for path in sorted(index.parent.glob("*.md"))
+        if index.parent.name != "api" and path != index
+        if path.stem not in index.read_text(encoding="utf-8").splitlines()
     ]
 
 

@@ -139,7 +139,7 @@ class Load:
         self._timed("label", lambda: bank.label(DOCKET, labels))
 
     def drain(self) -> None:
-        """Finish the reviews that are left once all rounds are open."""
+        """Review what is left for the members, when all rounds are open."""
         from likewise_client.client import Client
 
         for name in ("ada", "bob"):

@@ -289,9 +289,28 @@ def _fixed_cell(together: Sequence[Point], kappas: Kappas) -> str:
     return "; ".join(fixed.rates(kappas)) + faced
 
 
+def plain_markdown(sweep: Sweep, points: Sequence[Point]) -> str:
+    """The first learner alone, a number a column, for readers who have met none of the words."""
+    rounds = f"{sweep.horizons[-1]:,}"
+    lines = [
+        f"| world | error of the best fixed policy | error of the learner | unfair rounds of "
+        f"{rounds} | reports of {rounds} |",
+        "|---|---|---|---|---|",
+    ]
+    for scenario, together in by_scenario(points).items():
+        fixed, outcome = fixed_of(together, kappas_of(points)), together[0].at()
+        best = "–" if fixed is None else f"{fixed.at_alpha:.3f}"
+        lines.append(
+            f"| {scenario} | {best} | {outcome.error:.3f} | {outcome.violations:.0f} | "
+            f"{outcome.reports:.0f} |"
+        )
+    return "\n".join(lines)
+
+
 Table = Callable[[Sweep, Sequence[Point]], str]
 TABLES: Mapping[str, Table] = {
     "points": points_markdown,
+    "plain": plain_markdown,
     "summary": summary_markdown,
     "frontier": frontier_markdown,
     "rates": rates_markdown,

@@ -1,1 +1,1 @@
-"""Identities of callers: tokens, sign-ins, seats, and limits."""
+"""Callers: tokens, sign-ins, seats, and limits."""

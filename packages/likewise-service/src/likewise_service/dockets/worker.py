@@ -3,7 +3,7 @@
 Requests wait for that thread without blocking those of other dockets. The learner runs there alone,
 so two requests never call it at once; between processes the database takes turns. Requests that
 wait for the same docket form a group and share one transaction: each of them is all or nothing by
-itself, and none gets its response before all of it is on disk.
+itself, and no caller is told before all of it is on disk.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A proposal for eta and kappa, from a simulation on one's own people, class and panel.
 
-eta weighs accuracy against fairness, kappa says how early the panel is asked, which is the
-auditors' time. Both move error, violations and reports. Whoever knows how many reports a panel can
-look at, and how many violations are bearable, need not know eta and kappa.
+eta weighs errors against reports, kappa says how early the panel is asked; both move error,
+violations and reports. Whoever knows how many reports a panel can look at, and how many violations
+are bearable, need not know eta and kappa.
 """
 
 from __future__ import annotations
