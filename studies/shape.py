@@ -170,7 +170,7 @@ def _ours(frame: FrameType) -> bool:
 
 def simulated_round() -> Trace:
     """Trace one round of a game, after one that warms it up."""
-    from likewise.simulate import play
+    from likewise.simulate.play import play
     from likewise.simulate.game import Game
 
     def game() -> None:

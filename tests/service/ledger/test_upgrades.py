@@ -54,8 +54,8 @@ def later(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> int
     Store.open(database).close()
     folder = tmp_path / "migrations"
     shutil.copytree(upgrades.FOLDER, folder)
-    (folder / "versions" / "next.py").write_text(NEXT)
-    scripts = ScriptDirectory(str(folder))
+    (folder / "next.py").write_text(NEXT)
+    scripts = ScriptDirectory(str(folder), version_locations=[str(folder)])
     monkeypatch.setattr(upgrades, "_scripts", lambda: scripts)
     monkeypatch.setattr(upgrades, "REVISION", REVISION + 1)
     return REVISION + 1

@@ -203,7 +203,7 @@ def scrub(database: str) -> None:
         click.echo(f"{store.where} holds nothing any more of what was erased from it.")
 
 
-KIT = ("docket.json", "audit-only.json", "likewise_service", "nginx.conf", "Caddyfile")
+KIT = ("docket.json", "audit-only.json", "likewise.service", "nginx.conf", "Caddyfile")
 SETTINGS = "likewise.env"
 PREAMBLE = """\
 # The settings of Likewise, for systemd (EnvironmentFile=) and for the shell:

@@ -23,7 +23,7 @@ def device_game(learner: Learner, visitors: Visitors) -> DeviceGame:
     """Set up a game on a GPU: Context-FTPL with the paper's constants, full information.
 
     Everybody is audited at once, and the largest gap is reported. The rounds are those that
-    :func:`~likewise.simulate.play` plays with the same stream, bit for bit; the GPU engine must be
+    :func:`~likewise.simulate.play.play` plays with the same stream, bit for bit; the GPU engine must be
     installed (``likewise[gpu]``).
     """
     from likewise.learner.gpu.games import DeviceGame
@@ -54,7 +54,7 @@ def _constants(learner: Learner, rounds: int) -> Constants:
             "learner",
             "must have the paper's schedule, full information, every round audited and heard of",
             type(learner.schedule).__name__,
-            "Other learners play on the host: likewise.simulate.play.",
+            "Other learners play on the host: likewise.simulate.play.play.",
         )
     first = upcoming(State.start(learner))
     return Constants(
