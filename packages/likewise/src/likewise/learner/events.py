@@ -79,26 +79,10 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class _OfRound:
-    """Something that happens to a round."""
-
-    round: str
-
-
-@dataclass(frozen=True)
-class _OfPerson(_OfRound):
-    """Something that is about one of its people.
-
-    ``person`` is the id under which they arrived.
-    """
-
-    person: str
-
-
-@dataclass(frozen=True)
-class Arrived(_OfRound):
+class Arrived:
     """A batch of people arrives; the first batch opens the round and freezes its policy."""
 
+    round: str
     people: tuple[Person, ...]
 
     def __post_init__(self) -> None:
@@ -107,9 +91,10 @@ class Arrived(_OfRound):
 
 
 @dataclass(frozen=True)
-class Decided(_OfRound):
+class Decided:
     """The last batch that arrived has been decided on, with one draw of h for the batch."""
 
+    round: str
     decisions: tuple[Decision, ...]
 
     def __post_init__(self) -> None:
@@ -119,23 +104,27 @@ class Decided(_OfRound):
 
 
 @dataclass(frozen=True)
-class Overridden(_OfPerson):
+class Overridden:
     """Somebody decided otherwise than the learner: ``approved`` is what they decided."""
 
+    round: str
+    person: str
     approved: bool
 
 
 @dataclass(frozen=True)
-class Sealed(_OfRound):
+class Sealed:
     """Nobody else will arrive; the panel (its members and the text of its rule) is fixed."""
 
+    round: str
     panel: str
 
 
 @dataclass(frozen=True)
-class Audited(_OfRound):
+class Audited:
     """The panel has spoken: pairs (over, under) that were reported, none of them, or no audit."""
 
+    round: str
     outcome: Outcome
     pairs: tuple[tuple[str, str], ...] = ()
 
@@ -161,15 +150,19 @@ class Audited(_OfRound):
 
 
 @dataclass(frozen=True)
-class Labelled(_OfPerson):
+class Labelled:
     """A person's label has become known."""
 
+    round: str
+    person: str
     label: int
 
 
 @dataclass(frozen=True)
-class Closed(_OfRound):
+class Closed:
     """Nothing more will be heard of the round; labels that are missing stay missing."""
+
+    round: str
 
 
 Event = Arrived | Decided | Overridden | Sealed | Audited | Labelled | Closed

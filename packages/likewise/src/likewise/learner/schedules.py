@@ -11,19 +11,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from likewise import validation
 from likewise.errors import ParameterError
 from likewise.numerics.fixed_point import FloatArray, exp_negative, from_units, log, to_units
 from likewise.registry import SCHEDULES
-from likewise.validation import (
-    choice,
-    flag,
-    instance,
-    integer,
-    members,
-    optional_real,
-    positive,
-    real,
-)
+from likewise.validation import choice, flag, instance, integer, members, positive, real
 
 # A report weighs one over the share; a panel seen less often than that teaches nothing.
 SMALLEST_SHARE = 0.001
@@ -308,9 +300,9 @@ LARGEST_ETA = 64
 LARGEST_WEIGHT = 1024
 # Less than this is no noise at all, and divisions by it would not be numbers.
 SMALLEST_X = 1e-100
-# kappa as a share of eps, where none is given; see research/defaults.md.
+# kappa as a share of eps, where none is given; see docs/research/defaults.md.
 KAPPA_SHARE = 0.325
-# The weights of what is outstanding and of a round that waits for its audit (research/defaults.md).
+# The weights of what is outstanding and of a round that waits for its audit.
 OUTSTANDING, WAITING = 1.0, 0.25
 
 
@@ -356,8 +348,8 @@ class SelfTuned(Schedule):
             "eta": positive("eta", self.eta, remedy),
             "delta": probability("delta", self.delta),
             "counts_outstanding": flag("counts_outstanding", self.counts_outstanding, "Set it."),
-            "kappa": optional_real("kappa", self.kappa, "Leave it out for 0.325·eps."),
-            "r": optional_real("r", self.r, "Leave it out for 0.4·eps."),
+            "kappa": validation.optional_real("kappa", self.kappa, "Leave it out for 0.325·eps."),
+            "r": validation.optional_real("r", self.r, "Leave it out for 0.4·eps."),
         }
         if plain["eta"] > LARGEST_ETA:
             raise ParameterError("eta", f"must be at most {LARGEST_ETA}", self.eta, remedy)

@@ -14,18 +14,11 @@ from likewise.errors import ParameterError, shown
 from likewise.html import described
 from likewise.hypotheses import class_from_spec, class_to_spec
 from likewise.hypotheses.base import FLAT, ExactWeights, HypothesisClass
+from likewise.learner import schedules
 from likewise.learner.costs import Dual, Lifted, Pricing, dual_from_spec, pricing_named
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Player
-from likewise.learner.schedules import (
-    Margins,
-    Paper,
-    Schedule,
-    SelfTuned,
-    checked_share,
-    schedule_from_spec,
-    schedule_to_spec,
-)
+from likewise.learner.schedules import Margins, Paper, Schedule, SelfTuned
 from likewise.numerics.fixed_point import ONE, FloatArray, from_units, to_units
 from likewise.registry import PLAYERS
 from likewise.validation import choice, flag, instance, integer, members, real
@@ -115,7 +108,7 @@ class Learner:
             "eps": real("eps", self.eps, "Give a number such as 0.3."),
             "seed": integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
             "open_limit": integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
-            "audit_share": checked_share(self.audit_share),
+            "audit_share": schedules.checked_share(self.audit_share),
             "ignores_reports": flag("ignores_reports", self.ignores_reports, "Set it."),
         }
         if plain["k"] > MOST_PEOPLE:
@@ -275,7 +268,7 @@ class Learner:
         A class or a schedule that is not registered has no name to be read back by.
         """
         class_to_spec(self.hypotheses)
-        schedule_to_spec(self.schedule)
+        schedules.schedule_to_spec(self.schedule)
         return self.settings()
 
     def settings(self) -> dict[str, Any]:
@@ -315,7 +308,7 @@ class Learner:
             )  # fmt: skip
         return cls(
             hypotheses=hypotheses,
-            schedule=schedule_from_spec(values["schedule"]),
+            schedule=schedules.schedule_from_spec(values["schedule"]),
             dual=dual_from_spec(values["dual"]),
             **{name: values[name] for name in PLAIN},
         )

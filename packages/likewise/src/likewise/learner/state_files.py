@@ -25,16 +25,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from likewise.errors import LikewiseError, ParameterError, StateFileError, shown
+from likewise.learner import fold
 from likewise.learner.events import Audited
-from likewise.learner.fold import (
-    awaited,
-    check_decisions,
-    check_id,
-    check_pairs,
-    check_seen,
-    checked_label,
-    lottery,
-)
 from likewise.learner.players import Frozen
 from likewise.learner.settings import Learner
 from likewise.learner.state import REMEMBERED, OpenRound, OpenRounds, State, changed
@@ -241,7 +233,7 @@ def _checked_round(name: str, state: State) -> OpenRound:
     """An open round, if its parts can have come about one after the other."""
     round_, learner = state.open[name], state.learner
     try:
-        check_id(round_.id, "id")
+        fold.check_id(round_.id, "id")
         _require(round_.number >= 1, "number", "must be at least 1", round_.number)
         _check_policy(round_, learner)
         _check_people(round_, learner)
@@ -260,7 +252,7 @@ def _check_policy(round_: OpenRound, learner: Learner) -> None:
     _require(round_.lam >= 0, "lam", "must be at least 0", round_.lam)
     draws = learner.draws(number)
     _require(round_.draws == draws, "draws", f"must be {draws} in round {number}", round_.draws)
-    drawn, rule = lottery(learner, number), "must be what the lottery drew"
+    drawn, rule = fold.lottery(learner, number), "must be what the lottery drew"
     _require(round_.drawn == drawn, "drawn", rule, round_.drawn)
     sealed, rule = round_.panel is not None, "must be kept until the round is sealed"
     _require(sealed == (frozen is None), "frozen", rule, round_.panel)
@@ -279,7 +271,7 @@ def _check_people(round_: OpenRound, learner: Learner) -> None:
     people, limit = round_.people, learner.k
     _require(0 < len(people) <= limit, "people", f"must be between 1 and k = {limit}", len(people))
     for person in people:
-        check_id(person.id, "people: an id")
+        fold.check_id(person.id, "people: an id")
     learner.hypotheses.schema.encoded([p.features for p in people], [p.id for p in people])
     batches, rule = round_.batches, f"must be between 1 and {len(people)}, the people"
     _require(1 <= batches <= len(people), "batches", rule, batches)
@@ -287,13 +279,13 @@ def _check_people(round_: OpenRound, learner: Learner) -> None:
     keys = [(key, decision.person) for key, decision in sorted(round_.decisions.items())]
     rule = "must be on the people who arrived first"
     _require(keys == [(p, p) for p in decided], "decisions", rule, list(round_.decisions))
-    check_decisions(tuple(round_.decisions.values()), round_, learner)
+    fold.check_decisions(tuple(round_.decisions.values()), round_, learner)
 
 
 def _check_outcome(round_: OpenRound, learner: Learner) -> None:
     """Panel, audit, labels and overrides."""
     if round_.panel is not None:
-        check_id(round_.panel, "panel")
+        fold.check_id(round_.panel, "panel")
         rule = "must be none while people are undecided"
         _require(not round_.undecided, "panel", rule, round_.panel)
     if round_.outcome is None:
@@ -302,11 +294,13 @@ def _check_outcome(round_: OpenRound, learner: Learner) -> None:
         rule = "must be none before the round is sealed"
         _require(round_.panel is not None, "outcome", rule, round_.outcome)
         # The constructor and the check are those of the event that said so.
-        check_pairs(Audited(round_.id, round_.outcome, round_.pairs), round_, learner.sensitivity)
+        fold.check_pairs(
+            Audited(round_.id, round_.outcome, round_.pairs), round_, learner.sensitivity
+        )
     for person, label in round_.labels.items():
-        checked_label(person, label, round_)
+        fold.checked_label(person, label, round_)
         if learner.pricing.one_sided:
-            check_seen(person, round_)
+            fold.check_seen(person, round_)
     for person, approved in round_.overrides.items():
         decision = round_.decisions.get(person)
         changes = decision is not None and decision.approved != approved
@@ -334,7 +328,7 @@ def _check_counts(state: State) -> None:
     _require(len(numbers) <= limit, "open", f"must be at most {limit} rounds", len(numbers))
     closed, limit = state.closed, min(opened - len(numbers), REMEMBERED)
     for name in closed:
-        check_id(name, "closed: a round's id")
+        fold.check_id(name, "closed: a round's id")
     distinct = len(set(closed)) == len(closed) <= limit
     _require(distinct, "closed", f"must be at most {limit} different rounds", len(closed))
     overlap = sorted(set(state.open) & set(closed))
@@ -356,7 +350,7 @@ def _check_sums(state: State) -> None:
     small = bool((tuning.pending < LARGEST_PENDING).all())
     _require(small, "tuning.pending", "must be below 2^62", tuning.pending)
     rounds = state.open.values()
-    awaits = [awaited(round_, learner) for round_ in rounds]
+    awaits = [fold.awaited(round_, learner) for round_ in rounds]
     for name, total in (
         ("outstanding", sum(cost for cost, _ in awaits)),
         ("waiting", sum(audits for _, audits in awaits)),
