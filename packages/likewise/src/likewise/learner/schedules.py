@@ -62,11 +62,7 @@ class Margins:
 
 
 def checked_share(share: float) -> float:
-    """The share of rounds that is audited, on the grid: a round weighs one over exactly its chance.
-
-    >>> checked_share(0.25)
-    0.25
-    """
+    """The share of rounds that is audited, on the grid: a round weighs one over its chance."""
     number = real("audit_share", share, "1 is the default.")
     if not SMALLEST_SHARE <= number <= 1:
         raise ParameterError(
@@ -85,11 +81,10 @@ def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
     square = accuracy * accuracy
     if constant * log_term > square * MOST_DRAWS:
         raise ParameterError(
-            "eps",
-            f"must allow for at most {MOST_DRAWS:,} draws a round",
+            "eps", f"must allow for at most {MOST_DRAWS:,} draws a round",
             f"an accuracy of {accuracy:g}",
             "Take a larger eps (or r), or a player that needs no draws.",
-        )
+        )  # fmt: skip
     return math.ceil(constant * log_term / square)
 
 
@@ -108,11 +103,10 @@ class Schedule(ABC):
 
     A subclass is a frozen dataclass of its parameters, which it checks and turns into plain numbers
     when it is made, and is registered under its ``name`` (:data:`likewise.registry.SCHEDULES`).
-    ``feedback`` names the settings that it was made for, of
-    ``full`` and ``one-sided``. Every method is a function of its parameters and of its arguments
-    alone, computed by + − · / and square roots
-    (:mod:`likewise.numerics.fixed_point` has the logarithm),
-    so that all machines agree. ``likewise.testing.check_schedule`` checks all of that.
+    ``feedback`` names the settings that it was made for, of ``full`` and ``one-sided``. Every
+    method is a function of its parameters and of its arguments alone, computed by + − · / and
+    square roots (:mod:`likewise.numerics.fixed_point` has the logarithm), so that all machines
+    agree. ``likewise.testing.check_schedule`` checks all of that.
     """
 
     name: ClassVar[str]
@@ -391,10 +385,9 @@ class SelfTuned(Schedule):
         if margins.r == 0 or kappa == 0:
             raise ParameterError(
                 "r" if margins.r == 0 else "kappa",
-                "must be above 0 for a player that estimates its scores from draws",
-                0.0,
+                "must be above 0 for a player that estimates its scores from draws", 0.0,
                 "No number of draws is exact; exponential weights need none.",
-            )
+            )  # fmt: skip
         return margins
 
     def error_weight(self) -> float:
@@ -432,11 +425,7 @@ class SelfTuned(Schedule):
 
 
 def schedule_to_spec(schedule: Schedule) -> dict[str, Any]:
-    """Write a schedule as JSON, if it can be read back by its name.
-
-    >>> schedule_to_spec(SelfTuned(x=1))["x"]
-    1.0
-    """
+    """Write a schedule as JSON, if it can be read back by its name."""
     instance("schedule", schedule, Schedule, "Such as SelfTuned().")
     spec = schedule.spec()
     SCHEDULES.check_name(spec.get("schedule"), type(schedule))
