@@ -339,7 +339,7 @@ def check_columns(
             )  # fmt: skip
         if feature.missing is not None:
             raise ParameterError(
-                parameter, "must never be missing", f"{feature.name} ({feature.missing!r})",
+                parameter, "must never be missing", f"{feature.name} (missing={feature.missing!r})",
                 "Fill it in before it comes here, and make 'missing' a flag of its own.",
             )  # fmt: skip
     return tuple(feature.name for feature in features)

@@ -269,11 +269,13 @@ def reference_rows(owner: str, schema: FeatureSchema, reference: Any) -> FloatAr
     remedy = "It is the data on which members must differ; schema.people(rows) encodes it."
     rule = f"must be rows of the schema's {len(schema)} features, at least one, as numbers"
     rows = reference.x if isinstance(reference, People) else as_array(reference)
-    if rows.dtype.kind not in "biuf" or rows.ndim != 2 or not len(rows):
+    table = rows.dtype.kind in "biuf" and rows.ndim == 2 and len(rows) > 0
+    if not table or (not isinstance(reference, People) and rows.shape[1] != len(schema)):
         raise ParameterError(name, rule, reference, remedy)
     try:
         return schema.encoded(reference).x
     except errors.PeopleError as error:
+        rule = "must be people whom the schema admits"
         raise ParameterError(name, rule, f"{len(rows)} rows", str(error)) from error
 
 

@@ -230,7 +230,8 @@ class Stumps(OverColumns):
         if self._below(name, levels[0]) < low or levels[-1] > high:
             raise ParameterError(
                 parameter, f"must be above {low:g} and at most {high:g}, the bounds of {name!r}",
-                levels, "A cut beyond them approves everybody or nobody; both are inside.",
+                levels,
+                "A cut beyond them approves everybody or nobody; both constants are inside.",
             )  # fmt: skip
         return levels
 

@@ -108,10 +108,9 @@ def _estimated(state: State, failing: float) -> tuple[float, str]:
     # Scores are on the grid, and the smallest weights are cut off.
     rounded = k * (bounds.UNIT + cut) * rounds
     if learner.pricing.one_sided:
-        reason = _not_unbiased(state)
-        return (0.0, f"as an estimate only: {reason}") if reason else (
-            rounded + _bias(learner, rounds), bounds.IN_EXPECTATION
-        )  # fmt: skip
+        if reason := _not_unbiased(state):
+            return 0.0, f"as an estimate only: {reason}"
+        return rounded + _bias(learner, rounds), bounds.IN_EXPECTATION
     if learner.primal.exact:
         return rounded, "surely"
     off = math.sqrt(math.log(1.0 / failing) * rounds / (2.0 * _draws(learner)))

@@ -618,7 +618,7 @@ def awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
 
 
 def with_round(state: State, round_: OpenRound, **changes: object) -> State:
-    """The state with a round added or changed, and what is outstanding with it."""
+    """The state with a round added or changed, and with what is then outstanding."""
     before = state.open.find(round_.id)
     cost, audits = awaited(round_, state.learner)
     if before is not None:

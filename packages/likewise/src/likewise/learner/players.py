@@ -1,4 +1,4 @@
-"""The contract of a primal player: a policy a round, and the constants of its regret bound."""
+"""Primal players: a policy a round, and the constants of its regret bound."""
 
 from __future__ import annotations
 
@@ -54,10 +54,9 @@ class Frozen(HoldsArrays):
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """The draws that scores come from: how many, of which batch, for which purpose.
+    """The draws that scores come from, of which every batch and every purpose has its own.
 
-    Every batch and every purpose has draws of its own. J is made from the first ``cap`` of them. A
-    player that knows its policy makes none, whatever is asked for.
+    J is made from the first ``cap`` of them. A player that knows its policy makes none.
     """
 
     count: int
@@ -93,8 +92,6 @@ class Term:
 
     >>> Term(stability=1.0, gain=4.0, x=0.5).constant(), Term(1.0, 1.0, 1.0, parts=4).constant()
     (4.0, 4.0)
-    >>> Term(1.0, 4.0, 0.5).burst(), Term(1.0, 1.0, 1.0, parts=4).burst()
-    (0.0, 4.0)
     """
 
     stability: float
@@ -123,17 +120,15 @@ class Player(ABC):
 
     A subclass is registered under its ``name`` (:data:`likewise.registry.PLAYERS`), and remembers
     nothing: a round's policy is a function of ``frozen`` alone, and its draws of the purpose and
-    the batch too (:class:`~likewise.numerics.randomness.Stream`), so that a decision can be
-    taken again.
-    ``exact`` says that :meth:`estimates` is the policy itself, without draws.
-    ``likewise.testing.check_player`` checks all of that, the regret included.
+    the batch too, so that a decision can be taken again. ``exact`` says that :meth:`estimates` is
+    the policy itself, without draws. ``likewise.testing.check_player`` checks all of that, the
+    regret included.
 
     ``engine`` names who makes its draws and weights. With ``per_part`` each part of a product class
     has a scale of its own, which is for players that ``can_be_per_part``. A player with other
     scales says how many in :meth:`scales`, and in :meth:`places` which of them a cost on a point
-    counts for: each has an S of its own.
-    A player that is a mixture of experts says how many in :meth:`experts`; their scores are kept
-    with every decision, and what they have cost by them is ``frozen.incurred``.
+    counts for: each has an S of its own. A player that is a mixture says in :meth:`experts` of how
+    many; what they have cost, by the scores kept with every decision, is ``frozen.incurred``.
     """
 
     engine: str = "compiled"
@@ -258,11 +253,7 @@ class Perturbed:
 
 
 def first_approvals(tried: Bits) -> list[int]:
-    """J of every point: the number of the first draw that approves, in units; at most all of them.
-
-    >>> first_approvals(np.array([[0, 1, 0], [1, 1, 0]], dtype=np.uint8)) == [2 * ONE, ONE, 2 * ONE]
-    True
-    """
+    """J of every point: the number of the first draw that approves, in units; at most all."""
     # A row of approvals at the cap: J = cap where no draw before it approves.
     approved = tried.astype(bool)
     approved[-1] = True
@@ -299,9 +290,7 @@ class ContextFTPL(Player):
         if self.per_part and hypotheses.cellular:
             return X_PER_PART
         gain = hypotheses.noise_gain
-        return (
-            LAPLACE_SHARE * math.sqrt(hypotheses.separators / gain) if gain > 0 else LAPLACE_SHARE
-        )
+        return LAPLACE_SHARE * (math.sqrt(hypotheses.separators / gain) if gain > 0 else 1.0)
 
     def estimates(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
@@ -498,12 +487,8 @@ class NestedFTPL(Player):
         """The noise of a class, where that of cells is x."""
         if hypotheses.cellular or not hypotheses.noise_gain:
             return x
-        return (
-            x
-            * LAPLACE_SHARE
-            / X_PER_PART
-            * math.sqrt(hypotheses.separators / hypotheses.noise_gain)
-        )
+        root = math.sqrt(hypotheses.separators / hypotheses.noise_gain)
+        return x * LAPLACE_SHARE / X_PER_PART * root
 
     def experts(self, hypotheses: HypothesisClass) -> int:
         """The constant that approves everybody, and the classes."""

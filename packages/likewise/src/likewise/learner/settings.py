@@ -41,9 +41,8 @@ def player_named(
     """A primal player by name; ``auto`` is the exact one where the class allows it."""
     if isinstance(name, str) and name == "auto":
         name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "nested-ftpl"
-    kind = PLAYERS[name]
-    player = kind(engine, per_part)
-    PLAYERS.check_name(player.name, kind)
+    player = PLAYERS[name](engine, per_part)
+    PLAYERS.check_name(player.name, type(player))
     return player
 
 
@@ -134,12 +133,11 @@ class Learner:
                 "Its noise has no counterpart in exponential weights.",
             )  # fmt: skip
         if pricing.unit < SMALLEST_LABEL_COST:
+            least = SMALLEST_LABEL_COST * self.k / ONE
             raise ParameterError(
-                "eta",
-                f"must be at least {SMALLEST_LABEL_COST * self.k / ONE:g} for k = {self.k}",
-                self.schedule.error_weight(),
+                "eta", f"must be at least {least:g} for k = {self.k}", self.schedule.error_weight(),
                 "Costs are integers of 2^-20; labels would weigh next to nothing.",
-            )
+            )  # fmt: skip
         for name in ("alpha", "eps"):
             object.__setattr__(self, name, getattr(self.margins, name))
 
@@ -206,10 +204,7 @@ class Learner:
         return float(np.mean([self.primal.calls(self.hypotheses, self.draws(t)) for t in sample]))
 
     def label_bound(self, number: int) -> int:
-        """The most that one label of round ``number`` may cost, in units of 2^-20.
-
-        Where an estimate has no bound but its square has, the root of that square.
-        """
+        """The most that one label of a round may cost, in units; or the root of its square."""
         if self.label_square is None:
             return self.pricing.largest(self.resamples(number))
         return to_units(math.sqrt(self.label_square / self.k))
@@ -263,10 +258,7 @@ class Learner:
         return described("Learner", facts)
 
     def spec(self) -> dict[str, Any]:
-        """The settings as JSON, with all defaults filled in; refused where nobody could read them.
-
-        A class or a schedule that is not registered has no name to be read back by.
-        """
+        """The settings as JSON, with all defaults filled in; refused of parts without a name."""
         class_to_spec(self.hypotheses)
         schedules.schedule_to_spec(self.schedule)
         return self.settings()

@@ -33,32 +33,18 @@ from likewise.learner.state import REMEMBERED, OpenRound, OpenRounds, State, cha
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.validation import choice, flag, instance, integer, items, members, real, text
 
+VERSION = "likewise-state/1"
 LARGEST = 1 << 100  # no count and no cost of any run comes near it
+LARGEST_PENDING = 1 << 62  # nor here
+MOST_ROUNDS = 1 << 32  # they are numbered below that
 NOT_WRITTEN = "Likewise writes no such value."
 Reader = Callable[[Any, Sequence[IntArray]], Any]
+# The numbers of arrays, by shape and content.
+Numbers = dict[tuple[tuple[int, ...], bytes], int]
 
 
-class ArrayWriter:
-    """Integer arrays by number, each written once."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[tuple[int, ...], bytes], int] = {}
-
-    def number(self, array: IntArray) -> int:
-        """The number under which an array is written."""
-        content = array.astype("<i8").tobytes()
-        return self._numbers.setdefault((array.shape, content), len(self._numbers))
-
-    def to_json(self) -> list[Any]:
-        """Every array as its shape and its integers, little-endian int64 in base64."""
-        return [
-            [list(shape), base64.b64encode(content).decode("ascii")]
-            for shape, content in self._numbers
-        ]
-
-
-def to_json(value: Any, arrays: ArrayWriter) -> Any:
-    """A value as JSON."""
+def to_json(value: Any, arrays: Numbers) -> Any:
+    """A value as JSON; an array of integers is written as its number, and kept in ``arrays``."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -70,15 +56,12 @@ def to_json(value: Any, arrays: ArrayWriter) -> Any:
     if isinstance(value, Mapping):
         return {key: to_json(item, arrays) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return arrays.number(value) if value.dtype == np.int64 else value.tolist()
+        if value.dtype != np.int64:
+            return value.tolist()
+        return arrays.setdefault((value.shape, value.astype("<i8").tobytes()), len(arrays))
     if hasattr(value, "spec"):
         return value.spec()
     return {f.name: to_json(getattr(value, f.name), arrays) for f in fields(value)}
-
-
-def read_arrays(data: Any) -> list[IntArray]:
-    """The arrays that values refer to by number."""
-    return [_array(pair) for pair in items("arrays", data, NOT_WRITTEN)]
 
 
 def _array(data: Any) -> IntArray:
@@ -103,10 +86,6 @@ def reader(kind: Any, name: str) -> Reader:
 
     >>> reader(tuple[int, ...], "closed")([1, 2], [])
     (1, 2)
-    >>> reader(bool | None, "drawn")("yes", [])
-    Traceback (most recent call last):
-    likewise.errors.ParameterError: drawn must be True or False; got 'yes'. Likewise writes no \
-such value.
     """
     if kind in _PLAIN:
         read = _PLAIN[kind]
@@ -132,18 +111,18 @@ def _generic_reader(kind: Any, name: str) -> Reader:
         return lambda data, _: choice(name, data, arguments, NOT_WRITTEN)
     if origin is Mapping:
         return _mapping_reader(arguments[1], name)
-    if origin is tuple and arguments[-1] is Ellipsis:
+    if origin is not tuple:
+        raise TypeError(f"{name} has the type {kind}, which the codec does not know")
+    if arguments[-1] is Ellipsis:
         item = reader(arguments[0], name)
         return lambda data, arrays: tuple(
             [item(part, arrays) for part in items(name, data, NOT_WRITTEN)]
         )
-    if origin is tuple:
-        parts = [reader(argument, name) for argument in arguments]
-        return lambda data, arrays: tuple(
-            part(value, arrays)
-            for part, value in zip(parts, _exactly(len(parts), name, data), strict=True)
-        )
-    raise TypeError(f"{name} has the type {kind}, which the codec does not know")
+    parts = [reader(argument, name) for argument in arguments]
+    return lambda data, arrays: tuple(
+        part(value, arrays)
+        for part, value in zip(parts, _exactly(len(parts), name, data), strict=True)
+    )
 
 
 def _object_reader(kind: Any, name: str) -> Reader:
@@ -195,27 +174,21 @@ def _read_float(name: str, data: Any) -> float:
     return number
 
 
-def _read_floats(name: str, data: Any) -> FloatArray:
-    return np.array([_read_float(name, number) for number in items(name, data, NOT_WRITTEN)])
-
-
 _PLAIN: Mapping[Any, Callable[[str, Any], Any]] = {
     bool: lambda name, data: flag(name, data, NOT_WRITTEN),
     int: lambda name, data: integer(name, data, -LARGEST, LARGEST, NOT_WRITTEN),
     float: _read_float,
     str: lambda name, data: text(name, data, NOT_WRITTEN),
-    FloatArray: _read_floats,
+    FloatArray: lambda name, data: np.array(
+        [_read_float(name, number) for number in items(name, data, NOT_WRITTEN)]
+    ),
 }
-
-
-MOST_ROUNDS = 1 << 32  # they are numbered below that
-LARGEST_PENDING = 1 << 62  # no run comes near it
 
 
 def state_from_json(body: Any) -> State:
     """The state that a file's JSON describes; raises a LikewiseError that names the field."""
     values = members("state", body, [*(f.name for f in fields(State)), "arrays"])
-    arrays = read_arrays(values.pop("arrays"))
+    arrays = [_array(pair) for pair in items("arrays", values.pop("arrays"), NOT_WRITTEN)]
     state: State = reader(State, "state")(values, arrays)
     _check_counts(state)
     rounds = {name: _checked_round(name, state) for name in state.open}
@@ -344,19 +317,15 @@ def _check_sums(state: State) -> None:
     _require(account.largest_lam >= state.lam, "account.largest_lam", rule, account.largest_lam)
     _check_shape("costs", state.costs, learner)
     _check_experts("incurred", state.incurred, learner)
-    _check_amounts("tuning.squares", tuning.squares, learner)
-    _check_amounts("tuning.peak", tuning.peak, learner)
-    _check_amounts("tuning.pending", tuning.pending, learner)
+    for name in ("squares", "peak", "pending"):
+        _check_amounts(f"tuning.{name}", getattr(tuning, name), learner)
     small = bool((tuning.pending < LARGEST_PENDING).all())
     _require(small, "tuning.pending", "must be below 2^62", tuning.pending)
-    rounds = state.open.values()
-    awaits = [fold.awaited(round_, learner) for round_ in rounds]
-    for name, total in (
-        ("outstanding", sum(cost for cost, _ in awaits)),
-        ("waiting", sum(audits for _, audits in awaits)),
-    ):
-        value = getattr(tuning, name)
-        _require(value == total, f"tuning.{name}", f"must be {total}", value)
+    awaits = [fold.awaited(round_, learner) for round_ in state.open.values()]
+    cost, audits = sum(cost for cost, _ in awaits), sum(audits for _, audits in awaits)
+    value = tuning.outstanding
+    _require(value == cost, "tuning.outstanding", f"must be {cost}", value)
+    _require(tuning.waiting == audits, "tuning.waiting", f"must be {audits}", tuning.waiting)
 
 
 def _check_shape(name: str, costs: Any, learner: Learner) -> None:
@@ -375,15 +344,14 @@ def _check_experts(name: str, costs: tuple[int, ...], learner: Learner) -> None:
     _require(len(costs) == count, name, f"must be {count} values", costs)
 
 
-VERSION = "likewise-state/1"
-
-
 def dump_state(state: State) -> bytes:
     """The state as the content of a file."""
     instance("state", state, State, "State.start(learner) makes one.")
-    arrays = ArrayWriter()
+    arrays: Numbers = {}
     body = to_json(state, arrays)
-    body["arrays"] = arrays.to_json()
+    body["arrays"] = [
+        [list(shape), base64.b64encode(content).decode("ascii")] for shape, content in arrays
+    ]
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     content = text.encode()
     header = f"{VERSION} {len(content)} {hashlib.sha256(content).hexdigest()}\n"
@@ -396,9 +364,7 @@ def parse_state(content: bytes, source: str = "state", *, learner: Learner | Non
     With a ``learner``, the state must be one of that learner's.
     """
     if not isinstance(content, bytes):
-        raise StateFileError(
-            f"{source} must be bytes, the content of a file; got {shown(content)}."
-        )
+        raise StateFileError(f"{source} must be bytes, a file's content; got {shown(content)}.")
     body = _checked(content, source)
     try:
         state = state_from_json(json.loads(body, object_pairs_hook=_object))
