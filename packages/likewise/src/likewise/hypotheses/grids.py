@@ -93,10 +93,11 @@ class Groups:
         return levels
 
 
+# Classes that are played side by side; each needs draws of its own.
+MOST_NESTED = 16
 # Nodes times cells of a context tree; each of them takes a few numbers of memory and time.
 LARGEST_TREE = 1 << 22
-
-
+# Hypotheses that are listed one by one.
 LONGEST_LIST = 1 << 20
 
 
@@ -185,14 +186,21 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
         """The policy with a flat prior; a temperature for all groups, or one for each."""
 
     def nested(self) -> tuple[Nested, ...]:
-        """The same class by fewer of the features, the fewest first."""
-        values = {name: getattr(self, name) for name in self.parameters}
-        return tuple(
-            Nested(
-                type(self)(self.schema, **{**values, "by": groups.by}), groups.costs, groups.points
-            )
-            for groups in coarser_groups(self.groups, self.rules.cells)
-        )
+        """The same class by every subset of the features, the fewest first and all of them last.
+
+        Where those are too many, by the first features. Features with one level do not count.
+        """
+        features = [f for f, levels in enumerate(self.groups.levels) if len(levels) > 1]
+        subsets = [subset for n in range(len(features)) for subset in combinations(features, n)]
+        if len(subsets) >= MOST_NESTED:
+            subsets = [tuple(features[:n]) for n in range(min(len(features), MOST_NESTED - 1))]
+        subsets.append(tuple(range(len(self.groups.levels))))
+        values, nested = {name: getattr(self, name) for name in self.parameters}, []
+        for subset in subsets:
+            groups = CoarserGroups(self.groups, subset, self.rules.cells)
+            coarser = type(self)(self.schema, **{**values, "by": groups.by})
+            nested.append(Nested(coarser, groups.costs, groups.points))
+        return tuple(nested)
 
     def check_listable(self, count: str) -> None:
         """Refuse to list more than 2^20 hypotheses; ``count`` says how many there are."""
@@ -217,23 +225,6 @@ class OverCells(base.HypothesisClass, base.ExactWeights):
         """Add up the cells that each approves."""
         approved = self.predict(codes, self.separating_points()) != 0
         return np.asarray(np.where(approved, costs, 0).sum(axis=1))
-
-
-# Classes that are played side by side; each needs draws of its own.
-MOST_NESTED = 16
-
-
-def coarser_groups(groups: Groups, cells: int) -> tuple[CoarserGroups, ...]:
-    """Groups by every subset of the features, or by the first ones where that would be too many.
-
-    The fewest features come first, and all of them last. Features with one level do not count.
-    """
-    features = [f for f, levels in enumerate(groups.levels) if len(levels) > 1]
-    subsets = [subset for n in range(len(features)) for subset in combinations(features, n)]
-    if len(subsets) >= MOST_NESTED:
-        subsets = [tuple(features[:n]) for n in range(min(len(features), MOST_NESTED - 1))]
-    subsets.append(tuple(range(len(groups.levels))))
-    return tuple(CoarserGroups(groups, subset, cells) for subset in subsets)
 
 
 @dataclass(frozen=True)
@@ -268,12 +259,9 @@ class CoarserGroups:
 
 
 class NodeRules(ABC):
-    """The rules that may hold for everybody at a node."""
+    """The rules that may hold for everybody at a node, each for a number of ``cells``."""
 
-    @property
-    @abstractmethod
-    def cells(self) -> int:
-        """The number of cells that a rule decides on."""
+    cells: int
 
     @property
     @abstractmethod
@@ -313,17 +301,12 @@ class NodeWeights(ABC):
 class Thresholds(NodeRules):
     """Approve from a bin on, or nobody: B + 1 thresholds, equally likely."""
 
-    bins: int
-
-    @property
-    def cells(self) -> int:
-        """The bins."""
-        return self.bins
+    cells: int
 
     @property
     def log_count(self) -> float:
         """ln(B + 1)."""
-        return log(self.bins + 1)
+        return log(self.cells + 1)
 
     def log_inverse_priors(self, codes: IntArray) -> FloatArray:
         """ln(B + 1) for each."""

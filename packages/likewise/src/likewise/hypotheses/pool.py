@@ -80,7 +80,12 @@ class Pool(lists.Listed):
         columns = np.array([schema.place(cut.column) for cut in members], dtype=np.int64)
         levels = np.array([cut.at for cut in members], dtype=np.float64)
         constant = self._constants(columns, levels)
-        check_constant(constant)
+        if not constant.any():
+            raise HypothesisError(
+                f"The pool must contain a constant classifier; none of its {len(constant)} members "
+                f"is the same for everybody. Without one there may be no fair policy at all. Add "
+                f"Cut(column, float('-inf')), which approves everybody."
+            )
         packed = packed_predictions(rows, columns, levels)
         distinct = representatives(packed, constant)
         self.merged = len(members) - len(distinct)
@@ -309,16 +314,6 @@ def check_members(schema: FeatureSchema, cuts: Any) -> list[Cut]:
                 f"scores before they come here."
             )
     return listed
-
-
-def check_constant(constant: npt.NDArray[np.bool_]) -> None:
-    """Refuse a pool without a constant member."""
-    if not constant.any():
-        raise HypothesisError(
-            f"The pool must contain a constant classifier; none of its {len(constant)} members is "
-            f"the same for everybody. Without one there may be no fair policy at all. Add "
-            f"Cut(column, float('-inf')), which approves everybody."
-        )
 
 
 def packed_predictions(reference: FloatArray, columns: IntArray, levels: FloatArray) -> Bits:

@@ -158,7 +158,7 @@ class Staircases(OverCells):
     @cached_property
     def rules(self) -> NodeRules:
         """One staircase, on this grid or a coarser one."""
-        return StaircaseRules(self.rows, self.columns)
+        return StaircaseRules(self.rows, self.columns, self.cells)
 
     def flat(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
         """A walk along the stair of every grid; only the person's own matters."""
@@ -312,11 +312,7 @@ class StaircaseRules(NodeRules):
 
     rows: int
     columns: int
-
-    @property
-    def cells(self) -> int:
-        """rows·columns."""
-        return self.rows * self.columns
+    cells: int
 
     @cached_property
     def grids(self) -> int:

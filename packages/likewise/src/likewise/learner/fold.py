@@ -24,15 +24,7 @@ from likewise.learner.events import Decision, Person
 from likewise.learner.oracle import engine_for
 from likewise.learner.players import LARGEST_INVERSE, Draws, Frozen
 from likewise.learner.settings import Learner
-from likewise.learner.state import (
-    REMEMBERED,
-    OpenRound,
-    State,
-    changed,
-    is_located,
-    located,
-    points_of,
-)
+from likewise.learner.state import OpenRound, State, changed, is_located, located, points_of
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.schema import People
@@ -506,7 +498,13 @@ def _dual_step(state: State, round_: OpenRound) -> State:
     """
     learner, reported = state.learner, round_.outcome == "report"
     if reported:
-        state = charge_report(state, round_)
+        # Several pairs are averaged: each costs its favoured person what it takes off the other.
+        pairs = round_.pairs
+        amount = report_cost(round_.lam / learner.audit_share, len(pairs))
+        people = [person for pair in pairs for person in pair]
+        state = _charge(state, round_, people, [amount, -amount] * len(pairs), report=True)
+        total = state.account.reported + amount * len(pairs)
+        state = changed(state, account=changed(state.account, reported=total))
     audits, reports = state.audits + 1, state.reports + reported
     beta, mu = learner.margins.beta / learner.audit_share, learner.schedule.mu(audits)
     lam = learner.multiplier.step(state.lam, reported=reported, beta=beta, mu=mu)
@@ -597,7 +595,7 @@ def _closed(event: events.Closed, state: State) -> State:
     cost, audits = awaited(round_, state.learner)
     return changed(
         state, open=state.open.without(round_.id), tuning=state.tuning.awaiting(-cost, -audits),
-        closed=(*state.closed, round_.id)[-REMEMBERED:], missing=state.missing + missing,
+        closed=(*state.closed, round_.id)[-State.remembered:], missing=state.missing + missing,
     )  # fmt: skip
 
 
@@ -636,18 +634,6 @@ def charge_labels(
     if not charged:
         return state
     return _charge(state, round_, [p for p, _ in charged], [a for _, a in charged], report=False)
-
-
-def charge_report(state: State, round_: OpenRound) -> State:
-    """The report's cost, at the round's own lam; one over the share of rounds that is audited.
-
-    Several pairs are averaged: each costs its favoured person as much as it takes off the other.
-    """
-    amount = report_cost(round_.lam / state.learner.audit_share, len(round_.pairs))
-    people = [person for pair in round_.pairs for person in pair]
-    state = _charge(state, round_, people, [amount, -amount] * len(round_.pairs), report=True)
-    reported = state.account.reported + amount * len(round_.pairs)
-    return changed(state, account=changed(state.account, reported=reported))
 
 
 def _charge(

@@ -220,22 +220,18 @@ class Learner:
         return self.k if self.schedule.embedding == "repeated" else 1
 
     @cached_property
-    def default_x(self) -> float:
-        """The player's noise (temperature) in units of sqrt(S), unless the schedule has its own."""
-        # One-sided labels with exact J have an S of their own, and a share of x to go with it.
-        estimated = self.label_square is not None
-        return self.primal.default_x(self.hypotheses, estimated=estimated)
-
-    @cached_property
     def scale_factors(self) -> FloatArray:
         """The scales of the player, each in units of its sqrt(S)."""
         return self.primal.scale_factors(self.hypotheses, self.x)
 
-    @property
+    @cached_property
     def x(self) -> float:
-        """The noise (temperature) in units of sqrt(S): the schedule's, or the default."""
-        x = self.schedule.x if isinstance(self.schedule, SelfTuned) else None
-        return self.default_x if x is None else x
+        """The noise (temperature) in units of sqrt(S): the schedule's, or the player's default."""
+        if isinstance(self.schedule, SelfTuned) and self.schedule.x is not None:
+            return self.schedule.x
+        # One-sided labels with exact J have an S of their own, and a share of x to go with it.
+        estimated = self.label_square is not None
+        return self.primal.default_x(self.hypotheses, estimated=estimated)
 
     @property
     def resolved_schedule(self) -> Schedule:

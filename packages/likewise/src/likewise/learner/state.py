@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -27,9 +27,6 @@ from likewise.validation import instance
 T = TypeVar("T")
 _Bucket = dict[str, "OpenRound"]
 BUCKETS = 64
-# Ids of closed rounds that are remembered, so that a round opened twice by mistake is noticed. The
-# number is fixed, since a state must not grow with time; a ledger remembers all of them.
-REMEMBERED = 1024
 
 
 def changed(value: T, **changes: object) -> T:
@@ -286,6 +283,9 @@ class State:
     tuning: Tuning = field(default_factory=lambda: Tuning.start(1))
     open: OpenRounds = field(default_factory=OpenRounds)
     closed: tuple[str, ...] = ()
+    # Ids of closed rounds that are remembered, so that a round opened twice by mistake is noticed.
+    # The number is fixed, since a state must not grow with time; a ledger remembers all of them.
+    remembered: ClassVar[int] = 1024
 
     def __post_init__(self) -> None:
         instance("State.learner", self.learner, Learner, "State.start(learner) makes a state.")

@@ -29,7 +29,7 @@ from likewise.learner import fold
 from likewise.learner.events import Audited
 from likewise.learner.players import Frozen
 from likewise.learner.settings import Learner
-from likewise.learner.state import REMEMBERED, OpenRound, OpenRounds, State, changed
+from likewise.learner.state import OpenRound, OpenRounds, State, changed
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.validation import choice, flag, instance, integer, items, members, real, text
 
@@ -299,7 +299,7 @@ def _check_counts(state: State) -> None:
     last, limit = max(numbers, default=0), learner.open_limit
     _require(last <= opened, "opened", f"must be at least {last}, an open round", opened)
     _require(len(numbers) <= limit, "open", f"must be at most {limit} rounds", len(numbers))
-    closed, limit = state.closed, min(opened - len(numbers), REMEMBERED)
+    closed, limit = state.closed, min(opened - len(numbers), State.remembered)
     for name in closed:
         fold.check_id(name, "closed: a round's id")
     distinct = len(set(closed)) == len(closed) <= limit
