@@ -12,14 +12,7 @@ import numpy as np
 
 from likewise.errors import HypothesisError, ParameterError
 from likewise.hypotheses import base
-from likewise.hypotheses.base import (
-    Bits,
-    ExactWeights,
-    GibbsPolicy,
-    HypothesisClass,
-    Nested,
-    Points,
-)
+from likewise.hypotheses.base import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.learner.oracle import ENGINES, Oracle, engine_for
 from likewise.numerics import fixed_point
 from likewise.numerics.fixed_point import ONE, FloatArray, HoldsArrays, IntArray, log, read_only
@@ -426,7 +419,7 @@ X_HEDGE = 0.25
 
 
 @lru_cache(maxsize=64)
-def _nested(hypotheses: HypothesisClass) -> tuple[Nested, ...]:
+def _nested(hypotheses: HypothesisClass) -> tuple[base.Nested, ...]:
     return hypotheses.nested()
 
 
@@ -573,7 +566,9 @@ class NestedFTPL(Player):
         smallest = min(exponents)
         return np.array([base.weight_of(e - smallest) for e in exponents], dtype=np.int64)
 
-    def _laws(self, hypotheses: HypothesisClass, frozen: Frozen) -> list[tuple[Nested, Perturbed]]:
+    def _laws(
+        self, hypotheses: HypothesisClass, frozen: Frozen
+    ) -> list[tuple[base.Nested, Perturbed]]:
         """Context-FTPL on every class."""
         laws, first = [], 1
         for nested in _nested(hypotheses):
