@@ -15,7 +15,7 @@ from likewise.hypotheses.base import score
 from likewise.hypotheses.lists import Listed
 from likewise.learner.events import Arrived, Decided, Person, Sealed
 from likewise.learner.fold import apply, decide
-from likewise.learner.gpu.games import DeviceWeights, Played, Visitors, arrive_kernel
+from likewise.learner.gpu.games import Played, Visitors, arrive_kernel
 from likewise.learner.gpu.libraries import device, interpreted, torch, triton
 from likewise.learner.gpu.lists import DeviceList
 from likewise.learner.oracle import Oracle
@@ -28,6 +28,7 @@ from likewise.numerics.randomness import Noise, Purpose
 from likewise.numerics.randomness import Stream as Words
 from likewise.panel.reports import LargestGap, choose_report, exceeding_pairs
 from likewise.simulate.on_device import device_game
+from studies.benchmark.gpu_weights import DeviceWeights
 from studies.benchmark.items import (
     Asked,
     Item,
