@@ -167,11 +167,7 @@ READING = {
 def audit_page(audit: Audit) -> str:
     """The page; it names no address outside itself."""
     pictures = [
-        (
-            TITLES[kind],
-            READING[kind],
-            figure(audit, kind, f"{TITLES[kind]}. {READING[kind]}"),
-        )
+        (TITLES[kind], READING[kind], figure(audit, kind, f"{TITLES[kind]}. {READING[kind]}"))
         for kind in available(audit)
     ]
     return _TEMPLATES.get_template("audit.html").render(

@@ -256,9 +256,7 @@ class Consistency:
 
 
 def consistency(
-    first: MemberObjections,
-    second: MemberObjections,
-    shown_pairs: Iterable[Pair | Iterable[str]],
+    first: MemberObjections, second: MemberObjections, shown_pairs: Iterable[Pair | Iterable[str]]
 ) -> Consistency:
     """Intra-rater reliability of a member who reviewed the same pairs of a round twice.
 

@@ -237,11 +237,7 @@ def _remedies(learner: Learner | Algorithm, costs: tuple[float, float] | None) -
 
 
 def remedies(
-    *,
-    tuned: bool,
-    eta: float | None = None,
-    kappa: float | None = None,
-    alpha: float | None = None,
+    *, tuned: bool, eta: float | None = None, kappa: float | None = None, alpha: float | None = None
 ) -> Iterator[str]:
     """Yield changes that make a policy less constant, with the current values where given.
 

@@ -105,12 +105,7 @@ class Demo:
 
 
 def run_demo(
-    rounds: int,
-    seed: int,
-    *,
-    jobs: int = 1,
-    compare: bool = True,
-    progress: Progress = silent,
+    rounds: int, seed: int, *, jobs: int = 1, compare: bool = True, progress: Progress = silent
 ) -> Demo:
     """Play the demo's games, ``jobs`` of them at a time.
 

@@ -420,9 +420,6 @@ def _figures(demo: Demo) -> dict[str, list[str]]:
         "error": [error_figure(demo)],
         "frontier": [frontier_figure(demo)],
         "lam": [lam_figure(demo)],
-        "pivots": [
-            pivot_figure(moments, sensitivity),
-            distance_figure(moments, sensitivity),
-        ],
+        "pivots": [pivot_figure(moments, sensitivity), distance_figure(moments, sensitivity)],
         "round": [round_figure(demo.moment, sensitivity)],
     }
