@@ -9,12 +9,12 @@ import pytest
 
 from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import ONE
-from likewise.panel.surveys import read_survey
 from likewise.simulate import MissingDataError
 from likewise.testing import check_world
 from studies.people.compas import LAST, CompasFitted, CompasJudged, fitted, read_compas
 from studies.people.files import FOLDER
 from studies.people.phd import PhdAdmissions
+from studies.people.surveys import read_survey
 from tests.files_of_people import HERE
 
 HEADER = (

@@ -18,17 +18,10 @@ import numpy.typing as npt
 from likewise.errors import AuditError, LikewiseError, ParameterError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
+from likewise.panel import reports
 from likewise.panel.metrics import Distance, Metric, Sides, joined, metric_from_spec, metric_to_spec
 from likewise.panel.objections import MemberObjections, Objections
-from likewise.panel.reports import (
-    LargestGap,
-    Pivots,
-    Report,
-    Selection,
-    checked_scores,
-    choose_report,
-    exceeding_pairs,
-)
+from likewise.panel.reports import LargestGap, Pivots, Report, Selection
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import BoolArray, Rule, checked_name, quoted, seated
 from likewise.people.schema import People
@@ -266,7 +259,7 @@ class Panel:
         Definition "Auditor", both directions at once.
         """
         s = _scores(people, scores)
-        over = exceeding_pairs(s, self.distances(people), _checked_sensitivity(sensitivity))
+        over = reports.exceeding_pairs(s, self.distances(people), _checked_sensitivity(sensitivity))
         # Distances are symmetric and sensitivities at least 0: at most one direction exceeds.
         against = over | np.swapaxes(over, 1, 2)
         objections = {
@@ -300,7 +293,7 @@ class Panel:
         violations = self.violations(people, scores, sensitivity)
         s = _scores(people, scores)
         chosen = LargestGap() if selection is None else selection
-        return choose_report(violations, s, people.ids, chosen, round)
+        return reports.choose_report(violations, s, people.ids, chosen, round)
 
     def _repr_html_(self) -> str:
         return table(f"Panel: {self.rule}", ("member", "distance"), [
@@ -356,7 +349,7 @@ def _read_auditor(spec: Any, number: int) -> MetricAuditor:
 
 def _scores(people: People, scores: npt.ArrayLike) -> IntArray:
     instance("people", people, People, "Make them with a schema: schema.people(rows).")
-    return checked_scores(scores, people.ids)
+    return reports.checked_scores(scores, people.ids)
 
 
 def _check_auditor(auditor: object) -> None:

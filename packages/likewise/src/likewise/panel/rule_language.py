@@ -20,20 +20,9 @@ from typing import TypeVar
 import numpy as np
 
 from likewise.errors import ParameterError, RuleError, foreign_code
+from likewise.panel import rules
 from likewise.panel import rules as thresholds
-from likewise.panel.rules import (
-    BARE_NAME,
-    And,
-    BoolArray,
-    Never,
-    Or,
-    Rule,
-    all_of,
-    checked_names,
-    never,
-    objects,
-    quoted,
-)
+from likewise.panel.rules import And, BoolArray, Never, Or, Rule
 
 _SPACE = re.compile(r"\s*")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -84,7 +73,7 @@ class _Reader:
             "majority": lambda: thresholds.majority(*self.listed()),
             "any": lambda: thresholds.any_of(*self.listed()),
             "all": lambda: thresholds.all_of(*self.listed()),
-            "never": lambda: never(*self.listed(names=False)),
+            "never": lambda: rules.never(*self.listed(names=False)),
         }
 
     def complete(self) -> Rule:
@@ -115,7 +104,7 @@ class _Reader:
             self.depth -= 1
             return rule
         start = self.skip()
-        kind = self.match(BARE_NAME)
+        kind = self.match(rules.BARE_NAME)
         if kind not in self.kinds:
             self.place = start
             raise self.error(f"a rule ({', '.join(self.kinds)} or a parenthesis)")
@@ -128,7 +117,7 @@ class _Reader:
 
     def member(self) -> Rule:
         self.sign("(")
-        rule = objects(self.name())
+        rule = rules.objects(self.name())
         self.sign(")", "')' (a name with spaces or signs goes in quotes)")
         return rule
 
@@ -175,7 +164,7 @@ class _Reader:
         return names
 
     def name(self) -> str:
-        if bare := self.match(BARE_NAME):
+        if bare := self.match(rules.BARE_NAME):
             return bare
         start = self.skip()
         try:
@@ -191,7 +180,7 @@ class _Reader:
 
     def word(self, word: str) -> bool:
         start = self.place
-        if self.match(BARE_NAME) == word:
+        if self.match(rules.BARE_NAME) == word:
             return True
         self.place = start
         return False
@@ -216,7 +205,7 @@ class _Reader:
 
     def error(self, expected: str) -> RuleError:
         start = self.skip()
-        word = BARE_NAME.match(self.text, start)
+        word = rules.BARE_NAME.match(self.text, start)
         rest = word[0] if word else self.text[start : start + 1]
         actual = repr(rest) if rest else "the end"
         return RuleError(f"Rule text: expected {expected}; got {actual}.\n{self.pointer()}")
@@ -295,14 +284,14 @@ def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
     _check_monotone(values, names)
     coalitions = [tuple(names[i] for i in np.flatnonzero(z)) for z in np.argwhere(_minimal(values))]
     coalitions.sort(key=lambda c: (len(c), [names.index(name) for name in c]))
-    parts = tuple(objects(c[0]) if len(c) == 1 else all_of(*c) for c in coalitions)
+    parts = tuple(rules.objects(c[0]) if len(c) == 1 else rules.all_of(*c) for c in coalitions)
     if not parts:
         return Never()
     return parts[0] if len(parts) == 1 else Or(parts)
 
 
 def _panel(members: Sequence[str]) -> tuple[str, ...]:
-    names = checked_names(members, "members")
+    names = rules.checked_names(members, "members")
     if len(names) > _MOST_MEMBERS:
         raise ParameterError(
             "members",
@@ -345,7 +334,7 @@ def _check_monotone(values: BoolArray, names: tuple[str, ...]) -> None:
             f"The rule is not monotone: it reports when {_objecting(v, names)}, profile "
             f"{_bits(v)}, but not when {_objecting(stronger, names)}, profile {_bits(stronger)} ≽ "
             f"{_bits(v)}. One more "
-            f"objection, of {quoted(name)}, must not take a report back: report "
+            f"objection, of {rules.quoted(name)}, must not take a report back: report "
             f"{_bits(stronger)} too, or do not report {_bits(v)}."
         )
 
@@ -367,7 +356,7 @@ def _bits(profile: Profile) -> str:
 
 
 def _objecting(profile: Profile, names: tuple[str, ...]) -> str:
-    objectors = [quoted(name) for name, vote in zip(names, profile, strict=True) if vote]
+    objectors = [rules.quoted(name) for name, vote in zip(names, profile, strict=True) if vote]
     if not objectors:
         return "nobody objects"
     return f"{', '.join(objectors)} object{'s' * (len(objectors) == 1)}"

@@ -15,16 +15,8 @@ import numpy.typing as npt
 from likewise.errors import ParameterError, PeopleError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import FloatArray, IntArray
-from likewise.people.features import (
-    Feature,
-    checked_ids,
-    is_numeric,
-    is_table,
-    listed_rows,
-    refuse_repeated,
-    refuse_table,
-    row_values,
-)
+from likewise.people import features
+from likewise.people.features import Feature
 from likewise.validation import as_array, choice, items
 
 if TYPE_CHECKING:
@@ -50,13 +42,13 @@ class People:
     origin: Origin | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.schema, FeatureSchema) or not is_numeric(self.x):
+        if not isinstance(self.schema, FeatureSchema) or not features.is_numeric(self.x):
             raise PeopleError(
                 f"People are made of ids, an array and a schema; got {type(self.x).__name__} and "
                 f"{type(self.schema).__name__}. FeatureSchema.people makes them."
             )
-        object.__setattr__(self, "ids", checked_ids(len(self.x), self.ids))
-        refuse_repeated(self.ids)
+        object.__setattr__(self, "ids", features.checked_ids(len(self.x), self.ids))
+        features.refuse_repeated(self.ids)
         if self.x.shape != (len(self.ids), len(self.schema)):
             raise PeopleError(
                 f"{len(self.ids)} people with {len(self.schema)} features need an array of that "
@@ -92,7 +84,7 @@ class People:
 
     def with_values(self, x: FloatArray) -> People:
         """The same people with other values, which need not be ones that the schema admits."""
-        if not is_numeric(x) or x.shape != self.x.shape:
+        if not features.is_numeric(x) or x.shape != self.x.shape:
             raise PeopleError(f"The values must be an array of shape {self.x.shape}.")
         return self._unchecked(self.ids, x, self.origin)
 
@@ -178,11 +170,11 @@ class FeatureSchema:
         """
         if isinstance(rows, People):
             return self.encoded(rows, _listed_ids(ids))
-        if is_table(rows) and (people := self._from_frame(rows, ids, others)) is not None:
+        if features.is_table(rows) and (people := self._from_frame(rows, ids, others)) is not None:
             return people
-        refuse_table(rows)
+        features.refuse_table(rows)
         ids = _listed_ids(ids)
-        if is_numeric(rows):
+        if features.is_numeric(rows):
             if categories := [f.name for f in self.features if f.kind == "category"]:
                 raise PeopleError(
                     f"An array of numbers does not say which level of {categories[0]!r} is meant. "
@@ -190,8 +182,8 @@ class FeatureSchema:
                     f"Otherwise give rows with the text of the levels."
                 )
             return self.encoded(rows, ids)
-        listed = listed_rows(rows)
-        names = checked_ids(len(listed), ids)
+        listed = features.listed_rows(rows)
+        names = features.checked_ids(len(listed), ids)
         return self.from_columns(self._columns(listed, names), names)
 
     def from_columns(
@@ -215,7 +207,10 @@ class FeatureSchema:
 
     def _columns(self, rows: Iterable[Any], names: tuple[str, ...]) -> list[tuple[Any, ...]]:
         """The values of each feature in rows, by name or in the order of the schema."""
-        values = [row_values(row, self.names, name) for row, name in zip(rows, names, strict=True)]
+        values = [
+            features.row_values(row, self.names, name)
+            for row, name in zip(rows, names, strict=True)
+        ]
         return list(zip(*values, strict=True)) or [()] * len(self)
 
     def _from_frame(self, rows: Any, ids: Any, others: str) -> People | None:
@@ -294,9 +289,9 @@ class FeatureSchema:
                 )
             if ids is None:
                 return rows
-            return People(checked_ids(len(rows), ids), rows.x, self, rows.origin)
-        listed = rows if is_numeric(rows) else listed_rows(rows)
-        names = checked_ids(len(listed), ids)
+            return People(features.checked_ids(len(rows), ids), rows.x, self, rows.origin)
+        listed = rows if features.is_numeric(rows) else features.listed_rows(rows)
+        names = features.checked_ids(len(listed), ids)
         x = self._numbers(listed)
         if x is not None and self.admits(x):
             return People(names, x, self)
@@ -306,7 +301,7 @@ class FeatureSchema:
     def _numbers(self, rows: npt.NDArray[Any] | list[Any]) -> FloatArray | None:
         """Rows of plain numbers as an array; None where they need a closer look."""
         if isinstance(rows, np.ndarray):
-            if rows.ndim != 2 or rows.shape[1] != len(self) or not is_numeric(rows):
+            if rows.ndim != 2 or rows.shape[1] != len(self) or not features.is_numeric(rows):
                 return None
             return rows.astype(np.float64)
         # Exactly these: a subclass may have names of its own.

@@ -7,100 +7,30 @@ from likewise.registry import WORLDS
 from likewise.simulate.baselines import Baseline, Rates, accuracy_only, baseline, constant, untaught
 from likewise.simulate.loans import Adaptive, Adversarial, Drift, Loans, Strategic, Turnover
 from likewise.simulate.play import (
-    AT_ONCE,
-    EVALUATION_DRAWS,
-    Delay,
-    Delays,
-    Moment,
-    PolicyView,
-    Transcript,
-    parse_delay,
-    play,
-)
+    AT_ONCE, EVALUATION_DRAWS, Delay, Delays, Moment, PolicyView, Transcript, parse_delay, play,
+)  # fmt: skip
 from likewise.simulate.settings import Setting, setting, settings_of
 from likewise.simulate.world import (
-    Admissions,
-    Course,
-    Encounter,
-    Memoryless,
-    MissingDataError,
-    Recorded,
-    Resampled,
-    Steady,
-    View,
+    Admissions, Course, Encounter, Memoryless, MissingDataError, Recorded, Resampled, Steady, View,
     World,
-)
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from likewise.simulate.hindsight import (
-        BestFair,
-        ColumnPolicy,
-        Comparators,
-        Faced,
-        PricedPolicy,
-        best_fair_by_columns,
-        best_fair_policy,
-        best_passing_policy,
-        compare_with_fixed,
-        exact_search,
-        faced_rounds,
-        priced_policies,
-        slacks_of,
-    )
+        BestFair, ColumnPolicy, Comparators, Faced, best_fair_by_columns, best_fair_policy,
+        best_passing_policy, compare_with_fixed, exact_search, faced_rounds, slacks_of,
+    )  # fmt: skip
     from likewise.simulate.programs import ComparatorError, Constraints
 
 __all__ = [
-    "AT_ONCE",
-    "EVALUATION_DRAWS",
-    "WORLDS",
-    "Adaptive",
-    "Admissions",
-    "Adversarial",
-    "Baseline",
-    "BestFair",
-    "ColumnPolicy",
-    "ComparatorError",
-    "Comparators",
-    "Constraints",
-    "Course",
-    "Delay",
-    "Delays",
-    "Drift",
-    "Encounter",
-    "Faced",
-    "Loans",
-    "Memoryless",
-    "MissingDataError",
-    "Moment",
-    "PolicyView",
-    "PricedPolicy",
-    "Rates",
-    "Recorded",
-    "Resampled",
-    "Setting",
-    "Steady",
-    "Strategic",
-    "Transcript",
-    "Turnover",
-    "View",
-    "World",
-    "accuracy_only",
-    "baseline",
-    "best_fair_by_columns",
-    "best_fair_policy",
-    "best_passing_policy",
-    "compare_with_fixed",
-    "constant",
-    "exact_search",
-    "faced_rounds",
-    "parse_delay",
-    "play",
-    "priced_policies",
-    "setting",
-    "settings_of",
-    "slacks_of",
-    "untaught",
-]
+    "AT_ONCE", "EVALUATION_DRAWS", "WORLDS", "Adaptive", "Admissions", "Adversarial", "Baseline",
+    "BestFair", "ColumnPolicy", "ComparatorError", "Comparators", "Constraints", "Course", "Delay",
+    "Delays", "Drift", "Encounter", "Faced", "Loans", "Memoryless", "MissingDataError", "Moment",
+    "PolicyView", "Rates", "Recorded", "Resampled", "Setting", "Steady", "Strategic", "Transcript",
+    "Turnover", "View", "World", "accuracy_only", "baseline", "best_fair_by_columns",
+    "best_fair_policy", "best_passing_policy", "compare_with_fixed", "constant", "exact_search",
+    "faced_rounds", "parse_delay", "play", "setting", "settings_of", "slacks_of", "untaught",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

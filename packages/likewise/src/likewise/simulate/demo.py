@@ -16,14 +16,8 @@ from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.reports import exceeds
-from likewise.simulate.counts import (
-    NearConstant,
-    Summary,
-    bounds_of,
-    certificate_of,
-    near_constant,
-    summarise,
-)
+from likewise.simulate import counts
+from likewise.simulate.counts import NearConstant, Summary
 from likewise.simulate.game import Game
 from likewise.simulate.parallel import Processes, Progress, silent
 from likewise.simulate.play import Moment, Transcript, play
@@ -173,8 +167,8 @@ def _shown(name: str, played: Transcript, compare: bool) -> Shown:
     learner = played.learner
     if not isinstance(learner, Learner):
         raise LikewiseError(f"The demo shows learners that are folds; {name} is none.")
-    summary = summarise(played, _comparators(learner, played.rounds) if compare else None)
-    return Shown(name, learner, played, summary, near_constant(learner, summary))
+    summary = counts.summarise(played, _comparators(learner, played.rounds) if compare else None)
+    return Shown(name, learner, played, summary, counts.near_constant(learner, summary))
 
 
 def _play(game: Game) -> tuple[Game, Transcript]:
@@ -186,7 +180,7 @@ def _play(game: Game) -> tuple[Game, Transcript]:
 
 
 def _frontier_point(game: Game, transcript: Transcript) -> FrontierPoint:
-    s = summarise(transcript)
+    s = counts.summarise(transcript)
     eta = game.learner_settings["eta"]
     return FrontierPoint(game.learner, eta, s.error_rate, s.violations, s.reports)
 
@@ -418,7 +412,7 @@ def guarantees(demo: Demo) -> tuple[Guarantee, ...]:
 
 def _guarantee(shown: Shown) -> Guarantee:
     summary, trivial = shown.summary, shown.summary.k * shown.summary.rounds
-    certificate = certificate_of(shown.transcript)
+    certificate = counts.certificate_of(shown.transcript)
     if certificate is None:
         return Guarantee(
             shown.name, summary.regret, None, None, trivial,
@@ -430,5 +424,5 @@ def _guarantee(shown: Shown) -> Guarantee:
 
 
 def _promised(shown: Shown, trivial: int) -> Iterator[Limit]:
-    for bound in bounds_of(shown.transcript):
+    for bound in counts.bounds_of(shown.transcript):
         yield Limit(bound.regret, bound.holds, trivial)

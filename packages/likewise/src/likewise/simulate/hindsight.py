@@ -24,20 +24,11 @@ from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel.metrics import Sides
 from likewise.panel.panels import Panel
 from likewise.people.schema import People
+from likewise.simulate import programs
 from likewise.simulate.play import Algorithm
-from likewise.simulate.programs import (
-    Cells,
-    Columns,
-    ComparatorError,
-    Constraints,
-    Form,
-    Grids,
-    Members,
-    Search,
-    solve,
-)
+from likewise.simulate.programs import ComparatorError, Constraints, Form, Search
 from likewise.simulate.world import Encounter
-from likewise.validation import as_array, flag, instance, items, real, reals
+from likewise.validation import as_array, flag, instance, items, real
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,10 +114,6 @@ FAIR_WITHIN = 1e-8
 """By how much the policy that is returned may violate a constraint; by more is an error."""
 ERROR_WITHIN = 1e-8
 """By how much an error rate may differ from the program's value, or be above its lower bound."""
-PRICES = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
-"""Errors that one unit of excess costs; at the last, hardly any excess remains."""
-COUNTED = 1e-7
-"""An excess above this is a violation; the solver's own tolerance is far below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,9 +195,9 @@ def best_fair_policy(
             "It is alpha − eps, and eps may be at most alpha.",
         )  # fmt: skip
     form, place = form_of(hypotheses, [faced.points for faced in rounds])
-    solution = solve(form, merged(all_pairs(form.points, place, rounds, slack)))
+    solution = programs.solve(form, merged(all_pairs(form.points, place, rounds, slack)))
     people = len(place)
-    error, excess = _replayed(solution.policy, rounds, slack)
+    error, excess = replayed(solution.policy, rounds, slack)
     violation = float(excess.max(initial=0.0))
     if violation > FAIR_WITHIN:
         raise ComparatorError(
@@ -234,12 +221,12 @@ def form_of(hypotheses: HypothesisClass, points: Sequence[Points]) -> tuple[Form
     if isinstance(hypotheses, Segments | Staircases):
         _check_points(points, (), hypotheses.separators - 1)
         if isinstance(hypotheses, Segments):
-            return Cells(hypotheses.segments, hypotheses.bins), np.concatenate(points)
-        grids = Grids(hypotheses.grids, hypotheses.cells, hypotheses.columns)
+            return programs.Cells(hypotheses.segments, hypotheses.bins), np.concatenate(points)
+        grids = programs.Grids(hypotheses.grids, hypotheses.cells, hypotheses.columns)
         return grids, np.concatenate(points)
     if isinstance(hypotheses, Listed):
         _check_points(points, (hypotheses.size,), 1)
-        return Members.of(np.concatenate(points))
+        return programs.Members.of(np.concatenate(points))
     raise HypothesisError(
         f"The best fair policy is found for Segments, Staircases and classes that are listed; "
         f"{type(hypotheses).__name__} is neither. For a class that only an oracle can search, "
@@ -296,9 +283,7 @@ def merged(pairs: Constraints) -> Constraints:
     return Constraints(pairs.costs, pairs.ones, left, right, pairs.bounds[order])
 
 
-def _replayed(
-    policy: FloatArray, rounds: Sequence[Faced], slack: float
-) -> tuple[float, FloatArray]:
+def replayed(policy: FloatArray, rounds: Sequence[Faced], slack: float) -> tuple[float, FloatArray]:
     """Return the policy's errors, and its largest excess in every round as it was faced."""
     error, excess = 0.0, []
     for faced in rounds:
@@ -308,60 +293,6 @@ def _replayed(
         np.fill_diagonal(gaps, 0.0)
         excess.append(float(gaps.max(initial=0.0)))
     return error, np.array(excess)
-
-
-@dataclass(frozen=True)
-class PricedPolicy:
-    """A fixed policy that is best at one price: its error rate and its rounds in violation."""
-
-    price: float
-    error_rate: float
-    violations: int
-    excess: float
-
-
-def priced_policies(
-    hypotheses: HypothesisClass,
-    rounds: Sequence[Faced],
-    alpha: float,
-    prices: Sequence[float] = PRICES,
-) -> list[PricedPolicy]:
-    """Find the best fixed policy at every price of violations, in the order of the prices.
-
-    A learner has some violations, and a policy that has none at all is no fair measure for it. Here
-    a fixed policy pays for the largest excess of every round,
-
-        min_π  Σ_t Error^t(π) + price·Σ_t e_t,
-        e_t ≥ 0,   e_t ≥ π(x_l) − π(x_r) − d_pivot(l, r) − alpha for all pairs of round t,
-
-    over ΔH. Over the prices, its error and its rounds in violation draw a frontier.
-
-    Two people whom the panel holds equal, one of whom should be approved: unequal treatment saves
-    an error. At a price below 1 the policy takes it and pays; above 1 it treats them alike.
-
-    >>> from likewise.hypotheses import Pool
-    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
-    >>> alike = np.zeros((2, 2), dtype=np.int64)
-    >>> faced = Faced(np.array([[0, 0, 1], [0, 1, 1]]), np.array([0, 1]), alike)
-    >>> [(p.error_rate, p.violations) for p in priced_policies(pool, [faced], 0.0, [0.5, 2.0])]
-    [(0.0, 1), (0.5, 0)]
-    """
-    rounds = checked_rounds(rounds)
-    alpha = real("alpha", alpha, "It is the size of a violation.")
-    if not 0 <= alpha <= 1:
-        raise ParameterError("alpha", "must be in [0, 1]", alpha, "It is the size of a violation.")
-    prices = reals("prices", prices, "Errors that one unit of excess costs.")
-    for price in prices:
-        if not 0 <= price < 1e9:
-            raise ParameterError("prices", "must be in [0, 10^9)", price, "0 charges nothing.")
-    form, place = form_of(hypotheses, [faced.points for faced in rounds])
-    pairs = all_pairs(form.points, place, rounds, alpha)
-    policies = []
-    for price in prices:
-        error, excess = _replayed(solve(form, pairs, price).policy, rounds, alpha)
-        violations = int((excess > COUNTED).sum())
-        policies.append(PricedPolicy(price, error / len(place), violations, float(sum(excess))))
-    return policies
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,8 +345,8 @@ def best_fair_by_columns(constraints: Constraints, search: Search, *, exact: boo
     if not callable(search):
         raise ParameterError("search", "must be a function", search, "Write exact_search(…).")
     exact = flag("exact", exact, "Say whether the search finds the least cost.")
-    form = Columns(constraints.costs, search)
-    solution = solve(form, constraints)
+    form = programs.Columns(constraints.costs, search)
+    solution = programs.solve(form, constraints)
     return ColumnPolicy(
         solution.value, solution.bound if exact else None, solution.policy, form.bits.T,
         solution.iterations, solution.rows,
@@ -555,7 +486,7 @@ def best_passing_policy(
     left, right, bounds = used[left[bounds < 1]], used[right[bounds < 1]], bounds[bounds < 1]
     costs: FloatArray = np.zeros(form.points)
     np.add.at(costs, used[place], 1.0 - 2.0 * labels)
-    solution = solve(form, Constraints(costs, int(labels.sum()), left, right, bounds))
+    solution = programs.solve(form, Constraints(costs, int(labels.sum()), left, right, bounds))
     scores = form.scores(solution.policy)
     violation = float((np.abs(scores[left] - scores[right]) - bounds).max(initial=0.0))
     return BestFair(

@@ -22,15 +22,8 @@ import numpy.typing as npt
 from likewise.errors import LikewiseError, ParameterError
 from likewise.html import described
 from likewise.hypotheses.base import HypothesisClass
+from likewise.learner import fold
 from likewise.learner.events import Audited, Closed, Labelled, Outcome
-from likewise.learner.fold import (
-    apply,
-    current_scores,
-    drawn_for_audit,
-    label,
-    scores_under,
-    upcoming,
-)
 from likewise.learner.players import Frozen
 from likewise.learner.rounds import Deployment, deploy
 from likewise.learner.settings import Learner
@@ -316,12 +309,12 @@ class FoldedLearner(Algorithm):
 
     def chances(self, people: People) -> IntArray:
         """π^t exactly where the player knows it, otherwise from draws that nobody else uses."""
-        return current_scores(self.state, people, VIEW_DRAWS)
+        return fold.current_scores(self.state, people, VIEW_DRAWS)
 
     def deploy(self, people: People, panel: str) -> Deployment:
         """Arrived, Decided, Sealed."""
         if not self.learner.primal.exact:
-            self._frozen = upcoming(self.state)
+            self._frozen = fold.upcoming(self.state)
         self.state, self._deployment = deploy(self.state, people, panel=panel)
         return self._deployment
 
@@ -331,22 +324,22 @@ class FoldedLearner(Algorithm):
             raise LikewiseError("There is no policy before somebody has been deployed to.")
         if self._frozen is None:
             return self._deployment.scores
-        return scores_under(self.learner, self._frozen, people, draws, Purpose.EVALUATE)
+        return fold.scores_under(self.learner, self._frozen, people, draws, Purpose.EVALUATE)
 
     def audited(self, round_id: str) -> bool:
         """As the learner's lottery drew."""
-        return drawn_for_audit(self.state, round_id)
+        return fold.drawn_for_audit(self.state, round_id)
 
     def hear(self, event: Feedback) -> None:
         """Fold the event."""
-        self.state = apply(self.state, event)
+        self.state = fold.apply(self.state, event)
 
     def hear_all(self, events: Iterable[Feedback]) -> None:
         """Fold the events; labels of a round that follow each other are charged in one sum."""
         for (kind, round_id), group in groupby(events, lambda event: (type(event), event.round)):
             if kind is Labelled:
                 labels = {event.person: event.label for event in cast(Iterable[Labelled], group)}
-                self.state = label(self.state, round_id, labels)
+                self.state = fold.label(self.state, round_id, labels)
             else:
                 super().hear_all(group)
 
