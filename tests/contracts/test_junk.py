@@ -513,7 +513,7 @@ NOT_CALLED = {
     "Metric": "abstract", "Selection": "abstract", "Player": "abstract", "Schedule": "abstract",
     "Rule": "abstract", "Distance": "a type", "Bits": "a type", "Points": "a type",
     **dict.fromkeys(
-        ("Adaptive", "Admissions", "Adversarial", "Course", "Drift", "Encounter", "Loans",
+        ("Adaptive", "Adversarial", "Course", "Drift", "Encounter", "Loans",
          "Memoryless", "Recorded", "Resampled", "Setting", "Steady", "Strategic", "Turnover",
          "View", "World", "setting", "settings_of"),
         "see test_worlds and test_settings",

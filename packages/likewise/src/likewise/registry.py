@@ -38,10 +38,10 @@ class Registry(Mapping[str, T]):
     A part is imported when it is first looked up, so that listing the names costs nothing.
 
     >>> sorted(WORLDS)[:2], "loans" in WORLDS, WORLDS["loans"].__name__
-    (['adaptive', 'admissions'], True, 'Loans')
+    (['adaptive', 'adversarial'], True, 'Loans')
     >>> WORLDS["lones"]  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    likewise.errors.ParameterError: world must be one of loans, admissions, drift, ...; got \
+    likewise.errors.ParameterError: world must be one of loans, drift, ...; got \
 'lones'. Check the spelling; a package adds one with an entry point of the group 'likewise.worlds'.
     """
 
@@ -132,11 +132,7 @@ class Registry(Mapping[str, T]):
             ) from error  # fmt: skip
 
     def check_name(self, name: object, part: object) -> str:
-        """Return the name if it is registered for the part, so that what is saved can be loaded.
-
-        >>> WORLDS.check_name("loans", WORLDS["loans"])
-        'loans'
-        """
+        """Return the name if it is registered for the part, so that what is saved can be loaded."""
         if not isinstance(name, str) or name not in self or self[name] is not part:
             label = getattr(part, "__qualname__", type(part).__qualname__)
             raise LikewiseError(
@@ -152,10 +148,7 @@ def _package(point: EntryPoint) -> str:
 
 
 def register(group: str, parts: Mapping[str, Any]) -> None:
-    """Register parts of a group ("worlds", "baselines", …): as objects, or as "module:attribute".
-
-    >>> register("worlds", {"loans": "likewise.simulate.loans:Loans"})
-    """
+    """Register parts of a group ("worlds", "baselines", …): as objects, or as "module:attribute"."""
     registries = {registry.group.removeprefix("likewise."): registry for registry in REGISTRIES}
     if group not in registries:
         raise ParameterError(
@@ -217,7 +210,6 @@ WORLDS: Registry[type[World]] = _registry(
     "world",
     {
         "loans": "likewise.simulate.loans:Loans",
-        "admissions": "likewise.simulate.world:Admissions",
         "drift": "likewise.simulate.loans:Drift",
         "strategic": "likewise.simulate.loans:Strategic",
         "adaptive": "likewise.simulate.loans:Adaptive",

@@ -87,12 +87,7 @@ class Price:
 
 
 def with_scores(people: People, columns: dict[str, IntArray]) -> People:
-    """People with columns of scores beside their features, hidden from panels.
-
-    >>> people = FeatureSchema((Feature("a"),)).people([[1]])
-    >>> with_scores(people, {"forest": np.array([ONE // 2])}).x.tolist()
-    [[1.0, 0.5]]
-    """
+    """People with columns of scores beside their features, hidden from panels."""
     names = set(people.schema.names)
     if twice := [name for name in columns if name in names]:
         raise ParameterError("columns", "must not be features", twice[0], "Rename the score.")

@@ -112,11 +112,7 @@ class Sides:
 
 
 def finite(column: FloatArray) -> bool:
-    """Test whether no value is missing, nor beyond the floats: the usual case, and a fast one.
-
-    >>> finite(np.array([1.0, np.nan])), finite(np.array([1e308, 1e308]))
-    (False, True)
-    """
+    """Test whether no value is missing, nor beyond the floats: the usual case, and a fast one."""
     with np.errstate(over="ignore", invalid="ignore"):
         # A sum that is finite has no term that is not.
         return math.isfinite(column.sum()) or bool(np.isfinite(column).all())
@@ -266,11 +262,7 @@ def checked_features(features: Iterable[str], where: str) -> tuple[str, ...]:
 
 
 def by_name(where: str, numbers: Mapping[str, Any] | Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Numbers by name, from a mapping or from pairs, in their order.
-
-    >>> by_name("weights", [["income", 0.5]])
-    {'income': 0.5}
-    """
+    """Numbers by name, from a mapping or from pairs, in their order."""
     remedy = "Write {'income': 0.5}."
     if not isinstance(numbers, Mapping):
         pairs = [items(where, pair, remedy) for pair in items(where, numbers, remedy)]
@@ -292,12 +284,7 @@ def checked_number(value: object, where: str, positive: bool) -> float:
 
 
 def signed_difference(left: FloatArray, right: FloatArray) -> FloatArray:
-    """x_l − x_r of columns that broadcast; 0 where a value is missing.
-
-    >>> column = np.array([1.0, 3.0])
-    >>> signed_difference(column[:, None], column[None, :]).tolist()
-    [[0.0, -2.0], [2.0, 0.0]]
-    """
+    """x_l − x_r of columns that broadcast; 0 where a value is missing."""
     with np.errstate(over="ignore"):  # differences beyond the floats are infinite, hence full
         delta = left - right
     if _complete(left, right):
@@ -310,12 +297,7 @@ def _complete(left: FloatArray, right: FloatArray) -> bool:
 
 
 def one_missing(left: FloatArray, right: FloatArray) -> FloatArray:
-    """1 where exactly one of the two values is missing, else 0.
-
-    >>> column = np.array([math.nan, 3.0, math.nan])
-    >>> one_missing(column[:, None], column[None, :]).tolist()
-    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
-    """
+    """1 where exactly one of the two values is missing, else 0."""
     return np.asarray(np.isnan(left) != np.isnan(right), dtype=np.float64)
 
 

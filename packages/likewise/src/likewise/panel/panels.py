@@ -158,12 +158,7 @@ class MetricAuditor:
         return measured.astype(np.float64, copy=False)
 
     def spec(self) -> dict[str, Any]:
-        """The auditor as JSON; a distance that is a plain function cannot be written down.
-
-        >>> from likewise.panel import Ratings
-        >>> MetricAuditor("j1", Ratings("r")).spec()["distance"]["metric"]
-        'ratings'
-        """
+        """The auditor as JSON; a distance that is a plain function cannot be written down."""
         return {"name": self.name, "distance": metric_to_spec(self.distance)}
 
     @classmethod
@@ -301,13 +296,7 @@ class Panel:
         ])  # fmt: skip
 
     def spec(self) -> dict[str, Any]:
-        """The panel as JSON (or TOML): its auditors with their metrics, and the text of its rule.
-
-        >>> from likewise.panel import Ratings
-        >>> panel = Panel([MetricAuditor("j1", Ratings("r"))], "any")
-        >>> panel.spec()["rule"], Panel.from_spec(panel.spec()) == panel
-        ('any', True)
-        """
+        """The panel as JSON (or TOML): its auditors with their metrics, and the text of its rule."""
         return {"auditors": [auditor.spec() for auditor in self.auditors], "rule": str(self.rule)}
 
     @classmethod

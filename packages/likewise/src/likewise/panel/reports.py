@@ -182,13 +182,7 @@ class Report:
 
 
 def checked_scores(scores: npt.ArrayLike, ids: Sequence[str]) -> IntArray:
-    """Scores of some people as integers of 2^-20 within [0, 1].
-
-    >>> checked_scores([0.5, 0.25], ["ann", "bo"])
-    Traceback (most recent call last):
-    likewise.errors.AuditError: Scores must be 2 integers of 2^-20, one for each person; got \
-float64 of shape (2,). Round them: np.rint(score * 2**20).astype(np.int64).
-    """
+    """Scores of some people as integers of 2^-20 within [0, 1]."""
     array = as_array(scores)
     if array.dtype.kind not in "iu" or array.shape != (len(ids),):
         raise AuditError(

@@ -44,12 +44,7 @@ def checked_name(name: object, where: str) -> str:
 
 
 def checked_names(names: Iterable[str], where: str) -> tuple[str, ...]:
-    """Names of some members, at least one and all different.
-
-    >>> checked_names(["j1", "j2", "j1"], "at_least(of=…)")
-    Traceback (most recent call last):
-    likewise.errors.ParameterError: at_least(of=…) must name nobody twice; got 'j1'. Name j1 once.
-    """
+    """Names of some members, at least one and all different."""
     if isinstance(names, str):
         raise ParameterError(where, "must be a list of names", names, f"Write [{names!r}].")
     if (values := as_list(names)) is None:
@@ -75,11 +70,7 @@ def quoted(name: str) -> str:
 
 
 def seated(members: Sequence[str], named: Iterable[str], rule: object) -> dict[str, int]:
-    """The place of every member of a panel that a rule can be used on.
-
-    >>> seated(["j1", "j2"], ["j2"], "veto(j2)")
-    {'j1': 0, 'j2': 1}
-    """
+    """The place of every member of a panel that a rule can be used on."""
     panel = items("members", members, "List their names: ['j1', 'j2'].")
     seats = {checked_name(name, "members"): place for place, name in enumerate(panel)}
     if not seats:
@@ -213,23 +204,11 @@ class Rule(ABC):
         return np.asarray(self._rank(np.asarray(keys), self._seats(members), top))
 
     def check(self, members: Sequence[str]) -> None:
-        """Refuse a panel that is empty, has a name twice, or lacks a member the rule names.
-
-        >>> from likewise.panel import veto
-        >>> veto("j7").check(["j1", "j2"])
-        Traceback (most recent call last):
-        likewise.errors.RuleError: The rule veto(j7) names j7, who is not on the panel (j1, j2). \
-Put them on it, or take them out of the rule.
-        """
+        """Refuse a panel that is empty, has a name twice, or lacks a member the rule names."""
         self._seats(members)
 
     def can_fire(self, members: Sequence[str]) -> bool:
-        """Test whether the rule reports when everybody objects; being monotone, it else never does.
-
-        >>> from likewise.panel import never, veto
-        >>> never().can_fire(["j1"]), veto("j1").can_fire(["j1"])
-        (False, True)
-        """
+        """Test whether the rule reports when everybody objects; being monotone, it else never does."""
         votes = np.ones(len(self._seats(members)), dtype=np.bool_)
         return bool(self.fires(votes, members))
 
@@ -550,11 +529,7 @@ class AtLeast(Rule):
         return self.of or ()
 
     def needed(self, n: int) -> int:
-        """How many votes of n are needed.
-
-        >>> at_least("80%").needed(5), majority().needed(5)
-        (4, 3)
-        """
+        """How many votes of n are needed."""
         return self.votes.votes(n) if isinstance(self.votes, Share) else self.votes
 
     def _places(self, seats: Seats) -> list[int]:

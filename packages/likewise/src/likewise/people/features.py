@@ -140,11 +140,7 @@ class Feature:
         return fits if self.missing is None else fits | np.isnan(x)
 
     def checked(self, value: Any, person: str) -> float:
-        """Check a number that stands for a value, encoded already; NaN and None are missing.
-
-        >>> Feature("purpose", "category", levels=("car", "home")).checked(1, "ann")
-        1.0
-        """
+        """Check a number that stands for a value, encoded already; NaN and None are missing."""
         if _absent(value):
             if self.missing is None:
                 raise PeopleError(
@@ -254,11 +250,7 @@ class Feature:
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Feature:
-        """Read a feature from its JSON.
-
-        >>> Feature.from_spec({"name": "income", "kind": "number", "low": 0}).low
-        0
-        """
+        """Read a feature from its JSON."""
         names = {field.name for field in fields(cls)}
         if not isinstance(spec, Mapping) or "name" not in spec or not set(spec) <= names:
             raise ParameterError(
@@ -346,23 +338,13 @@ def is_table(value: object) -> bool:
 
 
 def is_numeric(rows: object) -> TypeGuard[npt.NDArray[Any]]:
-    """Test for a plain array of numbers; what can be read in two ways is refused.
-
-    >>> is_numeric(np.array([[1.5]])), is_numeric([[1.5]])
-    (True, False)
-    """
+    """Test for a plain array of numbers; what can be read in two ways is refused."""
     refuse_table(rows)
     return isinstance(rows, np.ndarray) and rows.ndim > 0 and rows.dtype.kind in _NUMERIC
 
 
 def refuse_table(value: object) -> None:
-    """Refuse a frame, a Series, and arrays with names or masks.
-
-    >>> refuse_table(np.array([(1, 2)], dtype=[("income", "i8"), ("age", "i8")]))
-    Traceback (most recent call last):
-    likewise.errors.PeopleError: An array with field names or a mask can be read in two ways. Give \
-rows by name, [dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain array.
-    """
+    """Refuse a frame, a Series, and arrays with names or masks."""
     if type(value) in _PLAIN:
         return
     named = isinstance(value, np.ndarray | np.void) and value.dtype.names is not None
@@ -381,13 +363,7 @@ rows by name, [dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain 
 
 
 def listed_rows(rows: Any) -> list[Any]:
-    """All rows, as a list; a single row or column and text are refused.
-
-    >>> listed_rows({"income": [1, 2]})
-    Traceback (most recent call last):
-    likewise.errors.PeopleError: People must be a list of rows, one for each person; got \
-{'income': [1, 2]}. For one person write [row].
-    """
+    """All rows, as a list; a single row or column and text are refused."""
     refuse_table(rows)
     single = isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable)
     if single or (isinstance(rows, np.ndarray) and rows.ndim == 0):
@@ -399,11 +375,7 @@ def listed_rows(rows: Any) -> list[Any]:
 
 
 def row_values(row: Any, names: Sequence[str], person: str) -> list[Any]:
-    """The values of one row in the order of ``names``; by name where the row is a mapping.
-
-    >>> row_values({"age": 30, "income": 52}, ("income", "age"), "ann")
-    [52, 30]
-    """
+    """The values of one row in the order of ``names``; by name where the row is a mapping."""
     refuse_table(row)
     if isinstance(row, Mapping):
         if unknown := [str(key) for key in row if key not in names]:
@@ -443,11 +415,7 @@ def _is_sequence(row: Any) -> bool:
 
 
 def checked_ids(count: int, ids: Any) -> tuple[str, ...]:
-    """An id for each of ``count`` people: the given ones, or p1, p2, ….
-
-    >>> checked_ids(2, None)
-    ('p1', 'p2')
-    """
+    """An id for each of ``count`` people: the given ones, or p1, p2, …."""
     if ids is None:
         return tuple(f"p{i + 1}" for i in range(count))
     if type(ids) is tuple and len(ids) == count and all(type(name) is str for name in ids):

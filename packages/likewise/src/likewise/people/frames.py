@@ -56,11 +56,7 @@ class Origin:
 
 
 def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None = None) -> Any:
-    """A frame of some columns: of the library named, else of the first that is installed.
-
-    >>> make_frame({"person": ["ann", "bo"], "score": [0.5, 0.25]}, "pandas").shape
-    (2, 2)
-    """
+    """A frame of some columns: of the library named, else of the first that is installed."""
     if backend is None:
         installed = [name for name in BACKENDS if find_spec(name) is not None]
         if not installed:

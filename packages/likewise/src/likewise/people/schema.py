@@ -59,12 +59,7 @@ class People:
         return len(self.ids)
 
     def take(self, places: Sequence[int] | IntArray, *, repeated: bool = False) -> People:
-        """The people at some places; each at most once, unless they may be ``repeated``.
-
-        >>> people = FeatureSchema((Feature("a"),)).people([[1], [2], [3]])
-        >>> people.take([2, 0]).ids
-        ('p3', 'p1')
-        """
+        """The people at some places; each at most once, unless they may be ``repeated``."""
         chosen = as_array(places)
         integral = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or not chosen.size)
         if not integral or (chosen.size and not 0 <= chosen.min() <= chosen.max() < len(self)):
@@ -194,12 +189,7 @@ class FeatureSchema:
         *,
         encoded: bool = False,
     ) -> People:
-        """People from a column of values for each feature: what every other way in ends with.
-
-        >>> schema = FeatureSchema((Feature("age", "integer"), Feature("owner", "flag")))
-        >>> schema.from_columns([[30, 40], [True, False]], ("ann", "bo")).x.tolist()
-        [[30.0, 1.0], [40.0, 0.0]]
-        """
+        """People from a column of values for each feature: what every other way in ends with."""
         x = np.empty((len(names), len(self)))
         for place, (feature, values) in enumerate(zip(self.features, columns, strict=True)):
             x[:, place] = feature.encode_column(values, names, encoded=encoded)
@@ -315,12 +305,7 @@ class FeatureSchema:
             return None
 
     def admits(self, x: FloatArray) -> bool:
-        """Test whether everything is within its limits; NaN only where it may be missing.
-
-        >>> schema = FeatureSchema((Feature("age", "integer", 0, 99), Feature("rent", missing="–")))
-        >>> schema.admits(np.array([[30, np.nan]])), schema.admits(np.array([[30.5, 1.0]]))
-        (True, False)
-        """
+        """Test whether everything is within its limits; NaN only where it may be missing."""
         low, high, integral, optional = self._limits
         if x.size <= _FEW and self._admits_few(x):
             return True

@@ -116,20 +116,12 @@ def _number(path: Path, line: int, column: str, cell: str, rule: str = "a number
 
 
 def parse_numbers(path: Path, rows: Sequence[Mapping[str, str]], column: str) -> list[float]:
-    """The numbers of a column.
-
-    >>> parse_numbers(Path("a.csv"), [{"score": "0.5"}], "score")
-    [0.5]
-    """
+    """The numbers of a column."""
     return [_number(path, line, column, row[column]) for line, row in enumerate(rows, start=2)]
 
 
 def parse_labels(path: Path, rows: Sequence[Mapping[str, str]], column: str) -> IntArray:
-    """The labels of a column, each 0 or 1.
-
-    >>> parse_labels(Path("a.csv"), [{"repaid": "1"}, {"repaid": " 0"}], "repaid").tolist()
-    [1, 0]
-    """
+    """The labels of a column, each 0 or 1."""
     for line, row in enumerate(rows, start=2):
         if row[column].strip() not in ("0", "1"):
             raise LikewiseError(

@@ -11,7 +11,7 @@ from likewise.simulate.play import (
 )  # fmt: skip
 from likewise.simulate.settings import Setting, setting, settings_of
 from likewise.simulate.world import (
-    Admissions, Course, Encounter, Memoryless, MissingDataError, Recorded, Resampled, Steady, View,
+    Course, Encounter, Memoryless, MissingDataError, Recorded, Resampled, Steady, View,
     World,
 )  # fmt: skip
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from likewise.simulate.programs import ComparatorError, Constraints
 
 __all__ = [
-    "AT_ONCE", "EVALUATION_DRAWS", "WORLDS", "Adaptive", "Admissions", "Adversarial", "Baseline",
+    "AT_ONCE", "EVALUATION_DRAWS", "WORLDS", "Adaptive", "Adversarial", "Baseline",
     "BestFair", "ColumnPolicy", "ComparatorError", "Comparators", "Constraints", "Course", "Delay",
     "Delays", "Drift", "Encounter", "Faced", "Loans", "Memoryless", "MissingDataError", "Moment",
     "PolicyView", "Rates", "Recorded", "Resampled", "Setting", "Steady", "Strategic", "Transcript",

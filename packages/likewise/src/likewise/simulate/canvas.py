@@ -269,9 +269,6 @@ def three_lines(
     """The error rates of the comparators as lines: per cent, name and colour.
 
     There may be several at alpha − kappa, each with the colour of its kappa.
-
-    >>> three_lines(0.25, [(0.3, "blue")], 0.5)[1]
-    (30.0, 'alpha − kappa', 'blue')
     """
     return [
         (100 * at_alpha, "alpha", INK),

@@ -203,11 +203,7 @@ class NearConstant:
 
 
 def more(difference: float) -> str:
-    """Say a difference of two errors in words.
-
-    >>> more(0.05), more(-0.002)
-    ('0.050 above', '0.002 below')
-    """
+    """Say a difference of two errors in words."""
     return f"{abs(difference):.3f} {'above' if difference >= 0 else 'below'}"
 
 
@@ -242,11 +238,6 @@ def remedies(
     """Yield changes that make a policy less constant, with the current values where given.
 
     ``tuned`` says that the learner has the parameters eta and kappa.
-
-    >>> list(remedies(tuned=False))[0]
-    'a larger alpha or a rule that needs more objections'
-    >>> list(remedies(tuned=True, eta=0.25))[0]
-    'a larger eta, which is 0.25, weighs the error more'
     """
 
     def now(value: float | None) -> str:

@@ -249,11 +249,7 @@ def case_of(moment: Moment, sensitivity: int) -> Case:
 
 
 def points(units: int) -> str:
-    """A number of units as points of a hundred, with a decimal where it says something.
-
-    >>> points(ONE // 2), points(ONE // 8)
-    ('50', '12.5')
-    """
+    """A number of units as points of a hundred, with a decimal where it says something."""
     return f"{100 * from_units(units):.1f}".removesuffix(".0")
 
 

@@ -144,11 +144,7 @@ def _scheduled(
 
 
 def learner_names() -> tuple[str, ...]:
-    """Every name; what our own names stand for is not listed twice.
-
-    >>> learner_names()[:5]
-    ('auto', 'self-tuned', 'nested', 'exact', 'paper')
-    """
+    """Every name; what our own names stand for is not listed twice."""
     registered = [name for name in (*PLAYERS, *SCHEDULES) if name not in _COVERED]
     return tuple(dict.fromkeys((*OURS, "paper", *registered, *BASELINES)))
 
@@ -196,11 +192,7 @@ def learner_summary(name: str) -> str:
 
 
 def learner_settings(name: str) -> Mapping[str, Setting]:
-    """The settings of a learner by name.
-
-    >>> learner_settings("paper")["b"].about
-    "the frontier's parameter"
-    """
+    """The settings of a learner by name."""
     make = _make(name)
     if learner_kind(name) != "baseline":
         return _annotated(make.func if isinstance(make, partial) else make)
@@ -233,11 +225,7 @@ def learner_setting(learner: str, name: str) -> Setting:
 
 
 def checked_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a learner as plain values.
-
-    >>> checked_settings("exact", {"eta": 1})
-    {'eta': 1.0}
-    """
+    """The settings of a learner as plain values."""
     learner_kind(learner)  # refuses a name that is none
     return {name: learner_setting(learner, name).plain(value) for name, value in settings.items()}
 
@@ -260,11 +248,6 @@ def make_learner(
 
 
 def summary_of(part: object) -> str:
-    """One line about a registered part: its ``summary``, or its docstring's first line.
-
-    >>> from likewise.learner.players import ExponentialWeights
-    >>> summary_of(ExponentialWeights)[:31]
-    'For classes that can be listed,'
-    """
+    """One line about a registered part: its ``summary``, or its docstring's first line."""
     summary = getattr(part, "summary", None)
     return summary if isinstance(summary, str) else (inspect.getdoc(part) or "").partition("\n")[0]

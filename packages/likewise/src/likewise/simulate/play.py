@@ -75,11 +75,7 @@ class Delay:
         return self.rounds if self.chance == 1.0 else None
 
     def draw(self, stream: Stream, item: int) -> int:
-        """Draw the number of rounds by which an item is late.
-
-        >>> Delay(rounds=3).draw(Stream(1, Purpose.DELAY, 1), 0)
-        3
-        """
+        """Draw the number of rounds by which an item is late."""
         if self.chance == 1.0:
             return self.rounds
         uniform = float(stream.uniforms(item, 1, 1)[0, 0])
@@ -345,13 +341,7 @@ class FoldedLearner(Algorithm):
 
 
 def start(learner: Learner | Algorithm) -> Algorithm:
-    """A learner or an algorithm before the first round of a game.
-
-    >>> from likewise.hypotheses import Pool
-    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
-    >>> start(Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1)).calls
-    0
-    """
+    """A learner or an algorithm before the first round of a game."""
     if isinstance(learner, Learner):
         return FoldedLearner(learner)
     if not isinstance(learner, Algorithm):

@@ -72,11 +72,7 @@ default.
         return as_text(self.name, value, self._remedy)
 
     def parse(self, text: str) -> Any:
-        """Read the value from its text, as on the command line.
-
-        >>> Setting("eta", float, 0.25).parse("1"), Setting("late", bool, False).parse("yes")
-        (1.0, True)
-        """
+        """Read the value from its text, as on the command line."""
         try:
             value = _FLAGS[text.lower()] if self.kind is bool else self.kind(text)
         except (KeyError, ValueError):
@@ -141,12 +137,7 @@ def settings_of(world: type) -> dict[str, Setting]:
 def settings_of_function(
     function: Callable[..., Any], declared: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, Setting]:
-    """Return the parameters of a function by name, as settings.
-
-    >>> def slow(hypotheses, *, noise: float = 2.0): ...
-    >>> settings_of_function(slow)["noise"].default
-    2.0
-    """
+    """Return the parameters of a function by name, as settings."""
     return {
         p.name: _setting_of(p, (declared or {}).get(p.name, {}))
         for p in inspect.signature(function).parameters.values()
@@ -192,10 +183,5 @@ def known_setting(world: type, name: str) -> Setting:
 
 
 def parse_setting(world: type, name: str, text: str) -> Any:
-    """Read the value of a setting from its text, as on the command line.
-
-    >>> from likewise.simulate import Drift
-    >>> parse_setting(Drift, "spell", "200"), parse_setting(Drift, "depth", "0.2")
-    (200, 0.2)
-    """
+    """Read the value of a setting from its text, as on the command line."""
     return known_setting(world, name).parse(text)
