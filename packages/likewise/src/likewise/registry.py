@@ -37,8 +37,8 @@ class Registry(Mapping[str, T]):
 
     A part is imported when it is first looked up, so that listing the names costs nothing.
 
-    >>> sorted(WORLDS)[:2], "loans" in WORLDS, WORLDS["loans"].__name__
-    (['adaptive', 'adversarial'], True, 'Loans')
+    >>> sorted(WORLDS)[0], "loans" in WORLDS, WORLDS["loans"].__name__
+    ('adaptive', True, 'Loans')
     >>> WORLDS["lones"]  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     likewise.errors.ParameterError: world must be one of loans, drift, ...; got \
@@ -148,7 +148,7 @@ def _package(point: EntryPoint) -> str:
 
 
 def register(group: str, parts: Mapping[str, Any]) -> None:
-    """Register parts of a group ("worlds", "baselines", …): as objects, or as "module:attribute"."""
+    """Register parts of a group ("worlds", "baselines", …): objects, or "module:attribute"."""
     registries = {registry.group.removeprefix("likewise."): registry for registry in REGISTRIES}
     if group not in registries:
         raise ParameterError(
@@ -158,86 +158,45 @@ def register(group: str, parts: Mapping[str, Any]) -> None:
         registries[group].add(name, part)
 
 
-def _registry(group: str, noun: str, targets: Mapping[str, str]) -> Registry[Any]:
-    return Registry(f"likewise.{group}", noun, targets)
+def _registry(group: str, noun: str, room: str, targets: Mapping[str, str]) -> Registry[Any]:
+    """A registry of parts by ``attribute`` of a module, or by ``module:attribute`` of a room."""
+    named = {
+        name: f"likewise.{room}{'.' if ':' in target else ':'}{target}"
+        for name, target in targets.items()
+    }
+    return Registry(f"likewise.{group}", noun, named)
 
 
 HYPOTHESES: Registry[type[HypothesisClass]] = _registry(
-    "hypotheses",
-    "hypothesis class",
-    {
-        "pool": "likewise.hypotheses.pool:Pool",
-        "segments": "likewise.hypotheses.segments:Segments",
-        "staircases": "likewise.hypotheses.staircases:Staircases",
-        "conjunctions": "likewise.hypotheses.boolean:Conjunctions",
-        "disjunctions": "likewise.hypotheses.boolean:Disjunctions",
-        "parities": "likewise.hypotheses.boolean:Parities",
-        "decision-lists": "likewise.hypotheses.boolean:DecisionLists",
-        "stumps": "likewise.hypotheses.trees:Stumps",
-        "trees": "likewise.hypotheses.trees:Trees",
-        "linear-by-intercepts": "likewise.hypotheses.trees:LinearByIntercepts",
-    },
-)
-PLAYERS: Registry[type[Player]] = _registry(
-    "players",
-    "player",
-    {
-        "context-ftpl": "likewise.learner.players:ContextFTPL",
-        "nested-ftpl": "likewise.learner.players:NestedFTPL",
-        "exponential-weights": "likewise.learner.players:ExponentialWeights",
-    },
-)
-SCHEDULES: Registry[type[Schedule]] = _registry(
-    "schedules",
-    "schedule",
-    {
-        "self-tuned": "likewise.learner.schedules:SelfTuned",
-        "paper": "likewise.learner.schedules:Paper",
-        "paper-one-sided": "likewise.learner.schedules:PaperOneSided",
-    },
-)
-BASELINES: Registry[Baseline] = _registry(
-    "baselines",
-    "baseline",
-    {
-        "accuracy-only": "likewise.simulate.baselines:accuracy_only",
-        "untaught": "likewise.simulate.baselines:untaught",
-        "constant": "likewise.simulate.baselines:constant",
-    },
-)
-WORLDS: Registry[type[World]] = _registry(
-    "worlds",
-    "world",
-    {
-        "loans": "likewise.simulate.loans:Loans",
-        "drift": "likewise.simulate.loans:Drift",
-        "strategic": "likewise.simulate.loans:Strategic",
-        "adaptive": "likewise.simulate.loans:Adaptive",
-        "adversarial": "likewise.simulate.loans:Adversarial",
-        "turnover": "likewise.simulate.loans:Turnover",
-    },
-)
-METRICS: Registry[type[Metric]] = _registry(
-    "metrics",
-    "metric",
-    {
-        "weighted-l1": "likewise.panel.metrics:WeightedL1",
-        "mahalanobis": "likewise.panel.metrics:Mahalanobis",
-        "masked": "likewise.panel.metrics:Masked",
-        "ratings": "likewise.panel.metrics:Ratings",
-    },
-)
+    "hypotheses", "hypothesis class", "hypotheses", {
+    "pool": "pool:Pool", "segments": "segments:Segments", "staircases": "staircases:Staircases",
+    "conjunctions": "boolean:Conjunctions", "disjunctions": "boolean:Disjunctions",
+    "parities": "boolean:Parities", "decision-lists": "boolean:DecisionLists",
+    "stumps": "trees:Stumps", "trees": "trees:Trees",
+    "linear-by-intercepts": "trees:LinearByIntercepts",
+})  # fmt: skip
+PLAYERS: Registry[type[Player]] = _registry("players", "player", "learner.players", {
+    "context-ftpl": "ContextFTPL", "nested-ftpl": "NestedFTPL",
+    "exponential-weights": "ExponentialWeights",
+})  # fmt: skip
+SCHEDULES: Registry[type[Schedule]] = _registry("schedules", "schedule", "learner.schedules", {
+    "self-tuned": "SelfTuned", "paper": "Paper", "paper-one-sided": "PaperOneSided",
+})  # fmt: skip
+BASELINES: Registry[Baseline] = _registry("baselines", "baseline", "simulate.baselines", {
+    "accuracy-only": "accuracy_only", "untaught": "untaught", "constant": "constant",
+})  # fmt: skip
+WORLDS: Registry[type[World]] = _registry("worlds", "world", "simulate.loans", {
+    "loans": "Loans", "drift": "Drift", "strategic": "Strategic", "adaptive": "Adaptive",
+    "adversarial": "Adversarial", "turnover": "Turnover",
+})  # fmt: skip
+METRICS: Registry[type[Metric]] = _registry("metrics", "metric", "panel.metrics", {
+    "weighted-l1": "WeightedL1", "mahalanobis": "Mahalanobis", "masked": "Masked",
+    "ratings": "Ratings",
+})  # fmt: skip
 SELECTIONS: Registry[type[Selection]] = _registry(
-    "selections",
-    "selection of pairs",
-    {
-        "largest-gap": "likewise.panel.reports:LargestGap",
-        "first": "likewise.panel.reports:FirstPair",
-        "random": "likewise.panel.reports:RandomPair",
-        "all": "likewise.panel.reports:AllPairs",
-    },
-)
-
+    "selections", "selection of pairs", "panel.reports", {
+    "largest-gap": "LargestGap", "first": "FirstPair", "random": "RandomPair", "all": "AllPairs",
+})  # fmt: skip
 REGISTRIES: tuple[Registry[Any], ...] = (
     HYPOTHESES, PLAYERS, SCHEDULES, BASELINES, WORLDS, METRICS, SELECTIONS,
 )  # fmt: skip

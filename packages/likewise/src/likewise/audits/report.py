@@ -19,21 +19,17 @@ if TYPE_CHECKING:
     from likewise.audits.result import Audit
 
 
+@STYLE
 def draw(audit: Audit, ax: Any, kind: str) -> Axes:
     """Draw a figure on axes, or on new ones."""
-    choice("kind", kind, tuple(KINDS), "It is one of the report's figures.")
+    choice("kind", kind, tuple(FIGURES), "It is one of the report's figures.")
     if kind not in available(audit):
         raise AuditError(
             f"This audit has no figure {kind!r}; it has {', '.join(available(audit)) or 'none'}. "
             f"The curve needs distances, and the price needs labels."
         )
-    return _draw(audit, ax, kind)
-
-
-@STYLE
-def _draw(audit: Audit, ax: Any, kind: str) -> Axes:
     axes: Axes = canvas.canvas(300).add_subplot() if ax is None else ax
-    KINDS[kind](audit, axes)
+    FIGURES[kind][0](audit, axes)
     return axes
 
 
@@ -49,13 +45,14 @@ def available(audit: Audit) -> tuple[str, ...]:
 
 
 @STYLE
-def figure(audit: Audit, kind: str, label: str) -> str:
+def figure(audit: Audit, kind: str) -> str:
     """A figure as SVG for a page."""
+    draw_on, title, meaning = FIGURES[kind]
     fig = canvas.canvas(290)
     left = 70 if kind == "alpha" else 150
     axes = canvas.axes_on(fig, 44, 196, "", left=left, right=24)
-    KINDS[kind](audit, axes)
-    return canvas.finish(fig, f"audit-{kind}", label)
+    draw_on(audit, axes)
+    return canvas.finish(fig, f"audit-{kind}", f"{title}. {meaning}")
 
 
 def _alpha(audit: Audit, axes: Axes) -> None:
@@ -112,20 +109,32 @@ def _price(audit: Audit, axes: Axes) -> None:
     bars += [("best", price.best), ("best that passes", price.best_fair)]
     if price.learner_late is not None:
         bars.append(("learner, late", price.learner_late))
-    _bars(
-        axes,
-        [name for name, _ in bars],
-        [100 * e for _, e in bars],
-        canvas.INK,
-        "% of decisions wrong",
-    )
+    errors = [100 * error for _, error in bars]
+    _bars(axes, [name for name, _ in bars], errors, canvas.INK, "% of decisions wrong")
 
 
-KINDS: dict[str, Callable[[Any, Axes], None]] = {
-    "alpha": _alpha,
-    "rules": _rules,
-    "members": _members,
-    "price": _price,
+FIGURES: dict[str, tuple[Callable[[Any, Axes], None], str, str]] = {
+    "alpha": (
+        _alpha,
+        "How it changes with alpha",
+        "The share of pairs that would be reported, and of people in one of them, at each alpha. "
+        "The dashed line is the alpha of this audit.",
+    ),
+    "rules": (
+        _rules,
+        "Under other rules",
+        "The same objections joined by other rules, at the same alpha.",
+    ),
+    "members": (
+        _members,
+        "Who objects",
+        "The share of pairs that each member of the panel objects to.",
+    ),
+    "price": (
+        _price,
+        "The price",
+        "The error of the model, and of what could take its place on the same people.",
+    ),
 }
 
 
@@ -145,27 +154,11 @@ _TEMPLATES = Environment(
     autoescape=True,
     undefined=StrictUndefined,
 )
-TITLES = {
-    "alpha": "How it changes with alpha",
-    "rules": "Under other rules",
-    "members": "Who objects",
-    "price": "The price",
-}
-READING = {
-    "alpha": "The share of pairs that would be reported, and of people in one of them, at each "
-    "alpha. The dashed line is the alpha of this audit.",
-    "rules": "The same objections joined by other rules, at the same alpha.",
-    "members": "The share of pairs that each member of the panel objects to.",
-    "price": "The error of the model, and of what could take its place on the same people.",
-}
 
 
 def audit_page(audit: Audit) -> str:
     """The page; it names no address outside itself."""
-    pictures = [
-        (TITLES[kind], READING[kind], figure(audit, kind, f"{TITLES[kind]}. {READING[kind]}"))
-        for kind in available(audit)
-    ]
+    pictures = [(*FIGURES[kind][1:], figure(audit, kind)) for kind in available(audit)]
     return _TEMPLATES.get_template("audit.html").render(
         audit=audit, figures=pictures, version=__version__
     )

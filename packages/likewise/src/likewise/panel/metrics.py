@@ -1,8 +1,7 @@
-"""The contract of a metric, and metrics as JSON.
+"""Distances between people: the contract of a metric, and those of Likewise.
 
 The paper asks of d: X × X → [0, 1] only that it be symmetric (footnote to definition "Fairness
-violation"); it need not be a metric. See :mod:`likewise.panel.metrics` for missing
-values and for how the results are the same on every machine.
+violation"); it need not be a metric.
 """
 
 from __future__ import annotations
@@ -125,18 +124,12 @@ def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.
     """
     if not sides.paired:
         return _of_all(distance, sides.left, sides.right)
-    blocks = [
-        np.diagonal(
-            _of_all(
-                distance,
-                sides.left.take(places, repeated=True),
-                sides.right.take(places, repeated=True),
-            )
-        )
-        for start in range(0, len(sides.left), _PAIRS_AT_ONCE)
-        for places in [np.arange(start, min(start + _PAIRS_AT_ONCE, len(sides.left)))]
-    ]
-    return np.concatenate(blocks) if blocks else np.empty(0)
+    distances = [np.empty(0)]
+    for start in range(0, len(sides.left), _PAIRS_AT_ONCE):
+        places = np.arange(start, min(start + _PAIRS_AT_ONCE, len(sides.left)))
+        left, right = (side.take(places, repeated=True) for side in (sides.left, sides.right))
+        distances.append(np.diagonal(_of_all(distance, left, right)))
+    return np.concatenate(distances)
 
 
 def _of_all(
@@ -270,7 +263,7 @@ def by_name(where: str, numbers: Mapping[str, Any] | Sequence[Sequence[Any]]) ->
             raise ParameterError(where, "must be pairs of a name and a number", numbers, remedy)
         if len({text(where, pair[0], remedy) for pair in pairs}) != len(pairs):
             raise ParameterError(where, "must have every name once", numbers, remedy)
-        return {name: number for name, number in pairs}  # noqa: C416 - dict(pairs) hides the shape
+        return dict(pairs)
     return {text(where, name, remedy): number for name, number in numbers.items()}
 
 
@@ -287,25 +280,16 @@ def signed_difference(left: FloatArray, right: FloatArray) -> FloatArray:
     """x_l − x_r of columns that broadcast; 0 where a value is missing."""
     with np.errstate(over="ignore"):  # differences beyond the floats are infinite, hence full
         delta = left - right
-    if _complete(left, right):
+    if finite(left) and finite(right):
         return delta
     return np.where(np.isnan(delta), 0.0, delta)
 
 
-def _complete(left: FloatArray, right: FloatArray) -> bool:
-    return finite(left) and finite(right)
-
-
-def one_missing(left: FloatArray, right: FloatArray) -> FloatArray:
-    """1 where exactly one of the two values is missing, else 0."""
-    return np.asarray(np.isnan(left) != np.isnan(right), dtype=np.float64)
-
-
 def full_where_one_is_missing(apart: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
     """The distances, but 1 where exactly one of the two values is missing."""
-    if _complete(left, right):
+    if finite(left) and finite(right):
         return apart
-    return np.maximum(apart, one_missing(left, right))
+    return np.maximum(apart, np.asarray(np.isnan(left) != np.isnan(right), dtype=np.float64))
 
 
 def difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
@@ -534,9 +518,7 @@ class Masked(Metric):
 
     def among(self, sides: Sides) -> FloatArray:
         """Without the features that are hidden, where the metric behind can do without them."""
-        if self._bare is None:
-            return self(sides.left)
-        return self._bare.between(sides)
+        return self(sides.left) if self._bare is None else self._bare.between(sides)
 
     @cached_property
     def _bare(self) -> WeightedL1 | None:
@@ -545,11 +527,8 @@ class Masked(Metric):
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
         masked = Sides(self._masked(sides.left), self._masked(sides.right), sides.paired)
-        return (
-            self.base.between(masked)
-            if isinstance(self.base, Metric)
-            else joined(self.base, masked)
-        )
+        base = self.base
+        return base.between(masked) if isinstance(base, Metric) else joined(base, masked)
 
     def _masked(self, people: People) -> People:
         places = [people.schema.place(name) for name in self.features]
@@ -770,10 +749,8 @@ class FromColumns(_OfTwo):
         ]
         first = {name: left for name, (left, _) in spread}
         second = {name: right for name, (_, right) in spread}
-        forward, backward = (
-            self._ask(first, second, sides.shape),
-            self._ask(second, first, sides.shape),
-        )
+        forward = self._ask(first, second, sides.shape)
+        backward = self._ask(second, first, sides.shape)
         uneven = np.abs(forward - backward) > _ROUNDING
         if uneven.any():
             place = tuple(np.argwhere(uneven)[0])

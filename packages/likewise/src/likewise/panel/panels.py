@@ -225,8 +225,9 @@ class Panel:
         remedy = "List auditors: [MetricAuditor('j1', …), …]."
         object.__setattr__(self, "auditors", tuple(items("Panel.auditors", auditors, remedy)))
         object.__setattr__(self, "rule", as_rule(rule))
-        for auditor in self.auditors:
-            _check_auditor(auditor)
+        if odd := [a for a in self.auditors if not isinstance(a, MetricAuditor)]:
+            remedy = "Give a distance a name, MetricAuditor('j1', …); people need only report(…)."
+            raise ParameterError("Panel.auditors", "must be metric auditors", odd[0], remedy)
         seated(self.members, self.rule.names, str(self.rule))
 
     @cached_property
@@ -296,7 +297,7 @@ class Panel:
         ])  # fmt: skip
 
     def spec(self) -> dict[str, Any]:
-        """The panel as JSON (or TOML): its auditors with their metrics, and the text of its rule."""
+        """The panel as JSON (or TOML): auditors with their metrics, and the text of its rule."""
         return {"auditors": [auditor.spec() for auditor in self.auditors], "rule": str(self.rule)}
 
     @classmethod
@@ -341,20 +342,9 @@ def _scores(people: People, scores: npt.ArrayLike) -> IntArray:
     return reports.checked_scores(scores, people.ids)
 
 
-def _check_auditor(auditor: object) -> None:
-    if not isinstance(auditor, MetricAuditor):
-        raise ParameterError(
-            "Panel.auditors",
-            "must be metric auditors",
-            auditor,
-            "Give a distance a name, MetricAuditor('j1', …); people need only report(…).",
-        )
-
-
 def _checked_sensitivity(sensitivity: int) -> int:
     remedy = (
         "It is an integer of 2^-20: likewise.numerics.fixed_point.to_units(alpha). Below 0 a pair "
-        "with "
-        "equal scores would be a violation."
+        "with equal scores would be a violation."
     )
     return integer("sensitivity", sensitivity, 0, None, remedy)

@@ -21,7 +21,6 @@ import numpy as np
 
 from likewise.errors import ParameterError, RuleError, foreign_code
 from likewise.panel import rules
-from likewise.panel import rules as thresholds
 from likewise.panel.rules import And, BoolArray, Never, Or, Rule
 
 _SPACE = re.compile(r"\s*")
@@ -67,12 +66,12 @@ class _Reader:
         self.kinds: dict[str, Callable[[], Rule]] = {
             "veto": self.member,
             "objects": self.member,
-            "at_least": lambda: self.counted(thresholds.at_least),
-            "more_than": lambda: self.counted(thresholds.more_than),
+            "at_least": lambda: self.counted(rules.at_least),
+            "more_than": lambda: self.counted(rules.more_than),
             "weighted": self.weighted,
-            "majority": lambda: thresholds.majority(*self.listed()),
-            "any": lambda: thresholds.any_of(*self.listed()),
-            "all": lambda: thresholds.all_of(*self.listed()),
+            "majority": lambda: rules.majority(*self.listed()),
+            "any": lambda: rules.any_of(*self.listed()),
+            "all": lambda: rules.all_of(*self.listed()),
             "never": lambda: rules.never(*self.listed(names=False)),
         }
 
@@ -126,9 +125,7 @@ class _Reader:
         quantity = self.match(_QUANTITY)
         if not quantity:
             raise self.error("votes or a share (3, 80% or 2/3)")
-        names = None
-        if self.word("of"):
-            names = self.some_names()
+        names = self.some_names() if self.word("of") else None
         self.sign(")", "')' or 'of'" if names is None else "',' or ')'")
         return build(quantity, names)
 
@@ -155,7 +152,7 @@ class _Reader:
         self.sign(";", "',' and another member, or ';' and the threshold")
         threshold = self.number()
         self.sign(")")
-        return thresholds.Weighted(weights, threshold)
+        return rules.Weighted(weights, threshold)
 
     def some_names(self) -> list[str]:
         names = [self.name()]
@@ -275,7 +272,11 @@ def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
         raise ParameterError("f", "must be a function of the votes", f, "Write lambda v: v[0].")
     values = np.zeros((2,) * m, dtype=np.bool_)
     for bits in product((False, True), repeat=m):
-        values[tuple(map(int, bits))] = _truth(_result(f, bits), bits)
+        failure = f"The function failed on the profile {_bits(bits)}"
+        rule = "It is called for every profile, also for those that cannot come about."
+        with foreign_code(RuleError, failure, rule):
+            value: object = f(bits)
+        values[tuple(map(int, bits))] = _truth(value, bits)
     if values[(0,) * m]:
         raise RuleError(
             f"The rule always fires: it reports when nobody objects, profile "
@@ -302,14 +303,6 @@ def _panel(members: Sequence[str]) -> tuple[str, ...]:
     return names
 
 
-def _result(f: Callable[[Profile], int], profile: Profile) -> object:
-    with foreign_code(
-        RuleError, f"The function failed on the profile {_bits(profile)}",
-        "It is called for every profile, also for those that cannot come about.",
-    ):  # fmt: skip
-        return f(profile)
-
-
 def _truth(value: object, profile: Profile) -> bool:
     if isinstance(value, bool | int | np.bool_) and value in (0, 1):
         return bool(value)
@@ -333,9 +326,8 @@ def _check_monotone(values: BoolArray, names: tuple[str, ...]) -> None:
         raise RuleError(
             f"The rule is not monotone: it reports when {_objecting(v, names)}, profile "
             f"{_bits(v)}, but not when {_objecting(stronger, names)}, profile {_bits(stronger)} ≽ "
-            f"{_bits(v)}. One more "
-            f"objection, of {rules.quoted(name)}, must not take a report back: report "
-            f"{_bits(stronger)} too, or do not report {_bits(v)}."
+            f"{_bits(v)}. One more objection, of {rules.quoted(name)}, must not take a report "
+            f"back: report {_bits(stronger)} too, or do not report {_bits(v)}."
         )
 
 

@@ -208,7 +208,7 @@ class Rule(ABC):
         self._seats(members)
 
     def can_fire(self, members: Sequence[str]) -> bool:
-        """Test whether the rule reports when everybody objects; being monotone, it else never does."""
+        """Test if it reports when everybody objects: being monotone, else it never does."""
         votes = np.ones(len(self._seats(members)), dtype=np.bool_)
         return bool(self.fires(votes, members))
 

@@ -22,7 +22,7 @@ from likewise.learner.schedules import OUTSTANDING, WAITING, Paper, PaperOneSide
 from likewise.learner.settings import Learner
 from likewise.registry import BASELINES, PLAYERS, SCHEDULES
 from likewise.simulate.play import Algorithm
-from likewise.simulate.settings import Setting, settings_of_function
+from likewise.simulate.settings import Setting, named_setting, settings_of_function
 
 Make = Callable[..., Learner | Algorithm]
 # Our names: the player of the self-tuned schedule that each stands for, and a line about it.
@@ -215,13 +215,7 @@ def _annotated(function: Make) -> dict[str, Setting]:
 def learner_setting(learner: str, name: str) -> Setting:
     """One setting of a learner; a name that is none of its settings is refused."""
     settings = learner_settings(learner)
-    if name not in settings:
-        listed = ", ".join(settings) or "none at all"
-        raise ParameterError(
-            f"A setting of the learner {learner}", f"must be one of its own ({listed})",
-            name, "Check the spelling.",
-        )  # fmt: skip
-    return settings[name]
+    return named_setting(settings, name, f"learner {learner}", settings)
 
 
 def checked_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]:

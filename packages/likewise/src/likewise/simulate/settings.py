@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,16 +172,15 @@ def check_settings(world: Any) -> None:
 def known_setting(world: type, name: str) -> Setting:
     """Return the setting of that name, or refuse it with a list of the world's settings."""
     settings = settings_of(world)
+    listed = [declared.text for declared in settings.values()]
+    return named_setting(settings, name, f"world {getattr(world, 'name', world.__name__)}", listed)
+
+
+def named_setting(
+    settings: Mapping[str, Setting], name: str, owner: str, listed: Iterable[str]
+) -> Setting:
+    """Return the setting of that name, or refuse it with what its owner lists."""
     if name not in settings:
-        title = getattr(world, "name", world.__name__)
-        listed = ", ".join(declared.text for declared in settings.values()) or "none at all"
-        raise ParameterError(
-            f"A setting of the world {title}", f"must be one of its own ({listed})", name,
-            "Check the spelling.",
-        )  # fmt: skip
+        rule = f"must be one of its own ({', '.join(listed) or 'none at all'})"
+        raise ParameterError(f"A setting of the {owner}", rule, name, "Check the spelling.")
     return settings[name]
-
-
-def parse_setting(world: type, name: str, text: str) -> Any:
-    """Read the value of a setting from its text, as on the command line."""
-    return known_setting(world, name).parse(text)
