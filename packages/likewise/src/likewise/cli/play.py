@@ -10,24 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise.cli.main import (
-    AT_LEAST_ONE,
-    is_pipe,
-    main,
-    note,
-    print_counts,
-    progress_bar,
-    write_text,
-)
-from likewise.cli.options import (
-    JOBS,
-    JSON,
-    LEARNER_SETTINGS,
-    WORLD_SETTINGS,
-    OutputFile,
-    game_of,
-    game_options,
-)
+from likewise.cli import options as shared
+from likewise.cli.main import AT_LEAST_ONE, is_pipe, main, note, progress_bar, write_text
+from likewise.cli.options import OutputFile, game_options
 from likewise.simulate.game import Game, class_from_file
 
 if TYPE_CHECKING:
@@ -41,16 +26,16 @@ if TYPE_CHECKING:
 
 @main.command(short_help="One game, your way, counted.")
 @game_options("world")
-@WORLD_SETTINGS
+@shared.WORLD_SETTINGS
 @game_options("learner")
-@LEARNER_SETTINGS
+@shared.LEARNER_SETTINGS
 @game_options(
     "rounds", "seed", "alpha", "eps", "hypotheses", "feedback", "delay", "audit_share", "selection"
 )
 @click.option(
     "--no-comparator", is_flag=True, help="Leave out the best fixed policies in hindsight."
 )
-@JSON
+@shared.JSON
 @click.option(
     "--trace", metavar="FILE", type=OutputFile(allow_dash=True),
     help="Write every round as CSV; - for standard output.",
@@ -78,7 +63,7 @@ def simulate(
 
     if is_pipe(json_path) and is_pipe(trace):
         raise click.UsageError("--json - and --trace - cannot both go to standard output.")
-    game = game_of(**options).prepare()
+    game = shared.game_of(**options).prepare()
     if save_state is not None and not isinstance(game.learner, Learner):
         raise click.UsageError(f"--save-state needs a learner that is a fold: {game.game.learner}.")
     for caveat in game.caveats():
@@ -137,9 +122,40 @@ def _write(
     if json_path is not None:
         write_text(json_path, json.dumps(data, indent=2) + "\n")
     if not is_pipe(json_path) and not is_pipe(trace):
-        print_counts(data)
+        _print_counts(data)
     if warning is not None:
         note(warning.text)
+
+
+def _print_counts(data: dict[str, Any]) -> None:
+    """The counts of a game for people: names and numbers in two columns, then the bounds."""
+    apart = ("bounds", "schedule", "settings", "comparators", "certificate", "near_constant")
+    plain = {key: value for key, value in data.items() if key not in apart}
+    width = max(map(len, plain))
+    for key, value in plain.items():
+        text = f"{value:.4f}" if isinstance(value, float) else value
+        click.echo(f"{key:<{width}}  {text}")
+    if (fixed := data.get("comparators")) is not None:
+        rates = "; ".join(f"{name.replace('_', ' ')} {rate:.4f}" for name, rate in fixed.items())
+        click.echo(f"{'best fixed':<{width}}  {rates}")
+    if (certificate := data.get("certificate")) is not None:
+        from_lam = certificate["from_largest_lam"]
+        also = "" if from_lam is None else f"; from the largest lam, {from_lam:,.0f}"
+        click.echo(
+            f"{'certificate':<{width}}  {certificate['holds']}: regret ≤ "
+            f"{certificate['regret']:,.0f} (any learner: {certificate['trivial_regret']:,}){also}"
+        )
+    for bound in data["bounds"]:
+        trivial = [part for part, informative in bound["informative"].items() if not informative]
+        news = (
+            f" (no news: the trivial bound on {' and '.join(trivial)} is smaller)"
+            if trivial
+            else ""
+        )
+        click.echo(
+            f"{'bound':<{width}}  {bound['source']}, {bound['holds']}: regret ≤ "
+            f"{bound['regret']:.3g}, violations ≤ {bound['violations']:.3g}{news}"
+        )
 
 
 @main.command(short_help="Learners side by side, and a report to read.")
@@ -248,7 +264,7 @@ SEEDS = (1, 2)
 )  # fmt: skip
 @click.option("--k", type=AT_LEAST_ONE, default=8, show_default=True, help="People a round.")
 @game_options("rounds", "alpha", "eps", "feedback", "delay", "audit_share")
-@JOBS
+@shared.JOBS
 def propose(
     people: Path, label: str, hypotheses: Path, panel: Path, budget: float, limit: float, k: int,
     jobs: int | None, **options: Any,

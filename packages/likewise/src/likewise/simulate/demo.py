@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -70,9 +70,7 @@ class FrontierPoint:
 
     learner: str
     eta: float
-    error_rate: float
-    violations: int
-    reports: int
+    summary: Summary
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +119,7 @@ def run_demo(
         _world(seed, rounds),
         tuple(_shown(name, by_name[name], compare) for name in SHOWN),
         tuple(
-            _frontier_point(game, transcript)
+            FrontierPoint(game.learner, game.learner_settings["eta"], counts.summarise(transcript))
             for name in FRONTIER_ETAS
             for game, transcript in played
             if game.learner == name
@@ -177,12 +175,6 @@ def _play(game: Game) -> tuple[Game, Transcript]:
     world = _world(game.seed, game.rounds)
     learner = game.make_learner(world.hypotheses(), world.k)
     return game, play(world, learner, game.rounds, keep=lambda t: t >= kept_from)
-
-
-def _frontier_point(game: Game, transcript: Transcript) -> FrontierPoint:
-    s = counts.summarise(transcript)
-    eta = game.learner_settings["eta"]
-    return FrontierPoint(game.learner, eta, s.error_rate, s.violations, s.reports)
 
 
 def _telling_moment(transcript: Transcript) -> Moment:
@@ -414,11 +406,8 @@ def _guarantee(shown: Shown) -> Guarantee:
             shown.name, summary.regret, None, None, trivial,
             "none: it ignores the panel, and no theorem is about such a learner",
         )  # fmt: skip
-    before = min(_promised(shown, trivial), key=lambda limit: limit.regret, default=None)
+    bounds = counts.bounds_of(shown.transcript)
+    promised = (Limit(bound.regret, bound.holds, trivial) for bound in bounds)
+    before = min(promised, key=lambda limit: limit.regret, default=None)
     after = Limit(certificate.regret, certificate.holds, trivial)
     return Guarantee(shown.name, summary.regret, after, before, trivial)
-
-
-def _promised(shown: Shown, trivial: int) -> Iterator[Limit]:
-    for bound in counts.bounds_of(shown.transcript):
-        yield Limit(bound.regret, bound.holds, trivial)

@@ -38,10 +38,6 @@ class Faced:
     ``points`` are the people as the hypothesis class sees them (``hypotheses.locate(people)``),
     ``labels`` is (k,) of 0 and 1, and ``pivots`` is (k, k), symmetric, in units of 2^-20; its
     diagonal means nothing. One round of Ψ in *Definition "Fair-In-Hindsight Policies"*.
-
-    >>> from likewise.numerics.fixed_point import ONE
-    >>> Faced(np.array([3, 5]), np.array([0, 1]), np.array([[0, ONE], [ONE, 0]])).labels.tolist()
-    [0, 1]
     """
 
     points: Points
@@ -79,13 +75,7 @@ def faced_rounds(
     hypotheses: HypothesisClass,
     progress: Callable[[int], None] = lambda t: None,  # noqa: ARG005
 ) -> list[Faced]:
-    """Turn the rounds of a game into those that a policy of the class faces.
-
-    >>> from likewise.simulate import Loans
-    >>> world = Loans(seed=1)
-    >>> len(faced_rounds([world.encounter(1)], world.hypotheses())[0].labels)
-    8
-    """
+    """Turn the rounds of a game into those that a policy of the class faces."""
     instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
     if not isinstance(encounters, Iterable) or isinstance(encounters, np.ndarray):
         raise ParameterError("encounters", "must be a list", encounters, "List them.")
@@ -128,10 +118,6 @@ class BestFair:
     :data:`FAIR_WITHIN`. The solver was given ``rows`` of the ``pairs`` that constrain anything, in
     ``iterations`` programs. Where several policies are best, which one it is depends on the
     solver; the error does not.
-
-    >>> half = BestFair(1.0, 1.0, 4, np.array([0.5, 0.5, 1.0]), 0.0, 1, 1, 2, 0.01)
-    >>> half.error_rate, half.scores(np.array([2, 0])).tolist()
-    (0.25, [1.0, 0.5])
     """
 
     error: float
@@ -359,8 +345,7 @@ class Comparators:
 
     A learner competes with policies that are fair at alpha − eps. Its panel is asked at
     alpha − kappa, so that is what it is driven to; and it violates nothing up to alpha. The first
-    flatters: most of a lead over it is slack that the learner may use and the comparator may not.
-    The last is the fair one.
+    flatters, as most of a lead over it is slack that only the learner may use; the last is fair.
     """
 
     at_alpha_less_eps: float
@@ -389,14 +374,11 @@ def slacks_of(learner: Learner | Algorithm) -> tuple[float, float, float]:
         raise ParameterError(
             "learner", "must be a Learner or an Algorithm", learner, "Make one: Learner(…)."
         )
-    alpha = learner.alpha
-    asked_at = learner.sensitivity / ONE
+    alpha, asked_at = learner.alpha, learner.sensitivity / ONE
     if isinstance(learner, Learner):
         asked_at = alpha - learner.margins.kappa
-    strict, driven, fair = (
-        max(0.0, round(slack, 9)) for slack in (alpha - learner.eps, asked_at, alpha)
-    )
-    return strict, driven, fair
+    strict, driven = (max(0.0, round(slack, 9)) for slack in (alpha - learner.eps, asked_at))
+    return strict, driven, round(alpha, 9)
 
 
 def compare_with_fixed(

@@ -181,8 +181,8 @@ class Algorithm(ABC):
     """An algorithm with its settings, and with what it has learnt in the game that it plays.
 
     In every round the game asks for :meth:`chances` (only in worlds that react), then calls
-    :meth:`deploy`, :meth:`policy` and :meth:`audited`, and :meth:`hear_all` with everything that
-    has become known. It plays a :meth:`fresh` copy, so that one object can play many games.
+    :meth:`deploy`, :meth:`policy` and :meth:`audited`, and :meth:`hear_all` with all that has
+    become known. It plays a :meth:`fresh` copy, so that one object can play many games.
 
     ``hypotheses`` is the class that it chooses from, ``k`` the most people in a round, ``alpha``
     the size of a violation; it competes with policies that are fair at alpha − ``eps``.
@@ -435,15 +435,13 @@ class Transcript:
 
     def _repr_html_(self) -> str:
         people = int(self.people.sum())
-        return described(
-            f"{self.rounds:,} rounds of {self.world.name}",
-            [
-                ("error of a person", f"{self.error.sum() / people:.3f}"),
-                ("rounds in violation", f"{int(self.violation.sum()):,}"),
-                ("rounds with a report", f"{int(self.reported.sum()):,}"),
-                ("oracle calls", f"{int(self.calls[-1]):,}"),
-            ],
-        )
+        facts = [
+            ("error of a person", f"{self.error.sum() / people:.3f}"),
+            ("rounds in violation", f"{int(self.violation.sum()):,}"),
+            ("rounds with a report", f"{int(self.reported.sum()):,}"),
+            ("oracle calls", f"{int(self.calls[-1]):,}"),
+        ]
+        return described(f"{self.rounds:,} rounds of {self.world.name}", facts)
 
     def plot(self, ax: Any) -> Any:
         """Plot the cumulative rounds in violation and with a report on matplotlib axes."""
@@ -473,7 +471,7 @@ MOST_DRAWS = 10**9
 
 @dataclass(frozen=True, eq=False)
 class PolicyView:
-    """The policy about to be deployed, as far as the world may see it (see worlds.base.View)."""
+    """The policy about to be deployed, as far as the world may see it."""
 
     _algorithm: Algorithm
 
@@ -589,8 +587,8 @@ class _Table:
         deployment = algorithm.deploy(people, encounter.panel.name)
         draws, exact = algorithm.draws, algorithm.policy(people, self.evaluation_draws)
         audited = algorithm.audited(deployment.round)
-        found = pivots.exceeded(deployment.scores, algorithm.sensitivity)
-        report = choose_report(found & audited, deployment.scores, people.ids, self.selection, t)
+        exceeded = pivots.exceeded(deployment.scores, algorithm.sensitivity)
+        report = choose_report(exceeded & audited, deployment.scores, people.ids, self.selection, t)
         self.course.hear(encounter, deployment.approved)
         outcome: Outcome = "report" if report.pairs else "quiet"
         audit = Audited(deployment.round, outcome if audited else "unaudited", report.pairs)

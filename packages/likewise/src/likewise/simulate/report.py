@@ -87,8 +87,8 @@ def frontier_figure(demo: Demo) -> str:
         _frontier(axes, demo, kind)
     axes.set_xlabel("error rate")
     words = "; ".join(
-        f"{p.learner}, eta {fraction(p.eta)}: error {p.error_rate:.1%}, {p.violations} violations, "
-        f"{p.reports} reports"
+        f"{p.learner}, eta {fraction(p.eta)}: error {p.summary.error_rate:.1%}, "
+        f"{p.summary.violations} violations, {p.summary.reports} reports"
         for p in demo.frontier
     )
     fixed = ", ".join(f"{name} {SHARE.format(x)}" for x, name, _ in _comparators(demo))
@@ -101,9 +101,9 @@ def _frontier(axes: Axes, demo: Demo, kind: str) -> None:
     players = list(dict.fromkeys(p.learner for p in demo.frontier))
     baselines = [s for s in demo.shown if s.name not in players]
     fixed = _comparators(demo)
-    top = 1.35 * max(1, *(getattr(p, kind) for p in demo.frontier))
+    top = 1.35 * max(1, *(getattr(p.summary, kind) for p in demo.frontier))
     near = [100 * s.summary.error_rate for s in baselines if getattr(s.summary, kind) < top]
-    rates = [*(x for x, _, _ in fixed), *near, *(100 * p.error_rate for p in demo.frontier)]
+    rates = [*(x for x, _, _ in fixed), *near, *(100 * p.summary.error_rate for p in demo.frontier)]
     pad = max(0.5, 0.06 * (max(rates) - min(rates)))
     axes.set(xlim=(min(rates) - pad, max(rates) + pad), ylim=(-0.12 * top, top))
     axes.xaxis.set_major_formatter(canvas.PERCENT)
@@ -112,7 +112,7 @@ def _frontier(axes: Axes, demo: Demo, kind: str) -> None:
     labels, lines = [], []
     for name in players:
         points_of = [p for p in demo.frontier if p.learner == name]
-        line = [(100 * p.error_rate, float(getattr(p, kind))) for p in points_of]
+        line = [(100 * p.summary.error_rate, float(getattr(p.summary, kind))) for p in points_of]
         axes.plot(
             *zip(*line, strict=True), color=canvas.colour_of(name), marker="o", ms=6, label=name
         )
@@ -313,16 +313,6 @@ except ImportError as error:
     raise missing("The demo's report", "jinja2", "study", error) from error
 
 
-def percent(share: float) -> str:
-    """A share in percent."""
-    return f"{100 * share:.1f}\u00a0%"
-
-
-def count(number: float) -> str:
-    """A number of things, with commas."""
-    return f"{number:,.0f}"
-
-
 def signed(number: float | None) -> str:
     """A number of things that may be below 0; a dash for none.
 
@@ -344,17 +334,15 @@ def ceiling(number: float) -> str:
     return f"{digits}·10^{int(power)}"
 
 
-def short(number: float) -> str:
-    """A setting, as short as it can be written."""
-    return f"{number:g}"
-
-
 _TEMPLATES = Environment(
     loader=PackageLoader("likewise.simulate", "templates"),
     autoescape=True,
     undefined=StrictUndefined,
 )
-_TEMPLATES.filters.update(percent=percent, count=count, signed=signed, ceiling=ceiling, short=short)
+_TEMPLATES.filters.update(
+    percent=lambda share: SHARE.format(100 * share), count=COUNT.format, signed=signed,
+    ceiling=ceiling, short="{:g}".format,
+)  # fmt: skip
 
 
 def write_report(demo: Demo, path: str | Path) -> None:
