@@ -104,15 +104,13 @@ class Registry(Mapping[str, T]):
     def add(self, name: str, part: T) -> T:
         """Register a part for this process alone; other processes need an entry point."""
         if not isinstance(name, str) or not name:
-            raise ParameterError(
-                f"{self.noun} name", "must be text that is not empty", name, "Choose one."
-            )
+            rule = "must be text that is not empty"
+            raise ParameterError(f"{self.noun} name", rule, name, "Choose one.")
         if name not in self:
             self._targets[name] = part
         elif self._targets.get(name) != part and self[name] is not part:
-            raise ParameterError(
-                f"{self.noun} name", "must not be taken", name, "Choose another name."
-            )
+            remedy = "Choose another name."
+            raise ParameterError(f"{self.noun} name", "must not be taken", name, remedy)
         return part
 
     def read(self, key: str, spec: Mapping[str, Any], example: str) -> Any:
@@ -151,9 +149,8 @@ def register(group: str, parts: Mapping[str, Any]) -> None:
     """Register parts of a group ("worlds", "baselines", …): objects, or "module:attribute"."""
     registries = {registry.group.removeprefix("likewise."): registry for registry in REGISTRIES}
     if group not in registries:
-        raise ParameterError(
-            "group", f"must be one of {', '.join(registries)}", group, "Check the spelling."
-        )
+        remedy = "Check the spelling."
+        raise ParameterError("group", f"must be one of {', '.join(registries)}", group, remedy)
     for name, part in parts.items():
         registries[group].add(name, part)
 

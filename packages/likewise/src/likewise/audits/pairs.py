@@ -56,9 +56,8 @@ def progress_reporter(progress: Any, title: str) -> Iterator[Progress]:
             task = bar.add_task(title, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
     else:
-        raise ParameterError(
-            "progress", "must be True, False or a function", progress, "Write progress=True."
-        )
+        remedy = "Write progress=True."
+        raise ParameterError("progress", "must be True, False or a function", progress, remedy)
 
 
 @dataclass(frozen=True, eq=False)

@@ -215,12 +215,7 @@ class BySides(Metric):
 
 
 def metric_to_spec(metric: Distance) -> dict[str, Any]:
-    """Write a metric as JSON, if it can be read back by its name.
-
-    >>> from likewise.panel import WeightedL1
-    >>> metric_to_spec(WeightedL1({"income": 0.5}))
-    {'metric': 'weighted-l1', 'weights': [['income', 0.5]], 'scales': []}
-    """
+    """Write a metric as JSON, if it can be read back by its name."""
     if not isinstance(metric, Metric):
         raise AuditError(
             f"{shown(metric)} cannot be written down, as no code is ever kept in a file. Make it a "
@@ -248,9 +243,8 @@ def checked_features(features: Iterable[str], where: str) -> tuple[str, ...]:
     listed = [] if isinstance(features, str) else items(where, features, remedy)
     names = tuple(text(where, name, remedy) for name in listed)
     if not names or len(set(names)) != len(names):
-        raise ParameterError(
-            where, "must be a list of one or more different features", features, remedy
-        )
+        rule = "must be a list of one or more different features"
+        raise ParameterError(where, rule, features, remedy)
     return names
 
 
@@ -310,12 +304,9 @@ def _difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
     left, right = sides.columns(name)
     if feature.kind == "category":
         if scale is not None:
-            raise ParameterError(
-                f"scales[{name!r}]",
-                "must not be given for a category",
-                scale,
-                "Two levels are either equal (0) or not (1).",
-            )
+            rule = "must not be given for a category"
+            remedy = "Two levels are either equal (0) or not (1)."
+            raise ParameterError(f"scales[{name!r}]", rule, scale, remedy)
         apart = np.asarray(signed_difference(left, right) != 0, dtype=np.float64)
         return full_where_one_is_missing(apart, left, right)
     if scale is None:
@@ -370,9 +361,8 @@ class WeightedL1(BySides):
         if not weight_by_name:
             raise ParameterError("WeightedL1.weights", "must not be empty", {}, "Weigh a feature.")
         if idle := [name for name in scale_by_name if name not in weight_by_name]:
-            raise ParameterError(
-                "WeightedL1.scales", "must be of features with a weight", idle[0], "Weigh it too."
-            )
+            rule = "must be of features with a weight"
+            raise ParameterError("WeightedL1.scales", rule, idle[0], "Weigh it too.")
         for part, numbers in (("weights", weight_by_name), ("scales", scale_by_name)):
             checked = tuple(
                 (f, checked_number(number, f"WeightedL1.{part}[{f!r}]", part == "scales"))
@@ -424,10 +414,8 @@ class Mahalanobis(BySides):
         listed = items("Mahalanobis.matrix", matrix, remedy)
         rows = tuple(reals(f"Mahalanobis.matrix[{i}]", row, remedy) for i, row in enumerate(listed))
         if len(rows) != n or any(len(row) != n for row in rows):
-            raise ParameterError(
-                "Mahalanobis.matrix", f"must be {n} by {n}, a row and a column for each feature",
-                matrix, remedy,
-            )  # fmt: skip
+            rule = f"must be {n} by {n}, a row and a column for each feature"
+            raise ParameterError("Mahalanobis.matrix", rule, matrix, remedy)
         object.__setattr__(self, "matrix", rows)
         self._check_matrix()
 
@@ -437,12 +425,9 @@ class Mahalanobis(BySides):
         for i in range(n):
             for j in range(n):
                 if not math.isfinite(a[i][j]) or a[i][j] != a[j][i]:
-                    raise ParameterError(
-                        f"Mahalanobis.matrix[{i}][{j}]",
-                        f"must be finite and equal to matrix[{j}][{i}] = {a[j][i]!r}",
-                        a[i][j],
-                        "Distances must be symmetric; use (M + Mᵀ)/2.",
-                    )
+                    rule = f"must be finite and equal to matrix[{j}][{i}] = {a[j][i]!r}"
+                    remedy = "Distances must be symmetric; use (M + Mᵀ)/2."
+                    raise ParameterError(f"Mahalanobis.matrix[{i}][{j}]", rule, a[i][j], remedy)
         slack = _ROUNDING * max(abs(a[i][i]) for i in range(n))
         for i in range(n):
             pivot = a[i][i] + slack
@@ -462,9 +447,8 @@ class Mahalanobis(BySides):
         """The distances of the left to the right."""
         for name in self.features:
             if sides.left.schema[name].kind == "category":
-                raise ParameterError(
-                    "Mahalanobis.features", "must not be categories", name, "Use WeightedL1."
-                )
+                remedy = "Use WeightedL1."
+                raise ParameterError("Mahalanobis.features", "must not be categories", name, remedy)
         columns = [sides.columns(name) for name in self.features]
         complete = all(sides.complete(name) for name in self.features)
         form = np.zeros(sides.shape)
@@ -506,9 +490,8 @@ class Masked(Metric):
 
     def __init__(self, base: Distance, features: Iterable[str]) -> None:
         if not callable(base):
-            raise ParameterError(
-                "Masked.base", "must be a distance", base, "Such as WeightedL1({'income': 0.5})."
-            )
+            remedy = "Such as WeightedL1({'income': 0.5})."
+            raise ParameterError("Masked.base", "must be a distance", base, remedy)
         object.__setattr__(self, "base", base)
         object.__setattr__(self, "features", checked_features(features, "Masked.features"))
 
@@ -578,9 +561,8 @@ class Ratings(BySides):
             number = real(f"Ratings.{name}", bound, "It is the least or the best rating.")
             object.__setattr__(self, name, number)
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ParameterError(
-                "Ratings.low", f"must be below high = {high!r}, both finite", low, "Swap them?"
-            )
+            rule = f"must be below high = {high!r}, both finite"
+            raise ParameterError("Ratings.low", rule, low, "Swap them?")
         if isinstance(ratings, str):
             object.__setattr__(self, "ratings", ratings)
             return
@@ -592,12 +574,9 @@ class Ratings(BySides):
         if isinstance(rating, bool | np.timedelta64) or not (
             isinstance(rating, _NUMBERS) and self.low <= rating <= self.high
         ):
-            raise ParameterError(
-                f"Ratings of {person!r}",
-                f"must be a number in [{self.low:g}, {self.high:g}]",
-                rating,
-                "Correct the rating, or low and high.",
-            )
+            rule = f"must be a number in [{self.low:g}, {self.high:g}]"
+            remedy = "Correct the rating, or low and high."
+            raise ParameterError(f"Ratings of {person!r}", rule, rating, remedy)
         return float(rating)
 
     def between(self, sides: Sides) -> FloatArray:
@@ -651,10 +630,9 @@ class _OfTwo:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise ParameterError(
-                f"{type(self).__name__}.function", f"must be a function of {self.two}",
-                self.function, "Write lambda one, other: ….",
-            )  # fmt: skip
+            rule = f"must be a function of {self.two}"
+            remedy = "Write lambda one, other: …."
+            raise ParameterError(f"{type(self).__name__}.function", rule, self.function, remedy)
 
 
 @dataclass(frozen=True)

@@ -235,9 +235,8 @@ report back: report (1, 1) too, or do not report (0, 1).
     """
     names = _panel(members)
     if not isinstance(table, Mapping) or not all(isinstance(votes, tuple) for votes in table):
-        raise ParameterError(
-            "table", "must be results by profile", table, "Write {(0, 0): 0, (0, 1): 1, …}."
-        )
+        remedy = "Write {(0, 0): 0, (0, 1): 1, …}."
+        raise ParameterError("table", "must be results by profile", table, remedy)
     results: dict[tuple[int, ...], int] = {tuple(votes): r for votes, r in table.items()}
     for profile in results:
         if len(profile) != len(names) or any(vote not in (0, 1) for vote in profile):

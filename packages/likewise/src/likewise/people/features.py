@@ -80,14 +80,11 @@ class Feature:
         named = tuple(text(f"{owner}.levels", level, "Levels are text.") for level in levels)
         object.__setattr__(self, "levels", named)
         if (self.kind == "category") != bool(self.levels):
-            raise ParameterError(
-                f"{owner}.levels", "must be given for a category, and only for one", self.levels,
-                remedy,
-            )  # fmt: skip
+            rule = "must be given for a category, and only for one"
+            raise ParameterError(f"{owner}.levels", rule, self.levels, remedy)
         if len(set(self.levels)) != len(self.levels):
-            raise ParameterError(
-                f"{owner}.levels", "must not repeat a level", self.levels, "Drop one of them."
-            )
+            rule = "must not repeat a level"
+            raise ParameterError(f"{owner}.levels", rule, self.levels, "Drop one of them.")
 
     @property
     def title(self) -> str:
@@ -113,10 +110,6 @@ class Feature:
         """Encode a value for each person; an array of numbers is checked at once.
 
         Numbers that are ``encoded`` stand for values already, those of a category for its levels.
-
-        >>> purpose = Feature("purpose", "category", levels=("car", "home"))
-        >>> purpose.encode_column(["home", "car"], ["ann", "bo"]).tolist()
-        [1.0, 0.0]
         """
         if isinstance(values, np.ndarray):
             for place in np.flatnonzero(~self._admits(values)).tolist():
@@ -253,10 +246,8 @@ class Feature:
         """Read a feature from its JSON."""
         names = {field.name for field in fields(cls)}
         if not isinstance(spec, Mapping) or "name" not in spec or not set(spec) <= names:
-            raise ParameterError(
-                "A feature", f"must be an object of {', '.join(sorted(names))}", spec,
-                "Only the name is needed.",
-            )  # fmt: skip
+            rule = f"must be an object of {', '.join(sorted(names))}"
+            raise ParameterError("A feature", rule, spec, "Only the name is needed.")
         return cls(**spec)
 
 

@@ -69,9 +69,8 @@ def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None =
     listed = {name: as_list(values) for name, values in columns.items()}
     lengths = {-1 if values is None else len(values) for values in listed.values()}
     if len(lengths) > 1 or -1 in lengths or not all(isinstance(name, str) for name in listed):
-        raise ParameterError(
-            "columns", "must be lists of one length by name", columns, "Write {'a': [1, 2]}."
-        )
+        remedy = "Write {'a': [1, 2]}."
+        raise ParameterError("columns", "must be lists of one length by name", columns, remedy)
     try:
         return nw.from_dict(listed, backend=backend).to_native()
     except ImportError as error:

@@ -123,14 +123,12 @@ class FeatureSchema:
         if not self.features:
             raise ParameterError("FeatureSchema.features", "must not be empty", (), "Add one.")
         if odd := [f for f in listed if not isinstance(f, Feature)]:
-            raise ParameterError(
-                "FeatureSchema.features", "must be features", odd[0], "Write Feature(name, …)."
-            )
+            remedy = "Write Feature(name, …)."
+            raise ParameterError("FeatureSchema.features", "must be features", odd[0], remedy)
         object.__setattr__(self, "_places", {f.name: i for i, f in enumerate(self.features)})
         if len(self._places) != len(self.features):
-            raise ParameterError(
-                "FeatureSchema.features", "must have different names", self.names, ""
-            )
+            rule = "must have different names"
+            raise ParameterError("FeatureSchema.features", rule, self.names, "")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -349,9 +347,8 @@ class FeatureSchema:
     def from_spec(cls, spec: Mapping[str, Any]) -> FeatureSchema:
         """Read a schema from its JSON."""
         if not isinstance(spec, Mapping) or set(spec) != {"features"}:
-            raise ParameterError(
-                "A schema", "must be an object with features", spec, 'Write {"features": […]}.'
-            )
+            remedy = 'Write {"features": […]}.'
+            raise ParameterError("A schema", "must be an object with features", spec, remedy)
         listed = items("FeatureSchema.features", spec["features"], "List the features.")
         return cls(tuple(Feature.from_spec(feature) for feature in listed))
 

@@ -278,9 +278,5 @@ def beats(left: Outcome, right: Outcome) -> bool:
 
 
 def frontier(points: Sequence[Outcome]) -> list[int]:
-    """Return the indices of the points that no other beats, in order.
-
-    >>> frontier([Outcome(0.3, 5, 9), Outcome(0.3, 6, 9), Outcome(0.2, 7, 9)])
-    [0, 2]
-    """
+    """Return the indices of the points that no other beats, in order."""
     return [i for i, point in enumerate(points) if not any(beats(rival, point) for rival in points)]

@@ -94,9 +94,8 @@ def checked_rounds(rounds: Sequence[Faced]) -> list[Faced]:
     for faced in listed:
         instance("rounds", faced, Faced, "faced_rounds(…) makes them.")
     if not any(len(faced.labels) for faced in listed):
-        raise ParameterError(
-            "best_fair_policy.rounds", "must have somebody in them", len(listed), "Run one first."
-        )
+        rule = "must have somebody in them"
+        raise ParameterError("best_fair_policy.rounds", rule, len(listed), "Run one first.")
     return listed
 
 
@@ -176,10 +175,9 @@ def best_fair_policy(
     rounds = checked_rounds(rounds)
     slack = real("best_fair_policy.slack", slack, "It is alpha − eps.")
     if not (math.isfinite(slack) and slack >= 0):
-        raise ParameterError(
-            "best_fair_policy.slack", "must be at least 0 and finite", slack,
-            "It is alpha − eps, and eps may be at most alpha.",
-        )  # fmt: skip
+        rule = "must be at least 0 and finite"
+        remedy = "It is alpha − eps, and eps may be at most alpha."
+        raise ParameterError("best_fair_policy.slack", rule, slack, remedy)
     form, place = form_of(hypotheses, [faced.points for faced in rounds])
     solution = programs.solve(form, merged(all_pairs(form.points, place, rounds, slack)))
     people = len(place)
@@ -371,9 +369,8 @@ def slacks_of(learner: Learner | Algorithm) -> tuple[float, float, float]:
     (0.0, 0.2025, 0.3)
     """
     if not isinstance(learner, Learner | Algorithm):
-        raise ParameterError(
-            "learner", "must be a Learner or an Algorithm", learner, "Make one: Learner(…)."
-        )
+        remedy = "Make one: Learner(…)."
+        raise ParameterError("learner", "must be a Learner or an Algorithm", learner, remedy)
     alpha, asked_at = learner.alpha, learner.sensitivity / ONE
     if isinstance(learner, Learner):
         asked_at = alpha - learner.margins.kappa

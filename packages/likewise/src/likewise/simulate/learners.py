@@ -86,10 +86,8 @@ def _with_prior(hypotheses: HypothesisClass, prior: str | None) -> HypothesisCla
     if prior is None:
         return hypotheses
     if not isinstance(hypotheses, ExactWeights):
-        raise ParameterError(
-            "prior", f"must be left out for {type(hypotheses).__name__}", prior,
-            "It has no exact weights, so no prior.",
-        )  # fmt: skip
+        rule = f"must be left out for {type(hypotheses).__name__}"
+        raise ParameterError("prior", rule, prior, "It has no exact weights, so no prior.")
     weighted: HypothesisClass = hypotheses.with_prior(prior)
     return weighted
 
@@ -101,9 +99,8 @@ def _dual(name: str, **parameters: float | None) -> Dual:
     values = {key: value for key, value in parameters.items() if value is not None}
     for key, value in values.items():
         if key not in names:
-            raise ParameterError(
-                key, f"must be left out for the dual {name}", value, "It has none."
-            )
+            remedy = "It has none."
+            raise ParameterError(key, f"must be left out for the dual {name}", value, remedy)
     return DUALS[name](**values)
 
 
@@ -152,10 +149,9 @@ def learner_names() -> tuple[str, ...]:
 def learner_kind(name: str) -> str:
     """The kind of thing that a name stands for; unknown and ambiguous names are refused."""
     if name not in learner_names():
-        raise ParameterError(
-            "learner", f"must be one of {', '.join(learner_names())}", name,
-            "Check the spelling; a package adds one as a player or a baseline.",
-        )  # fmt: skip
+        rule = f"must be one of {', '.join(learner_names())}"
+        remedy = "Check the spelling; a package adds one as a player or a baseline."
+        raise ParameterError("learner", rule, name, remedy)
     kinds = ["learner of Likewise itself"] if name in OURS or name == "paper" else []
     kinds += ["player"] if name in PLAYERS and name not in _COVERED else []
     kinds += ["schedule"] if name in SCHEDULES and name not in _COVERED else []

@@ -56,10 +56,9 @@ class Delay:
         object.__setattr__(self, "rounds", rounds)
         chance = real("delay", self.chance, "geometric:0.02 means 49 rounds in the mean.")
         if not 1 / LONGEST <= chance <= 1:
-            raise ParameterError(
-                "delay", f"must have a chance in [{1 / LONGEST:g}, 1]", chance,
-                "geometric:0.02 means 49 rounds in the mean.",
-            )  # fmt: skip
+            rule = f"must have a chance in [{1 / LONGEST:g}, 1]"
+            remedy = "geometric:0.02 means 49 rounds in the mean."
+            raise ParameterError("delay", rule, chance, remedy)
         object.__setattr__(self, "chance", chance)
 
     @property
@@ -88,11 +87,7 @@ AT_ONCE = Delay()
 
 @dataclass(frozen=True)
 class Delays:
-    """How late audits come, and how late labels: a panel may meet long before a loan is repaid.
-
-    >>> parse_delay("audits:0,labels:200").text
-    'audits:0,labels:200'
-    """
+    """How late audits come, and how late labels: a panel may meet long before a loan is repaid."""
 
     audits: Delay = AT_ONCE
     labels: Delay = AT_ONCE
@@ -345,9 +340,8 @@ def start(learner: Learner | Algorithm) -> Algorithm:
     if isinstance(learner, Learner):
         return FoldedLearner(learner)
     if not isinstance(learner, Algorithm):
-        raise ParameterError(
-            "learner", "must be a Learner or an Algorithm", learner, "Make one: Learner(…)."
-        )
+        remedy = "Make one: Learner(…)."
+        raise ParameterError("learner", "must be a Learner or an Algorithm", learner, remedy)
     return learner.fresh()
 
 
@@ -546,25 +540,21 @@ def _check_game(
     if selection is not None and not isinstance(selection, Selection):
         raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
     if selection is not None and algorithm.selection not in (None, selection):
-        raise ParameterError(
-            "selection", f"must be {algorithm.selection} for {type(learner).__name__}", selection,
-            "Leave it out: this algorithm says which pairs it needs to be told of.",
-        )  # fmt: skip
+        rule = f"must be {algorithm.selection} for {type(learner).__name__}"
+        remedy = "Leave it out: this algorithm says which pairs it needs to be told of."
+        raise ParameterError("selection", rule, selection, remedy)
     instance("delay", delay, Delays, "Write Delay(3), or parse_delay('3').")
     for name, function in zip(("keep", "progress"), called, strict=True):
         if not callable(function):
             raise ParameterError(name, "must be a function", function, "Leave it out for none.")
     if not algorithm.late and delay != Delays():
-        raise ParameterError(
-            "delay", f"must be 0 for {type(learner).__name__}", delay.text,
-            "It is defined for feedback that comes at once only.",
-        )  # fmt: skip
+        remedy = "It is defined for feedback that comes at once only."
+        raise ParameterError("delay", f"must be 0 for {type(learner).__name__}", delay.text, remedy)
     longest = max(delay.audits.rounds, delay.labels.rounds)
     if isinstance(learner, Learner) and min(longest, rounds - 1) >= learner.open_limit:
-        raise ParameterError(
-            "delay", f"must be below the learner's open_limit of {learner.open_limit}", longest,
-            "Rounds stay open until their feedback comes; allow for more of them.",
-        )  # fmt: skip
+        rule = f"must be below the learner's open_limit of {learner.open_limit}"
+        remedy = "Rounds stay open until their feedback comes; allow for more of them."
+        raise ParameterError("delay", rule, longest, remedy)
     return algorithm
 
 

@@ -122,10 +122,8 @@ def propose(
 def _per_thousand(name: str, value: float, most: float) -> float:
     number = real(name, value, "It counts rounds of a thousand.")
     if not 0 <= number <= most:
-        raise ParameterError(
-            name, f"must be in [0, {most:g}], the number of audits in a thousand rounds", value,
-            "A report needs an audit.",
-        )  # fmt: skip
+        rule = f"must be in [0, {most:g}], the number of audits in a thousand rounds"
+        raise ParameterError(name, rule, value, "A report needs an audit.")
     return number
 
 

@@ -77,13 +77,11 @@ default.
             value = _FLAGS[text.lower()] if self.kind is bool else self.kind(text)
         except (KeyError, ValueError):
             kinds = {int: "an integer", float: "a number", bool: "yes or no"}
-            raise ParameterError(
-                self.name, f"must be {kinds[self.kind]}", text, f"Such as {self.text}."
-            ) from None
+            remedy = f"Such as {self.text}."
+            raise ParameterError(self.name, f"must be {kinds[self.kind]}", text, remedy) from None
         if self.kind is float and not math.isfinite(value):
-            raise ParameterError(
-                self.name, "must be a finite number", text, f"Such as {self.text}."
-            )
+            remedy = f"Such as {self.text}."
+            raise ParameterError(self.name, "must be a finite number", text, remedy)
         return value
 
     @property
