@@ -26,7 +26,7 @@ from likewise.simulate.hindsight import (
     slacks_of,
 )
 from likewise.simulate.parallel import Progress, Workers, silent
-from likewise.simulate.play import Algorithm, Transcript, play
+from likewise.simulate.rounds import Algorithm, Transcript, play
 from likewise.simulate.world import Recorded, Steady, World
 from studies.priced import priced_policies
 from studies.sweep.spec import Entry, Run, Sweep

@@ -89,7 +89,7 @@ from likewise.people import Feature, FeatureSchema, People
 from likewise.people.frames import SchemaAdvice, make_frame
 from likewise.registry import HYPOTHESES, PLAYERS, Registry
 from likewise.simulate import Constraints, Delay, Faced, Loans
-from likewise.simulate.play import play
+from likewise.simulate.rounds import play
 
 
 def forever() -> Iterator[int]:
@@ -502,7 +502,7 @@ NOT_CALLED = {
     "Pivots": "a result", "BestFair": "a result", "Constraints": "checked by who solves them",
     "Audit": "a result", "Origin": "made of a frame",
     "Deployment": "a result", "Moment": "a result", "Transcript": "a result",
-    "Baseline": "a type", "Rates": "a result",
+    "Baseline": "a type",
     "baseline": "a decorator", "accuracy_only": "see check_baseline",
     "constant": "see check_baseline", "untaught": "see check_baseline",
     "PolicyView": "made by the game", "ComparatorError": "an error", "ContractError": "an error",

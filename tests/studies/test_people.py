@@ -180,7 +180,7 @@ def tables(tmp_path: Path) -> dict[str, str]:
 def test_tables_of_people_make_worlds(name: str, tables: dict[str, str]) -> None:
     from likewise.learner import Learner
     from likewise.simulate import WORLDS
-    from likewise.simulate.play import play
+    from likewise.simulate.rounds import play
 
     world = WORLDS[name].make(1, k=4, file=tables[name])
     assert play(world, Learner(world.hypotheses(), 4, 0.3, 0.3, 1), 5).rounds == 5

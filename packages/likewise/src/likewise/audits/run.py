@@ -95,9 +95,8 @@ Objecting: j1.'
     outcomes = None if labels is None else checked_labels(people, labels)
     sensitivity = 0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
     rates = group_rates(people, units, groups)
-    if hypotheses is not None and not isinstance(hypotheses, HypothesisClass):
-        remedy = "Make one: Pool(…)."
-        raise ParameterError("hypotheses", "must be a hypothesis class", hypotheses, remedy)
+    if hypotheses is not None:
+        instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
     if jobs is not None:
         jobs = integer("jobs", jobs, 1, 1024, "It is a number of threads.")
     worst = integer("worst", worst, 0, 10**6, "It is a number of pairs.")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from likewise.simulate.demo import Demo
     from likewise.simulate.game import PreparedGame
     from likewise.simulate.hindsight import Comparators
-    from likewise.simulate.play import Transcript
     from likewise.simulate.propose import Proposal
+    from likewise.simulate.rounds import Transcript
     from likewise.simulate.world import Resampled
 
 

@@ -124,12 +124,12 @@ def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.
     """
     if not sides.paired:
         return _of_all(distance, sides.left, sides.right)
-    distances = [np.empty(0)]
+    distances = []
     for start in range(0, len(sides.left), _PAIRS_AT_ONCE):
         places = np.arange(start, min(start + _PAIRS_AT_ONCE, len(sides.left)))
         left, right = (side.take(places, repeated=True) for side in (sides.left, sides.right))
         distances.append(np.diagonal(_of_all(distance, left, right)))
-    return np.concatenate(distances)
+    return np.concatenate(distances) if distances else np.empty(0)
 
 
 def _of_all(
@@ -490,8 +490,9 @@ class Masked(Metric):
 
     def __init__(self, base: Distance, features: Iterable[str]) -> None:
         if not callable(base):
-            remedy = "Such as WeightedL1({'income': 0.5})."
-            raise ParameterError("Masked.base", "must be a distance", base, remedy)
+            raise ParameterError(
+                "Masked.base", "must be a distance", base, "Such as WeightedL1({'income': 0.5})."
+            )
         object.__setattr__(self, "base", base)
         object.__setattr__(self, "features", checked_features(features, "Masked.features"))
 
@@ -630,9 +631,12 @@ class _OfTwo:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            rule = f"must be a function of {self.two}"
-            remedy = "Write lambda one, other: …."
-            raise ParameterError(f"{type(self).__name__}.function", rule, self.function, remedy)
+            raise ParameterError(
+                f"{type(self).__name__}.function",
+                f"must be a function of {self.two}",
+                self.function,
+                "Write lambda one, other: ….",
+            )
 
 
 @dataclass(frozen=True)

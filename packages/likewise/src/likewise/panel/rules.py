@@ -548,8 +548,9 @@ class Weighted(Rule):
 
     def __init__(self, weights: Mapping[str, Number], threshold: Number) -> None:
         if not isinstance(weights, Mapping):
-            remedy = "Write {'j1': 2, 'j2': 1}."
-            raise ParameterError("Weighted.weights", "must be weights by name", weights, remedy)
+            raise ParameterError(
+                "Weighted.weights", "must be weights by name", weights, "Write {'j1': 2, 'j2': 1}."
+            )
         names = checked_names(weights, "Weighted.weights")
         exactly = tuple((n, exact(weights[n], f"Weighted.weights[{n!r}]")) for n in names)
         for name, weight in exactly:

@@ -13,7 +13,7 @@ from likewise.learner.certificate import Certificate, certificate
 from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, FloatArray
-from likewise.simulate.play import Algorithm, Transcript
+from likewise.simulate.rounds import Algorithm, Transcript
 from likewise.validation import instance
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from likewise.simulate import counts
 from likewise.simulate.counts import NearConstant, Summary
 from likewise.simulate.game import Game
 from likewise.simulate.parallel import Processes, Progress, silent
-from likewise.simulate.play import Moment, Transcript, play
+from likewise.simulate.rounds import Moment, Transcript, play
 from likewise.simulate.world import Recorded, Steady, World
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from likewise.learner.settings import Learner
     from likewise.panel.reports import Selection
     from likewise.simulate.hindsight import Comparators
-    from likewise.simulate.play import Algorithm, Delays, Moment, Transcript
+    from likewise.simulate.rounds import Algorithm, Delays, Moment, Transcript
     from likewise.simulate.world import World
 
 
@@ -102,7 +102,7 @@ Feedback that comes so late never arrives.
     @property
     def delays(self) -> Delays:
         """How late audits and labels come."""
-        from likewise.simulate.play import parse_delay
+        from likewise.simulate.rounds import parse_delay
 
         return parse_delay(self.delay)
 
@@ -171,7 +171,7 @@ class PreparedGame:
         self, *, record: bool = False, progress: Callable[[Moment], None] = lambda _moment: None
     ) -> Transcript:
         """Play all rounds; with ``record``, keep what the world did for :meth:`compare`."""
-        from likewise.simulate.play import play
+        from likewise.simulate.rounds import play
 
         return play(
             self.world, self.learner, self.game.rounds, selection=self.game.make_selection(),

@@ -25,8 +25,8 @@ from likewise.panel.metrics import Sides
 from likewise.panel.panels import Panel
 from likewise.people.schema import People
 from likewise.simulate import programs
-from likewise.simulate.play import Algorithm
 from likewise.simulate.programs import ComparatorError, Constraints, Form, Search
+from likewise.simulate.rounds import Algorithm
 from likewise.simulate.world import Encounter
 from likewise.validation import as_array, flag, instance, items, real
 
@@ -369,8 +369,9 @@ def slacks_of(learner: Learner | Algorithm) -> tuple[float, float, float]:
     (0.0, 0.2025, 0.3)
     """
     if not isinstance(learner, Learner | Algorithm):
-        remedy = "Make one: Learner(…)."
-        raise ParameterError("learner", "must be a Learner or an Algorithm", learner, remedy)
+        raise ParameterError(
+            "learner", "must be a Learner or an Algorithm", learner, "Make one: Learner(…)."
+        )
     alpha, asked_at = learner.alpha, learner.sensitivity / ONE
     if isinstance(learner, Learner):
         asked_at = alpha - learner.margins.kappa

@@ -21,7 +21,7 @@ from likewise.learner.costs import DUALS, Dual
 from likewise.learner.schedules import OUTSTANDING, WAITING, Paper, PaperOneSided, SelfTuned
 from likewise.learner.settings import Learner
 from likewise.registry import BASELINES, PLAYERS, SCHEDULES
-from likewise.simulate.play import Algorithm
+from likewise.simulate.rounds import Algorithm
 from likewise.simulate.settings import Setting, named_setting, settings_of_function
 
 Make = Callable[..., Learner | Algorithm]

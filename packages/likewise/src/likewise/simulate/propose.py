@@ -16,7 +16,7 @@ from likewise.learner.schedules import KAPPA_SHARE
 from likewise.simulate.counts import Outcome, frontier, summarise
 from likewise.simulate.game import Game
 from likewise.simulate.parallel import Processes, Progress, Workers, silent
-from likewise.simulate.play import play
+from likewise.simulate.rounds import play
 from likewise.simulate.world import Steady
 from likewise.validation import integer, real
 

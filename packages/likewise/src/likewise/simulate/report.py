@@ -19,7 +19,7 @@ from likewise.simulate.canvas import BLUE, INK, SOFT, STYLE, VERMILION, Axes
 from likewise.simulate.demo import Case, Demo, Shown, case_of, explain, guarantees, points
 from likewise.simulate.game import fraction
 from likewise.simulate.learners import learner_summary
-from likewise.simulate.play import EVALUATION_DRAWS, Moment
+from likewise.simulate.rounds import EVALUATION_DRAWS, Moment
 
 COUNT, SHARE = "{:,.0f}", "{:.1f}\u00a0%"
 

@@ -3,7 +3,7 @@
 The learner never sees an auditor, the auditors never see labels, lam or H: they meet here. With a
 learner whose labels are one-sided, it is Algorithm "Online Learning with Individual Fairness under
 Partial Information": the labels of those who were rejected exist, and count, but are not heard of.
-The learner is ours or any other algorithm (:mod:`likewise.simulate.play`).
+The learner is ours or any other algorithm (:mod:`likewise.simulate.rounds`).
 """
 
 from __future__ import annotations
@@ -340,8 +340,9 @@ def start(learner: Learner | Algorithm) -> Algorithm:
     if isinstance(learner, Learner):
         return FoldedLearner(learner)
     if not isinstance(learner, Algorithm):
-        remedy = "Make one: Learner(…)."
-        raise ParameterError("learner", "must be a Learner or an Algorithm", learner, remedy)
+        raise ParameterError(
+            "learner", "must be a Learner or an Algorithm", learner, "Make one: Learner(…)."
+        )
     return learner.fresh()
 
 
