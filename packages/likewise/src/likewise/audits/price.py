@@ -117,7 +117,9 @@ def price(
     decided = bool(np.isin(units, (0, ONE)).all())
     cut = None if decided else float(((2 * units >= ONE) != labels).mean())
     if hypotheses is None:
-        name = _free(people.schema, "model")
+        name = "model"
+        while name in people.schema.names:
+            name += "_"
         people = with_scores(people, {name: units})
         hypotheses = _cuts(people, name, units)
         description = f"{hypotheses.size} cuts of the model's scores, mixed"
@@ -131,12 +133,6 @@ def price(
         people=len(people), model=model, model_cut=cut, best=free.error_rate,
         best_fair=best.error_rate, hypotheses=description, **game,
     )  # fmt: skip
-
-
-def _free(schema: FeatureSchema, name: str) -> str:
-    while name in schema.names:
-        name += "_"
-    return name
 
 
 def _cuts(people: People, name: str, units: IntArray) -> Pool:

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from likewise import __version__
+from likewise.errors import LikewiseError, LikewiseWarning
 
 AT_LEAST_ONE = click.IntRange(min=1)
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -27,8 +28,6 @@ def note(text: str) -> None:
 @contextmanager
 def _warnings_as_notes() -> Iterator[None]:
     """Our own warnings in a sentence; those of others as Python shows them."""
-    from likewise.errors import LikewiseWarning
-
     with warnings.catch_warnings():
         show_python = warnings.showwarning
 
@@ -61,8 +60,6 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        from likewise.errors import LikewiseError
-
         try:
             with _warnings_as_notes():
                 return super().invoke(ctx)

@@ -13,6 +13,7 @@ import click
 from likewise.cli import options as shared
 from likewise.cli.main import AT_LEAST_ONE, is_pipe, main, note, progress_bar, write_text
 from likewise.cli.options import OutputFile, game_options
+from likewise.errors import HypothesisError, LikewiseError, MissingLibraryError, absent, missing
 from likewise.simulate.game import Game, class_from_file
 
 if TYPE_CHECKING:
@@ -78,8 +79,6 @@ def simulate(
 
 def _played(game: PreparedGame, *, compare: bool) -> tuple[Transcript, Comparators | None]:
     """The game played, with a bar on the way, and the best fixed policies in hindsight."""
-    from likewise.errors import HypothesisError, MissingLibraryError
-
     if compare:
         try:
             from likewise.simulate.programs import ComparatorError
@@ -177,7 +176,6 @@ def demo(rounds: int, seed: int, jobs: int, out: Path) -> None:
     comparison with the best fixed policies need the extra `study`, and with the extra `fast` it
     takes two minutes: pip install 'likewise[fast,study]'.
     """
-    from likewise.errors import absent, missing
     from likewise.simulate.demo import games, run_demo
     from likewise.simulate.game import Game
 
@@ -375,7 +373,6 @@ def _world_lines(
 
     A setting that an earlier world ``explained`` is named, and not explained again.
     """
-    from likewise.errors import LikewiseError
     from likewise.simulate.settings import settings_of
     from likewise.simulate.world import MissingDataError
 
@@ -409,8 +406,6 @@ def _summaries(registry: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _summary(about: Callable[[str], str], name: str) -> str:
     """A line about a part, or that its package cannot be loaded; the list goes on."""
-    from likewise.errors import LikewiseError
-
     try:
         return about(name)
     except LikewiseError as error:

@@ -258,7 +258,6 @@ def propose(
     frame: Any, ids: str | None, leave_out: Sequence[str], label: str | None
 ) -> list[Feature]:
     """A feature for every column that can be one, but for the ids, the label and those named."""
-
     if not is_table(frame) or (table := as_frame(frame)) is None:
         raise PeopleError(f"A frame is needed to propose a schema; got {shown(frame)}.")
     for noun, name in (("ids", ids), ("label", label)):
@@ -308,7 +307,6 @@ def column_of_cells(name: str, cells: Sequence[str]) -> Column:
 
 def _of_frame(column: Any, name: str) -> Column:
     """A column of a narwhals frame."""
-
     dtype, values = column.dtype, column.drop_nulls()
     missing = bool(column.is_null().any()) or (dtype.is_float() and bool(column.is_nan().any()))
     if holds_dates(column):
@@ -331,7 +329,6 @@ def _levels(column: Any) -> tuple[str, ...]:
 
     Arrow and polars have categories in the order of appearance, which says nothing.
     """
-
     if column.dtype == nw.Enum:
         return tuple(map(str, column.dtype.categories))
     native = column.to_native()

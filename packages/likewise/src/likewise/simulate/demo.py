@@ -75,7 +75,10 @@ class FrontierPoint:
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """All that the demo's table and report show."""
+    """All that the demo's table and report show.
+
+    ``moment`` is the first round of the second half in which the last learner was reported.
+    """
 
     game: Game
     world: World
@@ -114,6 +117,7 @@ def run_demo(
         progress(game.learner, len(played))
     played.sort(key=lambda pair: -pair[0].learner_settings.get("eta", 0.0))
     by_name = {game.learner: transcript for game, transcript in played if _is_shown(game)}
+    last = by_name[SHOWN[-1]]
     return Demo(
         common,
         _world(seed, rounds),
@@ -124,7 +128,7 @@ def run_demo(
             for game, transcript in played
             if game.learner == name
         ),
-        _telling_moment(by_name[SHOWN[-1]]),
+        next((m for m in last.moments if m.report), last.moments[-1]),
         time.perf_counter() - began,
     )
 
@@ -175,12 +179,6 @@ def _play(game: Game) -> tuple[Game, Transcript]:
     world = _world(game.seed, game.rounds)
     learner = game.make_learner(world.hypotheses(), world.k)
     return game, play(world, learner, game.rounds, keep=lambda t: t >= kept_from)
-
-
-def _telling_moment(transcript: Transcript) -> Moment:
-    """The first round of the second half in which the panel reported a pair, or the last kept."""
-    reported = [moment for moment in transcript.moments if moment.report]
-    return reported[0] if reported else transcript.moments[-1]
 
 
 @dataclass(frozen=True)

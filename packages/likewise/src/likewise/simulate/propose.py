@@ -116,7 +116,11 @@ def propose(
     for count, (n, outcome) in enumerate(results, start=1):
         outcomes.setdefault(n, []).append(outcome)
         progress(f"eta = {grid[n][0]:g}", count)
-    return _choose([Trial(*grid[n], *_mean(outcomes[n])) for n in range(len(grid))], budget, limit)
+    trials = []
+    for n, settings in enumerate(grid):
+        columns = zip(*(outcome.all for outcome in outcomes[n]), strict=True)
+        trials.append(Trial(*settings, *(math.fsum(c) / len(outcomes[n]) for c in columns)))
+    return _choose(trials, budget, limit)
 
 
 def _per_thousand(name: str, value: float, most: float) -> float:
@@ -133,12 +137,6 @@ def _play(n: int, world: Steady, game: Game) -> tuple[int, Outcome]:
     played = play(world, learner, game.rounds, delay=game.delays, evaluation_draws=1000)
     summary, per = summarise(played), 1000.0 / game.rounds
     return n, Outcome(summary.error_rate, per * summary.violations, per * summary.reports)
-
-
-def _mean(outcomes: Sequence[Outcome]) -> tuple[float, float, float]:
-    sums = [math.fsum(values) for values in zip(*(o.all for o in outcomes), strict=True)]
-    error, violations, reports = (value / len(outcomes) for value in sums)
-    return error, violations, reports
 
 
 def _choose(trials: Sequence[Trial], budget: float, limit: float) -> Proposal:

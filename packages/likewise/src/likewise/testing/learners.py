@@ -26,6 +26,7 @@ from likewise.testing import contract as contracts
 from likewise.testing.contract import contract, require
 
 _TABLE = [[0, 0, 0], [0, 1, 1], [1, 1, 0], [1, 1, 1]]
+_SIX = [[0, 0, 0, 0], [1, 0, 0, 1], [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [1, 1, 1, 1]]
 
 
 def check_state(part: object, learner: Learner, seed: int, rounds: int = 4) -> None:
@@ -146,20 +147,13 @@ def check_player(
     for engine in ENGINES:
         named = type(player)(engine).name
         require(named == player.name, player, "its name must not depend on the engine.")
-    trial = _Trial(player, _pool() if hypotheses is None else hypotheses, seed)
+    trial = _Trial(player, Pool.from_table(_SIX) if hypotheses is None else hypotheses, seed)
     trial.constants()
     trial.policy()
     trial.decisions()
     trial.regret()
     learner = Learner(trial.hypotheses, 4, 0.3, 0.3, seed, player=player.name)
     check_state(player, learner, seed)
-
-
-def _pool() -> Pool:
-    """Six hypotheses on four kinds of people."""
-    return Pool.from_table(
-        [[0, 0, 0, 0], [1, 0, 0, 1], [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [1, 1, 1, 1]]
-    )
 
 
 @dataclass(frozen=True, eq=False)
