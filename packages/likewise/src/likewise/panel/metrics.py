@@ -290,11 +290,6 @@ def difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
     """min(1, |x_l − x_r|/scale) of the pairs; for a category, 0 if equal and 1 if not.
 
     Without a scale, the width of the feature's bounds in the schema is one.
-
-    >>> from likewise.people import Feature, FeatureSchema
-    >>> people = FeatureSchema((Feature("income", low=0, high=100),)).people([[20.0], [70.0]])
-    >>> difference(Sides.of(people), "income", None).tolist()
-    [[0.0, 0.5], [0.5, 0.0]]
     """
     return sides.once((name, scale), lambda: _difference(sides, name, scale))
 

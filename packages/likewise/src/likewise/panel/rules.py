@@ -188,11 +188,6 @@ class Rule(ABC):
         That is :meth:`pivot` for many pairs, where sorting would take long: a key may hold the
         distance in its high bits and the member's place in its low ones. ``keys`` is an array a
         member, and ``top``, above all keys, comes out where the rule cannot fire.
-
-        >>> from likewise.panel import objects
-        >>> keys = [np.array([300 * 2 + 0]), np.array([100 * 2 + 1])]
-        >>> (objects("a") | objects("b")).pivot_keys(keys, ["a", "b"], top=1000).tolist()
-        [201]
         """
         return np.asarray(self._rank(np.asarray(keys), self._seats(members), top))
 

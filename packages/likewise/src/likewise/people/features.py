@@ -96,9 +96,6 @@ class Feature:
 
         An integer for a category is matched to the one level that reads so, and never taken as the
         place of a level.
-
-        >>> Feature("rooms", "category", levels=("1", "2", "3")).encode(1, "ann")
-        0.0
         """
         if self.kind == "category" and not _absent(value):
             return float(self._level(value, person))
@@ -210,11 +207,7 @@ class Feature:
         return f"{bounds if low or high else 'any'} {self.unit}".strip()
 
     def code(self) -> str:
-        """The feature as Python code.
-
-        >>> Feature("income", low=0, unit="k€").code()
-        'Feature("income", "number", low=0, unit="k€")'
-        """
+        """The feature as Python code."""
         arguments = [json.dumps(self.name, ensure_ascii=False), json.dumps(self.kind)]
         bounds = {n: getattr(self, n) for n in ("low", "high") if math.isfinite(getattr(self, n))}
         if len(bounds) == 2:
@@ -435,14 +428,7 @@ def _not_empty(ids: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def refuse_repeated(ids: Sequence[str]) -> None:
-    """Refuse ids that are not all different, and say in which rows they are.
-
-    >>> refuse_repeated(["ann", "bo", "ann"])
-    Traceback (most recent call last):
-    likewise.errors.PeopleError: Everybody must have an id of their own; more than one person is \
-called 'ann' (rows 1 and 3). Keep one row for each, or give ids that differ: another column, or \
-none for p1, p2, ….
-    """
+    """Refuse ids that are not all different, and say in which rows they are."""
     if len(set(ids)) == len(ids):
         return
     twice = sorted(name for name, count in Counter(ids).items() if count > 1)

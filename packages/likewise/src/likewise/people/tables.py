@@ -80,10 +80,6 @@ def parse_people(
     """People from the cells of a table, by the names of the features.
 
     An empty cell is a missing value. A flag is 1 or 0, true or false, yes or no.
-
-    >>> schema = FeatureSchema((Feature("owner", "flag"), Feature("rooms", "integer", 0, 9)))
-    >>> parse_people(Path("a.csv"), [{"owner": "True", "rooms": "3"}], schema).x.tolist()
-    [[1.0, 3.0]]
     """
     if lacking := [name for name in schema.names if name not in rows[0]]:
         raise LikewiseError(f"{path} has no column {lacking[0]!r}, which the schema names.")

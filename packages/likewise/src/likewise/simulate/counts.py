@@ -28,10 +28,8 @@ class Summary:
     ``violations`` counts rounds in which some gap under π^t exceeds d_pivot + alpha; ``reports``
     those in which the panel, asked at alpha − kappa, reported a pair. ``regret`` is the number of
     errors of π^1 … π^T less that of the best policy that is fair at alpha − eps in hindsight, on
-    all labels, also those that a learner with one-sided labels never saw. ``comparators`` are the
-    error rates of the best fixed policies at alpha − eps, alpha − kappa and alpha.
-    ``largest_gap_last_quarter`` is the mean, over the last quarter of the rounds, of the largest
-    gap between two people of a round: near 0 for a policy that treats everybody alike.
+    all labels, also those that were never seen. ``largest_gap_last_quarter`` is the mean largest
+    gap of a round over the last quarter: near 0 for a policy that treats everybody alike.
     """
 
     rounds: int
@@ -268,12 +266,7 @@ class Outcome:
 
 
 def beats(left: Outcome, right: Outcome) -> bool:
-    """Say if the left is nowhere worse than the right, and somewhere better (Pareto dominance).
-
-    >>> middle = Outcome(0.30, 5, 90)
-    >>> beats(Outcome(0.29, 5, 90), middle), beats(Outcome(0.29, 5, 91), middle)
-    (True, False)
-    """
+    """Say if the left is nowhere worse than the right, and somewhere better (Pareto dominance)."""
     return left != right and all(a <= b for a, b in zip(left.all, right.all, strict=True))
 
 

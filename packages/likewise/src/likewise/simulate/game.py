@@ -213,11 +213,7 @@ class PreparedGame:
 
 
 def fraction(value: float) -> str:
-    """A setting such as eta as people write it.
-
-    >>> fraction(0.25), fraction(1.0), fraction(0.3), fraction(1 / 6)
-    ('1/4', '1', '0.3', '1/6')
-    """
+    """A setting such as eta as people write it."""
     near = Fraction(value).limit_denominator(1024)
     power_of_two = near.denominator & (near.denominator - 1) == 0
     short = power_of_two or float(f"{value:g}") != value

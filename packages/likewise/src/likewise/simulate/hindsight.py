@@ -400,15 +400,7 @@ MOST_POINTS = 5000
 
 
 def nearest(people: People, panel: Panel, place: IntArray, points: int) -> IntArray:
-    """Return the smallest pivot's distance of the people at each pair of points.
-
-    >>> from likewise.panel import MetricAuditor, Ratings
-    >>> from likewise.people import Feature, FeatureSchema
-    >>> people = FeatureSchema((Feature("r"),)).people([[0.0], [0.5], [0.75]])
-    >>> panel = Panel([MetricAuditor("j", Ratings("r"))], "any")
-    >>> (nearest(people, panel, np.array([0, 0, 1]), 2) / ONE)[0, 1].item()
-    0.25
-    """
+    """Return the smallest pivot's distance of the people at each pair of points."""
     order = np.argsort(place, kind="stable")
     distance = np.full((points, points), ONE, dtype=np.int64)
     blocks = [order[start : start + SIDE] for start in range(0, len(order), SIDE)]

@@ -1,10 +1,9 @@
 """The learners by name: one registry for the command line, the demo and the sweeps.
 
 A name stands for a schedule with a player, or for a baseline. Ours are ``auto``, ``self-tuned``,
-``nested``, ``exact`` and ``paper``; every other registered player is known by its own name (with
-the self-tuned schedule), every other schedule by its own (with the player ``auto``), and every
-baseline by its own. What a package registers is therefore here without any change. All of them are
-functions of one signature, that of a baseline, and their keywords are their settings.
+``nested``, ``exact`` and ``paper``; any other registered player (with the self-tuned schedule),
+schedule (with the player ``auto``) or baseline has its own name. All are functions of one
+signature, that of a baseline, and their keywords are their settings.
 """
 
 from __future__ import annotations
@@ -224,13 +223,7 @@ def make_learner(
     name: str, hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
     rounds: int, feedback: str = "full", settings: Mapping[str, Any] | None = None,
 ) -> Learner | Algorithm:  # fmt: skip
-    """The learner of that name for a class, k people a round, and a number of rounds.
-
-    >>> from likewise.hypotheses import Pool
-    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
-    >>> make_learner("exact", pool, 2, 0.3, 0.3, 7, rounds=100, settings={"eta": 0.5}).schedule.eta
-    0.5
-    """
+    """The learner of that name for a class, k people a round, and a number of rounds."""
     keywords = checked_settings(name, settings or {})
     if learner_kind(name) != "baseline":
         keywords["feedback"] = feedback

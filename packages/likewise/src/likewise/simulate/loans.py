@@ -60,9 +60,8 @@ _AT_ONCE = 512
 class LoanSettings(world.World):
     """The settings that all worlds of lending share: the market, the auditors, the classes.
 
-    ``leniency`` multiplies the distances of the four auditors who weigh features. The neighbour's
-    is the difference of two marks in the interview, of which there is no more or less lenient one:
-    it stays as it is.
+    ``leniency`` multiplies the distances of the four auditors who weigh features, not that of the
+    neighbour, who compares marks in the interview.
     """
 
     seed: int

@@ -52,15 +52,7 @@ class Setting:
         return number
 
     def plain(self, value: Any) -> Any:
-        """Return the value as a plain one of its kind; None where that is the default.
-
-        >>> Setting("eta", float, 0.25).plain(1), Setting("eta", float).plain(None)
-        (1.0, None)
-        >>> Setting("eta", float, 0.25, "a weight").plain("1")
-        Traceback (most recent call last):
-        likewise.errors.ParameterError: eta must be a number; got '1'. It is a weight; 0.25 is the \
-default.
-        """
+        """Return the value as a plain one of its kind; None where that is the default."""
         if value is None and self.default is None and not self.required:
             return None
         if self.kind is int:
