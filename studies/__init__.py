@@ -9,6 +9,7 @@ register(
     "worlds",
     {
         "linear": "studies.baselines.gillen:Linear",
+        "admissions": "studies.people.admissions:Admissions",
         "compas-judged": "studies.people.compas:CompasJudged",
         "compas-fitted": "studies.people.compas:CompasFitted",
         "phd-admissions": "studies.people.phd:PhdAdmissions",

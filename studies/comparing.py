@@ -15,10 +15,10 @@ from likewise.panel.agreement import krippendorff_alpha
 from likewise.panel.reports import exceeds
 from likewise.simulate.counts import Outcome, summarise
 from likewise.simulate.game import Game
-from likewise.simulate.hindsight import PRICES
 from likewise.simulate.learners import learner_names, learner_settings
-from likewise.simulate.play import Moment
+from likewise.simulate.rounds import Moment
 from likewise.simulate.world import Steady
+from studies.priced import PRICES
 from studies.sweep.spec import Sweep, entries_of, learner_title, scenario_title
 
 ETAS = (0.25, 1 / 24, 1 / 128)

@@ -25,8 +25,8 @@ from likewise.learner.players import ExponentialWeights, Perturbed
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.schema import People
-from likewise.simulate.baselines import Rates, baseline
-from likewise.simulate.play import VIEW_DRAWS
+from likewise.simulate.baselines import baseline
+from likewise.simulate.rounds import VIEW_DRAWS
 from likewise.validation import choice, real
 from studies.baselines.encoding import (
     EncodedPredecessor,
@@ -148,18 +148,12 @@ def perturbed(
     return make
 
 
-RATES = Rates("T^41/45", "T^41/45", "T^41/45", "Bechavod, Roth 2023")
-EXP2 = Rates("T^4/5", "T^4/5", "T^4/5", "Bechavod, Roth 2023")
-
-
 bechavod_roth = baseline(
-    "bechavod-roth", "2023, one-sided: reports as copies, which are resampled too", one_sided=RATES
+    "bechavod-roth", "2023, one-sided: reports as copies, which are resampled too"
 )(perturbed("bechavod-roth", copies=(4, 45), elicited=(38, 45), redraws=(1, 3)))
 
 
-@baseline(
-    "exp2", "2023, one-sided: exponential weights on the same copies; no oracle", one_sided=EXP2
-)
+@baseline("exp2", "2023, one-sided: exponential weights on the same copies; no oracle")
 def exp2(
     hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
     rounds: int | None = None, noise_divisor: float = 1.0,
@@ -217,12 +211,9 @@ class Exp2(EncodedPredecessor):
         return np.array([score(w, total) for w, total in weights], dtype=np.int64)
 
 
-BECHAVOD_JUNG_WU_RATES = Rates("T^7/9", "T^7/9", "T^7/9", "Bechavod, Jung, Wu 2020")
-
 bechavod_jung_wu = baseline(
     "bechavod-jung-wu",
     "2020: reports as T^(2/9) copies; T oracle calls a round",
-    full=BECHAVOD_JUNG_WU_RATES,
 )(perturbed("bechavod-jung-wu", copies=(2, 9), elicited=(1, 1)))
 
 

@@ -25,7 +25,7 @@ from likewise.learner.events import Audited, Labelled
 from likewise.learner.rounds import Deployment
 from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.people.schema import People
-from likewise.simulate.play import Algorithm, Feedback
+from likewise.simulate.rounds import Algorithm, Feedback
 from likewise.validation import integer, real
 
 

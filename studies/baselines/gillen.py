@@ -34,8 +34,8 @@ from likewise.panel.panels import MetricAuditor, Panel
 from likewise.panel.reports import AllPairs
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
-from likewise.simulate.baselines import Rates, baseline
-from likewise.simulate.play import Feedback
+from likewise.simulate.baselines import baseline
+from likewise.simulate.rounds import Feedback
 from likewise.simulate.settings import setting
 from likewise.simulate.world import Encounter, Steady, numbered
 from studies.baselines.encoding import Predecessor, check_divisor, horizon_of
@@ -95,7 +95,6 @@ def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
     return np.array([_dot(row, vector) for row in matrix])
 
 
-RATES = Rates("T^1/2", "log T", "log T", "Gillen, Jung, Kearns, Roth 2018")
 # Its world's features, in [0, 2]; 1 is taken off, and norms are at most 1.
 WORLD = ("first", "second")
 TIGHT = 1e-7
@@ -104,7 +103,6 @@ DELTA = 0.05
 
 @baseline(
     "gillen", "2018: linear rewards, one auditor who names all pairs; the world linear alone",
-    one_sided=RATES,
 )  # fmt: skip
 def gillen(
     hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,

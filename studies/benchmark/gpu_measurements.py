@@ -11,11 +11,12 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from likewise.errors import ParameterError
 from likewise.hypotheses.base import score
 from likewise.hypotheses.lists import Listed
 from likewise.learner.events import Arrived, Decided, Person, Sealed
-from likewise.learner.fold import apply, decide
-from likewise.learner.gpu.games import Played, Visitors, arrive_kernel
+from likewise.learner.fold import apply, decide, upcoming
+from likewise.learner.gpu.games import Constants, DeviceGame, Played, Visitors, arrive_kernel
 from likewise.learner.gpu.libraries import device, interpreted, torch, triton
 from likewise.learner.gpu.lists import DeviceList
 from likewise.learner.oracle import Oracle
@@ -27,7 +28,7 @@ from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.numerics.randomness import Noise, Purpose
 from likewise.numerics.randomness import Stream as Words
 from likewise.panel.reports import LargestGap, choose_report, exceeding_pairs
-from likewise.simulate.on_device import device_game
+from likewise.validation import instance
 from studies.benchmark.gpu_weights import DeviceWeights
 from studies.benchmark.items import (
     Asked,
@@ -369,4 +370,50 @@ def _wrong_rounds(learner: Learner, people: Stream, result: Played, checked: int
             and round_.lam == result.lam[t]
         )
         for t, round_ in enumerate(expected)
+    )
+
+
+def device_game(learner: Learner, visitors: Visitors) -> DeviceGame:
+    """Set up a game on a GPU: Context-FTPL with the paper's constants, full information.
+
+    Everybody is audited at once, and the largest gap is reported. The rounds are those that
+    :func:`~likewise.simulate.play` plays with the same stream, bit for bit; the GPU engine must be
+    installed (``likewise[gpu]``).
+    """
+    instance("learner", learner, Learner, "Make one: Learner(…).")
+    listed = learner.hypotheses
+    if not isinstance(listed, Listed):
+        raise ParameterError(
+            "learner.hypotheses", "must be a list", listed, "Other classes play on the host."
+        )
+    people = visitors.arrivals.shape[1]
+    if people != learner.k:
+        raise ParameterError(
+            "visitors", f"must come {learner.k} a round, the learner's k", people, "Take that many."
+        )
+    return DeviceGame(
+        listed.separating_points().T, visitors, _constants(learner, len(visitors.arrivals))
+    )
+
+
+def _constants(learner: Learner, rounds: int) -> Constants:
+    """Return the learner's constants, or refuse those that change from round to round."""
+    plain = learner.feedback == "full" and learner.audit_share == 1 and not learner.ignores_reports
+    if not (plain and isinstance(learner.schedule, Paper)):
+        raise ParameterError(
+            "learner",
+            "must have the paper's schedule, full information, every round audited and heard of",
+            type(learner.schedule).__name__,
+            "Other learners play on the host: likewise.simulate.rounds.",
+        )
+    first = upcoming(State.start(learner))
+    return Constants(
+        seed=learner.seed,
+        draws=learner.draws(1),
+        scale=first.scale * ONE,
+        copies=first.copies,
+        unit=learner.pricing.unit,
+        sensitivity=learner.sensitivity,
+        beta=learner.margins.beta,
+        steps=np.array([learner.schedule.mu(t) for t in range(1, rounds + 1)]),
     )

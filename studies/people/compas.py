@@ -23,12 +23,12 @@ from likewise.hypotheses.base import HypothesisClass
 from likewise.hypotheses.segments import Segments
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.panel.panels import Panel
-from likewise.panel.surveys import Survey, read_wide_survey
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
 from likewise.simulate.settings import setting
 from likewise.simulate.world import Encounter, draw_round, encounter_of, pool_of_cuts
 from studies.people.files import OfFiles, Source, check_paths, panel_file
+from studies.people.surveys import Survey, read_wide_survey
 
 COMPAS = Source(
     "COMPAS (compas-scores-two-years.csv)",

@@ -19,13 +19,13 @@ from likewise.hypotheses.base import HypothesisClass
 from likewise.numerics.fixed_point import IntArray
 from likewise.panel.panels import Panel
 from likewise.panel.rules import Rule
-from likewise.panel.surveys import Survey
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
 from likewise.people.tables import read_table
 from likewise.simulate.settings import setting
 from likewise.simulate.world import Encounter, Steady, draw_round, encounter_of, pool_of_cuts
 from studies.people.files import check_paths, panel_file
+from studies.people.surveys import Survey
 
 ORIGIN = "github.com/hil-se/RelativeFairnessTesting"
 EVALUATORS = ("Eval 1", "Eval 2", "Eval 3")

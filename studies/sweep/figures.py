@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
 from pathlib import Path
 
+from matplotlib.lines import Line2D
+
 from likewise.errors import ParameterError
 from likewise.simulate.canvas import (
     DASHED,
@@ -22,9 +24,7 @@ from likewise.simulate.canvas import (
     Axes,
     Figure,
     Line,
-    Line2D,
     MaxNLocator,
-    as_file,
     canvas,
     colour_of,
     compare_lines,
@@ -50,6 +50,15 @@ MARKERS = {"exact": "s", "self-tuned": "o", "nested": "h", "paper": "^", "untaug
 OTHERS = ("P", "X", "v", "*", "<", ">", "p", "d")
 ROW, FOOT, HIGH = 248 + ROOM, 44, 180
 SMALLEST, LARGEST = 4.0, 15.0  # how wide a mark is, in points
+
+SHOWN = 1.5  # how much larger a page with room shows a picture of its own
+
+
+def as_file(svg: str, fig: Figure) -> str:
+    """A picture that :func:`finish` made, as a file of its own, in the reader's plain font."""
+    wide, high = (round(SHOWN * 72 * inches) for inches in fig.get_size_inches())
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}"'
+    return svg.replace("<svg", f'{head} font-family="sans-serif"', 1) + "\n"
 
 
 def check_figure(path: Path) -> None:

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from matplotlib.lines import Line2D
+from matplotlib.ticker import NullLocator
+
 from likewise.simulate.canvas import (
     BLUE,
     DASHED,
@@ -21,9 +24,7 @@ from likewise.simulate.canvas import (
     Axes,
     Figure,
     Line,
-    Line2D,
     MaxNLocator,
-    NullLocator,
     canvas,
     compare_lines,
     name_points,

@@ -23,12 +23,12 @@ from likewise.simulate.hindsight import (
     Faced,
     best_fair_policy,
     faced_rounds,
-    priced_policies,
     slacks_of,
 )
 from likewise.simulate.parallel import Progress, Workers, silent
-from likewise.simulate.play import Algorithm, Transcript, play
+from likewise.simulate.rounds import Algorithm, Transcript, play
 from likewise.simulate.world import Recorded, Steady, World
+from studies.priced import priced_policies
 from studies.sweep.spec import Entry, Run, Sweep
 
 

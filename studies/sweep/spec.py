@@ -18,7 +18,7 @@ from likewise.learner.schedules import KAPPA_SHARE, SelfTuned
 from likewise.learner.settings import ALGORITHM
 from likewise.simulate.game import Game, fraction
 from likewise.simulate.learners import OURS, checked_settings
-from likewise.simulate.play import EVALUATION_DRAWS, Delay, Delays
+from likewise.simulate.rounds import EVALUATION_DRAWS, Delay, Delays
 from likewise.validation import flag, integer, items, members, real, reals, text
 from studies.environments import environments
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from likewise.errors import LikewiseError, ParameterError
-from likewise.registry import BASELINES
-from likewise.simulate.baselines import Rates
 from likewise.simulate.counts import Outcome
 from likewise.simulate.learners import OURS
+from studies.baselines.rates import PROVED, Rates
 from studies.growth import Growth, growth
 from studies.sweep.points import (
     Kappas,
@@ -143,8 +142,7 @@ def proved_rates(learner: str, settings: Mapping[str, Any], feedback: str) -> Ra
         return _rates_of_ours(settings, feedback)
     if learner == "paper":
         return _rates_of_paper(settings, feedback)
-    prove = getattr(BASELINES[learner], "rates", None) if learner in BASELINES else None
-    return None if prove is None else prove(settings, feedback)
+    return PROVED.get((learner, feedback))
 
 
 def _rates_of_ours(settings: Mapping[str, Any], feedback: str) -> Rates:

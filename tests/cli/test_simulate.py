@@ -13,7 +13,8 @@ from click.testing import CliRunner
 
 from likewise.cli.main import main
 from likewise.hypotheses import Stumps
-from likewise.simulate import WORLDS, Admissions, Loans, settings_of
+from likewise.simulate import WORLDS, Loans, settings_of
+from studies.people.admissions import Admissions
 from tests.files_of_people import HERE
 
 COUNTED = ("error_rate", "violations", "reports")
@@ -88,7 +89,7 @@ def test_a_shorter_spell_brings_a_recession() -> None:
         ("--set =3", 2, "is not of the form NAME=VALUE"),
         ("--set luck=0.1 --set luck=0.2", 2, "The setting luck is given twice"),
         ("--world adversarial --set rule=any", 1, "world adversarial must be one of its own"),
-        ("--world lones", 2, "'lones' is not one of loans, admissions, drift"),
+        ("--world lones", 2, "'lones' is not one of loans, drift"),
         ("--learner exactly", 2, "'exactly' is not one of auto, self-tuned, nested"),
         ("--selection widest", 2, "'widest' is not one of largest-gap"),
         ("--json - --trace -", 2, "--json - and --trace - cannot both go to standard output"),

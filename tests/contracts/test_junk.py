@@ -89,7 +89,7 @@ from likewise.people import Feature, FeatureSchema, People
 from likewise.people.frames import SchemaAdvice, make_frame
 from likewise.registry import HYPOTHESES, PLAYERS, Registry
 from likewise.simulate import Constraints, Delay, Faced, Loans
-from likewise.simulate.play import play
+from likewise.simulate.rounds import play
 
 
 def forever() -> Iterator[int]:
@@ -460,9 +460,6 @@ EXAMPLES: dict[str, Call] = {
     "compare_with_fixed": call(
         evaluation.compare_with_fixed, learner=LEARNER, hypotheses=PAIR, rounds=[FACED]
     ),
-    "priced_policies": call(
-        evaluation.priced_policies, hypotheses=PAIR, rounds=[FACED], alpha=0.3, prices=[1.0]
-    ),
     "Delays": call(game.Delays, audits=Delay(1), labels=Delay(2)),
     "faced_rounds": call(
         evaluation.faced_rounds, encounters=[Loans(1).encounter(1)],
@@ -505,7 +502,7 @@ NOT_CALLED = {
     "Pivots": "a result", "BestFair": "a result", "Constraints": "checked by who solves them",
     "Audit": "a result", "Origin": "made of a frame",
     "Deployment": "a result", "Moment": "a result", "Transcript": "a result",
-    "PricedPolicy": "a result", "Baseline": "a type", "Rates": "a result",
+    "Baseline": "a type",
     "baseline": "a decorator", "accuracy_only": "see check_baseline",
     "constant": "see check_baseline", "untaught": "see check_baseline",
     "PolicyView": "made by the game", "ComparatorError": "an error", "ContractError": "an error",
@@ -516,7 +513,7 @@ NOT_CALLED = {
     "Metric": "abstract", "Selection": "abstract", "Player": "abstract", "Schedule": "abstract",
     "Rule": "abstract", "Distance": "a type", "Bits": "a type", "Points": "a type",
     **dict.fromkeys(
-        ("Adaptive", "Admissions", "Adversarial", "Course", "Drift", "Encounter", "Loans",
+        ("Adaptive", "Adversarial", "Course", "Drift", "Encounter", "Loans",
          "Memoryless", "Recorded", "Resampled", "Setting", "Steady", "Strategic", "Turnover",
          "View", "World", "setting", "settings_of"),
         "see test_worlds and test_settings",

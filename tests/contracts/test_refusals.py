@@ -16,7 +16,7 @@ from likewise.learner.rounds import deploy
 from likewise.panel import FromFunction, MetricAuditor, Panel, Ratings, from_function
 from likewise.people import Feature, FeatureSchema
 from likewise.simulate import Delay, Loans
-from likewise.simulate.play import play
+from likewise.simulate.rounds import play
 
 SCHEMA = FeatureSchema((Feature("score", low=0, high=100),))
 PEOPLE = SCHEMA.people([[20], [70]], ids=["ann", "bo"])

@@ -15,7 +15,7 @@ from likewise.learner.oracle import COMPILES_AFTER, LOADS_AFTER, Engine, Oracle,
 from likewise.numerics.randomness import Noise, Purpose, Stream
 from likewise.simulate import Loans
 from likewise.simulate.counts import trace_csv
-from likewise.simulate.play import play
+from likewise.simulate.rounds import play
 from tests.engines.listed import Table, different_rows
 
 NOISE = Noise(Stream(3, Purpose.ELICIT, 2), 1.0)

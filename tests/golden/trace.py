@@ -14,8 +14,9 @@ import numpy as np
 from likewise.hypotheses import ExactWeights, HypothesisClass, Staircases
 from likewise.learner import Learner, Paper, Schedule, SelfTuned
 from likewise.learner.oracle import compile_at_once
-from likewise.simulate import Admissions, Loans, Moment, World
-from likewise.simulate.play import play
+from likewise.simulate import Loans, Moment, World
+from likewise.simulate.rounds import play
+from studies.people.admissions import Admissions
 
 # Settings are written out, so that other defaults do not change these games.
 EARLY = SelfTuned(eta=0.25, kappa=0.15, counts_outstanding=False)

@@ -14,7 +14,7 @@ from likewise.errors import StateFileError
 from likewise.learner import Learner, State, dump_state, load_state, parse_state, save_state
 from likewise.learner.state_files import VERSION
 from likewise.simulate import Loans
-from likewise.simulate.play import play
+from likewise.simulate.rounds import play
 
 
 @pytest.fixture(scope="module")

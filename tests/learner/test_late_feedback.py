@@ -45,7 +45,7 @@ from likewise.numerics.fixed_point import ONE
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people import Feature, FeatureSchema
 from likewise.simulate import AT_ONCE, Delay, Loans, Recorded, Transcript, parse_delay
-from likewise.simulate.play import play
+from likewise.simulate.rounds import play
 
 # A statistical test here fails for a right program with at most this probability.
 FALSE_ALARM = 1e-6

@@ -51,7 +51,7 @@ from likewise.numerics.fixed_point import ONE, IntArray
 from likewise.numerics.randomness import Noise, Purpose, Stream
 from likewise.people import Feature, FeatureSchema
 from likewise.simulate import Loans
-from likewise.simulate.play import play
+from likewise.simulate.rounds import play
 
 PLAYERS = pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])
 ESTIMATES = pytest.mark.parametrize("estimate", ["lifted", "direct"])

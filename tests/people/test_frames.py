@@ -220,7 +220,7 @@ def test_what_a_notebook_shows_is_a_table() -> None:
     from likewise import Learner, MetricAuditor, Panel, State, deploy
     from likewise.panel import Ratings
     from likewise.simulate import Loans
-    from likewise.simulate.play import play
+    from likewise.simulate.rounds import play
 
     world = Loans(seed=1)
     learner = Learner(world.hypotheses(), k=8, alpha=0.3, eps=0.3, seed=1)

@@ -14,7 +14,7 @@ from likewise.learner.fold import upcoming
 from likewise.numerics.fixed_point import to_units
 from likewise.simulate import Delay, Delays, Loans, Transcript, parse_delay
 from likewise.simulate.counts import summarise, summary_json
-from likewise.simulate.play import Algorithm, FoldedLearner, play
+from likewise.simulate.rounds import Algorithm, FoldedLearner, play
 
 WORLD = Loans(4)
 PLAYERS = pytest.mark.parametrize("player", ["exponential-weights", "context-ftpl"])

@@ -26,7 +26,7 @@ from likewise.simulate import (
 )
 from likewise.simulate.baselines import accuracy_only, constant, untaught
 from likewise.simulate.counts import summarise, trace_csv
-from likewise.simulate.play import play
+from likewise.simulate.rounds import play
 from studies.growth import growth_exponent
 
 ROUNDS = 400

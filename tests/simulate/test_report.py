@@ -207,7 +207,7 @@ def test_no_game_is_played_twice(demo: Demo) -> None:
         assert (name, {"eta": DEFAULT_ETA}) in played
         shown = next(s.summary for s in demo.shown if s.name == name)
         at = next(p for p in demo.frontier if (p.learner, p.eta) == (name, DEFAULT_ETA))
-        assert (at.error_rate, at.reports) == (shown.error_rate, shown.reports)
+        assert (at.summary.error_rate, at.summary.reports) == (shown.error_rate, shown.reports)
 
 
 def test_the_frontier_shows_both_our_players_from_end_to_end(demo: Demo) -> None:

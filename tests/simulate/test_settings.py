@@ -11,7 +11,7 @@ import pytest
 from likewise.errors import LikewiseError, ParameterError
 from likewise.numerics.fixed_point import ONE
 from likewise.simulate import WORLDS, Adversarial, Drift, Loans, settings_of
-from likewise.simulate.settings import check_settings, parse_setting, setting
+from likewise.simulate.settings import check_settings, known_setting, setting
 from tests.files_of_people import HERE
 
 EACH = pytest.mark.parametrize("name", WORLDS)
@@ -97,13 +97,13 @@ def test_the_adversary_takes_no_rule() -> None:
     ("name", "text", "value"), [("spell", "200", 200), ("depth", ".5", 0.5), ("rule", "any", "any")]
 )
 def test_settings_are_read_from_text(name: str, text: str, value: Any) -> None:
-    assert parse_setting(Drift, name, text) == value
+    assert known_setting(Drift, name).parse(text) == value
 
 
 @pytest.mark.parametrize(("name", "text"), [("spell", "2.5"), ("depth", "deep"), ("depth", "inf")])
 def test_text_that_is_no_value_is_refused_with_an_example(name: str, text: str) -> None:
     with pytest.raises(ParameterError, match=rf"^{name} must be .* Such as {name}="):
-        parse_setting(Drift, name, text)
+        known_setting(Drift, name).parse(text)
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,10 @@ def test_a_world_that_declares_nothing_has_settings_all_the_same() -> None:
     known = settings_of(Plain)
     assert [one.text for one in known.values()] == ["size", "wet=False", "where=here"]
     assert known["size"].required
-    assert parse_setting(Plain, "size", "3") == 3
-    assert parse_setting(Plain, "wet", "yes") is True
+    assert known_setting(Plain, "size").parse("3") == 3
+    assert known_setting(Plain, "wet").parse("yes") is True
     with pytest.raises(ParameterError, match="wet must be yes or no"):
-        parse_setting(Plain, "wet", "damp")
+        known_setting(Plain, "wet").parse("damp")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from likewise.people import People
 from likewise.simulate import (
     WORLDS,
     Adaptive,
-    Admissions,
     Adversarial,
     Drift,
     Encounter,
@@ -26,6 +25,7 @@ from likewise.simulate import (
     World,
 )
 from likewise.simulate.loans import applicants
+from studies.people.admissions import Admissions
 from tests.files_of_people import HERE
 
 EACH = pytest.mark.parametrize("make", [WORLDS[name] for name in HERE], ids=HERE)

@@ -13,9 +13,10 @@ from likewise.learner import Learner, State
 from likewise.learner.rounds import deploy
 from likewise.people import Feature, FeatureSchema
 from likewise.registry import BASELINES
-from likewise.simulate import Admissions, Loans
+from likewise.simulate import Loans
 from likewise.simulate.baselines import Baseline, constant
-from likewise.simulate.play import Algorithm, play
+from likewise.simulate.rounds import Algorithm, play
+from studies.people.admissions import Admissions
 
 EACH = pytest.mark.parametrize("name", BASELINES)
 

@@ -11,8 +11,8 @@ import pytest
 from likewise.errors import LikewiseError, ParameterError
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.panel import Pair
-from likewise.panel.surveys import PairSurvey, read_pair_survey
 from likewise.people import FeatureSchema
+from studies.people.surveys import PairSurvey, read_pair_survey
 
 WORDS = {"alike": 0.0, "nearly alike": 1.0, "no constraint": 4.0}
 SURVEY = """who,one,two,said

@@ -9,12 +9,12 @@ import pytest
 
 from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import ONE
-from likewise.panel.surveys import read_survey
 from likewise.simulate import MissingDataError
 from likewise.testing import check_world
 from studies.people.compas import LAST, CompasFitted, CompasJudged, fitted, read_compas
 from studies.people.files import FOLDER
 from studies.people.phd import PhdAdmissions
+from studies.people.surveys import read_survey
 from tests.files_of_people import HERE
 
 HEADER = (
@@ -180,7 +180,7 @@ def tables(tmp_path: Path) -> dict[str, str]:
 def test_tables_of_people_make_worlds(name: str, tables: dict[str, str]) -> None:
     from likewise.learner import Learner
     from likewise.simulate import WORLDS
-    from likewise.simulate.play import play
+    from likewise.simulate.rounds import play
 
     world = WORLDS[name].make(1, k=4, file=tables[name])
     assert play(world, Learner(world.hypotheses(), 4, 0.3, 0.3, 1), 5).rounds == 5

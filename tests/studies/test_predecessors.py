@@ -12,7 +12,7 @@ from likewise.hypotheses import Pool
 from likewise.numerics.fixed_point import ONE
 from likewise.simulate import Delay, Loans
 from likewise.simulate.game import Game
-from likewise.simulate.play import play
+from likewise.simulate.rounds import play
 from studies.baselines.bechavod_roth import (
     PerturbedPredecessor,
     bechavod_jung_wu,

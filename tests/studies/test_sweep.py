@@ -22,7 +22,7 @@ from likewise.simulate import parse_delay
 from likewise.simulate.counts import summarise
 from likewise.simulate.game import Game
 from likewise.simulate.parallel import Processes
-from likewise.simulate.play import play
+from likewise.simulate.rounds import play
 from studies.commands import main
 from studies.environments import CHOOSING, JUDGING, environments
 from studies.sweep import spec

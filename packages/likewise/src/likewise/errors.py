@@ -21,11 +21,7 @@ _LONGEST_INTEGER = 2048
 
 
 def shown(value: object) -> str:
-    """Return a value as an error shows it: its ``repr``, cut off where it is long.
-
-    >>> shown("x" * 200)[-4:], shown(10**5000)
-    ('xxx…', 'an integer of 16610 bits')
-    """
+    """Return a value as an error shows it: its ``repr``, cut off where it is long."""
     if isinstance(value, int) and value.bit_length() > _LONGEST_INTEGER:
         # Python itself refuses to write integers of more than some thousand digits.
         return f"an integer of {value.bit_length()} bits"
@@ -152,11 +148,7 @@ class MissingGpuError(LikewiseError):
 def missing(
     what: str, library: str, extra: str, error: ImportError | None = None
 ) -> MissingLibraryError:
-    """The error for a library that ``what`` needs and that is not there.
-
-    >>> print(missing("The best fair policy in hindsight", "scipy", "study"))
-    The best fair policy in hindsight needs scipy. Install it with: pip install 'likewise[study]'
-    """
+    """The error for a library that ``what`` needs and that is not there."""
     # A library that is there and does not load is another matter, and its own words help.
     broken = error is not None and find_spec(_MODULES.get(library, library)) is not None
     why = f", which cannot be imported ({error})" if broken else ""
@@ -166,9 +158,5 @@ def missing(
 
 
 def absent(extra: str) -> list[str]:
-    """The libraries of an extra that are not installed.
-
-    >>> absent("study")
-    []
-    """
+    """The libraries of an extra that are not installed."""
     return [name for name in EXTRAS[extra] if find_spec(_MODULES.get(name, name)) is None]

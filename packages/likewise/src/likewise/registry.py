@@ -37,11 +37,11 @@ class Registry(Mapping[str, T]):
 
     A part is imported when it is first looked up, so that listing the names costs nothing.
 
-    >>> sorted(WORLDS)[:2], "loans" in WORLDS, WORLDS["loans"].__name__
-    (['adaptive', 'admissions'], True, 'Loans')
+    >>> sorted(WORLDS)[0], "loans" in WORLDS, WORLDS["loans"].__name__
+    ('adaptive', True, 'Loans')
     >>> WORLDS["lones"]  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    likewise.errors.ParameterError: world must be one of loans, admissions, drift, ...; got \
+    likewise.errors.ParameterError: world must be one of loans, drift, ...; got \
 'lones'. Check the spelling; a package adds one with an entry point of the group 'likewise.worlds'.
     """
 
@@ -104,15 +104,13 @@ class Registry(Mapping[str, T]):
     def add(self, name: str, part: T) -> T:
         """Register a part for this process alone; other processes need an entry point."""
         if not isinstance(name, str) or not name:
-            raise ParameterError(
-                f"{self.noun} name", "must be text that is not empty", name, "Choose one."
-            )
+            rule = "must be text that is not empty"
+            raise ParameterError(f"{self.noun} name", rule, name, "Choose one.")
         if name not in self:
             self._targets[name] = part
         elif self._targets.get(name) != part and self[name] is not part:
-            raise ParameterError(
-                f"{self.noun} name", "must not be taken", name, "Choose another name."
-            )
+            remedy = "Choose another name."
+            raise ParameterError(f"{self.noun} name", "must not be taken", name, remedy)
         return part
 
     def read(self, key: str, spec: Mapping[str, Any], example: str) -> Any:
@@ -132,11 +130,7 @@ class Registry(Mapping[str, T]):
             ) from error  # fmt: skip
 
     def check_name(self, name: object, part: object) -> str:
-        """Return the name if it is registered for the part, so that what is saved can be loaded.
-
-        >>> WORLDS.check_name("loans", WORLDS["loans"])
-        'loans'
-        """
+        """Return the name if it is registered for the part, so that what is saved can be loaded."""
         if not isinstance(name, str) or name not in self or self[name] is not part:
             label = getattr(part, "__qualname__", type(part).__qualname__)
             raise LikewiseError(
@@ -152,100 +146,54 @@ def _package(point: EntryPoint) -> str:
 
 
 def register(group: str, parts: Mapping[str, Any]) -> None:
-    """Register parts of a group ("worlds", "baselines", …): as objects, or as "module:attribute".
-
-    >>> register("worlds", {"loans": "likewise.simulate.loans:Loans"})
-    """
+    """Register parts of a group ("worlds", "baselines", …): objects, or "module:attribute"."""
     registries = {registry.group.removeprefix("likewise."): registry for registry in REGISTRIES}
     if group not in registries:
-        raise ParameterError(
-            "group", f"must be one of {', '.join(registries)}", group, "Check the spelling."
-        )
+        remedy = "Check the spelling."
+        raise ParameterError("group", f"must be one of {', '.join(registries)}", group, remedy)
     for name, part in parts.items():
         registries[group].add(name, part)
 
 
-def _registry(group: str, noun: str, targets: Mapping[str, str]) -> Registry[Any]:
-    return Registry(f"likewise.{group}", noun, targets)
+def _registry(group: str, noun: str, room: str, targets: Mapping[str, str]) -> Registry[Any]:
+    """A registry of parts by ``attribute`` of a module, or by ``module:attribute`` of a room."""
+    named = {
+        name: f"likewise.{room}{'.' if ':' in target else ':'}{target}"
+        for name, target in targets.items()
+    }
+    return Registry(f"likewise.{group}", noun, named)
 
 
 HYPOTHESES: Registry[type[HypothesisClass]] = _registry(
-    "hypotheses",
-    "hypothesis class",
-    {
-        "pool": "likewise.hypotheses.pool:Pool",
-        "segments": "likewise.hypotheses.segments:Segments",
-        "staircases": "likewise.hypotheses.staircases:Staircases",
-        "conjunctions": "likewise.hypotheses.boolean:Conjunctions",
-        "disjunctions": "likewise.hypotheses.boolean:Disjunctions",
-        "parities": "likewise.hypotheses.boolean:Parities",
-        "decision-lists": "likewise.hypotheses.boolean:DecisionLists",
-        "stumps": "likewise.hypotheses.trees:Stumps",
-        "trees": "likewise.hypotheses.trees:Trees",
-        "linear-by-intercepts": "likewise.hypotheses.trees:LinearByIntercepts",
-    },
-)
-PLAYERS: Registry[type[Player]] = _registry(
-    "players",
-    "player",
-    {
-        "context-ftpl": "likewise.learner.players:ContextFTPL",
-        "nested-ftpl": "likewise.learner.players:NestedFTPL",
-        "exponential-weights": "likewise.learner.players:ExponentialWeights",
-    },
-)
-SCHEDULES: Registry[type[Schedule]] = _registry(
-    "schedules",
-    "schedule",
-    {
-        "self-tuned": "likewise.learner.schedules:SelfTuned",
-        "paper": "likewise.learner.schedules:Paper",
-        "paper-one-sided": "likewise.learner.schedules:PaperOneSided",
-    },
-)
-BASELINES: Registry[Baseline] = _registry(
-    "baselines",
-    "baseline",
-    {
-        "accuracy-only": "likewise.simulate.baselines:accuracy_only",
-        "untaught": "likewise.simulate.baselines:untaught",
-        "constant": "likewise.simulate.baselines:constant",
-    },
-)
-WORLDS: Registry[type[World]] = _registry(
-    "worlds",
-    "world",
-    {
-        "loans": "likewise.simulate.loans:Loans",
-        "admissions": "likewise.simulate.world:Admissions",
-        "drift": "likewise.simulate.loans:Drift",
-        "strategic": "likewise.simulate.loans:Strategic",
-        "adaptive": "likewise.simulate.loans:Adaptive",
-        "adversarial": "likewise.simulate.loans:Adversarial",
-        "turnover": "likewise.simulate.loans:Turnover",
-    },
-)
-METRICS: Registry[type[Metric]] = _registry(
-    "metrics",
-    "metric",
-    {
-        "weighted-l1": "likewise.panel.metrics:WeightedL1",
-        "mahalanobis": "likewise.panel.metrics:Mahalanobis",
-        "masked": "likewise.panel.metrics:Masked",
-        "ratings": "likewise.panel.metrics:Ratings",
-    },
-)
+    "hypotheses", "hypothesis class", "hypotheses", {
+    "pool": "pool:Pool", "segments": "segments:Segments", "staircases": "staircases:Staircases",
+    "conjunctions": "boolean:Conjunctions", "disjunctions": "boolean:Disjunctions",
+    "parities": "boolean:Parities", "decision-lists": "boolean:DecisionLists",
+    "stumps": "trees:Stumps", "trees": "trees:Trees",
+    "linear-by-intercepts": "trees:LinearByIntercepts",
+})  # fmt: skip
+PLAYERS: Registry[type[Player]] = _registry("players", "player", "learner.players", {
+    "context-ftpl": "ContextFTPL", "nested-ftpl": "NestedFTPL",
+    "exponential-weights": "ExponentialWeights",
+})  # fmt: skip
+SCHEDULES: Registry[type[Schedule]] = _registry("schedules", "schedule", "learner.schedules", {
+    "self-tuned": "SelfTuned", "paper": "Paper", "paper-one-sided": "PaperOneSided",
+})  # fmt: skip
+BASELINES: Registry[Baseline] = _registry("baselines", "baseline", "simulate.baselines", {
+    "accuracy-only": "accuracy_only", "untaught": "untaught", "constant": "constant",
+})  # fmt: skip
+WORLDS: Registry[type[World]] = _registry("worlds", "world", "simulate.loans", {
+    "loans": "Loans", "drift": "Drift", "strategic": "Strategic", "adaptive": "Adaptive",
+    "adversarial": "Adversarial", "turnover": "Turnover",
+})  # fmt: skip
+METRICS: Registry[type[Metric]] = _registry("metrics", "metric", "panel.metrics", {
+    "weighted-l1": "WeightedL1", "mahalanobis": "Mahalanobis", "masked": "Masked",
+    "ratings": "Ratings",
+})  # fmt: skip
 SELECTIONS: Registry[type[Selection]] = _registry(
-    "selections",
-    "selection of pairs",
-    {
-        "largest-gap": "likewise.panel.reports:LargestGap",
-        "first": "likewise.panel.reports:FirstPair",
-        "random": "likewise.panel.reports:RandomPair",
-        "all": "likewise.panel.reports:AllPairs",
-    },
-)
-
+    "selections", "selection of pairs", "panel.reports", {
+    "largest-gap": "LargestGap", "first": "FirstPair", "random": "RandomPair", "all": "AllPairs",
+})  # fmt: skip
 REGISTRIES: tuple[Registry[Any], ...] = (
     HYPOTHESES, PLAYERS, SCHEDULES, BASELINES, WORLDS, METRICS, SELECTIONS,
 )  # fmt: skip

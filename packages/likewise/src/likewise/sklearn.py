@@ -140,10 +140,9 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
         people = self._people(rows)
         k = integer("k", self.k, 1, None, "It is the most people in a round.")
         if reports is not None and len(people) > k:
-            raise ParameterError(
-                "reports", f"must be about one round, of at most k = {k} rows",
-                f"{len(people)} rows", "Give a round at a time, or a larger k.",
-            )  # fmt: skip
+            rule = f"must be about one round, of at most k = {k} rows"
+            remedy = "Give a round at a time, or a larger k."
+            raise ParameterError("reports", rule, f"{len(people)} rows", remedy)
         state = self.state_
         for start in range(0, len(people), k):
             places = np.arange(start, min(start + k, len(people)))

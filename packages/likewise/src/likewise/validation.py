@@ -22,12 +22,7 @@ T = TypeVar("T")
 
 
 def integer(name: str, value: Any, low: int, high: int | None, remedy: str) -> int:
-    """Return an integer in [low, high), also from numpy; ``True`` is not one.
-
-    >>> import numpy as np
-    >>> integer("k", np.int64(3), 1, None, "")
-    3
-    """
+    """Return an integer in [low, high), also from numpy; ``True`` is not one."""
     if type(value) is int and low <= value and (high is None or value < high):
         return value
     try:
@@ -41,11 +36,7 @@ def integer(name: str, value: Any, low: int, high: int | None, remedy: str) -> i
 
 
 def real(name: str, value: Any, remedy: str) -> float:
-    """Return a number as a plain float; neither text nor a truth value nor a list is one.
-
-    >>> real("alpha", 1, "")
-    1.0
-    """
+    """Return a number as a plain float; neither text nor a truth value nor a list is one."""
     if type(value) is float:
         return value
     if isinstance(value, bool | np.timedelta64) or not isinstance(value, Real | Decimal):
@@ -57,11 +48,7 @@ def real(name: str, value: Any, remedy: str) -> float:
 
 
 def positive(name: str, value: Any, remedy: str) -> float:
-    """A finite number above 0, as a plain float.
-
-    >>> positive("eta", 2, "")
-    2.0
-    """
+    """A finite number above 0, as a plain float."""
     number = real(name, value, remedy)
     if not (math.isfinite(number) and number > 0):
         raise ParameterError(name, "must be a positive number", value, remedy)
@@ -69,31 +56,19 @@ def positive(name: str, value: Any, remedy: str) -> float:
 
 
 def optional_real(name: str, value: Any, remedy: str) -> float | None:
-    """Return a number as a plain float, or None.
-
-    >>> optional_real("kappa", None, "") is None
-    True
-    """
+    """Return a number as a plain float, or None."""
     return None if value is None else real(name, value, remedy)
 
 
 def flag(name: str, value: Any, remedy: str) -> bool:
-    """Return True or False; text such as "no" is neither.
-
-    >>> flag("visible", np.True_, "")
-    True
-    """
+    """Return True or False; text such as "no" is neither."""
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(name, "must be True or False", value, remedy)
     return bool(value)
 
 
 def text(name: str, value: Any, remedy: str) -> str:
-    """Return text that can be written to a file, as a plain string.
-
-    >>> text("title", "Loans", "")
-    'Loans'
-    """
+    """Return text that can be written to a file, as a plain string."""
     if not isinstance(value, str):
         raise ParameterError(name, "must be text", value, remedy)
     try:
@@ -104,11 +79,7 @@ def text(name: str, value: Any, remedy: str) -> str:
 
 
 def choice(name: str, value: Any, options: Collection[str], remedy: str) -> str:
-    """Return one of the options.
-
-    >>> choice("feedback", "full", ("full", "one-sided"), "")
-    'full'
-    """
+    """Return one of the options."""
     if not isinstance(value, str) or value not in options:
         raise ParameterError(name, f"must be one of {', '.join(options)}", value, remedy)
     return str(value)
@@ -118,9 +89,6 @@ def items(name: str, value: Any, remedy: str) -> list[Any]:
     """Return the items of a list, a tuple or an array; neither text nor a mapping is a list.
 
     Generators are refused: they can be read once only, and an empty one looks like any other.
-
-    >>> items("cuts", (1, 2), "")
-    [1, 2]
     """
     arrays = isinstance(value, np.ndarray) and value.ndim > 0
     if isinstance(value, str | bytes | Mapping) or not (arrays or isinstance(value, Sequence)):
@@ -129,11 +97,7 @@ def items(name: str, value: Any, remedy: str) -> list[Any]:
 
 
 def reals(name: str, value: Any, remedy: str) -> tuple[float, ...]:
-    """Return the numbers of a list, as plain floats.
-
-    >>> reals("cuts", [1, 2.5], "")
-    (1.0, 2.5)
-    """
+    """Return the numbers of a list, as plain floats."""
     numbers = items(name, value, remedy)
     return tuple(real(f"{name}[{i}]", number, remedy) for i, number in enumerate(numbers))
 
@@ -141,15 +105,7 @@ def reals(name: str, value: Any, remedy: str) -> tuple[float, ...]:
 def members(
     name: str, value: Any, required: Collection[str], optional: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return the members of a JSON object: all that are required, and none that is unknown.
-
-    >>> members("cut", {"column": "score", "at": 3}, ("column", "at"))
-    {'column': 'score', 'at': 3}
-    >>> members("cut", {"column": "score", "att": 3}, ("column", "at"))
-    Traceback (most recent call last):
-    likewise.errors.ParameterError: cut must have column, at, and nothing else; got \
-['column', 'att']. Here at is missing, att is unknown.
-    """
+    """Return the members of a JSON object: all that are required, and none that is unknown."""
     maybe = f", maybe {', '.join(optional)}" if optional else ""
     rule = f"must have {', '.join(required)}{maybe}, and nothing else"
     if not isinstance(value, Mapping):
@@ -163,11 +119,7 @@ def members(
 
 
 def as_array(value: Any) -> npt.NDArray[Any]:
-    """Return an array; for lists of different lengths one of objects, which no check lets pass.
-
-    >>> as_array([1, 2]).dtype.kind, as_array([[1], [1, 2]]).dtype.kind
-    ('i', 'O')
-    """
+    """Return an array; for lists of different lengths one of objects, which no check lets pass."""
     try:
         return np.asarray(value)
     except ValueError:
@@ -175,22 +127,13 @@ def as_array(value: Any) -> npt.NDArray[Any]:
 
 
 def as_list(value: Any) -> list[Any] | None:
-    """Return the items of anything iterable but text; None for anything else.
-
-    >>> as_list({"a": 1}), as_list("ab"), as_list(np.array(3))
-    (['a'], None, None)
-    """
+    """Return the items of anything iterable but text; None for anything else."""
     alone = isinstance(value, str | bytes) or (isinstance(value, np.ndarray) and not value.ndim)
     return None if alone or not isinstance(value, Iterable) else list(value)
 
 
 def instance(name: str, value: Any, kind: type[T], remedy: str) -> T:
-    """Return a value of a class.
-
-    >>> instance("delay", "3", int, "Write 3.")
-    Traceback (most recent call last):
-    likewise.errors.ParameterError: delay must be of the class int; got '3'. Write 3.
-    """
+    """Return a value of a class."""
     if not isinstance(value, kind):
         raise ParameterError(name, f"must be of the class {kind.__name__}", value, remedy)
     return value

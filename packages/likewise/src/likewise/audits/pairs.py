@@ -56,9 +56,8 @@ def progress_reporter(progress: Any, title: str) -> Iterator[Progress]:
             task = bar.add_task(title, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
     else:
-        raise ParameterError(
-            "progress", "must be True, False or a function", progress, "Write progress=True."
-        )
+        remedy = "Write progress=True."
+        raise ParameterError("progress", "must be True, False or a function", progress, remedy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,11 +225,7 @@ def _raise(highest: IntArray, block: Block, excess: Any) -> None:
 
 
 def all_pairs(people: int) -> list[Block]:
-    """Blocks that hold every pair of people once.
-
-    >>> sum(int((~block.absent()).sum()) for block in all_pairs(1000))
-    499500
-    """
+    """Blocks that hold every pair of people once."""
     parts = [np.arange(start, min(start + SIDE, people)) for start in range(0, people, SIDE)]
     return [
         Block(left, right, ordered=True)

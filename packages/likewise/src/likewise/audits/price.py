@@ -87,12 +87,7 @@ class Price:
 
 
 def with_scores(people: People, columns: dict[str, IntArray]) -> People:
-    """People with columns of scores beside their features, hidden from panels.
-
-    >>> people = FeatureSchema((Feature("a"),)).people([[1]])
-    >>> with_scores(people, {"forest": np.array([ONE // 2])}).x.tolist()
-    [[1.0, 0.5]]
-    """
+    """People with columns of scores beside their features, hidden from panels."""
     names = set(people.schema.names)
     if twice := [name for name in columns if name in names]:
         raise ParameterError("columns", "must not be features", twice[0], "Rename the score.")
@@ -122,7 +117,9 @@ def price(
     decided = bool(np.isin(units, (0, ONE)).all())
     cut = None if decided else float(((2 * units >= ONE) != labels).mean())
     if hypotheses is None:
-        name = _free(people.schema, "model")
+        name = "model"
+        while name in people.schema.names:
+            name += "_"
         people = with_scores(people, {name: units})
         hypotheses = _cuts(people, name, units)
         description = f"{hypotheses.size} cuts of the model's scores, mixed"
@@ -136,12 +133,6 @@ def price(
         people=len(people), model=model, model_cut=cut, best=free.error_rate,
         best_fair=best.error_rate, hypotheses=description, **game,
     )  # fmt: skip
-
-
-def _free(schema: FeatureSchema, name: str) -> str:
-    while name in schema.names:
-        name += "_"
-    return name
 
 
 def _cuts(people: People, name: str, units: IntArray) -> Pool:

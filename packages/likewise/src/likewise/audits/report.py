@@ -11,39 +11,25 @@ import numpy as np
 
 from likewise import __version__
 from likewise.errors import AuditError, missing, shown
-from likewise.simulate.canvas import (
-    BLUE,
-    INK,
-    SOFT,
-    STYLE,
-    VERMILION,
-    Axes,
-    MaxNLocator,
-    axes_on,
-    canvas,
-    finish,
-)
+from likewise.simulate import canvas
+from likewise.simulate.canvas import STYLE, Axes
 from likewise.validation import choice
 
 if TYPE_CHECKING:
     from likewise.audits.result import Audit
 
 
+@STYLE
 def draw(audit: Audit, ax: Any, kind: str) -> Axes:
     """Draw a figure on axes, or on new ones."""
-    choice("kind", kind, tuple(KINDS), "It is one of the report's figures.")
+    choice("kind", kind, tuple(FIGURES), "It is one of the report's figures.")
     if kind not in available(audit):
         raise AuditError(
             f"This audit has no figure {kind!r}; it has {', '.join(available(audit)) or 'none'}. "
             f"The curve needs distances, and the price needs labels."
         )
-    return _draw(audit, ax, kind)
-
-
-@STYLE
-def _draw(audit: Audit, ax: Any, kind: str) -> Axes:
-    axes: Axes = canvas(300).add_subplot() if ax is None else ax
-    KINDS[kind](audit, axes)
+    axes: Axes = canvas.canvas(300).add_subplot() if ax is None else ax
+    FIGURES[kind][0](audit, axes)
     return axes
 
 
@@ -59,21 +45,22 @@ def available(audit: Audit) -> tuple[str, ...]:
 
 
 @STYLE
-def figure(audit: Audit, kind: str, label: str) -> str:
+def figure(audit: Audit, kind: str) -> str:
     """A figure as SVG for a page."""
-    fig = canvas(290)
+    draw_on, title, meaning = FIGURES[kind]
+    fig = canvas.canvas(290)
     left = 70 if kind == "alpha" else 150
-    axes = axes_on(fig, 44, 196, "", left=left, right=24)
-    KINDS[kind](audit, axes)
-    return finish(fig, f"audit-{kind}", label)
+    axes = canvas.axes_on(fig, 44, 196, "", left=left, right=24)
+    draw_on(audit, axes)
+    return canvas.finish(fig, f"audit-{kind}", f"{title}. {meaning}")
 
 
 def _alpha(audit: Audit, axes: Axes) -> None:
     """Pairs and people by alpha, as shares."""
     alphas = [point.alpha for point in audit.curve]
     for kind, colour, total, name in (
-        ("pairs", BLUE, audit.pairs, "pairs reported"),
-        ("people", VERMILION, len(audit.people), "people touched"),
+        ("pairs", canvas.BLUE, audit.pairs, "pairs reported"),
+        ("people", canvas.VERMILION, len(audit.people), "people touched"),
     ):
         counts = [getattr(point, kind) for point in audit.curve]
         axes.plot(alphas, [100 * c.value / total for c in counts], color=colour, label=name)
@@ -81,7 +68,7 @@ def _alpha(audit: Audit, axes: Axes) -> None:
         if low != high:
             axes.fill_between(alphas, low, high, color=colour, alpha=0.2, linewidth=0)
     if audit.alpha is not None:
-        axes.axvline(audit.alpha, color=SOFT, linestyle="--", linewidth=1)
+        axes.axvline(audit.alpha, color=canvas.SOFT, linestyle="--", linewidth=1)
     axes.set(xlabel="alpha", ylabel="%", ylim=(0, None), xlim=(min(alphas), max(alphas)))
     axes.legend(frameon=False, loc="upper right")
 
@@ -93,7 +80,7 @@ def _bars(axes: Axes, names: list[str], values: list[float], colour: str, unit: 
         places.tolist(), [name if len(name) < 25 else name[:23] + "…" for name in names]
     )
     axes.set_xlabel(unit)
-    axes.xaxis.set_major_locator(MaxNLocator(5))
+    axes.xaxis.set_major_locator(canvas.MaxNLocator(5))
     axes.grid(visible=False)
 
 
@@ -102,13 +89,13 @@ def _rules(audit: Audit, axes: Axes) -> None:
     rule = audit.panel.rpartition(": ")[2]
     names = [rule, *(counts.rule for counts in audit.rules)]
     pairs = [audit.reported.value, *(counts.pairs.value for counts in audit.rules)]
-    _bars(axes, names, [100 * c / audit.pairs for c in pairs], BLUE, "% of pairs reported")
+    _bars(axes, names, [100 * c / audit.pairs for c in pairs], canvas.BLUE, "% of pairs reported")
 
 
 def _members(audit: Audit, axes: Axes) -> None:
     """How many pairs each member objects to."""
     shares = [100 * audit.objections[name] / max(1, audit.looked_at) for name in audit.members]
-    _bars(axes, list(audit.members), shares, VERMILION, "% of pairs objected to")
+    _bars(axes, list(audit.members), shares, canvas.VERMILION, "% of pairs objected to")
 
 
 def _price(audit: Audit, axes: Axes) -> None:
@@ -122,14 +109,32 @@ def _price(audit: Audit, axes: Axes) -> None:
     bars += [("best", price.best), ("best that passes", price.best_fair)]
     if price.learner_late is not None:
         bars.append(("learner, late", price.learner_late))
-    _bars(axes, [name for name, _ in bars], [100 * e for _, e in bars], INK, "% of decisions wrong")
+    errors = [100 * error for _, error in bars]
+    _bars(axes, [name for name, _ in bars], errors, canvas.INK, "% of decisions wrong")
 
 
-KINDS: dict[str, Callable[[Any, Axes], None]] = {
-    "alpha": _alpha,
-    "rules": _rules,
-    "members": _members,
-    "price": _price,
+FIGURES: dict[str, tuple[Callable[[Any, Axes], None], str, str]] = {
+    "alpha": (
+        _alpha,
+        "How it changes with alpha",
+        "The share of pairs that would be reported, and of people in one of them, at each alpha. "
+        "The dashed line is the alpha of this audit.",
+    ),
+    "rules": (
+        _rules,
+        "Under other rules",
+        "The same objections joined by other rules, at the same alpha.",
+    ),
+    "members": (
+        _members,
+        "Who objects",
+        "The share of pairs that each member of the panel objects to.",
+    ),
+    "price": (
+        _price,
+        "The price",
+        "The error of the model, and of what could take its place on the same people.",
+    ),
 }
 
 
@@ -149,31 +154,11 @@ _TEMPLATES = Environment(
     autoescape=True,
     undefined=StrictUndefined,
 )
-TITLES = {
-    "alpha": "How it changes with alpha",
-    "rules": "Under other rules",
-    "members": "Who objects",
-    "price": "The price",
-}
-READING = {
-    "alpha": "The share of pairs that would be reported, and of people in one of them, at each "
-    "alpha. The dashed line is the alpha of this audit.",
-    "rules": "The same objections joined by other rules, at the same alpha.",
-    "members": "The share of pairs that each member of the panel objects to.",
-    "price": "The error of the model, and of what could take its place on the same people.",
-}
 
 
 def audit_page(audit: Audit) -> str:
     """The page; it names no address outside itself."""
-    pictures = [
-        (
-            TITLES[kind],
-            READING[kind],
-            figure(audit, kind, f"{TITLES[kind]}. {READING[kind]}"),
-        )
-        for kind in available(audit)
-    ]
+    pictures = [(*FIGURES[kind][1:], figure(audit, kind)) for kind in available(audit)]
     return _TEMPLATES.get_template("audit.html").render(
         audit=audit, figures=pictures, version=__version__
     )

@@ -64,11 +64,7 @@ sees them 10 points apart. Objecting: j1.'
 
 
 def _points(share: float) -> str:
-    """A share in points, with the noun.
-
-    >>> _points(0.01), _points(0.25)
-    ('1 point', '25 points')
-    """
+    """A share in points, with the noun."""
     points = f"{100 * share:.0f}"
     return f"{points} point" if points == "1" else f"{points} points"
 
@@ -220,11 +216,7 @@ class Audit:
 
 
 def as_share(units: int) -> float:
-    """An integer of 2^-20 as a number, for people.
-
-    >>> as_share(ONE // 2)
-    0.5
-    """
+    """An integer of 2^-20 as a number, for people."""
     return units / ONE
 
 

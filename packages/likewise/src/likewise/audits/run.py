@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.audits.pairs import (
-    Progress,
-    Question,
-    Tally,
-    all_pairs,
-    progress_reporter,
-    sample,
-    scan,
-)
+from likewise.audits import pairs as counting
 from likewise.audits.price import price
 from likewise.audits.result import Audit, Finding, GroupRates, Reported, as_share, group_rates
 from likewise.audits.survey import Survey, checked_labels, score_units
@@ -103,10 +95,8 @@ Objecting: j1.'
     outcomes = None if labels is None else checked_labels(people, labels)
     sensitivity = 0 if isinstance(panel, Survey) and alpha is None else _checked_alpha(alpha)
     rates = group_rates(people, units, groups)
-    if hypotheses is not None and not isinstance(hypotheses, HypothesisClass):
-        raise ParameterError(
-            "hypotheses", "must be a hypothesis class", hypotheses, "Make one: Pool(…)."
-        )
+    if hypotheses is not None:
+        instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
     if jobs is not None:
         jobs = integer("jobs", jobs, 1, 1024, "It is a number of threads.")
     worst = integer("worst", worst, 0, 10**6, "It is a number of pairs.")
@@ -117,9 +107,9 @@ Objecting: j1.'
     instance("panel", panel, Panel, "Write Panel([MetricAuditor(…)], 'majority'), or a Survey.")
     compared = _other_rules(panel, rules)
     curve = _grid(alphas, sensitivity)
-    question = Question(people, units, panel, sensitivity, curve, compared, worst)
+    question = counting.Question(people, units, panel, sensitivity, curve, compared, worst)
     most = integer("all_pairs_up_to", all_pairs_up_to, 2, 10**9, "Say how many people.")
-    with progress_reporter(progress, "pairs") as bar:
+    with counting.progress_reporter(progress, "pairs") as bar:
         if len(people) <= most:
             fields = _exact(question, jobs, bar)
         else:
@@ -190,21 +180,21 @@ def _notes_on_missing_values(people: People, panel: Panel) -> list[str]:
     return notes
 
 
-def _exact(question: Question, jobs: int | None, bar: Progress) -> dict[str, Any]:
+def _exact(question: counting.Question, jobs: int | None, bar: counting.Progress) -> dict[str, Any]:
     """Counts over all pairs."""
-    tally = scan(question, all_pairs(len(question.people)), jobs, bar)
+    tally = counting.scan(question, counting.all_pairs(len(question.people)), jobs, bar)
     return _fields(question, tally, tally.highest, tally.highest_by_rule) | {
         "worst": tuple(_finding(question, i, j) for _, i, j in tally.worst)
     }
 
 
 def _sampled(
-    question: Question, pairs: int, seed: int, jobs: int | None, bar: Progress
+    question: counting.Question, pairs: int, seed: int, jobs: int | None, bar: counting.Progress
 ) -> dict[str, Any]:
     """Estimates from pairs and people drawn at random."""
     k = len(question.people)
     count = min(ANCHORS, k)
-    tally, anchors, wide = sample(question, pairs, count, seed, jobs, bar)
+    tally, anchors, wide = counting.sample(question, pairs, count, seed, jobs, bar)
     total = k * (k - 1) // 2
     return _fields(
         question, tally, wide.highest[anchors], wide.highest_by_rule[:, anchors],
@@ -221,8 +211,8 @@ def _sampled(
 
 
 def _fields(
-    question: Question,
-    tally: Tally,
+    question: counting.Question,
+    tally: counting.Tally,
     highest: IntArray,
     highest_by_rule: IntArray,
     pairs: Callable[[int], Interval] = Interval.exactly,
@@ -268,7 +258,7 @@ def _agreement(objectors: list[int]) -> float | None:
     return alpha_from_counts({m: apart}, {True: votes, False: m * pairs - votes})
 
 
-def _finding(question: Question, i: int, j: int) -> Finding:
+def _finding(question: counting.Question, i: int, j: int) -> Finding:
     people, panel = question.people, question.panel
     over, under = (i, j) if question.scores[i] >= question.scores[j] else (j, i)
     sides = Sides(people.take([over]), people.take([under]), paired=True)

@@ -165,13 +165,7 @@ def _values(people: People, values: Any, title: str) -> npt.NDArray[Any]:
 
 
 def score_units(people: People, scores: Any) -> IntArray:
-    """Scores as integers of 2^-20, rounded; decisions are 0 or 1, or truth values.
-
-    >>> from likewise.people import Feature, FeatureSchema
-    >>> people = FeatureSchema((Feature("a"),)).people([[1], [2]], ids=["ann", "bo"])
-    >>> score_units(people, {"bo": 0.25, "ann": 1.0}).tolist()
-    [1048576, 262144]
-    """
+    """Scores as integers of 2^-20, rounded; decisions are 0 or 1, or truth values."""
     values = _values(people, scores, "Scores")
     if values.dtype.kind in "biu":
         odd = values[~np.isin(values, (0, 1))]

@@ -11,6 +11,7 @@ import click
 
 from likewise.cli.main import is_pipe, main, note, progress_bar, write_text
 from likewise.cli.options import JSON, OutputFile
+from likewise.errors import LikewiseError, absent, missing
 
 if TYPE_CHECKING:
     from likewise.audits.survey import Survey
@@ -115,8 +116,6 @@ def _without_missing(
     label: str | None, groups: tuple[str, ...], out: Path | None
 ) -> tuple[str | None, tuple[str, ...], Path | None]:
     """The options that the installed libraries allow; what has to be left out is said."""
-    from likewise.errors import absent, missing
-
     lacking = absent("audit")
     left_out = []
     if label is not None and "scipy" in lacking:
@@ -136,8 +135,6 @@ def _without_missing(
 
 
 def _check_columns(path: Path, row: Row, names: tuple[str, ...]) -> None:
-    from likewise.errors import LikewiseError
-
     if lacking := [name for name in names if name not in row]:
         raise LikewiseError(
             f"{path} has no column {lacking[0]!r}; it has {', '.join(row)}. Name it with "
@@ -162,7 +159,6 @@ def _names(spec: Any) -> Iterator[str]:
 
 def _schema(rows: list[Row], file: Path | None, apart: tuple[str, ...]) -> FeatureSchema:
     """The schema of a file, or one proposed for the table without the columns named."""
-    from likewise.errors import LikewiseError
     from likewise.people.frames import column_of_cells, features_of
     from likewise.people.schema import FeatureSchema
 

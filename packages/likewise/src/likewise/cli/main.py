@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from likewise import __version__
+from likewise.errors import LikewiseError, LikewiseWarning
 
 AT_LEAST_ONE = click.IntRange(min=1)
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -27,8 +28,6 @@ def note(text: str) -> None:
 @contextmanager
 def _warnings_as_notes() -> Iterator[None]:
     """Our own warnings in a sentence; those of others as Python shows them."""
-    from likewise.errors import LikewiseWarning
-
     with warnings.catch_warnings():
         show_python = warnings.showwarning
 
@@ -61,8 +60,6 @@ class Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        from likewise.errors import LikewiseError
-
         try:
             with _warnings_as_notes():
                 return super().invoke(ctx)
@@ -137,34 +134,3 @@ def write_text(path: Path, text: str) -> None:
         sys.stdout.write(text)
     else:
         path.write_text(text, encoding="utf-8")
-
-
-def print_counts(data: dict[str, Any]) -> None:
-    """The counts of a game for people: names and numbers in two columns, then the bounds."""
-    apart = ("bounds", "schedule", "settings", "comparators", "certificate", "near_constant")
-    plain = {key: value for key, value in data.items() if key not in apart}
-    width = max(map(len, plain))
-    for key, value in plain.items():
-        text = f"{value:.4f}" if isinstance(value, float) else value
-        click.echo(f"{key:<{width}}  {text}")
-    if (fixed := data.get("comparators")) is not None:
-        rates = "; ".join(f"{name.replace('_', ' ')} {rate:.4f}" for name, rate in fixed.items())
-        click.echo(f"{'best fixed':<{width}}  {rates}")
-    if (certificate := data.get("certificate")) is not None:
-        from_lam = certificate["from_largest_lam"]
-        also = "" if from_lam is None else f"; from the largest lam, {from_lam:,.0f}"
-        click.echo(
-            f"{'certificate':<{width}}  {certificate['holds']}: regret ≤ "
-            f"{certificate['regret']:,.0f} (any learner: {certificate['trivial_regret']:,}){also}"
-        )
-    for bound in data["bounds"]:
-        trivial = [part for part, informative in bound["informative"].items() if not informative]
-        news = (
-            f" (no news: the trivial bound on {' and '.join(trivial)} is smaller)"
-            if trivial
-            else ""
-        )
-        click.echo(
-            f"{'bound':<{width}}  {bound['source']}, {bound['holds']}: regret ≤ "
-            f"{bound['regret']:.3g}, violations ≤ {bound['violations']:.3g}{news}"
-        )

@@ -154,12 +154,14 @@ def game_of(
 ) -> Game:
     """The game that the options describe."""
     from likewise.simulate.learners import learner_setting
-    from likewise.simulate.settings import parse_setting
+    from likewise.simulate.settings import known_setting
 
     world, learner = WORLDS[values["world"]], values.get("learner", Game.learner)
     return Game(
         **values,
-        world_settings=_parsed(world_settings, lambda name, text: parse_setting(world, name, text)),
+        world_settings=_parsed(
+            world_settings, lambda name, text: known_setting(world, name).parse(text)
+        ),
         learner_settings=_parsed(
             learner_settings, lambda name, text: learner_setting(learner, name).parse(text)
         ),

@@ -10,47 +10,33 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise.cli.main import (
-    AT_LEAST_ONE,
-    is_pipe,
-    main,
-    note,
-    print_counts,
-    progress_bar,
-    write_text,
-)
-from likewise.cli.options import (
-    JOBS,
-    JSON,
-    LEARNER_SETTINGS,
-    WORLD_SETTINGS,
-    OutputFile,
-    game_of,
-    game_options,
-)
+from likewise.cli import options as shared
+from likewise.cli.main import AT_LEAST_ONE, is_pipe, main, note, progress_bar, write_text
+from likewise.cli.options import OutputFile, game_options
+from likewise.errors import HypothesisError, LikewiseError, MissingLibraryError, absent, missing
 from likewise.simulate.game import Game, class_from_file
 
 if TYPE_CHECKING:
     from likewise.simulate.demo import Demo
     from likewise.simulate.game import PreparedGame
     from likewise.simulate.hindsight import Comparators
-    from likewise.simulate.play import Transcript
     from likewise.simulate.propose import Proposal
+    from likewise.simulate.rounds import Transcript
     from likewise.simulate.world import Resampled
 
 
 @main.command(short_help="One game, your way, counted.")
 @game_options("world")
-@WORLD_SETTINGS
+@shared.WORLD_SETTINGS
 @game_options("learner")
-@LEARNER_SETTINGS
+@shared.LEARNER_SETTINGS
 @game_options(
     "rounds", "seed", "alpha", "eps", "hypotheses", "feedback", "delay", "audit_share", "selection"
 )
 @click.option(
     "--no-comparator", is_flag=True, help="Leave out the best fixed policies in hindsight."
 )
-@JSON
+@shared.JSON
 @click.option(
     "--trace", metavar="FILE", type=OutputFile(allow_dash=True),
     help="Write every round as CSV; - for standard output.",
@@ -78,7 +64,7 @@ def simulate(
 
     if is_pipe(json_path) and is_pipe(trace):
         raise click.UsageError("--json - and --trace - cannot both go to standard output.")
-    game = game_of(**options).prepare()
+    game = shared.game_of(**options).prepare()
     if save_state is not None and not isinstance(game.learner, Learner):
         raise click.UsageError(f"--save-state needs a learner that is a fold: {game.game.learner}.")
     for caveat in game.caveats():
@@ -93,8 +79,6 @@ def simulate(
 
 def _played(game: PreparedGame, *, compare: bool) -> tuple[Transcript, Comparators | None]:
     """The game played, with a bar on the way, and the best fixed policies in hindsight."""
-    from likewise.errors import HypothesisError, MissingLibraryError
-
     if compare:
         try:
             from likewise.simulate.programs import ComparatorError
@@ -137,9 +121,40 @@ def _write(
     if json_path is not None:
         write_text(json_path, json.dumps(data, indent=2) + "\n")
     if not is_pipe(json_path) and not is_pipe(trace):
-        print_counts(data)
+        _print_counts(data)
     if warning is not None:
         note(warning.text)
+
+
+def _print_counts(data: dict[str, Any]) -> None:
+    """The counts of a game for people: names and numbers in two columns, then the bounds."""
+    apart = ("bounds", "schedule", "settings", "comparators", "certificate", "near_constant")
+    plain = {key: value for key, value in data.items() if key not in apart}
+    width = max(map(len, plain))
+    for key, value in plain.items():
+        text = f"{value:.4f}" if isinstance(value, float) else value
+        click.echo(f"{key:<{width}}  {text}")
+    if (fixed := data.get("comparators")) is not None:
+        rates = "; ".join(f"{name.replace('_', ' ')} {rate:.4f}" for name, rate in fixed.items())
+        click.echo(f"{'best fixed':<{width}}  {rates}")
+    if (certificate := data.get("certificate")) is not None:
+        from_lam = certificate["from_largest_lam"]
+        also = "" if from_lam is None else f"; from the largest lam, {from_lam:,.0f}"
+        click.echo(
+            f"{'certificate':<{width}}  {certificate['holds']}: regret ≤ "
+            f"{certificate['regret']:,.0f} (any learner: {certificate['trivial_regret']:,}){also}"
+        )
+    for bound in data["bounds"]:
+        trivial = [part for part, informative in bound["informative"].items() if not informative]
+        news = (
+            f" (no news: the trivial bound on {' and '.join(trivial)} is smaller)"
+            if trivial
+            else ""
+        )
+        click.echo(
+            f"{'bound':<{width}}  {bound['source']}, {bound['holds']}: regret ≤ "
+            f"{bound['regret']:.3g}, violations ≤ {bound['violations']:.3g}{news}"
+        )
 
 
 @main.command(short_help="Learners side by side, and a report to read.")
@@ -161,7 +176,6 @@ def demo(rounds: int, seed: int, jobs: int, out: Path) -> None:
     comparison with the best fixed policies need the extra `study`, and with the extra `fast` it
     takes two minutes: pip install 'likewise[fast,study]'.
     """
-    from likewise.errors import absent, missing
     from likewise.simulate.demo import games, run_demo
     from likewise.simulate.game import Game
 
@@ -248,7 +262,7 @@ SEEDS = (1, 2)
 )  # fmt: skip
 @click.option("--k", type=AT_LEAST_ONE, default=8, show_default=True, help="People a round.")
 @game_options("rounds", "alpha", "eps", "feedback", "delay", "audit_share")
-@JOBS
+@shared.JOBS
 def propose(
     people: Path, label: str, hypotheses: Path, panel: Path, budget: float, limit: float, k: int,
     jobs: int | None, **options: Any,
@@ -359,7 +373,6 @@ def _world_lines(
 
     A setting that an earlier world ``explained`` is named, and not explained again.
     """
-    from likewise.errors import LikewiseError
     from likewise.simulate.settings import settings_of
     from likewise.simulate.world import MissingDataError
 
@@ -393,8 +406,6 @@ def _summaries(registry: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _summary(about: Callable[[str], str], name: str) -> str:
     """A line about a part, or that its package cannot be loaded; the list goes on."""
-    from likewise.errors import LikewiseError
-
     try:
         return about(name)
     except LikewiseError as error:

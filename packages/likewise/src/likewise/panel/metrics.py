@@ -1,8 +1,7 @@
-"""The contract of a metric, and metrics as JSON.
+"""Distances between people: the contract of a metric, and those of Likewise.
 
 The paper asks of d: X × X → [0, 1] only that it be symmetric (footnote to definition "Fairness
-violation"); it need not be a metric. See :mod:`likewise.panel.metrics` for missing
-values and for how the results are the same on every machine.
+violation"); it need not be a metric.
 """
 
 from __future__ import annotations
@@ -112,11 +111,7 @@ class Sides:
 
 
 def finite(column: FloatArray) -> bool:
-    """Test whether no value is missing, nor beyond the floats: the usual case, and a fast one.
-
-    >>> finite(np.array([1.0, np.nan])), finite(np.array([1e308, 1e308]))
-    (False, True)
-    """
+    """Test whether no value is missing, nor beyond the floats: the usual case, and a fast one."""
     with np.errstate(over="ignore", invalid="ignore"):
         # A sum that is finite has no term that is not.
         return math.isfinite(column.sum()) or bool(np.isfinite(column).all())
@@ -129,18 +124,12 @@ def joined(distance: Callable[[People], npt.NDArray[Any]], sides: Sides) -> npt.
     """
     if not sides.paired:
         return _of_all(distance, sides.left, sides.right)
-    blocks = [
-        np.diagonal(
-            _of_all(
-                distance,
-                sides.left.take(places, repeated=True),
-                sides.right.take(places, repeated=True),
-            )
-        )
-        for start in range(0, len(sides.left), _PAIRS_AT_ONCE)
-        for places in [np.arange(start, min(start + _PAIRS_AT_ONCE, len(sides.left)))]
-    ]
-    return np.concatenate(blocks) if blocks else np.empty(0)
+    distances = []
+    for start in range(0, len(sides.left), _PAIRS_AT_ONCE):
+        places = np.arange(start, min(start + _PAIRS_AT_ONCE, len(sides.left)))
+        left, right = (side.take(places, repeated=True) for side in (sides.left, sides.right))
+        distances.append(np.diagonal(_of_all(distance, left, right)))
+    return np.concatenate(distances) if distances else np.empty(0)
 
 
 def _of_all(
@@ -226,12 +215,7 @@ class BySides(Metric):
 
 
 def metric_to_spec(metric: Distance) -> dict[str, Any]:
-    """Write a metric as JSON, if it can be read back by its name.
-
-    >>> from likewise.panel import WeightedL1
-    >>> metric_to_spec(WeightedL1({"income": 0.5}))
-    {'metric': 'weighted-l1', 'weights': [['income', 0.5]], 'scales': []}
-    """
+    """Write a metric as JSON, if it can be read back by its name."""
     if not isinstance(metric, Metric):
         raise AuditError(
             f"{shown(metric)} cannot be written down, as no code is ever kept in a file. Make it a "
@@ -259,18 +243,13 @@ def checked_features(features: Iterable[str], where: str) -> tuple[str, ...]:
     listed = [] if isinstance(features, str) else items(where, features, remedy)
     names = tuple(text(where, name, remedy) for name in listed)
     if not names or len(set(names)) != len(names):
-        raise ParameterError(
-            where, "must be a list of one or more different features", features, remedy
-        )
+        rule = "must be a list of one or more different features"
+        raise ParameterError(where, rule, features, remedy)
     return names
 
 
 def by_name(where: str, numbers: Mapping[str, Any] | Sequence[Sequence[Any]]) -> dict[str, Any]:
-    """Numbers by name, from a mapping or from pairs, in their order.
-
-    >>> by_name("weights", [["income", 0.5]])
-    {'income': 0.5}
-    """
+    """Numbers by name, from a mapping or from pairs, in their order."""
     remedy = "Write {'income': 0.5}."
     if not isinstance(numbers, Mapping):
         pairs = [items(where, pair, remedy) for pair in items(where, numbers, remedy)]
@@ -278,7 +257,7 @@ def by_name(where: str, numbers: Mapping[str, Any] | Sequence[Sequence[Any]]) ->
             raise ParameterError(where, "must be pairs of a name and a number", numbers, remedy)
         if len({text(where, pair[0], remedy) for pair in pairs}) != len(pairs):
             raise ParameterError(where, "must have every name once", numbers, remedy)
-        return {name: number for name, number in pairs}  # noqa: C416 - dict(pairs) hides the shape
+        return dict(pairs)
     return {text(where, name, remedy): number for name, number in numbers.items()}
 
 
@@ -292,49 +271,25 @@ def checked_number(value: object, where: str, positive: bool) -> float:
 
 
 def signed_difference(left: FloatArray, right: FloatArray) -> FloatArray:
-    """x_l − x_r of columns that broadcast; 0 where a value is missing.
-
-    >>> column = np.array([1.0, 3.0])
-    >>> signed_difference(column[:, None], column[None, :]).tolist()
-    [[0.0, -2.0], [2.0, 0.0]]
-    """
+    """x_l − x_r of columns that broadcast; 0 where a value is missing."""
     with np.errstate(over="ignore"):  # differences beyond the floats are infinite, hence full
         delta = left - right
-    if _complete(left, right):
+    if finite(left) and finite(right):
         return delta
     return np.where(np.isnan(delta), 0.0, delta)
 
 
-def _complete(left: FloatArray, right: FloatArray) -> bool:
-    return finite(left) and finite(right)
-
-
-def one_missing(left: FloatArray, right: FloatArray) -> FloatArray:
-    """1 where exactly one of the two values is missing, else 0.
-
-    >>> column = np.array([math.nan, 3.0, math.nan])
-    >>> one_missing(column[:, None], column[None, :]).tolist()
-    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
-    """
-    return np.asarray(np.isnan(left) != np.isnan(right), dtype=np.float64)
-
-
 def full_where_one_is_missing(apart: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
     """The distances, but 1 where exactly one of the two values is missing."""
-    if _complete(left, right):
+    if finite(left) and finite(right):
         return apart
-    return np.maximum(apart, one_missing(left, right))
+    return np.maximum(apart, np.asarray(np.isnan(left) != np.isnan(right), dtype=np.float64))
 
 
 def difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
     """min(1, |x_l − x_r|/scale) of the pairs; for a category, 0 if equal and 1 if not.
 
     Without a scale, the width of the feature's bounds in the schema is one.
-
-    >>> from likewise.people import Feature, FeatureSchema
-    >>> people = FeatureSchema((Feature("income", low=0, high=100),)).people([[20.0], [70.0]])
-    >>> difference(Sides.of(people), "income", None).tolist()
-    [[0.0, 0.5], [0.5, 0.0]]
     """
     return sides.once((name, scale), lambda: _difference(sides, name, scale))
 
@@ -344,12 +299,9 @@ def _difference(sides: Sides, name: str, scale: float | None) -> FloatArray:
     left, right = sides.columns(name)
     if feature.kind == "category":
         if scale is not None:
-            raise ParameterError(
-                f"scales[{name!r}]",
-                "must not be given for a category",
-                scale,
-                "Two levels are either equal (0) or not (1).",
-            )
+            rule = "must not be given for a category"
+            remedy = "Two levels are either equal (0) or not (1)."
+            raise ParameterError(f"scales[{name!r}]", rule, scale, remedy)
         apart = np.asarray(signed_difference(left, right) != 0, dtype=np.float64)
         return full_where_one_is_missing(apart, left, right)
     if scale is None:
@@ -404,9 +356,8 @@ class WeightedL1(BySides):
         if not weight_by_name:
             raise ParameterError("WeightedL1.weights", "must not be empty", {}, "Weigh a feature.")
         if idle := [name for name in scale_by_name if name not in weight_by_name]:
-            raise ParameterError(
-                "WeightedL1.scales", "must be of features with a weight", idle[0], "Weigh it too."
-            )
+            rule = "must be of features with a weight"
+            raise ParameterError("WeightedL1.scales", rule, idle[0], "Weigh it too.")
         for part, numbers in (("weights", weight_by_name), ("scales", scale_by_name)):
             checked = tuple(
                 (f, checked_number(number, f"WeightedL1.{part}[{f!r}]", part == "scales"))
@@ -458,10 +409,8 @@ class Mahalanobis(BySides):
         listed = items("Mahalanobis.matrix", matrix, remedy)
         rows = tuple(reals(f"Mahalanobis.matrix[{i}]", row, remedy) for i, row in enumerate(listed))
         if len(rows) != n or any(len(row) != n for row in rows):
-            raise ParameterError(
-                "Mahalanobis.matrix", f"must be {n} by {n}, a row and a column for each feature",
-                matrix, remedy,
-            )  # fmt: skip
+            rule = f"must be {n} by {n}, a row and a column for each feature"
+            raise ParameterError("Mahalanobis.matrix", rule, matrix, remedy)
         object.__setattr__(self, "matrix", rows)
         self._check_matrix()
 
@@ -471,12 +420,9 @@ class Mahalanobis(BySides):
         for i in range(n):
             for j in range(n):
                 if not math.isfinite(a[i][j]) or a[i][j] != a[j][i]:
-                    raise ParameterError(
-                        f"Mahalanobis.matrix[{i}][{j}]",
-                        f"must be finite and equal to matrix[{j}][{i}] = {a[j][i]!r}",
-                        a[i][j],
-                        "Distances must be symmetric; use (M + Mᵀ)/2.",
-                    )
+                    rule = f"must be finite and equal to matrix[{j}][{i}] = {a[j][i]!r}"
+                    remedy = "Distances must be symmetric; use (M + Mᵀ)/2."
+                    raise ParameterError(f"Mahalanobis.matrix[{i}][{j}]", rule, a[i][j], remedy)
         slack = _ROUNDING * max(abs(a[i][i]) for i in range(n))
         for i in range(n):
             pivot = a[i][i] + slack
@@ -496,9 +442,8 @@ class Mahalanobis(BySides):
         """The distances of the left to the right."""
         for name in self.features:
             if sides.left.schema[name].kind == "category":
-                raise ParameterError(
-                    "Mahalanobis.features", "must not be categories", name, "Use WeightedL1."
-                )
+                remedy = "Use WeightedL1."
+                raise ParameterError("Mahalanobis.features", "must not be categories", name, remedy)
         columns = [sides.columns(name) for name in self.features]
         complete = all(sides.complete(name) for name in self.features)
         form = np.zeros(sides.shape)
@@ -552,9 +497,7 @@ class Masked(Metric):
 
     def among(self, sides: Sides) -> FloatArray:
         """Without the features that are hidden, where the metric behind can do without them."""
-        if self._bare is None:
-            return self(sides.left)
-        return self._bare.between(sides)
+        return self(sides.left) if self._bare is None else self._bare.between(sides)
 
     @cached_property
     def _bare(self) -> WeightedL1 | None:
@@ -563,11 +506,8 @@ class Masked(Metric):
     def between(self, sides: Sides) -> FloatArray:
         """The distances of the left to the right."""
         masked = Sides(self._masked(sides.left), self._masked(sides.right), sides.paired)
-        return (
-            self.base.between(masked)
-            if isinstance(self.base, Metric)
-            else joined(self.base, masked)
-        )
+        base = self.base
+        return base.between(masked) if isinstance(base, Metric) else joined(base, masked)
 
     def _masked(self, people: People) -> People:
         places = [people.schema.place(name) for name in self.features]
@@ -617,9 +557,8 @@ class Ratings(BySides):
             number = real(f"Ratings.{name}", bound, "It is the least or the best rating.")
             object.__setattr__(self, name, number)
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ParameterError(
-                "Ratings.low", f"must be below high = {high!r}, both finite", low, "Swap them?"
-            )
+            rule = f"must be below high = {high!r}, both finite"
+            raise ParameterError("Ratings.low", rule, low, "Swap them?")
         if isinstance(ratings, str):
             object.__setattr__(self, "ratings", ratings)
             return
@@ -631,12 +570,9 @@ class Ratings(BySides):
         if isinstance(rating, bool | np.timedelta64) or not (
             isinstance(rating, _NUMBERS) and self.low <= rating <= self.high
         ):
-            raise ParameterError(
-                f"Ratings of {person!r}",
-                f"must be a number in [{self.low:g}, {self.high:g}]",
-                rating,
-                "Correct the rating, or low and high.",
-            )
+            rule = f"must be a number in [{self.low:g}, {self.high:g}]"
+            remedy = "Correct the rating, or low and high."
+            raise ParameterError(f"Ratings of {person!r}", rule, rating, remedy)
         return float(rating)
 
     def between(self, sides: Sides) -> FloatArray:
@@ -691,9 +627,11 @@ class _OfTwo:
     def __post_init__(self) -> None:
         if not callable(self.function):
             raise ParameterError(
-                f"{type(self).__name__}.function", f"must be a function of {self.two}",
-                self.function, "Write lambda one, other: ….",
-            )  # fmt: skip
+                f"{type(self).__name__}.function",
+                f"must be a function of {self.two}",
+                self.function,
+                "Write lambda one, other: ….",
+            )
 
 
 @dataclass(frozen=True)
@@ -788,10 +726,8 @@ class FromColumns(_OfTwo):
         ]
         first = {name: left for name, (left, _) in spread}
         second = {name: right for name, (_, right) in spread}
-        forward, backward = (
-            self._ask(first, second, sides.shape),
-            self._ask(second, first, sides.shape),
-        )
+        forward = self._ask(first, second, sides.shape)
+        backward = self._ask(second, first, sides.shape)
         uneven = np.abs(forward - backward) > _ROUNDING
         if uneven.any():
             place = tuple(np.argwhere(uneven)[0])

@@ -44,11 +44,7 @@ class Pair:
 
     @classmethod
     def of(cls, two: Pair | Iterable[str]) -> Pair:
-        """A pair from anything with two names in it.
-
-        >>> Pair.of(["bo", "ann"])
-        Pair(first='ann', second='bo')
-        """
+        """A pair from anything with two names in it."""
         names = as_list(two) or []
         if len(names) != 2 or not all(isinstance(name, str) for name in names):
             raise AuditError(f"A pair must be the ids of two people; got {shown(two)}.")

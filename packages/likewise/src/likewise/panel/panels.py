@@ -18,17 +18,10 @@ import numpy.typing as npt
 from likewise.errors import AuditError, LikewiseError, ParameterError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
+from likewise.panel import reports
 from likewise.panel.metrics import Distance, Metric, Sides, joined, metric_from_spec, metric_to_spec
 from likewise.panel.objections import MemberObjections, Objections
-from likewise.panel.reports import (
-    LargestGap,
-    Pivots,
-    Report,
-    Selection,
-    checked_scores,
-    choose_report,
-    exceeding_pairs,
-)
+from likewise.panel.reports import LargestGap, Pivots, Report, Selection
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import BoolArray, Rule, checked_name, quoted, seated
 from likewise.people.schema import People
@@ -38,11 +31,7 @@ _ROUNDING = 1e-9
 
 
 def distance_units(d: FloatArray) -> IntArray:
-    """Distances on the grid, in units of 2^-20: rint(d·2^20).
-
-    >>> distance_units(np.array([0.0, 0.5, 1.0])).tolist()
-    [0, 524288, 1048576]
-    """
+    """Distances on the grid, in units of 2^-20: rint(d·2^20)."""
     distances = as_array(d)
     if distances.dtype.kind not in "fiu" or not np.isfinite(distances).all():
         raise AuditError(
@@ -165,12 +154,7 @@ class MetricAuditor:
         return measured.astype(np.float64, copy=False)
 
     def spec(self) -> dict[str, Any]:
-        """The auditor as JSON; a distance that is a plain function cannot be written down.
-
-        >>> from likewise.panel import Ratings
-        >>> MetricAuditor("j1", Ratings("r")).spec()["distance"]["metric"]
-        'ratings'
-        """
+        """The auditor as JSON; a distance that is a plain function cannot be written down."""
         return {"name": self.name, "distance": metric_to_spec(self.distance)}
 
     @classmethod
@@ -237,8 +221,9 @@ class Panel:
         remedy = "List auditors: [MetricAuditor('j1', …), …]."
         object.__setattr__(self, "auditors", tuple(items("Panel.auditors", auditors, remedy)))
         object.__setattr__(self, "rule", as_rule(rule))
-        for auditor in self.auditors:
-            _check_auditor(auditor)
+        if odd := [a for a in self.auditors if not isinstance(a, MetricAuditor)]:
+            remedy = "Give a distance a name, MetricAuditor('j1', …); people need only report(…)."
+            raise ParameterError("Panel.auditors", "must be metric auditors", odd[0], remedy)
         seated(self.members, self.rule.names, str(self.rule))
 
     @cached_property
@@ -266,7 +251,7 @@ class Panel:
         Definition "Auditor", both directions at once.
         """
         s = _scores(people, scores)
-        over = exceeding_pairs(s, self.distances(people), _checked_sensitivity(sensitivity))
+        over = reports.exceeding_pairs(s, self.distances(people), _checked_sensitivity(sensitivity))
         # Distances are symmetric and sensitivities at least 0: at most one direction exceeds.
         against = over | np.swapaxes(over, 1, 2)
         objections = {
@@ -300,7 +285,7 @@ class Panel:
         violations = self.violations(people, scores, sensitivity)
         s = _scores(people, scores)
         chosen = LargestGap() if selection is None else selection
-        return choose_report(violations, s, people.ids, chosen, round)
+        return reports.choose_report(violations, s, people.ids, chosen, round)
 
     def _repr_html_(self) -> str:
         return table(f"Panel: {self.rule}", ("member", "distance"), [
@@ -308,13 +293,7 @@ class Panel:
         ])  # fmt: skip
 
     def spec(self) -> dict[str, Any]:
-        """The panel as JSON (or TOML): its auditors with their metrics, and the text of its rule.
-
-        >>> from likewise.panel import Ratings
-        >>> panel = Panel([MetricAuditor("j1", Ratings("r"))], "any")
-        >>> panel.spec()["rule"], Panel.from_spec(panel.spec()) == panel
-        ('any', True)
-        """
+        """The panel as JSON (or TOML): auditors with their metrics, and the text of its rule."""
         return {"auditors": [auditor.spec() for auditor in self.auditors], "rule": str(self.rule)}
 
     @classmethod
@@ -356,23 +335,12 @@ def _read_auditor(spec: Any, number: int) -> MetricAuditor:
 
 def _scores(people: People, scores: npt.ArrayLike) -> IntArray:
     instance("people", people, People, "Make them with a schema: schema.people(rows).")
-    return checked_scores(scores, people.ids)
-
-
-def _check_auditor(auditor: object) -> None:
-    if not isinstance(auditor, MetricAuditor):
-        raise ParameterError(
-            "Panel.auditors",
-            "must be metric auditors",
-            auditor,
-            "Give a distance a name, MetricAuditor('j1', …); people need only report(…).",
-        )
+    return reports.checked_scores(scores, people.ids)
 
 
 def _checked_sensitivity(sensitivity: int) -> int:
     remedy = (
         "It is an integer of 2^-20: likewise.numerics.fixed_point.to_units(alpha). Below 0 a pair "
-        "with "
-        "equal scores would be a violation."
+        "with equal scores would be a violation."
     )
     return integer("sensitivity", sensitivity, 0, None, remedy)

@@ -51,11 +51,7 @@ class Selection(Specified, ABC):
 
 
 def selection_to_spec(selection: Selection) -> dict[str, Any]:
-    """Write a selection as JSON, if it can be read back by its name.
-
-    >>> selection_to_spec(RandomPair(seed=7))
-    {'selection': 'random', 'seed': 7}
-    """
+    """Write a selection as JSON, if it can be read back by its name."""
     if not isinstance(selection, Selection):
         raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
     SELECTIONS.check_name(selection.name, type(selection))
@@ -74,11 +70,7 @@ def selection_from_spec(spec: Mapping[str, Any]) -> Selection:
 
 @dataclass(frozen=True)
 class LargestGap(Selection):
-    """The pair whose scores are furthest apart; of several, the first.
-
-    >>> LargestGap().choose(np.array([3, 8, 8]), None)
-    [1]
-    """
+    """The pair whose scores are furthest apart; of several, the first."""
 
     name = "largest-gap"
     summary = "the pair whose chances are furthest apart"
@@ -90,11 +82,7 @@ class LargestGap(Selection):
 
 @dataclass(frozen=True)
 class FirstPair(Selection):
-    """The first pair, by the order of the people.
-
-    >>> FirstPair().choose(np.array([3, 8, 8]), None)
-    [0]
-    """
+    """The first pair, by the order of the people."""
 
     name = "first"
     summary = "the first, in the order of the people"
@@ -106,11 +94,7 @@ class FirstPair(Selection):
 
 @dataclass(frozen=True)
 class RandomPair(Selection):
-    """A pair at random: a function of the seed and the round, and of nothing else.
-
-    >>> RandomPair(seed=7).choose(np.array([3]), 1)
-    [0]
-    """
+    """A pair at random: a function of the seed and the round, and of nothing else."""
 
     name = "random"
     summary = "one at random"
@@ -129,22 +113,14 @@ class RandomPair(Selection):
     def choose(self, gaps: IntArray, round: int | None = None, /) -> list[int]:
         """Each with the same probability."""
         if round is None:
-            raise ParameterError(
-                "round",
-                "must be given to RandomPair",
-                round,
-                "Without it every round would make the same choice.",
-            )
+            remedy = "Without it every round would make the same choice."
+            raise ParameterError("round", "must be given to RandomPair", round, remedy)
         return [Stream(self.seed, Purpose.REPORT, round).below(len(gaps))]
 
 
 @dataclass(frozen=True)
 class AllPairs(Selection):
-    """All pairs; the learner averages over them.
-
-    >>> AllPairs().choose(np.array([3, 8, 8]), None)
-    [0, 1, 2]
-    """
+    """All pairs; the learner averages over them."""
 
     name = "all"
     summary = "all of them, averaged into one"
@@ -159,9 +135,6 @@ class Report:
     """The pairs a panel reports, each (over, under): the first was favoured. Empty if quiet.
 
     Definition "Auditing scheme": the pair, or Null.
-
-    >>> Report((("ann", "bo"),)).quiet, Report().quiet
-    (False, True)
     """
 
     pairs: tuple[tuple[str, str], ...] = ()
@@ -182,13 +155,7 @@ class Report:
 
 
 def checked_scores(scores: npt.ArrayLike, ids: Sequence[str]) -> IntArray:
-    """Scores of some people as integers of 2^-20 within [0, 1].
-
-    >>> checked_scores([0.5, 0.25], ["ann", "bo"])
-    Traceback (most recent call last):
-    likewise.errors.AuditError: Scores must be 2 integers of 2^-20, one for each person; got \
-float64 of shape (2,). Round them: np.rint(score * 2**20).astype(np.int64).
-    """
+    """Scores of some people as integers of 2^-20 within [0, 1]."""
     array = as_array(scores)
     if array.dtype.kind not in "iu" or array.shape != (len(ids),):
         raise AuditError(

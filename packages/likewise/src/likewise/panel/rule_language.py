@@ -20,20 +20,8 @@ from typing import TypeVar
 import numpy as np
 
 from likewise.errors import ParameterError, RuleError, foreign_code
-from likewise.panel import rules as thresholds
-from likewise.panel.rules import (
-    BARE_NAME,
-    And,
-    BoolArray,
-    Never,
-    Or,
-    Rule,
-    all_of,
-    checked_names,
-    never,
-    objects,
-    quoted,
-)
+from likewise.panel import rules
+from likewise.panel.rules import And, BoolArray, Never, Or, Rule
 
 _SPACE = re.compile(r"\s*")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -78,13 +66,13 @@ class _Reader:
         self.kinds: dict[str, Callable[[], Rule]] = {
             "veto": self.member,
             "objects": self.member,
-            "at_least": lambda: self.counted(thresholds.at_least),
-            "more_than": lambda: self.counted(thresholds.more_than),
+            "at_least": lambda: self.counted(rules.at_least),
+            "more_than": lambda: self.counted(rules.more_than),
             "weighted": self.weighted,
-            "majority": lambda: thresholds.majority(*self.listed()),
-            "any": lambda: thresholds.any_of(*self.listed()),
-            "all": lambda: thresholds.all_of(*self.listed()),
-            "never": lambda: never(*self.listed(names=False)),
+            "majority": lambda: rules.majority(*self.listed()),
+            "any": lambda: rules.any_of(*self.listed()),
+            "all": lambda: rules.all_of(*self.listed()),
+            "never": lambda: rules.never(*self.listed(names=False)),
         }
 
     def complete(self) -> Rule:
@@ -115,7 +103,7 @@ class _Reader:
             self.depth -= 1
             return rule
         start = self.skip()
-        kind = self.match(BARE_NAME)
+        kind = self.match(rules.BARE_NAME)
         if kind not in self.kinds:
             self.place = start
             raise self.error(f"a rule ({', '.join(self.kinds)} or a parenthesis)")
@@ -128,7 +116,7 @@ class _Reader:
 
     def member(self) -> Rule:
         self.sign("(")
-        rule = objects(self.name())
+        rule = rules.objects(self.name())
         self.sign(")", "')' (a name with spaces or signs goes in quotes)")
         return rule
 
@@ -137,9 +125,7 @@ class _Reader:
         quantity = self.match(_QUANTITY)
         if not quantity:
             raise self.error("votes or a share (3, 80% or 2/3)")
-        names = None
-        if self.word("of"):
-            names = self.some_names()
+        names = self.some_names() if self.word("of") else None
         self.sign(")", "')' or 'of'" if names is None else "',' or ')'")
         return build(quantity, names)
 
@@ -166,7 +152,7 @@ class _Reader:
         self.sign(";", "',' and another member, or ';' and the threshold")
         threshold = self.number()
         self.sign(")")
-        return thresholds.Weighted(weights, threshold)
+        return rules.Weighted(weights, threshold)
 
     def some_names(self) -> list[str]:
         names = [self.name()]
@@ -175,7 +161,7 @@ class _Reader:
         return names
 
     def name(self) -> str:
-        if bare := self.match(BARE_NAME):
+        if bare := self.match(rules.BARE_NAME):
             return bare
         start = self.skip()
         try:
@@ -191,7 +177,7 @@ class _Reader:
 
     def word(self, word: str) -> bool:
         start = self.place
-        if self.match(BARE_NAME) == word:
+        if self.match(rules.BARE_NAME) == word:
             return True
         self.place = start
         return False
@@ -216,7 +202,7 @@ class _Reader:
 
     def error(self, expected: str) -> RuleError:
         start = self.skip()
-        word = BARE_NAME.match(self.text, start)
+        word = rules.BARE_NAME.match(self.text, start)
         rest = word[0] if word else self.text[start : start + 1]
         actual = repr(rest) if rest else "the end"
         return RuleError(f"Rule text: expected {expected}; got {actual}.\n{self.pointer()}")
@@ -249,9 +235,8 @@ report back: report (1, 1) too, or do not report (0, 1).
     """
     names = _panel(members)
     if not isinstance(table, Mapping) or not all(isinstance(votes, tuple) for votes in table):
-        raise ParameterError(
-            "table", "must be results by profile", table, "Write {(0, 0): 0, (0, 1): 1, …}."
-        )
+        remedy = "Write {(0, 0): 0, (0, 1): 1, …}."
+        raise ParameterError("table", "must be results by profile", table, remedy)
     results: dict[tuple[int, ...], int] = {tuple(votes): r for votes, r in table.items()}
     for profile in results:
         if len(profile) != len(names) or any(vote not in (0, 1) for vote in profile):
@@ -286,7 +271,11 @@ def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
         raise ParameterError("f", "must be a function of the votes", f, "Write lambda v: v[0].")
     values = np.zeros((2,) * m, dtype=np.bool_)
     for bits in product((False, True), repeat=m):
-        values[tuple(map(int, bits))] = _truth(_result(f, bits), bits)
+        failure = f"The function failed on the profile {_bits(bits)}"
+        rule = "It is called for every profile, also for those that cannot come about."
+        with foreign_code(RuleError, failure, rule):
+            value: object = f(bits)
+        values[tuple(map(int, bits))] = _truth(value, bits)
     if values[(0,) * m]:
         raise RuleError(
             f"The rule always fires: it reports when nobody objects, profile "
@@ -295,14 +284,14 @@ def from_function(f: Callable[[Profile], int], members: Sequence[str]) -> Rule:
     _check_monotone(values, names)
     coalitions = [tuple(names[i] for i in np.flatnonzero(z)) for z in np.argwhere(_minimal(values))]
     coalitions.sort(key=lambda c: (len(c), [names.index(name) for name in c]))
-    parts = tuple(objects(c[0]) if len(c) == 1 else all_of(*c) for c in coalitions)
+    parts = tuple(rules.objects(c[0]) if len(c) == 1 else rules.all_of(*c) for c in coalitions)
     if not parts:
         return Never()
     return parts[0] if len(parts) == 1 else Or(parts)
 
 
 def _panel(members: Sequence[str]) -> tuple[str, ...]:
-    names = checked_names(members, "members")
+    names = rules.checked_names(members, "members")
     if len(names) > _MOST_MEMBERS:
         raise ParameterError(
             "members",
@@ -311,14 +300,6 @@ def _panel(members: Sequence[str]) -> tuple[str, ...]:
             "All 2^m profiles are evaluated. Write an expression instead: at_least, veto, | and &.",
         )
     return names
-
-
-def _result(f: Callable[[Profile], int], profile: Profile) -> object:
-    with foreign_code(
-        RuleError, f"The function failed on the profile {_bits(profile)}",
-        "It is called for every profile, also for those that cannot come about.",
-    ):  # fmt: skip
-        return f(profile)
 
 
 def _truth(value: object, profile: Profile) -> bool:
@@ -344,9 +325,8 @@ def _check_monotone(values: BoolArray, names: tuple[str, ...]) -> None:
         raise RuleError(
             f"The rule is not monotone: it reports when {_objecting(v, names)}, profile "
             f"{_bits(v)}, but not when {_objecting(stronger, names)}, profile {_bits(stronger)} ≽ "
-            f"{_bits(v)}. One more "
-            f"objection, of {quoted(name)}, must not take a report back: report "
-            f"{_bits(stronger)} too, or do not report {_bits(v)}."
+            f"{_bits(v)}. One more objection, of {rules.quoted(name)}, must not take a report "
+            f"back: report {_bits(stronger)} too, or do not report {_bits(v)}."
         )
 
 
@@ -367,7 +347,7 @@ def _bits(profile: Profile) -> str:
 
 
 def _objecting(profile: Profile, names: tuple[str, ...]) -> str:
-    objectors = [quoted(name) for name, vote in zip(names, profile, strict=True) if vote]
+    objectors = [rules.quoted(name) for name, vote in zip(names, profile, strict=True) if vote]
     if not objectors:
         return "nobody objects"
     return f"{', '.join(objectors)} object{'s' * (len(objectors) == 1)}"

@@ -37,28 +37,21 @@ BARE_NAME = re.compile(r"[\w.\-]+")
 def checked_name(name: object, where: str) -> str:
     """The name itself, if it is a text that is not empty."""
     if not isinstance(name, str) or not name.strip():
-        raise ParameterError(
-            where, "must be a name, a text that is not blank", name, "Write one such as 'j3'."
-        )
+        remedy = "Write one such as 'j3'."
+        raise ParameterError(where, "must be a name, a text that is not blank", name, remedy)
     return name
 
 
 def checked_names(names: Iterable[str], where: str) -> tuple[str, ...]:
-    """Names of some members, at least one and all different.
-
-    >>> checked_names(["j1", "j2", "j1"], "at_least(of=…)")
-    Traceback (most recent call last):
-    likewise.errors.ParameterError: at_least(of=…) must name nobody twice; got 'j1'. Name j1 once.
-    """
+    """Names of some members, at least one and all different."""
     if isinstance(names, str):
         raise ParameterError(where, "must be a list of names", names, f"Write [{names!r}].")
     if (values := as_list(names)) is None:
         raise ParameterError(where, "must be a list of names", names, "Write ['j1', 'j2'].")
     listed = tuple(checked_name(name, where) for name in values)
     if not listed:
-        raise ParameterError(
-            where, "must name at least one member", listed, "Somebody has to be able to object."
-        )
+        remedy = "Somebody has to be able to object."
+        raise ParameterError(where, "must name at least one member", listed, remedy)
     twice = [name for i, name in enumerate(listed) if name in listed[:i]]
     if twice:
         raise ParameterError(where, "must name nobody twice", twice[0], f"Name {twice[0]} once.")
@@ -75,11 +68,7 @@ def quoted(name: str) -> str:
 
 
 def seated(members: Sequence[str], named: Iterable[str], rule: object) -> dict[str, int]:
-    """The place of every member of a panel that a rule can be used on.
-
-    >>> seated(["j1", "j2"], ["j2"], "veto(j2)")
-    {'j1': 0, 'j2': 1}
-    """
+    """The place of every member of a panel that a rule can be used on."""
     panel = items("members", members, "List their names: ['j1', 'j2'].")
     seats = {checked_name(name, "members"): place for place, name in enumerate(panel)}
     if not seats:
@@ -123,12 +112,7 @@ class Rule(ABC):
     """
 
     def fires(self, votes: npt.ArrayLike, members: Sequence[str]) -> BoolArray:
-        """Report or not, by this rule, for votes of shape (m, …) in the order of the members.
-
-        >>> from likewise.panel import objects
-        >>> (objects("a") & objects("b")).fires([[True, True], [False, True]], ["a", "b"]).tolist()
-        [False, True]
-        """
+        """Report or not, by this rule, for votes of shape (m, …) in the order of the members."""
         seats = self._seats(members)
         return np.asarray(self._fires(_checked_votes(votes, seats), seats))
 
@@ -204,32 +188,15 @@ class Rule(ABC):
         That is :meth:`pivot` for many pairs, where sorting would take long: a key may hold the
         distance in its high bits and the member's place in its low ones. ``keys`` is an array a
         member, and ``top``, above all keys, comes out where the rule cannot fire.
-
-        >>> from likewise.panel import objects
-        >>> keys = [np.array([300 * 2 + 0]), np.array([100 * 2 + 1])]
-        >>> (objects("a") | objects("b")).pivot_keys(keys, ["a", "b"], top=1000).tolist()
-        [201]
         """
         return np.asarray(self._rank(np.asarray(keys), self._seats(members), top))
 
     def check(self, members: Sequence[str]) -> None:
-        """Refuse a panel that is empty, has a name twice, or lacks a member the rule names.
-
-        >>> from likewise.panel import veto
-        >>> veto("j7").check(["j1", "j2"])
-        Traceback (most recent call last):
-        likewise.errors.RuleError: The rule veto(j7) names j7, who is not on the panel (j1, j2). \
-Put them on it, or take them out of the rule.
-        """
+        """Refuse a panel that is empty, has a name twice, or lacks a member the rule names."""
         self._seats(members)
 
     def can_fire(self, members: Sequence[str]) -> bool:
-        """Test whether the rule reports when everybody objects; being monotone, it else never does.
-
-        >>> from likewise.panel import never, veto
-        >>> never().can_fire(["j1"]), veto("j1").can_fire(["j1"])
-        (False, True)
-        """
+        """Test if it reports when everybody objects: being monotone, else it never does."""
         votes = np.ones(len(self._seats(members)), dtype=np.bool_)
         return bool(self.fires(votes, members))
 
@@ -292,16 +259,12 @@ class _Joined(Rule):
         listed = items(f"{kind.__name__}.parts", self.parts, "List rules.")
         flat: list[Any] = [q for p in listed for q in (p.parts if isinstance(p, kind) else (p,))]
         if odd := [part for part in flat if not isinstance(part, Rule)]:
-            raise ParameterError(
-                f"{kind.__name__}.parts", "must be rules", odd[0], "Read a text with parse_rule."
-            )
+            remedy = "Read a text with parse_rule."
+            raise ParameterError(f"{kind.__name__}.parts", "must be rules", odd[0], remedy)
         if len(flat) < 2:
-            raise ParameterError(
-                f"{kind.__name__}.parts",
-                "must be at least two rules",
-                self.parts,
-                "An empty 'and' would fire with no objection; an empty 'or' is never().",
-            )
+            rule = "must be at least two rules"
+            remedy = "An empty 'and' would fire with no objection; an empty 'or' is never()."
+            raise ParameterError(f"{kind.__name__}.parts", rule, self.parts, remedy)
         object.__setattr__(self, "parts", tuple(flat))
 
     @property
@@ -312,12 +275,7 @@ class _Joined(Rule):
 
 @dataclass(frozen=True, repr=False)
 class Or(_Joined):
-    """One of several rules suffices. Pivot: the min of theirs.
-
-    >>> from likewise.panel import veto
-    >>> print(Or((veto("a"), Or((veto("b"), veto("c"))))))
-    veto(a) or veto(b) or veto(c)
-    """
+    """One of several rules suffices. Pivot: the min of theirs."""
 
     def _fires(self, votes: BoolArray, seats: Seats) -> BoolArray:
         return reduce(np.logical_or, (part._fires(votes, seats) for part in self.parts))
@@ -407,11 +365,7 @@ class Never(Rule):
 
 
 def objects(member: str) -> Objects:
-    """The rule that a named member objects; the same as :func:`veto`, for use with "and".
-
-    >>> objects("j1") == veto("j1")
-    True
-    """
+    """The rule that a named member objects; the same as :func:`veto`, for use with "and"."""
     return Objects(member)
 
 
@@ -425,11 +379,7 @@ def veto(member: str) -> Objects:
 
 
 def never() -> Never:
-    """The rule that never reports.
-
-    >>> print(never())
-    never
-    """
+    """The rule that never reports."""
     return Never()
 
 
@@ -448,9 +398,8 @@ def exact(value: Number, where: str) -> Fraction:
             raise TypeError
         return Fraction(str(value).replace(" ", ""))
     except (TypeError, ValueError, ZeroDivisionError):
-        raise ParameterError(
-            where, "must be a finite number", value, "Write 2, 0.5 or 1/3."
-        ) from None
+        remedy = "Write 2, 0.5 or 1/3."
+        raise ParameterError(where, "must be a finite number", value, remedy) from None
 
 
 @dataclass(frozen=True)
@@ -535,12 +484,8 @@ class AtLeast(Rule):
                 'Write a share as text, at_least("80%") or at_least("4/5"): a float is not exact.',
             )
         if isinstance(self.votes, int) and self.votes < 1:
-            raise ParameterError(
-                "AtLeast.votes",
-                "must be at least 1",
-                self.votes,
-                "With 0 votes a pair nobody objected to would be reported.",
-            )
+            remedy = "With 0 votes a pair nobody objected to would be reported."
+            raise ParameterError("AtLeast.votes", "must be at least 1", self.votes, remedy)
         if self.of is not None:
             object.__setattr__(self, "of", checked_names(self.of, "AtLeast.of"))
 
@@ -550,11 +495,7 @@ class AtLeast(Rule):
         return self.of or ()
 
     def needed(self, n: int) -> int:
-        """How many votes of n are needed.
-
-        >>> at_least("80%").needed(5), majority().needed(5)
-        (4, 3)
-        """
+        """How many votes of n are needed."""
         return self.votes.votes(n) if isinstance(self.votes, Share) else self.votes
 
     def _places(self, seats: Seats) -> list[int]:
@@ -609,21 +550,14 @@ class Weighted(Rule):
         exactly = tuple((n, exact(weights[n], f"Weighted.weights[{n!r}]")) for n in names)
         for name, weight in exactly:
             if weight < 0:
-                raise ParameterError(
-                    f"Weighted.weights[{name!r}]",
-                    "must not be negative",
-                    weights[name],
-                    "An objection must never speak against a report.",
-                )
+                rule = "must not be negative"
+                remedy = "An objection must never speak against a report."
+                raise ParameterError(f"Weighted.weights[{name!r}]", rule, weights[name], remedy)
         object.__setattr__(self, "weights", exactly)
         object.__setattr__(self, "threshold", exact(threshold, "Weighted.threshold"))
         if self.threshold <= 0:
-            raise ParameterError(
-                "Weighted.threshold",
-                "must be above 0",
-                threshold,
-                "With a threshold of 0 a pair nobody objected to would be reported.",
-            )
+            remedy = "With a threshold of 0 a pair nobody objected to would be reported."
+            raise ParameterError("Weighted.threshold", "must be above 0", threshold, remedy)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -690,9 +624,8 @@ def at_least(votes: int | str | Fraction, of: Iterable[str] | None = None) -> At
     if share:
         return AtLeast(Share(number), named)
     if number.denominator != 1:
-        raise ParameterError(
-            "at_least(votes)", "must be an integer or a share", votes, "Write 4 or 80%."
-        )
+        remedy = "Write 4 or 80%."
+        raise ParameterError("at_least(votes)", "must be an integer or a share", votes, remedy)
     return AtLeast(int(number), named)
 
 
@@ -704,9 +637,8 @@ def more_than(share: str | Fraction, of: Iterable[str] | None = None) -> AtLeast
     """
     number, is_share = read_share(share, "more_than(share)")
     if not is_share:
-        raise ParameterError(
-            "more_than(share)", "must be a share", share, "For votes write at_least, with one more."
-        )
+        remedy = "For votes write at_least, with one more."
+        raise ParameterError("more_than(share)", "must be a share", share, remedy)
     return AtLeast(
         Share(number, strict=True), None if of is None else checked_names(of, "more_than(of=…)")
     )

@@ -8,10 +8,4 @@ of every state, so that a state is never continued with features that mean somet
 from likewise.people.features import Feature, Kind, Value
 from likewise.people.schema import FeatureSchema, People
 
-__all__ = [
-    "Feature",
-    "FeatureSchema",
-    "Kind",
-    "People",
-    "Value",
-]
+__all__ = ["Feature", "FeatureSchema", "Kind", "People", "Value"]

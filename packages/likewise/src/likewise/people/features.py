@@ -80,14 +80,11 @@ class Feature:
         named = tuple(text(f"{owner}.levels", level, "Levels are text.") for level in levels)
         object.__setattr__(self, "levels", named)
         if (self.kind == "category") != bool(self.levels):
-            raise ParameterError(
-                f"{owner}.levels", "must be given for a category, and only for one", self.levels,
-                remedy,
-            )  # fmt: skip
+            rule = "must be given for a category, and only for one"
+            raise ParameterError(f"{owner}.levels", rule, self.levels, remedy)
         if len(set(self.levels)) != len(self.levels):
-            raise ParameterError(
-                f"{owner}.levels", "must not repeat a level", self.levels, "Drop one of them."
-            )
+            rule = "must not repeat a level"
+            raise ParameterError(f"{owner}.levels", rule, self.levels, "Drop one of them.")
 
     @property
     def title(self) -> str:
@@ -99,9 +96,6 @@ class Feature:
 
         An integer for a category is matched to the one level that reads so, and never taken as the
         place of a level.
-
-        >>> Feature("rooms", "category", levels=("1", "2", "3")).encode(1, "ann")
-        0.0
         """
         if self.kind == "category" and not _absent(value):
             return float(self._level(value, person))
@@ -113,10 +107,6 @@ class Feature:
         """Encode a value for each person; an array of numbers is checked at once.
 
         Numbers that are ``encoded`` stand for values already, those of a category for its levels.
-
-        >>> purpose = Feature("purpose", "category", levels=("car", "home"))
-        >>> purpose.encode_column(["home", "car"], ["ann", "bo"]).tolist()
-        [1.0, 0.0]
         """
         if isinstance(values, np.ndarray):
             for place in np.flatnonzero(~self._admits(values)).tolist():
@@ -140,11 +130,7 @@ class Feature:
         return fits if self.missing is None else fits | np.isnan(x)
 
     def checked(self, value: Any, person: str) -> float:
-        """Check a number that stands for a value, encoded already; NaN and None are missing.
-
-        >>> Feature("purpose", "category", levels=("car", "home")).checked(1, "ann")
-        1.0
-        """
+        """Check a number that stands for a value, encoded already; NaN and None are missing."""
         if _absent(value):
             if self.missing is None:
                 raise PeopleError(
@@ -221,11 +207,7 @@ class Feature:
         return f"{bounds if low or high else 'any'} {self.unit}".strip()
 
     def code(self) -> str:
-        """The feature as Python code.
-
-        >>> Feature("income", low=0, unit="k€").code()
-        'Feature("income", "number", low=0, unit="k€")'
-        """
+        """The feature as Python code."""
         arguments = [json.dumps(self.name, ensure_ascii=False), json.dumps(self.kind)]
         bounds = {n: getattr(self, n) for n in ("low", "high") if math.isfinite(getattr(self, n))}
         if len(bounds) == 2:
@@ -254,17 +236,11 @@ class Feature:
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Feature:
-        """Read a feature from its JSON.
-
-        >>> Feature.from_spec({"name": "income", "kind": "number", "low": 0}).low
-        0
-        """
+        """Read a feature from its JSON."""
         names = {field.name for field in fields(cls)}
         if not isinstance(spec, Mapping) or "name" not in spec or not set(spec) <= names:
-            raise ParameterError(
-                "A feature", f"must be an object of {', '.join(sorted(names))}", spec,
-                "Only the name is needed.",
-            )  # fmt: skip
+            rule = f"must be an object of {', '.join(sorted(names))}"
+            raise ParameterError("A feature", rule, spec, "Only the name is needed.")
         return cls(**spec)
 
 
@@ -346,23 +322,13 @@ def is_table(value: object) -> bool:
 
 
 def is_numeric(rows: object) -> TypeGuard[npt.NDArray[Any]]:
-    """Test for a plain array of numbers; what can be read in two ways is refused.
-
-    >>> is_numeric(np.array([[1.5]])), is_numeric([[1.5]])
-    (True, False)
-    """
+    """Test for a plain array of numbers; what can be read in two ways is refused."""
     refuse_table(rows)
     return isinstance(rows, np.ndarray) and rows.ndim > 0 and rows.dtype.kind in _NUMERIC
 
 
 def refuse_table(value: object) -> None:
-    """Refuse a frame, a Series, and arrays with names or masks.
-
-    >>> refuse_table(np.array([(1, 2)], dtype=[("income", "i8"), ("age", "i8")]))
-    Traceback (most recent call last):
-    likewise.errors.PeopleError: An array with field names or a mask can be read in two ways. Give \
-rows by name, [dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain array.
-    """
+    """Refuse a frame, a Series, and arrays with names or masks."""
     if type(value) in _PLAIN:
         return
     named = isinstance(value, np.ndarray | np.void) and value.dtype.names is not None
@@ -381,13 +347,7 @@ rows by name, [dict(zip(a.dtype.names, row)) for row in a.tolist()], or a plain 
 
 
 def listed_rows(rows: Any) -> list[Any]:
-    """All rows, as a list; a single row or column and text are refused.
-
-    >>> listed_rows({"income": [1, 2]})
-    Traceback (most recent call last):
-    likewise.errors.PeopleError: People must be a list of rows, one for each person; got \
-{'income': [1, 2]}. For one person write [row].
-    """
+    """All rows, as a list; a single row or column and text are refused."""
     refuse_table(rows)
     single = isinstance(rows, Mapping | str | bytes) or not isinstance(rows, Iterable)
     if single or (isinstance(rows, np.ndarray) and rows.ndim == 0):
@@ -399,11 +359,7 @@ def listed_rows(rows: Any) -> list[Any]:
 
 
 def row_values(row: Any, names: Sequence[str], person: str) -> list[Any]:
-    """The values of one row in the order of ``names``; by name where the row is a mapping.
-
-    >>> row_values({"age": 30, "income": 52}, ("income", "age"), "ann")
-    [52, 30]
-    """
+    """The values of one row in the order of ``names``; by name where the row is a mapping."""
     refuse_table(row)
     if isinstance(row, Mapping):
         if unknown := [str(key) for key in row if key not in names]:
@@ -443,11 +399,7 @@ def _is_sequence(row: Any) -> bool:
 
 
 def checked_ids(count: int, ids: Any) -> tuple[str, ...]:
-    """An id for each of ``count`` people: the given ones, or p1, p2, ….
-
-    >>> checked_ids(2, None)
-    ('p1', 'p2')
-    """
+    """An id for each of ``count`` people: the given ones, or p1, p2, …."""
     if ids is None:
         return tuple(f"p{i + 1}" for i in range(count))
     if type(ids) is tuple and len(ids) == count and all(type(name) is str for name in ids):
@@ -476,14 +428,7 @@ def _not_empty(ids: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def refuse_repeated(ids: Sequence[str]) -> None:
-    """Refuse ids that are not all different, and say in which rows they are.
-
-    >>> refuse_repeated(["ann", "bo", "ann"])
-    Traceback (most recent call last):
-    likewise.errors.PeopleError: Everybody must have an id of their own; more than one person is \
-called 'ann' (rows 1 and 3). Keep one row for each, or give ids that differ: another column, or \
-none for p1, p2, ….
-    """
+    """Refuse ids that are not all different, and say in which rows they are."""
     if len(set(ids)) == len(ids):
         return
     twice = sorted(name for name, count in Counter(ids).items() if count > 1)

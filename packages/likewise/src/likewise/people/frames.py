@@ -56,11 +56,7 @@ class Origin:
 
 
 def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None = None) -> Any:
-    """A frame of some columns: of the library named, else of the first that is installed.
-
-    >>> make_frame({"person": ["ann", "bo"], "score": [0.5, 0.25]}, "pandas").shape
-    (2, 2)
-    """
+    """A frame of some columns: of the library named, else of the first that is installed."""
     if backend is None:
         installed = [name for name in BACKENDS if find_spec(name) is not None]
         if not installed:
@@ -73,9 +69,8 @@ def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None =
     listed = {name: as_list(values) for name, values in columns.items()}
     lengths = {-1 if values is None else len(values) for values in listed.values()}
     if len(lengths) > 1 or -1 in lengths or not all(isinstance(name, str) for name in listed):
-        raise ParameterError(
-            "columns", "must be lists of one length by name", columns, "Write {'a': [1, 2]}."
-        )
+        remedy = "Write {'a': [1, 2]}."
+        raise ParameterError("columns", "must be lists of one length by name", columns, remedy)
     try:
         return nw.from_dict(listed, backend=backend).to_native()
     except ImportError as error:
@@ -263,7 +258,6 @@ def propose(
     frame: Any, ids: str | None, leave_out: Sequence[str], label: str | None
 ) -> list[Feature]:
     """A feature for every column that can be one, but for the ids, the label and those named."""
-
     if not is_table(frame) or (table := as_frame(frame)) is None:
         raise PeopleError(f"A frame is needed to propose a schema; got {shown(frame)}.")
     for noun, name in (("ids", ids), ("label", label)):
@@ -313,7 +307,6 @@ def column_of_cells(name: str, cells: Sequence[str]) -> Column:
 
 def _of_frame(column: Any, name: str) -> Column:
     """A column of a narwhals frame."""
-
     dtype, values = column.dtype, column.drop_nulls()
     missing = bool(column.is_null().any()) or (dtype.is_float() and bool(column.is_nan().any()))
     if holds_dates(column):
@@ -336,7 +329,6 @@ def _levels(column: Any) -> tuple[str, ...]:
 
     Arrow and polars have categories in the order of appearance, which says nothing.
     """
-
     if column.dtype == nw.Enum:
         return tuple(map(str, column.dtype.categories))
     native = column.to_native()

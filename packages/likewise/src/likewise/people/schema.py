@@ -15,16 +15,8 @@ import numpy.typing as npt
 from likewise.errors import ParameterError, PeopleError, shown
 from likewise.html import table
 from likewise.numerics.fixed_point import FloatArray, IntArray
-from likewise.people.features import (
-    Feature,
-    checked_ids,
-    is_numeric,
-    is_table,
-    listed_rows,
-    refuse_repeated,
-    refuse_table,
-    row_values,
-)
+from likewise.people import features
+from likewise.people.features import Feature
 from likewise.validation import as_array, choice, items
 
 if TYPE_CHECKING:
@@ -50,13 +42,13 @@ class People:
     origin: Origin | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.schema, FeatureSchema) or not is_numeric(self.x):
+        if not isinstance(self.schema, FeatureSchema) or not features.is_numeric(self.x):
             raise PeopleError(
                 f"People are made of ids, an array and a schema; got {type(self.x).__name__} and "
                 f"{type(self.schema).__name__}. FeatureSchema.people makes them."
             )
-        object.__setattr__(self, "ids", checked_ids(len(self.x), self.ids))
-        refuse_repeated(self.ids)
+        object.__setattr__(self, "ids", features.checked_ids(len(self.x), self.ids))
+        features.refuse_repeated(self.ids)
         if self.x.shape != (len(self.ids), len(self.schema)):
             raise PeopleError(
                 f"{len(self.ids)} people with {len(self.schema)} features need an array of that "
@@ -67,12 +59,7 @@ class People:
         return len(self.ids)
 
     def take(self, places: Sequence[int] | IntArray, *, repeated: bool = False) -> People:
-        """The people at some places; each at most once, unless they may be ``repeated``.
-
-        >>> people = FeatureSchema((Feature("a"),)).people([[1], [2], [3]])
-        >>> people.take([2, 0]).ids
-        ('p3', 'p1')
-        """
+        """The people at some places; each at most once, unless they may be ``repeated``."""
         chosen = as_array(places)
         integral = chosen.ndim == 1 and (chosen.dtype.kind in "iu" or not chosen.size)
         if not integral or (chosen.size and not 0 <= chosen.min() <= chosen.max() < len(self)):
@@ -92,7 +79,7 @@ class People:
 
     def with_values(self, x: FloatArray) -> People:
         """The same people with other values, which need not be ones that the schema admits."""
-        if not is_numeric(x) or x.shape != self.x.shape:
+        if not features.is_numeric(x) or x.shape != self.x.shape:
             raise PeopleError(f"The values must be an array of shape {self.x.shape}.")
         return self._unchecked(self.ids, x, self.origin)
 
@@ -136,14 +123,12 @@ class FeatureSchema:
         if not self.features:
             raise ParameterError("FeatureSchema.features", "must not be empty", (), "Add one.")
         if odd := [f for f in listed if not isinstance(f, Feature)]:
-            raise ParameterError(
-                "FeatureSchema.features", "must be features", odd[0], "Write Feature(name, …)."
-            )
+            remedy = "Write Feature(name, …)."
+            raise ParameterError("FeatureSchema.features", "must be features", odd[0], remedy)
         object.__setattr__(self, "_places", {f.name: i for i, f in enumerate(self.features)})
         if len(self._places) != len(self.features):
-            raise ParameterError(
-                "FeatureSchema.features", "must have different names", self.names, ""
-            )
+            rule = "must have different names"
+            raise ParameterError("FeatureSchema.features", rule, self.names, "")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -178,11 +163,11 @@ class FeatureSchema:
         """
         if isinstance(rows, People):
             return self.encoded(rows, _listed_ids(ids))
-        if is_table(rows) and (people := self._from_frame(rows, ids, others)) is not None:
+        if features.is_table(rows) and (people := self._from_frame(rows, ids, others)) is not None:
             return people
-        refuse_table(rows)
+        features.refuse_table(rows)
         ids = _listed_ids(ids)
-        if is_numeric(rows):
+        if features.is_numeric(rows):
             if categories := [f.name for f in self.features if f.kind == "category"]:
                 raise PeopleError(
                     f"An array of numbers does not say which level of {categories[0]!r} is meant. "
@@ -190,8 +175,8 @@ class FeatureSchema:
                     f"Otherwise give rows with the text of the levels."
                 )
             return self.encoded(rows, ids)
-        listed = listed_rows(rows)
-        names = checked_ids(len(listed), ids)
+        listed = features.listed_rows(rows)
+        names = features.checked_ids(len(listed), ids)
         return self.from_columns(self._columns(listed, names), names)
 
     def from_columns(
@@ -202,12 +187,7 @@ class FeatureSchema:
         *,
         encoded: bool = False,
     ) -> People:
-        """People from a column of values for each feature: what every other way in ends with.
-
-        >>> schema = FeatureSchema((Feature("age", "integer"), Feature("owner", "flag")))
-        >>> schema.from_columns([[30, 40], [True, False]], ("ann", "bo")).x.tolist()
-        [[30.0, 1.0], [40.0, 0.0]]
-        """
+        """People from a column of values for each feature: what every other way in ends with."""
         x = np.empty((len(names), len(self)))
         for place, (feature, values) in enumerate(zip(self.features, columns, strict=True)):
             x[:, place] = feature.encode_column(values, names, encoded=encoded)
@@ -215,7 +195,10 @@ class FeatureSchema:
 
     def _columns(self, rows: Iterable[Any], names: tuple[str, ...]) -> list[tuple[Any, ...]]:
         """The values of each feature in rows, by name or in the order of the schema."""
-        values = [row_values(row, self.names, name) for row, name in zip(rows, names, strict=True)]
+        values = [
+            features.row_values(row, self.names, name)
+            for row, name in zip(rows, names, strict=True)
+        ]
         return list(zip(*values, strict=True)) or [()] * len(self)
 
     def _from_frame(self, rows: Any, ids: Any, others: str) -> People | None:
@@ -294,9 +277,9 @@ class FeatureSchema:
                 )
             if ids is None:
                 return rows
-            return People(checked_ids(len(rows), ids), rows.x, self, rows.origin)
-        listed = rows if is_numeric(rows) else listed_rows(rows)
-        names = checked_ids(len(listed), ids)
+            return People(features.checked_ids(len(rows), ids), rows.x, self, rows.origin)
+        listed = rows if features.is_numeric(rows) else features.listed_rows(rows)
+        names = features.checked_ids(len(listed), ids)
         x = self._numbers(listed)
         if x is not None and self.admits(x):
             return People(names, x, self)
@@ -306,7 +289,7 @@ class FeatureSchema:
     def _numbers(self, rows: npt.NDArray[Any] | list[Any]) -> FloatArray | None:
         """Rows of plain numbers as an array; None where they need a closer look."""
         if isinstance(rows, np.ndarray):
-            if rows.ndim != 2 or rows.shape[1] != len(self) or not is_numeric(rows):
+            if rows.ndim != 2 or rows.shape[1] != len(self) or not features.is_numeric(rows):
                 return None
             return rows.astype(np.float64)
         # Exactly these: a subclass may have names of its own.
@@ -320,12 +303,7 @@ class FeatureSchema:
             return None
 
     def admits(self, x: FloatArray) -> bool:
-        """Test whether everything is within its limits; NaN only where it may be missing.
-
-        >>> schema = FeatureSchema((Feature("age", "integer", 0, 99), Feature("rent", missing="–")))
-        >>> schema.admits(np.array([[30, np.nan]])), schema.admits(np.array([[30.5, 1.0]]))
-        (True, False)
-        """
+        """Test whether everything is within its limits; NaN only where it may be missing."""
         low, high, integral, optional = self._limits
         if x.size <= _FEW and self._admits_few(x):
             return True
@@ -369,9 +347,8 @@ class FeatureSchema:
     def from_spec(cls, spec: Mapping[str, Any]) -> FeatureSchema:
         """Read a schema from its JSON."""
         if not isinstance(spec, Mapping) or set(spec) != {"features"}:
-            raise ParameterError(
-                "A schema", "must be an object with features", spec, 'Write {"features": […]}.'
-            )
+            remedy = 'Write {"features": […]}.'
+            raise ParameterError("A schema", "must be an object with features", spec, remedy)
         listed = items("FeatureSchema.features", spec["features"], "List the features.")
         return cls(tuple(Feature.from_spec(feature) for feature in listed))
 

@@ -80,10 +80,6 @@ def parse_people(
     """People from the cells of a table, by the names of the features.
 
     An empty cell is a missing value. A flag is 1 or 0, true or false, yes or no.
-
-    >>> schema = FeatureSchema((Feature("owner", "flag"), Feature("rooms", "integer", 0, 9)))
-    >>> parse_people(Path("a.csv"), [{"owner": "True", "rooms": "3"}], schema).x.tolist()
-    [[1.0, 3.0]]
     """
     if lacking := [name for name in schema.names if name not in rows[0]]:
         raise LikewiseError(f"{path} has no column {lacking[0]!r}, which the schema names.")
@@ -116,20 +112,12 @@ def _number(path: Path, line: int, column: str, cell: str, rule: str = "a number
 
 
 def parse_numbers(path: Path, rows: Sequence[Mapping[str, str]], column: str) -> list[float]:
-    """The numbers of a column.
-
-    >>> parse_numbers(Path("a.csv"), [{"score": "0.5"}], "score")
-    [0.5]
-    """
+    """The numbers of a column."""
     return [_number(path, line, column, row[column]) for line, row in enumerate(rows, start=2)]
 
 
 def parse_labels(path: Path, rows: Sequence[Mapping[str, str]], column: str) -> IntArray:
-    """The labels of a column, each 0 or 1.
-
-    >>> parse_labels(Path("a.csv"), [{"repaid": "1"}, {"repaid": " 0"}], "repaid").tolist()
-    [1, 0]
-    """
+    """The labels of a column, each 0 or 1."""
     for line, row in enumerate(rows, start=2):
         if row[column].strip() not in ("0", "1"):
             raise LikewiseError(

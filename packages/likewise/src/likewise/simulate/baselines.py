@@ -2,14 +2,14 @@
 
 A package adds one with an entry point of the group ``likewise.baselines``; the command line and
 sweeps then know it by name. A baseline builds a learner, or any algorithm that can play the game
-(:mod:`likewise.simulate.play`).
+(:mod:`likewise.simulate.rounds`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,20 +20,10 @@ from likewise.hypotheses.pool import Cut, Pool
 from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner, player_named
 from likewise.people.features import Feature
-from likewise.simulate.play import Algorithm
+from likewise.simulate.rounds import Algorithm
 
 # So warm that no cost of any horizon moves the weights.
 HOT = 1e9
-
-
-@dataclass(frozen=True)
-class Rates:
-    """Proved rates of growth, as powers of T, and their source."""
-
-    regret: str
-    violations: str
-    reports: str
-    source: str
 
 
 class Baseline(Protocol):
@@ -65,7 +55,6 @@ class NamedBaseline:
     name: str
     summary: str
     make: Callable[..., Learner | Algorithm]
-    proved: Mapping[str, Rates] = field(default_factory=dict)
 
     def __call__(
         self, hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
@@ -74,17 +63,11 @@ class NamedBaseline:
         """Build the learner."""
         return self.make(hypotheses, k, alpha, eps, seed, rounds=rounds, **settings)
 
-    def rates(self, _settings: Mapping[str, Any], feedback: str) -> Rates | None:
-        """Return the rates that are proved for such feedback, if any are."""
-        return self.proved.get(feedback)
-
 
 def baseline(
-    name: str, summary: str, **proved: Rates
+    name: str, summary: str
 ) -> Callable[[Callable[..., Learner | Algorithm]], NamedBaseline]:
     """Turn a function of the one signature into a baseline.
-
-    ``proved`` are the rates for ``full`` and for ``one_sided`` feedback.
 
     >>> @baseline("slow", "self-tuned, with much noise")
     ... def slow(hypotheses, k, alpha, eps, seed, *, rounds=None, x: float = 100.0):
@@ -92,10 +75,9 @@ def baseline(
     >>> slow.name, slow.summary
     ('slow', 'self-tuned, with much noise')
     """
-    rates = {feedback.replace("_", "-"): rate for feedback, rate in proved.items()}
 
     def decorate(make: Callable[..., Learner | Algorithm]) -> NamedBaseline:
-        named = NamedBaseline(name, summary, make, rates)
+        named = NamedBaseline(name, summary, make)
         # help(…) shows the function's own docstring, not that of the class.
         object.__setattr__(named, "__doc__", make.__doc__)
         return named

@@ -22,7 +22,6 @@ from likewise.errors import missing
 try:
     import matplotlib.axes
     import matplotlib.figure
-    import matplotlib.lines
     import matplotlib.patches
     import matplotlib.style
     import matplotlib.ticker
@@ -34,10 +33,8 @@ except ImportError as error:
 # Those who draw have these from here.
 Axes = matplotlib.axes.Axes
 Figure = matplotlib.figure.Figure
-Line2D = matplotlib.lines.Line2D
 Patch = matplotlib.patches.Patch
 MaxNLocator = matplotlib.ticker.MaxNLocator
-NullLocator = matplotlib.ticker.NullLocator
 
 INK, SOFT, PALE = "#222222", "#5f5f5f", "#dddddd"
 BLUE, VERMILION = "#0072B2", "#D55E00"
@@ -64,7 +61,6 @@ STYLE = matplotlib.style.context([
 ])  # fmt: skip
 DASHED, DOTTED = (0, (4, 3)), (0, (1, 1.6))
 PERCENT = StrMethodFormatter("{x:g}\u00a0%")
-SHOWN = 1.5  # how much larger a page with room shows a picture of its own
 Label = tuple[float, float, str, str]
 Box = tuple[float, float, float, float]
 
@@ -178,13 +174,6 @@ def finish(fig: Figure, key: str, label: str) -> str:
     return inline(text.getvalue(), key, label)
 
 
-def as_file(svg: str, fig: Figure) -> str:
-    """A picture that :func:`finish` made, as a file of its own, in the reader's plain font."""
-    wide, high = (round(SHOWN * 72 * inches) for inches in fig.get_size_inches())
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}"'
-    return svg.replace("<svg", f'{head} font-family="sans-serif"', 1) + "\n"
-
-
 def spread(places: Sequence[float], least: float, lowest: float = -math.inf) -> list[float]:
     """The places moved up as little as needed to be ``least`` apart, in the order they have.
 
@@ -269,9 +258,6 @@ def three_lines(
     """The error rates of the comparators as lines: per cent, name and colour.
 
     There may be several at alpha − kappa, each with the colour of its kappa.
-
-    >>> three_lines(0.25, [(0.3, "blue")], 0.5)[1]
-    (30.0, 'alpha − kappa', 'blue')
     """
     return [
         (100 * at_alpha, "alpha", INK),

@@ -13,7 +13,7 @@ from likewise.learner.certificate import Certificate, certificate
 from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, FloatArray
-from likewise.simulate.play import Algorithm, Transcript
+from likewise.simulate.rounds import Algorithm, Transcript
 from likewise.validation import instance
 
 if TYPE_CHECKING:
@@ -28,10 +28,8 @@ class Summary:
     ``violations`` counts rounds in which some gap under π^t exceeds d_pivot + alpha; ``reports``
     those in which the panel, asked at alpha − kappa, reported a pair. ``regret`` is the number of
     errors of π^1 … π^T less that of the best policy that is fair at alpha − eps in hindsight, on
-    all labels, also those that a learner with one-sided labels never saw. ``comparators`` are the
-    error rates of the best fixed policies at alpha − eps, alpha − kappa and alpha.
-    ``largest_gap_last_quarter`` is the mean, over the last quarter of the rounds, of the largest
-    gap between two people of a round: near 0 for a policy that treats everybody alike.
+    all labels, also those that were never seen. ``largest_gap_last_quarter`` is the mean largest
+    gap of a round over the last quarter: near 0 for a policy that treats everybody alike.
     """
 
     rounds: int
@@ -203,11 +201,7 @@ class NearConstant:
 
 
 def more(difference: float) -> str:
-    """Say a difference of two errors in words.
-
-    >>> more(0.05), more(-0.002)
-    ('0.050 above', '0.002 below')
-    """
+    """Say a difference of two errors in words."""
     return f"{abs(difference):.3f} {'above' if difference >= 0 else 'below'}"
 
 
@@ -237,20 +231,11 @@ def _remedies(learner: Learner | Algorithm, costs: tuple[float, float] | None) -
 
 
 def remedies(
-    *,
-    tuned: bool,
-    eta: float | None = None,
-    kappa: float | None = None,
-    alpha: float | None = None,
+    *, tuned: bool, eta: float | None = None, kappa: float | None = None, alpha: float | None = None
 ) -> Iterator[str]:
     """Yield changes that make a policy less constant, with the current values where given.
 
     ``tuned`` says that the learner has the parameters eta and kappa.
-
-    >>> list(remedies(tuned=False))[0]
-    'a larger alpha or a rule that needs more objections'
-    >>> list(remedies(tuned=True, eta=0.25))[0]
-    'a larger eta, which is 0.25, weighs the error more'
     """
 
     def now(value: float | None) -> str:
@@ -281,19 +266,10 @@ class Outcome:
 
 
 def beats(left: Outcome, right: Outcome) -> bool:
-    """Say if the left is nowhere worse than the right, and somewhere better (Pareto dominance).
-
-    >>> middle = Outcome(0.30, 5, 90)
-    >>> beats(Outcome(0.29, 5, 90), middle), beats(Outcome(0.29, 5, 91), middle)
-    (True, False)
-    """
+    """Say if the left is nowhere worse than the right, and somewhere better (Pareto dominance)."""
     return left != right and all(a <= b for a, b in zip(left.all, right.all, strict=True))
 
 
 def frontier(points: Sequence[Outcome]) -> list[int]:
-    """Return the indices of the points that no other beats, in order.
-
-    >>> frontier([Outcome(0.3, 5, 9), Outcome(0.3, 6, 9), Outcome(0.2, 7, 9)])
-    [0, 2]
-    """
+    """Return the indices of the points that no other beats, in order."""
     return [i for i, point in enumerate(points) if not any(beats(rival, point) for rival in points)]

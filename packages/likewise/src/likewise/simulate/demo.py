@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -16,17 +16,11 @@ from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, from_units, to_units
 from likewise.panel.reports import exceeds
-from likewise.simulate.counts import (
-    NearConstant,
-    Summary,
-    bounds_of,
-    certificate_of,
-    near_constant,
-    summarise,
-)
+from likewise.simulate import counts
+from likewise.simulate.counts import NearConstant, Summary
 from likewise.simulate.game import Game
 from likewise.simulate.parallel import Processes, Progress, silent
-from likewise.simulate.play import Moment, Transcript, play
+from likewise.simulate.rounds import Moment, Transcript, play
 from likewise.simulate.world import Recorded, Steady, World
 
 if TYPE_CHECKING:
@@ -76,14 +70,15 @@ class FrontierPoint:
 
     learner: str
     eta: float
-    error_rate: float
-    violations: int
-    reports: int
+    summary: Summary
 
 
 @dataclass(frozen=True, eq=False)
 class Demo:
-    """All that the demo's table and report show."""
+    """All that the demo's table and report show.
+
+    ``moment`` is the first round of the second half in which the last learner was reported.
+    """
 
     game: Game
     world: World
@@ -105,12 +100,7 @@ class Demo:
 
 
 def run_demo(
-    rounds: int,
-    seed: int,
-    *,
-    jobs: int = 1,
-    compare: bool = True,
-    progress: Progress = silent,
+    rounds: int, seed: int, *, jobs: int = 1, compare: bool = True, progress: Progress = silent
 ) -> Demo:
     """Play the demo's games, ``jobs`` of them at a time.
 
@@ -127,17 +117,18 @@ def run_demo(
         progress(game.learner, len(played))
     played.sort(key=lambda pair: -pair[0].learner_settings.get("eta", 0.0))
     by_name = {game.learner: transcript for game, transcript in played if _is_shown(game)}
+    last = by_name[SHOWN[-1]]
     return Demo(
         common,
         _world(seed, rounds),
         tuple(_shown(name, by_name[name], compare) for name in SHOWN),
         tuple(
-            _frontier_point(game, transcript)
+            FrontierPoint(game.learner, game.learner_settings["eta"], counts.summarise(transcript))
             for name in FRONTIER_ETAS
             for game, transcript in played
             if game.learner == name
         ),
-        _telling_moment(by_name[SHOWN[-1]]),
+        next((m for m in last.moments if m.report), last.moments[-1]),
         time.perf_counter() - began,
     )
 
@@ -178,8 +169,8 @@ def _shown(name: str, played: Transcript, compare: bool) -> Shown:
     learner = played.learner
     if not isinstance(learner, Learner):
         raise LikewiseError(f"The demo shows learners that are folds; {name} is none.")
-    summary = summarise(played, _comparators(learner, played.rounds) if compare else None)
-    return Shown(name, learner, played, summary, near_constant(learner, summary))
+    summary = counts.summarise(played, _comparators(learner, played.rounds) if compare else None)
+    return Shown(name, learner, played, summary, counts.near_constant(learner, summary))
 
 
 def _play(game: Game) -> tuple[Game, Transcript]:
@@ -188,18 +179,6 @@ def _play(game: Game) -> tuple[Game, Transcript]:
     world = _world(game.seed, game.rounds)
     learner = game.make_learner(world.hypotheses(), world.k)
     return game, play(world, learner, game.rounds, keep=lambda t: t >= kept_from)
-
-
-def _frontier_point(game: Game, transcript: Transcript) -> FrontierPoint:
-    s = summarise(transcript)
-    eta = game.learner_settings["eta"]
-    return FrontierPoint(game.learner, eta, s.error_rate, s.violations, s.reports)
-
-
-def _telling_moment(transcript: Transcript) -> Moment:
-    """The first round of the second half in which the panel reported a pair, or the last kept."""
-    reported = [moment for moment in transcript.moments if moment.report]
-    return reported[0] if reported else transcript.moments[-1]
 
 
 @dataclass(frozen=True)
@@ -260,11 +239,7 @@ def case_of(moment: Moment, sensitivity: int) -> Case:
 
 
 def points(units: int) -> str:
-    """A number of units as points of a hundred, with a decimal where it says something.
-
-    >>> points(ONE // 2), points(ONE // 8)
-    ('50', '12.5')
-    """
+    """A number of units as points of a hundred, with a decimal where it says something."""
     return f"{100 * from_units(units):.1f}".removesuffix(".0")
 
 
@@ -423,17 +398,14 @@ def guarantees(demo: Demo) -> tuple[Guarantee, ...]:
 
 def _guarantee(shown: Shown) -> Guarantee:
     summary, trivial = shown.summary, shown.summary.k * shown.summary.rounds
-    certificate = certificate_of(shown.transcript)
+    certificate = counts.certificate_of(shown.transcript)
     if certificate is None:
         return Guarantee(
             shown.name, summary.regret, None, None, trivial,
             "none: it ignores the panel, and no theorem is about such a learner",
         )  # fmt: skip
-    before = min(_promised(shown, trivial), key=lambda limit: limit.regret, default=None)
+    bounds = counts.bounds_of(shown.transcript)
+    promised = (Limit(bound.regret, bound.holds, trivial) for bound in bounds)
+    before = min(promised, key=lambda limit: limit.regret, default=None)
     after = Limit(certificate.regret, certificate.holds, trivial)
     return Guarantee(shown.name, summary.regret, after, before, trivial)
-
-
-def _promised(shown: Shown, trivial: int) -> Iterator[Limit]:
-    for bound in bounds_of(shown.transcript):
-        yield Limit(bound.regret, bound.holds, trivial)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from likewise.learner.settings import Learner
     from likewise.panel.reports import Selection
     from likewise.simulate.hindsight import Comparators
-    from likewise.simulate.play import Algorithm, Delays, Moment, Transcript
+    from likewise.simulate.rounds import Algorithm, Delays, Moment, Transcript
     from likewise.simulate.world import World
 
 
@@ -83,18 +83,16 @@ Feedback that comes so late never arrives.
         settings = checked_settings(self.learner, self.learner_settings)
         object.__setattr__(self, "learner_settings", settings)
         if self.feedback == "full" and "estimate" in settings:
-            raise ParameterError(
-                "estimate", "must be left out with full information", settings["estimate"],
-                "There is no unseen label to make up for.",
-            )  # fmt: skip
+            rule = "must be left out with full information"
+            remedy = "There is no unseen label to make up for."
+            raise ParameterError("estimate", rule, settings["estimate"], remedy)
         if self.selection is not None:
             SELECTIONS[self.selection]
         delays = self.delays
         if max(delays.audits.rounds, delays.labels.rounds) >= self.rounds:
-            raise ParameterError(
-                "delay", f"must be below the number of rounds, {self.rounds:,}", self.delay,
-                "Feedback that comes so late never arrives.",
-            )  # fmt: skip
+            rule = f"must be below the number of rounds, {self.rounds:,}"
+            remedy = "Feedback that comes so late never arrives."
+            raise ParameterError("delay", rule, self.delay, remedy)
 
     @property
     def eps_or_alpha(self) -> float:
@@ -104,7 +102,7 @@ Feedback that comes so late never arrives.
     @property
     def delays(self) -> Delays:
         """How late audits and labels come."""
-        from likewise.simulate.play import parse_delay
+        from likewise.simulate.rounds import parse_delay
 
         return parse_delay(self.delay)
 
@@ -141,15 +139,12 @@ Feedback that comes so late never arrives.
         if isinstance(learner, Learner):
             return replace(learner, feedback=self.feedback, audit_share=self.audit_share)
         if learner.feedback != self.feedback:
-            raise ParameterError(
-                "feedback", f"must be {learner.feedback} for the learner {self.learner}",
-                self.feedback, "It is defined for that alone.",
-            )  # fmt: skip
+            rule = f"must be {learner.feedback} for the learner {self.learner}"
+            raise ParameterError("feedback", rule, self.feedback, "It is defined for that alone.")
         if self.audit_share != 1:
-            raise ParameterError(
-                "audit_share", f"must be 1 for the learner {self.learner}", self.audit_share,
-                "It is defined for panels that see every round.",
-            )  # fmt: skip
+            rule = f"must be 1 for the learner {self.learner}"
+            remedy = "It is defined for panels that see every round."
+            raise ParameterError("audit_share", rule, self.audit_share, remedy)
         return learner
 
     def make_selection(self) -> Selection | None:
@@ -176,7 +171,7 @@ class PreparedGame:
         self, *, record: bool = False, progress: Callable[[Moment], None] = lambda _moment: None
     ) -> Transcript:
         """Play all rounds; with ``record``, keep what the world did for :meth:`compare`."""
-        from likewise.simulate.play import play
+        from likewise.simulate.rounds import play
 
         return play(
             self.world, self.learner, self.game.rounds, selection=self.game.make_selection(),
@@ -218,11 +213,7 @@ class PreparedGame:
 
 
 def fraction(value: float) -> str:
-    """A setting such as eta as people write it.
-
-    >>> fraction(0.25), fraction(1.0), fraction(0.3), fraction(1 / 6)
-    ('1/4', '1', '0.3', '1/6')
-    """
+    """A setting such as eta as people write it."""
     near = Fraction(value).limit_denominator(1024)
     power_of_two = near.denominator & (near.denominator - 1) == 0
     short = power_of_two or float(f"{value:g}") != value

@@ -24,20 +24,11 @@ from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.panel.metrics import Sides
 from likewise.panel.panels import Panel
 from likewise.people.schema import People
-from likewise.simulate.play import Algorithm
-from likewise.simulate.programs import (
-    Cells,
-    Columns,
-    ComparatorError,
-    Constraints,
-    Form,
-    Grids,
-    Members,
-    Search,
-    solve,
-)
+from likewise.simulate import programs
+from likewise.simulate.programs import ComparatorError, Constraints, Form, Search
+from likewise.simulate.rounds import Algorithm
 from likewise.simulate.world import Encounter
-from likewise.validation import as_array, flag, instance, items, real, reals
+from likewise.validation import as_array, flag, instance, items, real
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +38,6 @@ class Faced:
     ``points`` are the people as the hypothesis class sees them (``hypotheses.locate(people)``),
     ``labels`` is (k,) of 0 and 1, and ``pivots`` is (k, k), symmetric, in units of 2^-20; its
     diagonal means nothing. One round of Ψ in *Definition "Fair-In-Hindsight Policies"*.
-
-    >>> from likewise.numerics.fixed_point import ONE
-    >>> Faced(np.array([3, 5]), np.array([0, 1]), np.array([[0, ONE], [ONE, 0]])).labels.tolist()
-    [0, 1]
     """
 
     points: Points
@@ -88,13 +75,7 @@ def faced_rounds(
     hypotheses: HypothesisClass,
     progress: Callable[[int], None] = lambda t: None,  # noqa: ARG005
 ) -> list[Faced]:
-    """Turn the rounds of a game into those that a policy of the class faces.
-
-    >>> from likewise.simulate import Loans
-    >>> world = Loans(seed=1)
-    >>> len(faced_rounds([world.encounter(1)], world.hypotheses())[0].labels)
-    8
-    """
+    """Turn the rounds of a game into those that a policy of the class faces."""
     instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…).")
     if not isinstance(encounters, Iterable) or isinstance(encounters, np.ndarray):
         raise ParameterError("encounters", "must be a list", encounters, "List them.")
@@ -113,9 +94,8 @@ def checked_rounds(rounds: Sequence[Faced]) -> list[Faced]:
     for faced in listed:
         instance("rounds", faced, Faced, "faced_rounds(…) makes them.")
     if not any(len(faced.labels) for faced in listed):
-        raise ParameterError(
-            "best_fair_policy.rounds", "must have somebody in them", len(listed), "Run one first."
-        )
+        rule = "must have somebody in them"
+        raise ParameterError("best_fair_policy.rounds", rule, len(listed), "Run one first.")
     return listed
 
 
@@ -123,10 +103,6 @@ FAIR_WITHIN = 1e-8
 """By how much the policy that is returned may violate a constraint; by more is an error."""
 ERROR_WITHIN = 1e-8
 """By how much an error rate may differ from the program's value, or be above its lower bound."""
-PRICES = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
-"""Errors that one unit of excess costs; at the last, hardly any excess remains."""
-COUNTED = 1e-7
-"""An excess above this is a violation; the solver's own tolerance is far below."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,10 +117,6 @@ class BestFair:
     :data:`FAIR_WITHIN`. The solver was given ``rows`` of the ``pairs`` that constrain anything, in
     ``iterations`` programs. Where several policies are best, which one it is depends on the
     solver; the error does not.
-
-    >>> half = BestFair(1.0, 1.0, 4, np.array([0.5, 0.5, 1.0]), 0.0, 1, 1, 2, 0.01)
-    >>> half.error_rate, half.scores(np.array([2, 0])).tolist()
-    (0.25, [1.0, 0.5])
     """
 
     error: float
@@ -203,14 +175,13 @@ def best_fair_policy(
     rounds = checked_rounds(rounds)
     slack = real("best_fair_policy.slack", slack, "It is alpha − eps.")
     if not (math.isfinite(slack) and slack >= 0):
-        raise ParameterError(
-            "best_fair_policy.slack", "must be at least 0 and finite", slack,
-            "It is alpha − eps, and eps may be at most alpha.",
-        )  # fmt: skip
+        rule = "must be at least 0 and finite"
+        remedy = "It is alpha − eps, and eps may be at most alpha."
+        raise ParameterError("best_fair_policy.slack", rule, slack, remedy)
     form, place = form_of(hypotheses, [faced.points for faced in rounds])
-    solution = solve(form, merged(all_pairs(form.points, place, rounds, slack)))
+    solution = programs.solve(form, merged(all_pairs(form.points, place, rounds, slack)))
     people = len(place)
-    error, excess = _replayed(solution.policy, rounds, slack)
+    error, excess = replayed(solution.policy, rounds, slack)
     violation = float(excess.max(initial=0.0))
     if violation > FAIR_WITHIN:
         raise ComparatorError(
@@ -234,12 +205,12 @@ def form_of(hypotheses: HypothesisClass, points: Sequence[Points]) -> tuple[Form
     if isinstance(hypotheses, Segments | Staircases):
         _check_points(points, (), hypotheses.separators - 1)
         if isinstance(hypotheses, Segments):
-            return Cells(hypotheses.segments, hypotheses.bins), np.concatenate(points)
-        grids = Grids(hypotheses.grids, hypotheses.cells, hypotheses.columns)
+            return programs.Cells(hypotheses.segments, hypotheses.bins), np.concatenate(points)
+        grids = programs.Grids(hypotheses.grids, hypotheses.cells, hypotheses.columns)
         return grids, np.concatenate(points)
     if isinstance(hypotheses, Listed):
         _check_points(points, (hypotheses.size,), 1)
-        return Members.of(np.concatenate(points))
+        return programs.Members.of(np.concatenate(points))
     raise HypothesisError(
         f"The best fair policy is found for Segments, Staircases and classes that are listed; "
         f"{type(hypotheses).__name__} is neither. For a class that only an oracle can search, "
@@ -296,9 +267,7 @@ def merged(pairs: Constraints) -> Constraints:
     return Constraints(pairs.costs, pairs.ones, left, right, pairs.bounds[order])
 
 
-def _replayed(
-    policy: FloatArray, rounds: Sequence[Faced], slack: float
-) -> tuple[float, FloatArray]:
+def replayed(policy: FloatArray, rounds: Sequence[Faced], slack: float) -> tuple[float, FloatArray]:
     """Return the policy's errors, and its largest excess in every round as it was faced."""
     error, excess = 0.0, []
     for faced in rounds:
@@ -308,60 +277,6 @@ def _replayed(
         np.fill_diagonal(gaps, 0.0)
         excess.append(float(gaps.max(initial=0.0)))
     return error, np.array(excess)
-
-
-@dataclass(frozen=True)
-class PricedPolicy:
-    """A fixed policy that is best at one price: its error rate and its rounds in violation."""
-
-    price: float
-    error_rate: float
-    violations: int
-    excess: float
-
-
-def priced_policies(
-    hypotheses: HypothesisClass,
-    rounds: Sequence[Faced],
-    alpha: float,
-    prices: Sequence[float] = PRICES,
-) -> list[PricedPolicy]:
-    """Find the best fixed policy at every price of violations, in the order of the prices.
-
-    A learner has some violations, and a policy that has none at all is no fair measure for it. Here
-    a fixed policy pays for the largest excess of every round,
-
-        min_π  Σ_t Error^t(π) + price·Σ_t e_t,
-        e_t ≥ 0,   e_t ≥ π(x_l) − π(x_r) − d_pivot(l, r) − alpha for all pairs of round t,
-
-    over ΔH. Over the prices, its error and its rounds in violation draw a frontier.
-
-    Two people whom the panel holds equal, one of whom should be approved: unequal treatment saves
-    an error. At a price below 1 the policy takes it and pays; above 1 it treats them alike.
-
-    >>> from likewise.hypotheses import Pool
-    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
-    >>> alike = np.zeros((2, 2), dtype=np.int64)
-    >>> faced = Faced(np.array([[0, 0, 1], [0, 1, 1]]), np.array([0, 1]), alike)
-    >>> [(p.error_rate, p.violations) for p in priced_policies(pool, [faced], 0.0, [0.5, 2.0])]
-    [(0.0, 1), (0.5, 0)]
-    """
-    rounds = checked_rounds(rounds)
-    alpha = real("alpha", alpha, "It is the size of a violation.")
-    if not 0 <= alpha <= 1:
-        raise ParameterError("alpha", "must be in [0, 1]", alpha, "It is the size of a violation.")
-    prices = reals("prices", prices, "Errors that one unit of excess costs.")
-    for price in prices:
-        if not 0 <= price < 1e9:
-            raise ParameterError("prices", "must be in [0, 10^9)", price, "0 charges nothing.")
-    form, place = form_of(hypotheses, [faced.points for faced in rounds])
-    pairs = all_pairs(form.points, place, rounds, alpha)
-    policies = []
-    for price in prices:
-        error, excess = _replayed(solve(form, pairs, price).policy, rounds, alpha)
-        violations = int((excess > COUNTED).sum())
-        policies.append(PricedPolicy(price, error / len(place), violations, float(sum(excess))))
-    return policies
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,8 +329,8 @@ def best_fair_by_columns(constraints: Constraints, search: Search, *, exact: boo
     if not callable(search):
         raise ParameterError("search", "must be a function", search, "Write exact_search(…).")
     exact = flag("exact", exact, "Say whether the search finds the least cost.")
-    form = Columns(constraints.costs, search)
-    solution = solve(form, constraints)
+    form = programs.Columns(constraints.costs, search)
+    solution = programs.solve(form, constraints)
     return ColumnPolicy(
         solution.value, solution.bound if exact else None, solution.policy, form.bits.T,
         solution.iterations, solution.rows,
@@ -428,8 +343,7 @@ class Comparators:
 
     A learner competes with policies that are fair at alpha − eps. Its panel is asked at
     alpha − kappa, so that is what it is driven to; and it violates nothing up to alpha. The first
-    flatters: most of a lead over it is slack that the learner may use and the comparator may not.
-    The last is the fair one.
+    flatters, as most of a lead over it is slack that only the learner may use; the last is fair.
     """
 
     at_alpha_less_eps: float
@@ -458,14 +372,11 @@ def slacks_of(learner: Learner | Algorithm) -> tuple[float, float, float]:
         raise ParameterError(
             "learner", "must be a Learner or an Algorithm", learner, "Make one: Learner(…)."
         )
-    alpha = learner.alpha
-    asked_at = learner.sensitivity / ONE
+    alpha, asked_at = learner.alpha, learner.sensitivity / ONE
     if isinstance(learner, Learner):
         asked_at = alpha - learner.margins.kappa
-    strict, driven, fair = (
-        max(0.0, round(slack, 9)) for slack in (alpha - learner.eps, asked_at, alpha)
-    )
-    return strict, driven, fair
+    strict, driven = (max(0.0, round(slack, 9)) for slack in (alpha - learner.eps, asked_at))
+    return strict, driven, round(alpha, 9)
 
 
 def compare_with_fixed(
@@ -489,15 +400,7 @@ MOST_POINTS = 5000
 
 
 def nearest(people: People, panel: Panel, place: IntArray, points: int) -> IntArray:
-    """Return the smallest pivot's distance of the people at each pair of points.
-
-    >>> from likewise.panel import MetricAuditor, Ratings
-    >>> from likewise.people import Feature, FeatureSchema
-    >>> people = FeatureSchema((Feature("r"),)).people([[0.0], [0.5], [0.75]])
-    >>> panel = Panel([MetricAuditor("j", Ratings("r"))], "any")
-    >>> (nearest(people, panel, np.array([0, 0, 1]), 2) / ONE)[0, 1].item()
-    0.25
-    """
+    """Return the smallest pivot's distance of the people at each pair of points."""
     order = np.argsort(place, kind="stable")
     distance = np.full((points, points), ONE, dtype=np.int64)
     blocks = [order[start : start + SIDE] for start in range(0, len(order), SIDE)]
@@ -555,7 +458,7 @@ def best_passing_policy(
     left, right, bounds = used[left[bounds < 1]], used[right[bounds < 1]], bounds[bounds < 1]
     costs: FloatArray = np.zeros(form.points)
     np.add.at(costs, used[place], 1.0 - 2.0 * labels)
-    solution = solve(form, Constraints(costs, int(labels.sum()), left, right, bounds))
+    solution = programs.solve(form, Constraints(costs, int(labels.sum()), left, right, bounds))
     scores = form.scores(solution.policy)
     violation = float((np.abs(scores[left] - scores[right]) - bounds).max(initial=0.0))
     return BestFair(

@@ -1,10 +1,9 @@
 """The learners by name: one registry for the command line, the demo and the sweeps.
 
 A name stands for a schedule with a player, or for a baseline. Ours are ``auto``, ``self-tuned``,
-``nested``, ``exact`` and ``paper``; every other registered player is known by its own name (with
-the self-tuned schedule), every other schedule by its own (with the player ``auto``), and every
-baseline by its own. What a package registers is therefore here without any change. All of them are
-functions of one signature, that of a baseline, and their keywords are their settings.
+``nested``, ``exact`` and ``paper``; any other registered player (with the self-tuned schedule),
+schedule (with the player ``auto``) or baseline has its own name. All are functions of one
+signature, that of a baseline, and their keywords are their settings.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from likewise.learner.costs import DUALS, Dual
 from likewise.learner.schedules import OUTSTANDING, WAITING, Paper, PaperOneSided, SelfTuned
 from likewise.learner.settings import Learner
 from likewise.registry import BASELINES, PLAYERS, SCHEDULES
-from likewise.simulate.play import Algorithm
-from likewise.simulate.settings import Setting, settings_of_function
+from likewise.simulate.rounds import Algorithm
+from likewise.simulate.settings import Setting, named_setting, settings_of_function
 
 Make = Callable[..., Learner | Algorithm]
 # Our names: the player of the self-tuned schedule that each stands for, and a line about it.
@@ -86,10 +85,8 @@ def _with_prior(hypotheses: HypothesisClass, prior: str | None) -> HypothesisCla
     if prior is None:
         return hypotheses
     if not isinstance(hypotheses, ExactWeights):
-        raise ParameterError(
-            "prior", f"must be left out for {type(hypotheses).__name__}", prior,
-            "It has no exact weights, so no prior.",
-        )  # fmt: skip
+        rule = f"must be left out for {type(hypotheses).__name__}"
+        raise ParameterError("prior", rule, prior, "It has no exact weights, so no prior.")
     weighted: HypothesisClass = hypotheses.with_prior(prior)
     return weighted
 
@@ -101,9 +98,8 @@ def _dual(name: str, **parameters: float | None) -> Dual:
     values = {key: value for key, value in parameters.items() if value is not None}
     for key, value in values.items():
         if key not in names:
-            raise ParameterError(
-                key, f"must be left out for the dual {name}", value, "It has none."
-            )
+            remedy = "It has none."
+            raise ParameterError(key, f"must be left out for the dual {name}", value, remedy)
     return DUALS[name](**values)
 
 
@@ -144,11 +140,7 @@ def _scheduled(
 
 
 def learner_names() -> tuple[str, ...]:
-    """Every name; what our own names stand for is not listed twice.
-
-    >>> learner_names()[:5]
-    ('auto', 'self-tuned', 'nested', 'exact', 'paper')
-    """
+    """Every name; what our own names stand for is not listed twice."""
     registered = [name for name in (*PLAYERS, *SCHEDULES) if name not in _COVERED]
     return tuple(dict.fromkeys((*OURS, "paper", *registered, *BASELINES)))
 
@@ -156,10 +148,9 @@ def learner_names() -> tuple[str, ...]:
 def learner_kind(name: str) -> str:
     """The kind of thing that a name stands for; unknown and ambiguous names are refused."""
     if name not in learner_names():
-        raise ParameterError(
-            "learner", f"must be one of {', '.join(learner_names())}", name,
-            "Check the spelling; a package adds one as a player or a baseline.",
-        )  # fmt: skip
+        rule = f"must be one of {', '.join(learner_names())}"
+        remedy = "Check the spelling; a package adds one as a player or a baseline."
+        raise ParameterError("learner", rule, name, remedy)
     kinds = ["learner of Likewise itself"] if name in OURS or name == "paper" else []
     kinds += ["player"] if name in PLAYERS and name not in _COVERED else []
     kinds += ["schedule"] if name in SCHEDULES and name not in _COVERED else []
@@ -196,11 +187,7 @@ def learner_summary(name: str) -> str:
 
 
 def learner_settings(name: str) -> Mapping[str, Setting]:
-    """The settings of a learner by name.
-
-    >>> learner_settings("paper")["b"].about
-    "the frontier's parameter"
-    """
+    """The settings of a learner by name."""
     make = _make(name)
     if learner_kind(name) != "baseline":
         return _annotated(make.func if isinstance(make, partial) else make)
@@ -223,21 +210,11 @@ def _annotated(function: Make) -> dict[str, Setting]:
 def learner_setting(learner: str, name: str) -> Setting:
     """One setting of a learner; a name that is none of its settings is refused."""
     settings = learner_settings(learner)
-    if name not in settings:
-        listed = ", ".join(settings) or "none at all"
-        raise ParameterError(
-            f"A setting of the learner {learner}", f"must be one of its own ({listed})",
-            name, "Check the spelling.",
-        )  # fmt: skip
-    return settings[name]
+    return named_setting(settings, name, f"learner {learner}", settings)
 
 
 def checked_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a learner as plain values.
-
-    >>> checked_settings("exact", {"eta": 1})
-    {'eta': 1.0}
-    """
+    """The settings of a learner as plain values."""
     learner_kind(learner)  # refuses a name that is none
     return {name: learner_setting(learner, name).plain(value) for name, value in settings.items()}
 
@@ -246,13 +223,7 @@ def make_learner(
     name: str, hypotheses: HypothesisClass, k: int, alpha: float, eps: float, seed: int, *,
     rounds: int, feedback: str = "full", settings: Mapping[str, Any] | None = None,
 ) -> Learner | Algorithm:  # fmt: skip
-    """The learner of that name for a class, k people a round, and a number of rounds.
-
-    >>> from likewise.hypotheses import Pool
-    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
-    >>> make_learner("exact", pool, 2, 0.3, 0.3, 7, rounds=100, settings={"eta": 0.5}).schedule.eta
-    0.5
-    """
+    """The learner of that name for a class, k people a round, and a number of rounds."""
     keywords = checked_settings(name, settings or {})
     if learner_kind(name) != "baseline":
         keywords["feedback"] = feedback
@@ -260,11 +231,6 @@ def make_learner(
 
 
 def summary_of(part: object) -> str:
-    """One line about a registered part: its ``summary``, or its docstring's first line.
-
-    >>> from likewise.learner.players import ExponentialWeights
-    >>> summary_of(ExponentialWeights)[:31]
-    'For classes that can be listed,'
-    """
+    """One line about a registered part: its ``summary``, or its docstring's first line."""
     summary = getattr(part, "summary", None)
     return summary if isinstance(summary, str) else (inspect.getdoc(part) or "").partition("\n")[0]

@@ -26,18 +26,9 @@ from likewise.panel.panels import MetricAuditor, Panel
 from likewise.panel.rules import Rule
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
+from likewise.simulate import world
 from likewise.simulate.settings import setting
-from likewise.simulate.world import (
-    Approved,
-    Course,
-    Encounter,
-    Memoryless,
-    Steady,
-    View,
-    World,
-    numbered,
-    pool_of_cuts,
-)
+from likewise.simulate.world import Encounter, Memoryless, Steady, View
 
 PURPOSES = ("car", "home", "education", "business", "other")
 REGIONS = ("north", "east", "south", "west", "capital")
@@ -66,12 +57,11 @@ _AT_ONCE = 512
 
 
 @dataclass(frozen=True)
-class LoanSettings(World):
+class LoanSettings(world.World):
     """The settings that all worlds of lending share: the market, the auditors, the classes.
 
-    ``leniency`` multiplies the distances of the four auditors who weigh features. The neighbour's
-    is the difference of two marks in the interview, of which there is no more or less lenient one:
-    it stays as it is.
+    ``leniency`` multiplies the distances of the four auditors who weigh features, not that of the
+    neighbour, who compares marks in the interview.
     """
 
     seed: int
@@ -108,7 +98,7 @@ class LoanSettings(World):
 
     def round_of(self, t: int, x: FloatArray, labels: IntArray) -> Encounter:
         """Bring the applicants of round t before the panel of five."""
-        return Encounter(numbered(t, x, SCHEMA), labels, self.panel)
+        return Encounter(world.numbered(t, x, SCHEMA), labels, self.panel)
 
 
 class LoanWorld(LoanSettings, Steady):
@@ -226,7 +216,7 @@ def _segments(bins: int, by: Sequence[str]) -> Segments:
 def _pool(seed: int) -> Pool:
     """Up to forty cuts on each column a lender might rank by, told apart on 4,000 applicants."""
     x, _ = applicants(Stream(seed, Purpose.PROBE, 0), 4000, luck=0.05, harshness=60.0)
-    return pool_of_cuts(SCHEMA, x, ("score", "income", "history", "interview"), 40)
+    return world.pool_of_cuts(SCHEMA, x, ("score", "income", "history", "interview"), 40)
 
 
 @dataclass(frozen=True)
@@ -324,7 +314,7 @@ class Adversarial(LoanSettings, Memoryless):
         coins = stream.uniforms(2 * CANDIDATES, 1, size)[0]
         against = (chances[chosen] < ONE // 2).astype(np.int64)
         picked = np.where(coins < self.spite, against, labels[chosen])
-        return Encounter(numbered(t, x[chosen], SCHEMA), picked, panel)
+        return Encounter(world.numbered(t, x[chosen], SCHEMA), picked, panel)
 
     def _proposals(self, stream: Stream) -> tuple[int, list[Panel]]:
         """Draw the size of the round, and panels with rules to choose among."""
@@ -376,12 +366,12 @@ class Adaptive(LoanSettings):
     name = "adaptive"
     summary = "loans, where approvals change who can repay later"
 
-    def course(self) -> Course:
+    def course(self) -> world.Course:
         """Begin without fortune in any region."""
         return _Course(self)
 
 
-class _Course(Course):
+class _Course(world.Course):
     def __init__(self, world: Adaptive) -> None:
         self._world = world
         self._fortune = np.zeros(len(REGIONS))
@@ -392,7 +382,7 @@ class _Course(Course):
         x, labels = self._world.applicants(t, lambda region: 0.57 - fortune[region])
         return self._world.round_of(t, x, labels)
 
-    def hear(self, encounter: Encounter, approved: Approved) -> None:
+    def hear(self, encounter: Encounter, approved: world.Approved) -> None:
         """Move the fortune of each region by the loans made there."""
         region = encounter.people.column("region").astype(np.int64)
         self._fortune *= 1.0 - self._world.fading
@@ -427,7 +417,7 @@ class Strategic(LoanSettings, Memoryless):
         worth = np.empty((STEPS + 1, self.k), dtype=np.int64)
         for step, option in enumerate(options):
             cost = round(self.price * ONE) * step // STEPS
-            worth[step] = view.chances(numbered(t, option, SCHEMA)) - cost
+            worth[step] = view.chances(world.numbered(t, option, SCHEMA)) - cost
         chosen = worth.argmax(axis=0)
         moved = np.stack([options[step][i] for i, step in enumerate(chosen.tolist())])
         return self.round_of(t, moved, labels)

@@ -16,7 +16,7 @@ from likewise.learner.schedules import KAPPA_SHARE
 from likewise.simulate.counts import Outcome, frontier, summarise
 from likewise.simulate.game import Game
 from likewise.simulate.parallel import Processes, Progress, Workers, silent
-from likewise.simulate.play import play
+from likewise.simulate.rounds import play
 from likewise.simulate.world import Steady
 from likewise.validation import integer, real
 
@@ -116,16 +116,18 @@ def propose(
     for count, (n, outcome) in enumerate(results, start=1):
         outcomes.setdefault(n, []).append(outcome)
         progress(f"eta = {grid[n][0]:g}", count)
-    return _choose([Trial(*grid[n], *_mean(outcomes[n])) for n in range(len(grid))], budget, limit)
+    trials = []
+    for n, settings in enumerate(grid):
+        columns = zip(*(outcome.all for outcome in outcomes[n]), strict=True)
+        trials.append(Trial(*settings, *(math.fsum(c) / len(outcomes[n]) for c in columns)))
+    return _choose(trials, budget, limit)
 
 
 def _per_thousand(name: str, value: float, most: float) -> float:
     number = real(name, value, "It counts rounds of a thousand.")
     if not 0 <= number <= most:
-        raise ParameterError(
-            name, f"must be in [0, {most:g}], the number of audits in a thousand rounds", value,
-            "A report needs an audit.",
-        )  # fmt: skip
+        rule = f"must be in [0, {most:g}], the number of audits in a thousand rounds"
+        raise ParameterError(name, rule, value, "A report needs an audit.")
     return number
 
 
@@ -135,12 +137,6 @@ def _play(n: int, world: Steady, game: Game) -> tuple[int, Outcome]:
     played = play(world, learner, game.rounds, delay=game.delays, evaluation_draws=1000)
     summary, per = summarise(played), 1000.0 / game.rounds
     return n, Outcome(summary.error_rate, per * summary.violations, per * summary.reports)
-
-
-def _mean(outcomes: Sequence[Outcome]) -> tuple[float, float, float]:
-    sums = [math.fsum(values) for values in zip(*(o.all for o in outcomes), strict=True)]
-    error, violations, reports = (value / len(outcomes) for value in sums)
-    return error, violations, reports
 
 
 def _choose(trials: Sequence[Trial], budget: float, limit: float) -> Proposal:

@@ -14,35 +14,12 @@ import numpy as np
 from likewise import __version__
 from likewise.errors import LikewiseError, missing
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
-from likewise.simulate.canvas import (
-    BLUE,
-    DASHED,
-    INK,
-    PALE,
-    PERCENT,
-    ROOM,
-    SOFT,
-    STYLE,
-    VERMILION,
-    Axes,
-    Line,
-    MaxNLocator,
-    Patch,
-    axes_on,
-    canvas,
-    colour_of,
-    compare_lines,
-    dark,
-    finish,
-    last_values,
-    name_points,
-    named_lines,
-    three_lines,
-)
+from likewise.simulate import canvas
+from likewise.simulate.canvas import BLUE, INK, SOFT, STYLE, VERMILION, Axes
 from likewise.simulate.demo import Case, Demo, Shown, case_of, explain, guarantees, points
 from likewise.simulate.game import fraction
 from likewise.simulate.learners import learner_summary
-from likewise.simulate.play import EVALUATION_DRAWS, Moment
+from likewise.simulate.rounds import EVALUATION_DRAWS, Moment
 
 COUNT, SHARE = "{:,.0f}", "{:.1f}\u00a0%"
 
@@ -50,17 +27,17 @@ COUNT, SHARE = "{:,.0f}", "{:.1f}\u00a0%"
 @STYLE
 def violation_figure(demo: Demo) -> str:
     """Rounds in violation so far, for every learner; below, for those who listen to the panel."""
-    fig = canvas(440)
-    above = axes_on(fig, 258, 150, "Rounds in violation so far: all learners")
-    below = axes_on(fig, 38, 150, "The same, without those who ignore the panel")
+    fig = canvas.canvas(440)
+    above = canvas.axes_on(fig, 258, 150, "Rounds in violation so far: all learners")
+    below = canvas.axes_on(fig, 38, 150, "The same, without those who ignore the panel")
     every = {s.name: s.transcript.violation.cumsum() for s in demo.shown}
-    above.plot([0, demo.game.rounds], [0, demo.game.rounds], color=SOFT, lw=1, ls=DASHED)
-    named_lines(above, every, COUNT, [(demo.game.rounds, "every round", SOFT)])
+    above.plot([0, demo.game.rounds], [0, demo.game.rounds], color=SOFT, lw=1, ls=canvas.DASHED)
+    canvas.named_lines(above, every, COUNT, [(demo.game.rounds, "every round", SOFT)])
     listening = [s.name for s in demo.shown if not s.learner.ignores_reports]
-    named_lines(below, {name: every[name] for name in listening}, COUNT)
+    canvas.named_lines(below, {name: every[name] for name in listening}, COUNT)
     below.set_xlabel("round")
-    return finish(
-        fig, "violations", f"Rounds in violation, by learner: {last_values(every, COUNT)}."
+    return canvas.finish(
+        fig, "violations", f"Rounds in violation, by learner: {canvas.last_values(every, COUNT)}."
     )
 
 
@@ -72,49 +49,51 @@ def error_start(rounds: int) -> int:
 @STYLE
 def error_figure(demo: Demo) -> str:
     """The error rate up to each round, and those of the best fixed policies in hindsight."""
-    fig = canvas(440)
-    axes = axes_on(fig, 38, 370, "Share of wrong decisions so far")
-    axes.yaxis.set_major_formatter(PERCENT)
+    fig = canvas.canvas(440)
+    axes = canvas.axes_on(fig, 38, 370, "Share of wrong decisions so far")
+    axes.yaxis.set_major_formatter(canvas.PERCENT)
     rates = {
         s.name: 100 * s.transcript.error.cumsum() / s.transcript.people.cumsum() for s in demo.shown
     }
     ends = [(y, f"{name} {SHARE.format(y)}", colour) for y, name, colour in _comparators(demo)]
     for y, _, colour in ends:
-        axes.axhline(y, color=colour, lw=1, ls=DASHED)
-    named_lines(axes, rates, SHARE, ends, start=error_start(demo.game.rounds))
+        axes.axhline(y, color=colour, lw=1, ls=canvas.DASHED)
+    canvas.named_lines(axes, rates, SHARE, ends, start=error_start(demo.game.rounds))
     axes.set_xlabel("round")
     fixed = ", ".join(text for _, text, _ in ends)
-    label = f"Error rate, by learner: {last_values(rates, SHARE)}; best fixed policies: {fixed}."
-    return finish(fig, "error", label)
+    label = (
+        f"Error rate, by learner: {canvas.last_values(rates, SHARE)}; best fixed policies: {fixed}."
+    )
+    return canvas.finish(fig, "error", label)
 
 
-def _comparators(demo: Demo) -> list[Line]:
+def _comparators(demo: Demo) -> list[canvas.Line]:
     """The three best fixed policies as lines; kappa is that of the last learner."""
     fixed = demo.comparators
     if fixed is None:
         return []
     middle = [(fixed.at_alpha_less_kappa, INK)]
-    return three_lines(fixed.at_alpha, middle, fixed.at_alpha_less_eps)
+    return canvas.three_lines(fixed.at_alpha, middle, fixed.at_alpha_less_eps)
 
 
 @STYLE
 def frontier_figure(demo: Demo) -> str:
     """Violations and reports against the error rate, for each eta."""
-    fig = canvas(480 + 2 * ROOM)
+    fig = canvas.canvas(480 + 2 * canvas.ROOM)
     kinds = ("violations", "reports")
     titles = ("Rounds in violation, by eta", "Rounds with a report, by eta")
-    for kind, title, bottom in zip(kinds, titles, (278 + ROOM, 38), strict=True):
-        axes = axes_on(fig, bottom, 170, title, right=14, above=ROOM)
+    for kind, title, bottom in zip(kinds, titles, (278 + canvas.ROOM, 38), strict=True):
+        axes = canvas.axes_on(fig, bottom, 170, title, right=14, above=canvas.ROOM)
         _frontier(axes, demo, kind)
     axes.set_xlabel("error rate")
     words = "; ".join(
-        f"{p.learner}, eta {fraction(p.eta)}: error {p.error_rate:.1%}, {p.violations} violations, "
-        f"{p.reports} reports"
+        f"{p.learner}, eta {fraction(p.eta)}: error {p.summary.error_rate:.1%}, "
+        f"{p.summary.violations} violations, {p.summary.reports} reports"
         for p in demo.frontier
     )
     fixed = ", ".join(f"{name} {SHARE.format(x)}" for x, name, _ in _comparators(demo))
     label = f"Violations and reports against the error rate. {words}; best fixed policies: {fixed}"
-    return finish(fig, "frontier", label)
+    return canvas.finish(fig, "frontier", label)
 
 
 def _frontier(axes: Axes, demo: Demo, kind: str) -> None:
@@ -122,27 +101,30 @@ def _frontier(axes: Axes, demo: Demo, kind: str) -> None:
     players = list(dict.fromkeys(p.learner for p in demo.frontier))
     baselines = [s for s in demo.shown if s.name not in players]
     fixed = _comparators(demo)
-    top = 1.35 * max(1, *(getattr(p, kind) for p in demo.frontier))
+    top = 1.35 * max(1, *(getattr(p.summary, kind) for p in demo.frontier))
     near = [100 * s.summary.error_rate for s in baselines if getattr(s.summary, kind) < top]
-    rates = [*(x for x, _, _ in fixed), *near, *(100 * p.error_rate for p in demo.frontier)]
+    rates = [*(x for x, _, _ in fixed), *near, *(100 * p.summary.error_rate for p in demo.frontier)]
     pad = max(0.5, 0.06 * (max(rates) - min(rates)))
     axes.set(xlim=(min(rates) - pad, max(rates) + pad), ylim=(-0.12 * top, top))
-    axes.xaxis.set_major_formatter(PERCENT)
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    axes.yaxis.set_major_locator(MaxNLocator(4, integer=True))
+    axes.xaxis.set_major_formatter(canvas.PERCENT)
+    axes.xaxis.set_major_locator(canvas.MaxNLocator(6, integer=True))
+    axes.yaxis.set_major_locator(canvas.MaxNLocator(4, integer=True))
     labels, lines = [], []
     for name in players:
         points_of = [p for p in demo.frontier if p.learner == name]
-        line = [(100 * p.error_rate, float(getattr(p, kind))) for p in points_of]
-        axes.plot(*zip(*line, strict=True), color=colour_of(name), marker="o", ms=6, label=name)
+        line = [(100 * p.summary.error_rate, float(getattr(p.summary, kind))) for p in points_of]
+        axes.plot(
+            *zip(*line, strict=True), color=canvas.colour_of(name), marker="o", ms=6, label=name
+        )
         labels += [
-            (*at, fraction(p.eta), colour_of(name)) for at, p in zip(line, points_of, strict=True)
+            (*at, fraction(p.eta), canvas.colour_of(name))
+            for at, p in zip(line, points_of, strict=True)
         ]
         lines.append(line)
     axes.legend(loc="upper right", edgecolor="white", framealpha=1, labelcolor="linecolor")
-    compare_lines(axes, fixed)
+    canvas.compare_lines(axes, fixed)
     labels += [_mark(axes, s, kind) for s in baselines]
-    name_points(axes, labels, lines)
+    canvas.name_points(axes, labels, lines)
 
 
 def _mark(axes: Axes, shown: Shown, kind: str) -> tuple[float, float, str, str]:
@@ -152,7 +134,7 @@ def _mark(axes: Axes, shown: Shown, kind: str) -> tuple[float, float, str, str]:
     x, y = min(max(rate, left + 0.03 * (right - left)), right), float(count)
     if count > top:
         y, text = 0.93 * top, f"{text}: {count:,}, error {SHARE.format(rate)}"
-    colour = colour_of(shown.name)
+    colour = canvas.colour_of(shown.name)
     axes.plot([x], [y], "^" if count > top else "s", color=colour, ms=8)
     return x, y, text, colour
 
@@ -160,16 +142,18 @@ def _mark(axes: Axes, shown: Shown, kind: str) -> tuple[float, float, str, str]:
 @STYLE
 def lam_figure(demo: Demo) -> str:
     """Reports so far, and lam, the price that they set."""
-    fig = canvas(440)
+    fig = canvas.canvas(440)
     listening = [s for s in demo.shown if not s.learner.ignores_reports]
     reports = {s.name: s.transcript.reported.cumsum() for s in listening}
     lam = {s.name: s.transcript.lam for s in listening}
-    named_lines(axes_on(fig, 258, 150, "Rounds with a report so far"), reports, COUNT)
-    below = axes_on(fig, 38, 150, "lam, the price of a report")
-    named_lines(below, lam, "{:.2f}")
+    canvas.named_lines(canvas.axes_on(fig, 258, 150, "Rounds with a report so far"), reports, COUNT)
+    below = canvas.axes_on(fig, 38, 150, "lam, the price of a report")
+    canvas.named_lines(below, lam, "{:.2f}")
     below.set_xlabel("round")
-    return finish(
-        fig, "lam", f"Reports and lam over time; lam at the end: {last_values(lam, '{:.2f}')}."
+    return canvas.finish(
+        fig,
+        "lam",
+        f"Reports and lam over time; lam at the end: {canvas.last_values(lam, '{:.2f}')}.",
     )
 
 
@@ -184,22 +168,24 @@ def pivot_figure(moments: Sequence[Moment], sensitivity: int) -> str:
         every.update(members[index] for index in _upper(moment.pivot_auditors).tolist())
         if moment.report:
             reported[str(case_of(moment, sensitivity).pivot)] += 1
-    fig = canvas(270)
-    _pivot_bars(axes_on(fig, 14, 220, "Who is the pivot", left=100, right=14), every, reported)
+    fig = canvas.canvas(270)
+    _pivot_bars(
+        canvas.axes_on(fig, 14, 220, "Who is the pivot", left=100, right=14), every, reported
+    )
     share = "; ".join(f"{n} {c / every.total():.0%}" for n, c in every.most_common())
-    return finish(fig, "pivots", f"How often each auditor is the pivot of a pair: {share}")
+    return canvas.finish(fig, "pivots", f"How often each auditor is the pivot of a pair: {share}")
 
 
 @STYLE
 def distance_figure(moments: Sequence[Moment], sensitivity: int) -> str:
     """How far apart the pivots see the pairs."""
     distances = np.concatenate([_upper(moment.pivots) for moment in moments]) / ONE
-    fig = canvas(270)
-    axes = axes_on(fig, 38, 196, "How far apart the pivots see the pairs", right=14)
+    fig = canvas.canvas(270)
+    axes = canvas.axes_on(fig, 38, 196, "How far apart the pivots see the pairs", right=14)
     _pivot_distances(axes, distances, 1 - sensitivity / ONE)
     low, middle, high = (points(int(ONE * q)) for q in np.quantile(distances, (0.25, 0.5, 0.75)))
     quartiles = f"a quarter up to {low}, half up to {middle}, three quarters up to {high}"
-    return finish(
+    return canvas.finish(
         fig, "distances", f"Distances of pairs in points, as their pivots see: {quartiles}."
     )
 
@@ -213,7 +199,7 @@ def _pivot_bars(axes: Axes, every: Counter[str], reported: Counter[str]) -> None
     names = [name for name, _ in every.most_common()][::-1]
     rows = np.arange(len(names))
     widest = 0.0
-    kinds = ((every, 0.21, "#b8b8b8", SOFT), (reported, -0.21, VERMILION, dark(VERMILION)))
+    kinds = ((every, 0.21, "#b8b8b8", SOFT), (reported, -0.21, VERMILION, canvas.dark(VERMILION)))
     for counts, shift, colour, ink in kinds:
         shares = [100 * counts[name] / max(1, counts.total()) for name in names]
         widest = max(widest, *shares)
@@ -226,7 +212,7 @@ def _pivot_bars(axes: Axes, every: Counter[str], reported: Counter[str]) -> None
     axes.spines["bottom"].set_visible(False)
     for x, text, colour in ((0.56, "of all pairs", SOFT), (1, "of reported pairs", VERMILION)):
         y = 1 + 12 / axes.bbox.height  # as high as the title
-        axes.text(x, y, text, transform=axes.transAxes, ha="right", color=dark(colour))
+        axes.text(x, y, text, transform=axes.transAxes, ha="right", color=canvas.dark(colour))
 
 
 def _pivot_distances(axes: Axes, distances: FloatArray, beyond: float) -> None:
@@ -235,8 +221,8 @@ def _pivot_distances(axes: Axes, distances: FloatArray, beyond: float) -> None:
     axes.axvspan(100 * beyond, 100, color="#e6e6e6", zorder=0)
     bins = np.linspace(0, 100, 21).tolist()
     axes.hist(100 * distances, bins, weights=percent, color=SOFT, rwidth=0.9)
-    axes.yaxis.set_major_formatter(PERCENT)
-    axes.yaxis.set_major_locator(MaxNLocator(4))
+    axes.yaxis.set_major_formatter(canvas.PERCENT)
+    axes.yaxis.set_major_locator(canvas.MaxNLocator(4))
     axes.set(xlabel="distance in points", xlim=(0, 100), ylim=(0, 1.25 * axes.get_ylim()[1]))
     fits = beyond < 0.86  # the wider of the two words needs about an eighth of the width
     x, side, text = (
@@ -253,16 +239,16 @@ def round_figure(moment: Moment, sensitivity: int) -> str:
     case = case_of(moment, sensitivity)
     scores, ids = 100 * moment.deployment.scores / ONE, moment.encounter.people.ids
     rows = len(case.distances)
-    fig = canvas(250 + 30 * rows)
+    fig = canvas.canvas(250 + 30 * rows)
     title = f"Round {moment.t}: {'a pair is reported' if case.reported else 'no report'}"
-    axes = axes_on(fig, 40, 170 + 30 * rows, title, left=100, right=130)
+    axes = canvas.axes_on(fig, 40, 170 + 30 * rows, title, left=100, right=130)
     axes.set(xlim=(0, 100), ylim=(-0.7, rows + 5), xlabel="chance of approval", yticks=[])
-    axes.xaxis.set_major_formatter(PERCENT)
+    axes.xaxis.set_major_formatter(canvas.PERCENT)
     axes.grid(visible=False)
     axes.spines["left"].set_visible(False)
     low, high = float(scores[case.under]), float(scores[case.over])
     for x, colour in ((low, BLUE), (high, VERMILION)):
-        axes.plot([x, x], [-0.7, rows + 3], color=colour, lw=1.2, ls=DASHED, zorder=3)
+        axes.plot([x, x], [-0.7, rows + 3], color=colour, lw=1.2, ls=canvas.DASHED, zorder=3)
     _people(axes, case, scores, ids, rows + 3)
     _tolerances(axes, case, low)
     objecting = [name for name in case.nearest_first if case.objects(name)]
@@ -271,21 +257,21 @@ def round_figure(moment: Moment, sensitivity: int) -> str:
         f"gap of {points(case.gap)} points. Objecting: {', '.join(objecting) or 'nobody'}. "
         f"Pivot: {case.pivot or 'nobody'}."
     )
-    return finish(fig, "round", label)
+    return canvas.finish(fig, "round", label)
 
 
 def _people(axes: Axes, case: Case, scores: FloatArray, ids: Sequence[str], y: float) -> None:
     """Everybody on a line, the pair with their names and the gap between them."""
     low, high = scores[case.under], scores[case.over]
     axes.text(-3, y, "applicants", ha="right", va="center")
-    axes.plot([0, 100], [y, y], color=PALE, lw=1, zorder=0)
+    axes.plot([0, 100], [y, y], color=canvas.PALE, lw=1, zorder=0)
     rest = [i for i in range(len(ids)) if i not in (case.over, case.under)]
     axes.plot(scores[rest], [y] * len(rest), "o", color="#999999", ms=9, mec="white", clip_on=False)
     sides = ("right", "left") if high - low < 25 else ("center", "center")
     for i, colour, side in zip((case.under, case.over), (BLUE, VERMILION), sides, strict=True):
         axes.plot(scores[i], y, "o", color=colour, ms=12, mec="white", clip_on=False, zorder=5)
         text = f"{ids[i]}\n{scores[i]:.0f}\u00a0%"
-        axes.text(scores[i], y + 0.5, text, ha=side, color=dark(colour), weight="bold")
+        axes.text(scores[i], y + 0.5, text, ha=side, color=canvas.dark(colour), weight="bold")
     axes.annotate("", (low, y - 0.8), (high, y - 0.8), arrowprops={"arrowstyle": "<->"})
     gap = f"gap {points(case.gap)} points"
     white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
@@ -306,8 +292,10 @@ def _tolerances(axes: Axes, case: Case, low: float) -> None:
         verdict = "objects" if case.objects(name) else "accepts"
         axes.text(-3, row, name, ha="right", va="center", weight=weight)
         axes.text(103, row, f"{verdict} (pivot)" if pivot else verdict, va="center", weight=weight)
-    distance_patch = Patch(color="#8a8a8a", label="distance seen")
-    slack_patch = Patch(color="#8a8a8a", alpha=0.4, label=f"{points(case.sensitivity)} points more")
+    distance_patch = canvas.Patch(color="#8a8a8a", label="distance seen")
+    slack_patch = canvas.Patch(
+        color="#8a8a8a", alpha=0.4, label=f"{points(case.sensitivity)} points more"
+    )
     where = (0.5, (len(case.distances) + 0.45) / (len(case.distances) + 5.7))
     axes.legend(
         handles=[distance_patch, slack_patch],
@@ -323,24 +311,6 @@ try:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 except ImportError as error:
     raise missing("The demo's report", "jinja2", "study", error) from error
-
-
-def percent(share: float) -> str:
-    """A share in percent.
-
-    >>> percent(0.25)
-    '25.0\\xa0%'
-    """
-    return f"{100 * share:.1f}\u00a0%"
-
-
-def count(number: float) -> str:
-    """A number of things, with commas.
-
-    >>> count(12345.2)
-    '12,345'
-    """
-    return f"{number:,.0f}"
 
 
 def signed(number: float | None) -> str:
@@ -364,21 +334,15 @@ def ceiling(number: float) -> str:
     return f"{digits}·10^{int(power)}"
 
 
-def short(number: float) -> str:
-    """A setting, as short as it can be written.
-
-    >>> short(0.3), short(30.0)
-    ('0.3', '30')
-    """
-    return f"{number:g}"
-
-
 _TEMPLATES = Environment(
     loader=PackageLoader("likewise.simulate", "templates"),
     autoescape=True,
     undefined=StrictUndefined,
 )
-_TEMPLATES.filters.update(percent=percent, count=count, signed=signed, ceiling=ceiling, short=short)
+_TEMPLATES.filters.update(
+    percent=lambda share: SHARE.format(100 * share), count=COUNT.format, signed=signed,
+    ceiling=ceiling, short="{:g}".format,
+)  # fmt: skip
 
 
 def write_report(demo: Demo, path: str | Path) -> None:
@@ -420,9 +384,6 @@ def _figures(demo: Demo) -> dict[str, list[str]]:
         "error": [error_figure(demo)],
         "frontier": [frontier_figure(demo)],
         "lam": [lam_figure(demo)],
-        "pivots": [
-            pivot_figure(moments, sensitivity),
-            distance_figure(moments, sensitivity),
-        ],
+        "pivots": [pivot_figure(moments, sensitivity), distance_figure(moments, sensitivity)],
         "round": [round_figure(demo.moment, sensitivity)],
     }

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,15 +52,7 @@ class Setting:
         return number
 
     def plain(self, value: Any) -> Any:
-        """Return the value as a plain one of its kind; None where that is the default.
-
-        >>> Setting("eta", float, 0.25).plain(1), Setting("eta", float).plain(None)
-        (1.0, None)
-        >>> Setting("eta", float, 0.25, "a weight").plain("1")
-        Traceback (most recent call last):
-        likewise.errors.ParameterError: eta must be a number; got '1'. It is a weight; 0.25 is the \
-default.
-        """
+        """Return the value as a plain one of its kind; None where that is the default."""
         if value is None and self.default is None and not self.required:
             return None
         if self.kind is int:
@@ -72,22 +64,16 @@ default.
         return as_text(self.name, value, self._remedy)
 
     def parse(self, text: str) -> Any:
-        """Read the value from its text, as on the command line.
-
-        >>> Setting("eta", float, 0.25).parse("1"), Setting("late", bool, False).parse("yes")
-        (1.0, True)
-        """
+        """Read the value from its text, as on the command line."""
         try:
             value = _FLAGS[text.lower()] if self.kind is bool else self.kind(text)
         except (KeyError, ValueError):
             kinds = {int: "an integer", float: "a number", bool: "yes or no"}
-            raise ParameterError(
-                self.name, f"must be {kinds[self.kind]}", text, f"Such as {self.text}."
-            ) from None
+            remedy = f"Such as {self.text}."
+            raise ParameterError(self.name, f"must be {kinds[self.kind]}", text, remedy) from None
         if self.kind is float and not math.isfinite(value):
-            raise ParameterError(
-                self.name, "must be a finite number", text, f"Such as {self.text}."
-            )
+            remedy = f"Such as {self.text}."
+            raise ParameterError(self.name, "must be a finite number", text, remedy)
         return value
 
     @property
@@ -141,12 +127,7 @@ def settings_of(world: type) -> dict[str, Setting]:
 def settings_of_function(
     function: Callable[..., Any], declared: Mapping[str, Mapping[str, Any]] | None = None
 ) -> dict[str, Setting]:
-    """Return the parameters of a function by name, as settings.
-
-    >>> def slow(hypotheses, *, noise: float = 2.0): ...
-    >>> settings_of_function(slow)["noise"].default
-    2.0
-    """
+    """Return the parameters of a function by name, as settings."""
     return {
         p.name: _setting_of(p, (declared or {}).get(p.name, {}))
         for p in inspect.signature(function).parameters.values()
@@ -181,21 +162,15 @@ def check_settings(world: Any) -> None:
 def known_setting(world: type, name: str) -> Setting:
     """Return the setting of that name, or refuse it with a list of the world's settings."""
     settings = settings_of(world)
+    listed = [declared.text for declared in settings.values()]
+    return named_setting(settings, name, f"world {getattr(world, 'name', world.__name__)}", listed)
+
+
+def named_setting(
+    settings: Mapping[str, Setting], name: str, owner: str, listed: Iterable[str]
+) -> Setting:
+    """Return the setting of that name, or refuse it with what its owner lists."""
     if name not in settings:
-        title = getattr(world, "name", world.__name__)
-        listed = ", ".join(declared.text for declared in settings.values()) or "none at all"
-        raise ParameterError(
-            f"A setting of the world {title}", f"must be one of its own ({listed})", name,
-            "Check the spelling.",
-        )  # fmt: skip
+        rule = f"must be one of its own ({', '.join(listed) or 'none at all'})"
+        raise ParameterError(f"A setting of the {owner}", rule, name, "Check the spelling.")
     return settings[name]
-
-
-def parse_setting(world: type, name: str, text: str) -> Any:
-    """Read the value of a setting from its text, as on the command line.
-
-    >>> from likewise.simulate import Drift
-    >>> parse_setting(Drift, "spell", "200"), parse_setting(Drift, "depth", "0.2")
-    (200, 0.2)
-    """
-    return known_setting(world, name).parse(text)

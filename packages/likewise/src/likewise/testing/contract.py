@@ -71,9 +71,7 @@ def generator(seed: int) -> np.random.Generator:
 
 
 def same_as_json(
-    part: T,
-    write: Callable[[T], Mapping[str, Any]],
-    read: Callable[[Mapping[str, Any]], T],
+    part: T, write: Callable[[T], Mapping[str, Any]], read: Callable[[Mapping[str, Any]], T]
 ) -> T:
     """Write a part as JSON text and read it back; the copy must write the same."""
     spec = dict(write(part))

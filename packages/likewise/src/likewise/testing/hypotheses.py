@@ -42,11 +42,8 @@ def check_hypotheses(
     if people is None:
         people = people_of(hypotheses.schema, 40, seed)
     trial = _Trial(hypotheses, people, seed)
-    trial.sizes()
-    trial.points()
-    trial.charging()
-    trial.oracle()
-    trial.constant()
+    for check in (trial.sizes, trial.points, trial.charging, trial.oracle, trial.constant):
+        check()
     if trial.small:
         trial.all_different()
     trial.engines()
@@ -65,22 +62,18 @@ class _Trial:
     seed: int
 
     def require(self, holds: object, sentence: str) -> None:
-        """Accuse the class in a sentence, unless something holds."""
         require(holds, self.hypotheses, sentence)
 
     @property
     def small(self) -> bool:
-        """True if all hypotheses can be tried."""
         return self.hypotheses.size <= SMALL
 
     @cached_property
     def rng(self) -> np.random.Generator:
-        """Numbers for the check."""
         return generator(self.seed)
 
     @cached_property
     def located(self) -> Points:
-        """The points of all people."""
         return self.hypotheses.locate(self.people)
 
     @cached_property
@@ -90,7 +83,6 @@ class _Trial:
 
     @property
     def charged(self) -> Points:
-        """The points that costs are on."""
         return self.located[: len(self.amounts)]
 
     @cached_property
@@ -101,12 +93,10 @@ class _Trial:
 
     @cached_property
     def noise(self) -> IntArray:
-        """Noise on the separating set."""
         return self.rng.integers(-5, 6, (6, self.hypotheses.separators)).astype(np.int64)
 
     @cached_property
     def codes(self) -> IntArray:
-        """All hypotheses."""
         return self.hypotheses.codes()
 
     def predictions(self, codes: IntArray, points: Points) -> Bits:
@@ -117,7 +107,6 @@ class _Trial:
         return bits
 
     def totals(self, codes: IntArray, points: Points, amounts: IntArray) -> IntArray:
-        """Return the costs of hypotheses, from their predictions."""
         return np.asarray(self.predictions(codes, points).astype(np.int64) @ amounts)
 
     def sizes(self) -> None:

@@ -21,25 +21,20 @@ from likewise.learner.state_files import dump_state, parse_state
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.registry import BASELINES, PLAYERS
 from likewise.simulate.baselines import Baseline
-from likewise.simulate.play import Algorithm
-from likewise.testing.contract import (
-    contract,
-    generator,
-    people_of,
-    require,
-    require_text,
-    same_as_json,
-)
+from likewise.simulate.rounds import Algorithm
+from likewise.testing import contract as contracts
+from likewise.testing.contract import contract, require
 
 _TABLE = [[0, 0, 0], [0, 1, 1], [1, 1, 0], [1, 1, 1]]
+_SIX = [[0, 0, 0, 0], [1, 0, 0, 1], [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [1, 1, 1, 1]]
 
 
 def check_state(part: object, learner: Learner, seed: int, rounds: int = 4) -> None:
     """Play rounds; a state that is saved and loaded in between must go on the same way."""
     state = State.start(learner)
-    rng = generator(seed)
+    rng = contracts.generator(seed)
     for t in range(rounds):
-        people = people_of(learner.hypotheses.schema, learner.k, seed + t)
+        people = contracts.people_of(learner.hypotheses.schema, learner.k, seed + t)
         state, deployment = deploy(state, people)
         loaded = parse_state(dump_state(state))
         require(loaded == state, part, "a state that was saved and loaded is not the same.")
@@ -75,7 +70,7 @@ def check_schedule(schedule: Schedule) -> None:
         scales = [schedule.scale(peak, 4, 10, 0.3) for peak in peaks]
         fits = all(math.isfinite(s) and s > 0 for s in scales) and scales[0] <= scales[1]
         require(fits, schedule, f"scale must be above 0 and not fall with the peak; got {scales}.")
-    copy = same_as_json(schedule, schedule_to_spec, schedule_from_spec)
+    copy = contracts.same_as_json(schedule, schedule_to_spec, schedule_from_spec)
     before, after = _constants(schedule), _constants(copy)
     require(before == after, schedule, f"read back from its JSON, {before} became {after}.")
     pool = Pool.from_table(_TABLE)
@@ -109,7 +104,7 @@ def check_baseline(baseline: Baseline, hypotheses: HypothesisClass | None = None
     >>> from likewise.simulate import untaught
     >>> check_baseline(untaught)
     """
-    require_text(baseline, "name", "summary")
+    contracts.require_text(baseline, "name", "summary")
     registered = BASELINES[baseline.name] is baseline
     require(registered, baseline, f"another baseline is registered as {baseline.name!r}.")
     if hypotheses is None:
@@ -152,20 +147,13 @@ def check_player(
     for engine in ENGINES:
         named = type(player)(engine).name
         require(named == player.name, player, "its name must not depend on the engine.")
-    trial = _Trial(player, _pool() if hypotheses is None else hypotheses, seed)
+    trial = _Trial(player, Pool.from_table(_SIX) if hypotheses is None else hypotheses, seed)
     trial.constants()
     trial.policy()
     trial.decisions()
     trial.regret()
     learner = Learner(trial.hypotheses, 4, 0.3, 0.3, seed, player=player.name)
     check_state(player, learner, seed)
-
-
-def _pool() -> Pool:
-    """Six hypotheses on four kinds of people."""
-    return Pool.from_table(
-        [[0, 0, 0, 0], [1, 0, 0, 1], [1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [1, 1, 1, 1]]
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,11 +166,11 @@ class _Trial:
 
     @cached_property
     def rng(self) -> np.random.Generator:
-        return generator(self.seed)
+        return contracts.generator(self.seed)
 
     @cached_property
     def points(self) -> Points:
-        return self.hypotheses.locate(people_of(self.hypotheses.schema, 12, self.seed))
+        return self.hypotheses.locate(contracts.people_of(self.hypotheses.schema, 12, self.seed))
 
     def require(self, holds: object, sentence: str) -> None:
         require(holds, self.player, sentence)

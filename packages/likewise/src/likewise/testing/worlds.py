@@ -14,7 +14,7 @@ from likewise.panel.panels import MetricAuditor, Panel
 from likewise.panel.reports import Selection, selection_from_spec, selection_to_spec
 from likewise.people.schema import People
 from likewise.registry import WORLDS
-from likewise.simulate.play import play
+from likewise.simulate.rounds import play
 from likewise.simulate.world import Encounter, Steady, World
 from likewise.testing.contract import contract, generator, require, require_text, same_as_json
 

@@ -3,7 +3,7 @@
 The learner never sees an auditor, the auditors never see labels, lam or H: they meet here. With a
 learner whose labels are one-sided, it is Algorithm "Online Learning with Individual Fairness under
 Partial Information": the labels of those who were rejected exist, and count, but are not heard of.
-The learner is ours or any other algorithm (:mod:`likewise.simulate.play`).
+The learner is ours or any other algorithm (:mod:`likewise.simulate.rounds`).
 """
 
 from __future__ import annotations
@@ -22,15 +22,8 @@ import numpy.typing as npt
 from likewise.errors import LikewiseError, ParameterError
 from likewise.html import described
 from likewise.hypotheses.base import HypothesisClass
+from likewise.learner import fold
 from likewise.learner.events import Audited, Closed, Labelled, Outcome
-from likewise.learner.fold import (
-    apply,
-    current_scores,
-    drawn_for_audit,
-    label,
-    scores_under,
-    upcoming,
-)
 from likewise.learner.players import Frozen
 from likewise.learner.rounds import Deployment, deploy
 from likewise.learner.settings import Learner
@@ -63,10 +56,9 @@ class Delay:
         object.__setattr__(self, "rounds", rounds)
         chance = real("delay", self.chance, "geometric:0.02 means 49 rounds in the mean.")
         if not 1 / LONGEST <= chance <= 1:
-            raise ParameterError(
-                "delay", f"must have a chance in [{1 / LONGEST:g}, 1]", chance,
-                "geometric:0.02 means 49 rounds in the mean.",
-            )  # fmt: skip
+            rule = f"must have a chance in [{1 / LONGEST:g}, 1]"
+            remedy = "geometric:0.02 means 49 rounds in the mean."
+            raise ParameterError("delay", rule, chance, remedy)
         object.__setattr__(self, "chance", chance)
 
     @property
@@ -82,11 +74,7 @@ class Delay:
         return self.rounds if self.chance == 1.0 else None
 
     def draw(self, stream: Stream, item: int) -> int:
-        """Draw the number of rounds by which an item is late.
-
-        >>> Delay(rounds=3).draw(Stream(1, Purpose.DELAY, 1), 0)
-        3
-        """
+        """Draw the number of rounds by which an item is late."""
         if self.chance == 1.0:
             return self.rounds
         uniform = float(stream.uniforms(item, 1, 1)[0, 0])
@@ -99,11 +87,7 @@ AT_ONCE = Delay()
 
 @dataclass(frozen=True)
 class Delays:
-    """How late audits come, and how late labels: a panel may meet long before a loan is repaid.
-
-    >>> parse_delay("audits:0,labels:200").text
-    'audits:0,labels:200'
-    """
+    """How late audits come, and how late labels: a panel may meet long before a loan is repaid."""
 
     audits: Delay = AT_ONCE
     labels: Delay = AT_ONCE
@@ -192,8 +176,8 @@ class Algorithm(ABC):
     """An algorithm with its settings, and with what it has learnt in the game that it plays.
 
     In every round the game asks for :meth:`chances` (only in worlds that react), then calls
-    :meth:`deploy`, :meth:`policy` and :meth:`audited`, and :meth:`hear_all` with everything that
-    has become known. It plays a :meth:`fresh` copy, so that one object can play many games.
+    :meth:`deploy`, :meth:`policy` and :meth:`audited`, and :meth:`hear_all` with all that has
+    become known. It plays a :meth:`fresh` copy, so that one object can play many games.
 
     ``hypotheses`` is the class that it chooses from, ``k`` the most people in a round, ``alpha``
     the size of a violation; it competes with policies that are fair at alpha − ``eps``.
@@ -316,12 +300,12 @@ class FoldedLearner(Algorithm):
 
     def chances(self, people: People) -> IntArray:
         """π^t exactly where the player knows it, otherwise from draws that nobody else uses."""
-        return current_scores(self.state, people, VIEW_DRAWS)
+        return fold.current_scores(self.state, people, VIEW_DRAWS)
 
     def deploy(self, people: People, panel: str) -> Deployment:
         """Arrived, Decided, Sealed."""
         if not self.learner.primal.exact:
-            self._frozen = upcoming(self.state)
+            self._frozen = fold.upcoming(self.state)
         self.state, self._deployment = deploy(self.state, people, panel=panel)
         return self._deployment
 
@@ -331,34 +315,28 @@ class FoldedLearner(Algorithm):
             raise LikewiseError("There is no policy before somebody has been deployed to.")
         if self._frozen is None:
             return self._deployment.scores
-        return scores_under(self.learner, self._frozen, people, draws, Purpose.EVALUATE)
+        return fold.scores_under(self.learner, self._frozen, people, draws, Purpose.EVALUATE)
 
     def audited(self, round_id: str) -> bool:
         """As the learner's lottery drew."""
-        return drawn_for_audit(self.state, round_id)
+        return fold.drawn_for_audit(self.state, round_id)
 
     def hear(self, event: Feedback) -> None:
         """Fold the event."""
-        self.state = apply(self.state, event)
+        self.state = fold.apply(self.state, event)
 
     def hear_all(self, events: Iterable[Feedback]) -> None:
         """Fold the events; labels of a round that follow each other are charged in one sum."""
         for (kind, round_id), group in groupby(events, lambda event: (type(event), event.round)):
             if kind is Labelled:
                 labels = {event.person: event.label for event in cast(Iterable[Labelled], group)}
-                self.state = label(self.state, round_id, labels)
+                self.state = fold.label(self.state, round_id, labels)
             else:
                 super().hear_all(group)
 
 
 def start(learner: Learner | Algorithm) -> Algorithm:
-    """A learner or an algorithm before the first round of a game.
-
-    >>> from likewise.hypotheses import Pool
-    >>> pool = Pool.from_table([[0, 0], [0, 1], [1, 1]])
-    >>> start(Learner(pool, k=2, alpha=0.3, eps=0.3, seed=1)).calls
-    0
-    """
+    """A learner or an algorithm before the first round of a game."""
     if isinstance(learner, Learner):
         return FoldedLearner(learner)
     if not isinstance(learner, Algorithm):
@@ -452,15 +430,13 @@ class Transcript:
 
     def _repr_html_(self) -> str:
         people = int(self.people.sum())
-        return described(
-            f"{self.rounds:,} rounds of {self.world.name}",
-            [
-                ("error of a person", f"{self.error.sum() / people:.3f}"),
-                ("rounds in violation", f"{int(self.violation.sum()):,}"),
-                ("rounds with a report", f"{int(self.reported.sum()):,}"),
-                ("oracle calls", f"{int(self.calls[-1]):,}"),
-            ],
-        )
+        facts = [
+            ("error of a person", f"{self.error.sum() / people:.3f}"),
+            ("rounds in violation", f"{int(self.violation.sum()):,}"),
+            ("rounds with a report", f"{int(self.reported.sum()):,}"),
+            ("oracle calls", f"{int(self.calls[-1]):,}"),
+        ]
+        return described(f"{self.rounds:,} rounds of {self.world.name}", facts)
 
     def plot(self, ax: Any) -> Any:
         """Plot the cumulative rounds in violation and with a report on matplotlib axes."""
@@ -490,7 +466,7 @@ MOST_DRAWS = 10**9
 
 @dataclass(frozen=True, eq=False)
 class PolicyView:
-    """The policy about to be deployed, as far as the world may see it (see worlds.base.View)."""
+    """The policy about to be deployed, as far as the world may see it."""
 
     _algorithm: Algorithm
 
@@ -565,25 +541,21 @@ def _check_game(
     if selection is not None and not isinstance(selection, Selection):
         raise ParameterError("selection", "must be a selection", selection, "Such as FirstPair().")
     if selection is not None and algorithm.selection not in (None, selection):
-        raise ParameterError(
-            "selection", f"must be {algorithm.selection} for {type(learner).__name__}", selection,
-            "Leave it out: this algorithm says which pairs it needs to be told of.",
-        )  # fmt: skip
+        rule = f"must be {algorithm.selection} for {type(learner).__name__}"
+        remedy = "Leave it out: this algorithm says which pairs it needs to be told of."
+        raise ParameterError("selection", rule, selection, remedy)
     instance("delay", delay, Delays, "Write Delay(3), or parse_delay('3').")
     for name, function in zip(("keep", "progress"), called, strict=True):
         if not callable(function):
             raise ParameterError(name, "must be a function", function, "Leave it out for none.")
     if not algorithm.late and delay != Delays():
-        raise ParameterError(
-            "delay", f"must be 0 for {type(learner).__name__}", delay.text,
-            "It is defined for feedback that comes at once only.",
-        )  # fmt: skip
+        remedy = "It is defined for feedback that comes at once only."
+        raise ParameterError("delay", f"must be 0 for {type(learner).__name__}", delay.text, remedy)
     longest = max(delay.audits.rounds, delay.labels.rounds)
     if isinstance(learner, Learner) and min(longest, rounds - 1) >= learner.open_limit:
-        raise ParameterError(
-            "delay", f"must be below the learner's open_limit of {learner.open_limit}", longest,
-            "Rounds stay open until their feedback comes; allow for more of them.",
-        )  # fmt: skip
+        rule = f"must be below the learner's open_limit of {learner.open_limit}"
+        remedy = "Rounds stay open until their feedback comes; allow for more of them."
+        raise ParameterError("delay", rule, longest, remedy)
     return algorithm
 
 
@@ -606,8 +578,8 @@ class _Table:
         deployment = algorithm.deploy(people, encounter.panel.name)
         draws, exact = algorithm.draws, algorithm.policy(people, self.evaluation_draws)
         audited = algorithm.audited(deployment.round)
-        found = pivots.exceeded(deployment.scores, algorithm.sensitivity)
-        report = choose_report(found & audited, deployment.scores, people.ids, self.selection, t)
+        exceeded = pivots.exceeded(deployment.scores, algorithm.sensitivity)
+        report = choose_report(exceeded & audited, deployment.scores, people.ids, self.selection, t)
         self.course.hear(encounter, deployment.approved)
         outcome: Outcome = "report" if report.pairs else "quiet"
         audit = Audited(deployment.round, outcome if audited else "unaudited", report.pairs)
