@@ -23,8 +23,8 @@ def device_game(learner: Learner, visitors: Visitors) -> DeviceGame:
     """Set up a game on a GPU: Context-FTPL with the paper's constants, full information.
 
     Everybody is audited at once, and the largest gap is reported. The rounds are those that
-    :func:`~likewise.simulate.play.play` plays with the same stream, bit for bit; the GPU engine must be
-    installed (``likewise[gpu]``).
+    :func:`~likewise.simulate.play.play` plays with the same stream, bit for bit; the GPU engine
+    must be installed (``likewise[gpu]``).
     """
     from likewise.learner.gpu.games import DeviceGame
 
