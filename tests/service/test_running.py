@@ -20,7 +20,6 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.ledger.backups import backup, restore
 from likewise_service.ledger.store import Store
 from likewise_service.verify.replay import replay_store
-from tests.service.conftest import Start
 from tests.service.live import Live, people
 
 PAGE = Path(__file__).parents[2] / "docs/reference/running.md"
@@ -33,7 +32,7 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def test_the_page_is_run_as_it_is(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -113,8 +112,11 @@ def test_a_backup_of_a_server_at_work_is_restored_elsewhere(
         target.close()
 
 
-def test_a_copy_without_its_log_is_refused(start: Start, sqlite_url: str, tmp_path: Path) -> None:
+def test_a_copy_without_its_log_is_refused(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`cp` of a file in use would hold, with one record of hundreds."""
+    monkeypatch.setattr("likewise_service.ledger.database.OPENING", 0.2)
     store = Store.open(sqlite_url)
     from likewise_service.dockets.rounds import open_docket, open_round
     from tests.service.live import small_spec, some_people
@@ -181,14 +183,14 @@ def test_an_exports_own_receipt_is_looked_at(sqlite_url: str, tmp_path: Path) ->
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
 def test_the_unit_is_one_that_systemd_understands(tmp_path: Path) -> None:
-    unit = (KIT / "likewise_service").read_text()
+    unit = (KIT / "likewise.service").read_text()
     unit = unit.replace("/opt/likewise/bin/likewise", sys.executable)
-    (tmp_path / "likewise_service").write_text(unit)
+    (tmp_path / "likewise.service").write_text(unit)
     done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", str(tmp_path / "likewise_service")],
+        ["systemd-analyze", "verify", "--man=no", str(tmp_path / "likewise.service")],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-    ours = [line for line in done.stderr.splitlines() if "likewise_service" in line]
+    ours = [line for line in done.stderr.splitlines() if "likewise.service" in line]
     assert (done.returncode, ours) == (0, []), done.stderr
 
 

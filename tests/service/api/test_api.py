@@ -6,8 +6,6 @@ import csv
 import io
 import json
 import threading
-import time
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -17,19 +15,12 @@ from likewise_client.client import Client
 from likewise_client.errors import ApiError, Conflict, NotAllowed, NotFound, Refused
 from likewise_service.app import running
 from tests.service.conftest import Start
-from tests.service.live import Live, people, spec
+from tests.service.live import Live, people, spec, until
 
 
 def raw(live: Live, who: str, method: str, path: str, **content: Any) -> httpx.Response:
     headers = {"Authorization": f"Bearer {live.tokens[who]}", **content.pop("headers", {})}
     return live.http.request(method, path, headers=headers, **content)
-
-
-def until(found: Callable[[], bool]) -> None:
-    ends = time.monotonic() + 30
-    while not found():
-        assert time.monotonic() < ends
-        time.sleep(0.02)
 
 
 def reviewed(client: Client, *, flag: bool = False) -> str:

@@ -18,6 +18,7 @@ from likewise_service.dockets.worker import Worker
 from likewise_service.errors import later
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
+from tests.service.conftest import long_on_postgresql
 from tests.service.live import Clock, Live, people, shown_again, some_people
 
 Begin = Callable[..., Docket]
@@ -80,6 +81,7 @@ def test_ages_grow_without_a_record(begin: Begin, clock: Clock) -> None:
     assert found.recorded == later(clock.at, -3600)
 
 
+@long_on_postgresql()
 def test_consistency_is_pooled_by_pairs(begin: Begin) -> None:
     """Every pair counts the same, whatever round it is of: not the mean over rounds."""
     docket = begin(k=5, rule="any", repeat_share=0.5)

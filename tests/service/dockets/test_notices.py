@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,7 +19,7 @@ from likewise_service.dockets.worker import Notice, awaiting, keep_contact, tell
 from likewise_service.errors import ServiceError
 from likewise_service.settings import Settings
 from tests.service.conftest import Start
-from tests.service.live import people, some_people
+from tests.service.live import people, some_people, until
 
 Begin = Callable[..., Docket]
 
@@ -138,7 +137,5 @@ def test_a_server_tells_by_itself(start: Start) -> None:
     with webhook() as (url, bodies):
         live = start(webhook=url)
         live.client("client").open_round("loans", people())
-        ends = time.monotonic() + 60
-        while len(bodies) < 2 and time.monotonic() < ends:
-            time.sleep(0.05)
+        until(lambda: len(bodies) >= 2)
         assert {body["member"] for body in bodies} == {"ann", "bob"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +30,7 @@ from likewise_service.verify.governance import Trusted
 from likewise_service.verify.replay import replay_evidence
 from tests.service.evidence.authority import Authority, make_authority, serving
 from tests.service.evidence.test_actors import about, rehashed
-from tests.service.live import Live, people, small_spec, some_people
+from tests.service.live import Live, people, small_spec, some_people, until
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +222,7 @@ def test_a_server_anchors_by_itself_and_decisions_go_on_while_it_fails(
 ) -> None:  # fmt: skip
     made, address, _ = authority
     made.mood = "down"
-    monkeypatch.setattr("likewise_service.app.ANCHOR_LOOK", 0.2)
+    monkeypatch.setattr("likewise_service.app.ANCHOR_SECONDS", 0.2)
     path = tmp_path / "heads.jsonl"
     live: Live = start(anchors=f"rfc3161:{address} webhook:{address} file:{path}")
     for number in range(3):
@@ -231,12 +230,7 @@ def test_a_server_anchors_by_itself_and_decisions_go_on_while_it_fails(
     store = Store.open(live.settings.database)
 
     def wait(kind: str, count: int) -> None:
-        ends = time.monotonic() + 60
-        while time.monotonic() < ends:
-            if [r.kind for r in store.records("loans")].count(kind) >= count:
-                return
-            time.sleep(0.1)
-        raise AssertionError(f"no {count} of {kind} in time")
+        until(lambda: [r.kind for r in store.records("loans")].count(kind) >= count)
 
     wait("anchor-failed", 2)
     made.mood = "honest"

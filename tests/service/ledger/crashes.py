@@ -60,7 +60,7 @@ class Harness:
         tell.write(f"{url} {docket} {folder}\n")
         tell.flush()
         worker = int(hear.readline())
-        patience = time.monotonic() + 10
+        patience = time.monotonic() + 60
         while at_work and time.monotonic() < patience:
             if acks.exists() and acks.stat().st_size > before:
                 break

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from likewise.errors import LikewiseError
 from likewise_service.dockets.reviews import ReviewKey, Seat
 from likewise_service.ledger.records import LedgerBroken, Record, canonical, canonical_text
-from likewise_service.ledger.transaction import read_row
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -70,7 +69,7 @@ GOOD = Row("loans", "t", "labelled", '{"a":1,"b":"é"}', "n", "p", "h", "machine
 
 def test_a_row_is_read_as_it_was_written() -> None:
     body = {"a": 1, "b": "é"}
-    assert read_row("loans", GOOD) == Record(
+    assert Record.of_row("loans", GOOD) == Record(
         "loans", 1, "t", "labelled", body, "n", "p", "h", "machine"
     )
 
@@ -103,7 +102,7 @@ def test_a_row_is_read_as_it_was_written() -> None:
 )
 def test_a_row_that_is_written_otherwise_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(LedgerBroken, match="record 1"):
-        read_row("loans", GOOD._replace(**change))
+        Record.of_row("loans", GOOD._replace(**change))
 
 
 @given(st.text(), st.text(), st.integers(0, 9), st.binary(max_size=80))

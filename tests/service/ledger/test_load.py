@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-SCRIPT = Path(__file__).parents[3] / "benchmarks" / "ledger_load.py"
+from tests.service.conftest import long_on_postgresql
+
+SCRIPT = Path(__file__).parents[3] / "studies/scripts/ledger_load.py"
 
 
 def _load(url: str, processes: int, clients: int, rounds: int) -> dict[str, Any]:
@@ -25,6 +27,7 @@ def _load(url: str, processes: int, clients: int, rounds: int) -> dict[str, Any]
     return figures
 
 
+@long_on_postgresql()
 def test_two_processes_lose_and_double_nothing(database: str) -> None:
     figures = _load(database, 2, 6, 24)
     assert figures["rounds"] == 24

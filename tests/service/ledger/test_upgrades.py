@@ -16,7 +16,6 @@ from likewise.cli.main import main
 from likewise_service.dockets.rounds import open_docket
 from likewise_service.errors import StoreError
 from likewise_service.ledger import database as upgrades
-from likewise_service.ledger import store as store_module
 from likewise_service.ledger.database import REVISION, metadata
 from likewise_service.ledger.store import Store
 from likewise_service.verify.replay import replay_store
@@ -55,11 +54,10 @@ def later(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> int
     Store.open(database).close()
     folder = tmp_path / "migrations"
     shutil.copytree(upgrades.FOLDER, folder)
-    (folder / "versions" / "next.py").write_text(NEXT)
-    scripts = ScriptDirectory(str(folder))
+    (folder / "next.py").write_text(NEXT)
+    scripts = ScriptDirectory(str(folder), version_locations=[str(folder)])
     monkeypatch.setattr(upgrades, "_scripts", lambda: scripts)
-    for module in (upgrades, store_module):
-        monkeypatch.setattr(module, "REVISION", REVISION + 1)
+    monkeypatch.setattr(upgrades, "REVISION", REVISION + 1)
     return REVISION + 1
 
 

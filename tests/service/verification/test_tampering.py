@@ -77,32 +77,39 @@ def ledger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "export"
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
+@pytest.mark.parametrize("examples", [15, pytest.param(60, marks=pytest.mark.long)])
 def test_a_changed_byte_in_the_database_file_is_found(
-    ledger: Path, tmp_path: Path, data: st.DataObject
+    ledger: Path, tmp_path: Path, examples: int
 ) -> None:
     """Unless nothing that is read has changed: most of a file is indices and empty space."""
-    content = bytearray((ledger.parent / "ledger.db").read_bytes())
-    records = [place for place in range(len(content)) if content.startswith(b'"round":"', place)]
-    near = data.draw(st.sampled_from(records))
-    place = data.draw(st.integers(max(100, near - 200), min(len(content) - 1, near + 200)))
-    content[place] ^= data.draw(st.integers(1, 255))
-    path = tmp_path / "changed.db"
-    path.write_bytes(content)
-    honest = read_export(ledger)
-    try:
-        store = Store.open(f"sqlite:///{path}", create=False)
-    except LikewiseError:
-        return
-    try:
-        found = evidence_of(store, "loans")
-    except LikewiseError:
-        return
-    finally:
-        store.close()
-    same = (found.records, found.payloads) == (honest.records, honest.payloads)
-    assert replay_evidence(found).holds == (same and found.secret == honest.secret)
+
+    @settings(max_examples=examples)
+    @given(data=st.data())
+    def change(data: st.DataObject) -> None:
+        content = bytearray((ledger.parent / "ledger.db").read_bytes())
+        records = [
+            place for place in range(len(content)) if content.startswith(b'"round":"', place)
+        ]
+        near = data.draw(st.sampled_from(records))
+        place = data.draw(st.integers(max(100, near - 200), min(len(content) - 1, near + 200)))
+        content[place] ^= data.draw(st.integers(1, 255))
+        path = tmp_path / "changed.db"
+        path.write_bytes(content)
+        honest = read_export(ledger)
+        try:
+            store = Store.open(f"sqlite:///{path}", create=False)
+        except LikewiseError:
+            return
+        try:
+            found = evidence_of(store, "loans")
+        except LikewiseError:
+            return
+        finally:
+            store.close()
+        same = (found.records, found.payloads) == (honest.records, honest.payloads)
+        assert replay_evidence(found).holds == (same and found.secret == honest.secret)
+
+    change()
 
 
 def _rehashed(records: list[Record], start: int) -> list[Record]:
@@ -131,24 +138,28 @@ def test_an_honest_ledger_holds(ledger: Path) -> None:
     assert found.seed == "held"
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
+@pytest.mark.parametrize("examples", [30, pytest.param(150, marks=pytest.mark.long)])
 def test_a_changed_byte_anywhere_is_found_and_located(
-    ledger: Path, tmp_path: Path, data: st.DataObject
+    ledger: Path, tmp_path: Path, examples: int
 ) -> None:
-    content = bytearray((ledger / "ledger.jsonl").read_bytes())
-    place = data.draw(st.integers(0, len(content) - 1))
-    content[place] ^= data.draw(st.integers(1, 255))
-    line = bytes(content[:place]).count(b"\n") + 1
-    copy = tmp_path / "copy"
-    shutil.copytree(ledger, copy, dirs_exist_ok=True)
-    (copy / "ledger.jsonl").write_bytes(content)
-    found = replay_evidence(read_export(copy))
-    assert not found.holds
-    assert found.differences[0].seq == line
-    evidence = read_export(ledger)
-    receipt = _receipt(list(evidence.records), -1)
-    assert not verify(read_export(copy), receipt).holds
+    @settings(max_examples=examples)
+    @given(data=st.data())
+    def change(data: st.DataObject) -> None:
+        content = bytearray((ledger / "ledger.jsonl").read_bytes())
+        place = data.draw(st.integers(0, len(content) - 1))
+        content[place] ^= data.draw(st.integers(1, 255))
+        line = bytes(content[:place]).count(b"\n") + 1
+        copy = tmp_path / "copy"
+        shutil.copytree(ledger, copy, dirs_exist_ok=True)
+        (copy / "ledger.jsonl").write_bytes(content)
+        found = replay_evidence(read_export(copy))
+        assert not found.holds
+        assert found.differences[0].seq == line
+        evidence = read_export(ledger)
+        receipt = _receipt(list(evidence.records), -1)
+        assert not verify(read_export(copy), receipt).holds
+
+    change()
 
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -21,12 +21,11 @@ import httpx
 
 from likewise_client import responses as api
 from likewise_client.errors import LedgerBroken, Unreachable, error_of
-from likewise_client.responses import ReceiptResponse as Receipt
-from likewise_client.responses import read_response
 
 T = TypeVar("T")
 People = Mapping[str, Mapping[str, Any]]
 Json = dict[str, Any]
+Receipt = api.ReceiptResponse
 # The server, or a proxy before it, is busy: the same request may succeed later.
 TRANSIENT = (429, 502, 503, 504)
 LONGEST_WAIT = 30.0
@@ -48,16 +47,10 @@ class Client:
     """One caller of one server; ``member_key`` signs what a member says."""
 
     def __init__(
-        self,
-        address: str,
-        token: str,
-        *,
-        timeout: float = 60.0,
-        retries: int = 3,
-        transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], None] = time.sleep,
+        self, address: str, token: str, *, timeout: float = 60.0, retries: int = 3,
+        transport: httpx.BaseTransport | None = None, sleep: Callable[[float], None] = time.sleep,
         member_key: MemberKey | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.member_key, self.retries, self._sleep = member_key, retries, sleep
         headers = {"Authorization": f"Bearer {token}"}
         self._http = httpx.Client(
@@ -128,16 +121,10 @@ class Client:
         return self._write("DELETE", path(docket, "holds", hold), again=False)
 
     def open_round(
-        self,
-        docket: str,
-        people: People,
-        *,
-        round_id: str | None = None,
-        seal: bool = True,
-        key: str | None = None,
-        scores: Mapping[str, float] | None = None,
+        self, docket: str, people: People, *, round_id: str | None = None, seal: bool = True,
+        key: str | None = None, scores: Mapping[str, float] | None = None,
         approved: Mapping[str, bool] | None = None,
-    ) -> api.RoundResponse:
+    ) -> api.RoundResponse:  # fmt: skip
         """Open a round and decide on its people (features by id) at once.
 
         ``key`` is the idempotency key, by default a fresh one. In an audit-only docket ``scores``
@@ -147,15 +134,9 @@ class Client:
         return self._send(api.RoundResponse, "POST", path(docket, "rounds"), body, key=_key(key))
 
     def add_people(
-        self,
-        docket: str,
-        round_id: str,
-        people: People,
-        *,
-        key: str | None = None,
-        scores: Mapping[str, float] | None = None,
-        approved: Mapping[str, bool] | None = None,
-    ) -> api.RoundResponse:
+        self, docket: str, round_id: str, people: People, *, key: str | None = None,
+        scores: Mapping[str, float] | None = None, approved: Mapping[str, bool] | None = None,
+    ) -> api.RoundResponse:  # fmt: skip
         """Add people to a round that is not sealed."""
         target = path(docket, "rounds", round_id, "people")
         body = {"people": _people(people, scores, approved)}
@@ -296,25 +277,16 @@ class Client:
         """Revoke a token."""
         return self._send(api.TokenResponse, "DELETE", f"/v1/tokens/{quote(token_id, safe='')}")
 
-    # ── Requests ─────────────────────────────────────────────────────────────────────────────────
-
     def _list(self, kind: type[T], target: str, name: str, **query: str) -> list[T]:
-        return read_response(list[kind], self._send(Json, "GET", target, params=query)[name])  # type: ignore[valid-type]
+        return api.read_response(list[kind], self._send(Json, "GET", target, params=query)[name])  # type: ignore[valid-type]
 
     def _write(self, method: str, target: str, body: Json | None = None, **how: Any) -> Receipt:
         return self._send(api.Written, method, target, body, **how).receipt
 
     def _send(
-        self,
-        kind: type[T],
-        method: str,
-        target: str,
-        body: Json | None = None,
-        *,
-        key: str | None = None,
-        again: bool = True,
-        params: Mapping[str, Any] | None = None,
-    ) -> T:
+        self, kind: type[T], method: str, target: str, body: Json | None = None, *,
+        key: str | None = None, again: bool = True, params: Mapping[str, Any] | None = None,
+    ) -> T:  # fmt: skip
         """Send a request; if that fails for now and it may be repeated, send it again."""
         headers = {} if key is None else {"Idempotency-Key": key}
         tries = self.retries + 1 if again else 1
@@ -329,7 +301,7 @@ class Client:
                     raise self._unreachable(error) from error
             else:
                 if response.is_success:
-                    return read_response(kind, response.json())
+                    return api.read_response(kind, response.json())
                 if response.status_code not in TRANSIENT or number == tries:
                     raise error_of(response)
                 retry_after = response.headers.get("Retry-After", "")  # it may also be a date

@@ -4,8 +4,6 @@ Nothing waits for a target: it is called in a thread of its own, and the result 
 comes. A failure is recorded once, and tried again at every look until it succeeds.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging
@@ -14,7 +12,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 from urllib.parse import urlsplit
 
 import httpx
@@ -24,9 +22,7 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.projection import AnchorState, Governance
 from likewise_service.dockets.worker import Workers
 from likewise_service.errors import later, now, seconds_between
-from likewise_service.ledger.kinds import SERVICE, Anchored, AnchorFailed, acting
-from likewise_service.ledger.records import Receipt
-from likewise_service.ledger.signatures import TimeStamp, time_stamp_request
+from likewise_service.ledger import kinds, records, signatures
 
 # Seconds that a target may take; and that an authority's clock may differ from ours.
 PATIENCE = 10.0
@@ -89,11 +85,12 @@ class WebhookTarget:
     """An address to which receipts are sent as JSON."""
 
     url: str
+    kind: ClassVar[str] = "webhook"
 
     @property
     def name(self) -> str:
         """The name, as the setting has it, without secrets."""
-        return f"webhook:{_without_secrets(self.url)}"
+        return f"{self.kind}:{_without_secrets(self.url)}"
 
     def fix(self, receipt: str) -> Fixed:
         """Send it; any status of 200 to 299 means that it was kept."""
@@ -102,22 +99,16 @@ class WebhookTarget:
         return Fixed(at)
 
 
-@dataclass(frozen=True)
-class TimeStampTarget:
+class TimeStampTarget(WebhookTarget):
     """A time-stamp authority (RFC 3161)."""
 
-    url: str
-
-    @property
-    def name(self) -> str:
-        """The name, as the setting has it, without secrets."""
-        return f"rfc3161:{_without_secrets(self.url)}"
+    kind = "rfc3161"
 
     def fix(self, receipt: str) -> Fixed:
         """Request a time-stamp; one of something else, or of another time, is refused."""
-        request, nonce = time_stamp_request(receipt.encode())
+        request, nonce = signatures.time_stamp_request(receipt.encode())
         began = now()
-        stamp = TimeStamp.read(_post(self.url, request, "application/timestamp-query"))
+        stamp = signatures.TimeStamp.read(_post(self.url, request, "application/timestamp-query"))
         if not stamp.covers(receipt.encode()) or stamp.nonce != nonce:
             raise LikewiseError("The authority's time-stamp is of something else.")
         if abs(seconds_between(began, stamp.at)) > CLOCKS:
@@ -240,7 +231,7 @@ class Anchoring:
         except Exception:  # one docket that fails must not stop the others' anchors
             LOG.exception("An anchor failed; it is tried again.", extra={"said": {"docket": name}})
 
-    def _receipt(self, docket: Docket, target: AnchorTarget) -> Receipt | None:
+    def _receipt(self, docket: Docket, target: AnchorTarget) -> records.Receipt | None:
         """Return the receipt to anchor, if one is due."""
         governance = docket.projection.governance
         if self.due(governance, target, now()):
@@ -262,14 +253,16 @@ def anchor(docket: Docket, target: AnchorTarget) -> Fixed:
     return fixed
 
 
-def record_anchor(docket: Docket, target: AnchorTarget, receipt: Receipt, fixed: Fixed) -> None:
+def record_anchor(
+    docket: Docket, target: AnchorTarget, receipt: records.Receipt, fixed: Fixed
+) -> None:
     """Record that a receipt was anchored."""
-    with acting(SERVICE), docket.unit_of_work() as work:
-        work.add(Anchored(target.name, str(receipt), fixed.at, fixed.proof))
+    with kinds.acting(kinds.SERVICE), docket.unit_of_work() as work:
+        work.add(kinds.Anchored(target.name, str(receipt), fixed.at, fixed.proof))
 
 
 def record_failure(docket: Docket, target: AnchorTarget, cause: str) -> None:
     """Record that a receipt could not be anchored, once until it can."""
-    with acting(SERVICE), docket.unit_of_work() as work:
+    with kinds.acting(kinds.SERVICE), docket.unit_of_work() as work:
         if not _state(work.projection.governance, target).failure:
-            work.add(AnchorFailed(target.name, cause[:LONGEST]))
+            work.add(kinds.AnchorFailed(target.name, cause[:LONGEST]))

@@ -1,6 +1,4 @@
-"""The application: a store, its workers, the middleware and the routes."""
-
-from __future__ import annotations
+"""The application: a store, its workers, the middleware and the routes; the server's health."""
 
 import asyncio
 import gc
@@ -10,30 +8,74 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import uvicorn
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI, Security
+from fastapi.responses import Response
+from prometheus_client import CONTENT_TYPE_LATEST
 
 from likewise.errors import LikewiseError
-from likewise_service.anchors import Anchoring, targets_from
-from likewise_service.api import dockets, evidence, health, ledger, reviews, rounds, tokens
-from likewise_service.api.dependencies import AppContext, operation_id
-from likewise_service.api.errors import Telemetry, install_handlers
-from likewise_service.api.middleware import AccessMiddleware
-from likewise_service.auth.sign_ins import provider_from
-from likewise_service.auth.tokens import Buckets
-from likewise_service.demo import Simulation, demonstrate
+from likewise_client.responses import Response as Value
+from likewise_service import anchors, demo
+from likewise_service.api import dependencies as deps
+from likewise_service.api import dockets, ledger, reviews, rounds
+from likewise_service.api.errors import DOCUMENTED, Telemetry, install_handlers
+from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.erasure import erase_expired, has_periods
 from likewise_service.dockets.worker import Workers
-from likewise_service.errors import StoreError
+from likewise_service.errors import ServiceError, StoreError
 from likewise_service.ledger.store import Store
 from likewise_service.server import configured, guarded, listening, log_as_json
 from likewise_service.settings import Settings
-from likewise_service.web import console, dashboard, seats, sign_in
-from likewise_service.web.dependencies import ErrorPages
-from likewise_service.web.rendering import StaticPages
+from likewise_service.web import console, dashboard, dependencies, rendering, sign_in
+
+health = APIRouter(tags=["health"])
+
+
+class HealthResponse(Value):
+    """The server responds."""
+
+    status: str
+
+
+@health.get("/healthz")
+async def healthz() -> HealthResponse:
+    """Respond."""
+    return HealthResponse("ok")
+
+
+@health.get("/readyz", responses={s: DOCUMENTED[s] for s in (429, 503)})
+async def readyz(app: deps.App) -> HealthResponse:
+    """Check that the database can be written to, and that no docket is being loaded."""
+    if loading := app.workers.loading():
+        raise ServiceError(
+            "loading", 503, f"Dockets are being loaded: {', '.join(loading)}. Ask again in a while."
+        )
+    await asyncio.to_thread(app.store.try_writing)
+    return HealthResponse("ready")
+
+
+@health.get(
+    "/metrics",
+    dependencies=[Security(deps.BEARER)],
+    # A class without a media type: errors have another one.
+    response_class=Response,
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+        **{s: DOCUMENTED[s] for s in (401, 403, 429, 503)},
+    },
+)
+async def metrics(caller: deps.SupervisorCaller, app: deps.App) -> Response:
+    """Return counters of all processes and all dockets, in Prometheus's text format."""
+    if caller.docket is not None:
+        path = f"/v1/dockets/{caller.docket}/metrics"
+        raise ServiceError("other-docket", 403, f"This is about all dockets; see {path}.")
+    # Stored beside the ledgers: dockets that nobody uses are not opened for them.
+    numbers = await asyncio.to_thread(app.store.numbers)
+    return Response(app.telemetry.text(numbers), media_type=CONTENT_TYPE_LATEST)
+
 
 # The busiest come first.
-ROUTERS = (rounds, reviews, dockets, ledger, evidence, tokens)
-PAGES = (sign_in, seats, console, dashboard)
+ROUTERS = (rounds.router, reviews.router, dockets.router, ledger.router, dockets.tokens)
+PAGES = (sign_in.router, console.router, dashboard.router)
 # Seconds between two checks of what has to be anchored, and between two of what has expired.
 ANCHOR_SECONDS = 15.0
 RETENTION_SECONDS = 3600.0
@@ -49,38 +91,34 @@ def create_app(settings: Settings) -> FastAPI:
     """Return a server with these settings; the database is opened at once, so mistakes show."""
     store, telemetry = Store.open(settings.database), Telemetry()
     workers = Workers(store, settings, telemetry.waiting)
-    anchoring = Anchoring(targets_from(settings.anchors), settings.anchor_minutes)
+    anchoring = anchors.Anchoring(anchors.targets_from(settings.anchors), settings.anchor_minutes)
 
     # FastAPI's pages of documentation load scripts from elsewhere; only the schema is served.
     app = FastAPI(
-        title="Likewise",
-        version="1",
-        description=DESCRIPTION,
-        openapi_url="/v1/openapi.json",
-        docs_url=None,
-        redoc_url=None,
+        title="Likewise", version="1", description=DESCRIPTION, openapi_url="/v1/openapi.json",
+        docs_url=None, redoc_url=None, redirect_slashes=False,
         lifespan=lambda _: _background(workers, settings, anchoring),
-        generate_unique_id_function=operation_id,
-        redirect_slashes=False,
-    )
-    page_limits = Buckets(settings.rate, settings.burst)
-    provider = provider_from(settings)
-    app.state.context = AppContext(store, settings, workers, telemetry, page_limits, provider)
+        generate_unique_id_function=deps.operation_id,
+    )  # fmt: skip
+    page_limits = tokens.Buckets(settings.rate, settings.burst)
+    provider = sign_ins.provider_from(settings)
+    app.state.context = deps.AppContext(store, settings, workers, telemetry, page_limits, provider)
     install_handlers(app)
-    app.add_middleware(AccessMiddleware, store=store, settings=settings, telemetry=telemetry)
-    app.add_middleware(ErrorPages)  # outermost: what the middleware refuses is a page as well
-    for module in ROUTERS:
+    app.add_middleware(deps.AccessMiddleware, store=store, settings=settings, telemetry=telemetry)
+    # The outermost: what the other middleware refuses is a page as well.
+    app.add_middleware(dependencies.ErrorPages)
+    for router in ROUTERS:
         # Extended, not included: FastAPI would look for the route in every router.
-        app.router.routes.extend(module.router.routes)
-    for router in (health.router, evidence.published, *(pages.router for pages in PAGES)):
+        app.router.routes.extend(router.routes)
+    for router in (health, ledger.published, *PAGES):
         app.include_router(router)
-    app.mount("/static", StaticPages(), name="static")
+    app.mount("/static", rendering.StaticPages(), name="static")
     return app
 
 
 @asynccontextmanager
 async def _background(
-    workers: Workers, settings: Settings, anchoring: Anchoring
+    workers: Workers, settings: Settings, anchoring: anchors.Anchoring
 ) -> AsyncIterator[None]:
     """Run the periodic tasks while the server runs."""
     stop = asyncio.Event()
@@ -88,7 +126,7 @@ async def _background(
     if anchoring.targets:
         jobs.append(anchoring.run(workers, ANCHOR_SECONDS, stop))
     if settings.demo:
-        jobs.append(demonstrate(workers, Simulation(workers.store), stop))
+        jobs.append(demo.demonstrate(workers, demo.Simulation(workers.store), stop))
     tasks = [asyncio.create_task(job) for job in jobs]
     try:
         yield

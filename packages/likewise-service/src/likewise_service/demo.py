@@ -1,7 +1,5 @@
 """The demo: a lending docket with a stream of applicants, four simulated seats, and one for you."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import math
@@ -12,13 +10,10 @@ from likewise.panel.panels import Panel
 from likewise.people.features import Feature
 from likewise.people.schema import People
 from likewise.simulate.loans import Loans
-from likewise_service.dockets import panel as members
-from likewise_service.dockets import panel as reviews
-from likewise_service.dockets import rounds as feedback
+from likewise_service.dockets import panel, rounds
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import Seat
 from likewise_service.dockets.round import Round
-from likewise_service.dockets.rounds import Applicant, open_docket, open_round
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.dockets.worker import Workers
 from likewise_service.ledger.store import Store
@@ -30,7 +25,7 @@ HISTORY = 40
 AHEAD = 3
 
 
-def applicants(people: People) -> list[Applicant]:
+def applicants(people: People) -> list[rounds.Applicant]:
     """Return people of a simulated world as a client would send them.
 
     >>> applicants(Loans(1).encounter(1).people)[0].features["employment"]
@@ -38,7 +33,9 @@ def applicants(people: People) -> list[Applicant]:
     """
     schema = people.schema
     return [
-        Applicant(name, {c: _plain(schema[c], v) for c, v in zip(schema.names, row, strict=True)})
+        rounds.Applicant(
+            name, {c: _plain(schema[c], v) for c, v in zip(schema.names, row, strict=True)}
+        )
         for name, row in zip(people.ids, people.x.tolist(), strict=True)
     ]
 
@@ -65,23 +62,23 @@ class Simulation:
                 "Small loans (a demonstration)", learner, members, rule="at_least(2)",
                 deadline=900.0, quorum=3, repeat_share=0.2,
             )  # fmt: skip
-            open_docket(store, DEMO, spec, seed)
+            rounds.open_docket(store, DEMO, spec, seed)
 
     def step(self, docket: Docket) -> bool:
         """Take the next step; return False if there is none."""
         projection = docket.refresh()
-        opened, rounds = projection.open_rounds(), projection.counts["rounds"]
+        opened, count = projection.open_rounds(), projection.counts["rounds"]
         for round_ in opened:
             if self._review(docket, round_) or self._repay(docket, round_):
                 return True
         waiting = sum(r.seats.get(YOU) == "asked" and r.outcome is None for r in opened)
-        if rounds >= HISTORY and waiting >= AHEAD:
+        if count >= HISTORY and waiting >= AHEAD:
             return False
-        if rounds >= HISTORY and YOU not in projection.members:
-            members.join(docket, YOU)
-        number = rounds + 1
+        if count >= HISTORY and YOU not in projection.members:
+            panel.join(docket, YOU)
+        number = count + 1
         people = self.world.encounter(number).people
-        open_round(docket, applicants(people), key=f"demo-{number}")
+        rounds.open_round(docket, applicants(people), key=f"demo-{number}")
         return True
 
     def _review(self, docket: Docket, round_: Round) -> bool:
@@ -91,12 +88,12 @@ class Simulation:
             return False
         auditor = next(a for a in self.world.panel.auditors if a.name == asked[0])
         scores = [decision.score for decision in round_.decisions.values()]
-        people, panel = self.world.encounter(round_.number).people, Panel([auditor], "any")
-        objections = panel.objections(people, scores, round_.sensitivity)
+        people = self.world.encounter(round_.number).people
+        objections = Panel([auditor], "any").objections(people, scores, round_.sensitivity)
         seat = Seat(round_.id, auditor.name)
         for pair in objections.members[auditor.name].pairs:
-            reviews.flag(docket, seat, pair)
-        reviews.finish(docket, seat)
+            panel.flag(docket, seat, pair)
+        panel.finish(docket, seat)
         return True
 
     def _repay(self, docket: Docket, round_: Round) -> bool:
@@ -110,9 +107,9 @@ class Simulation:
             if round_.decisions[person].approved and person not in round_.labels
         ]
         if labels:
-            feedback.label(docket, labels)
+            rounds.label(docket, labels)
         elif round_.closed is None:
-            feedback.close(docket, round_.id)
+            rounds.close(docket, round_.id)
         return True
 
 

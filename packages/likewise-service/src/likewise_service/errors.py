@@ -1,7 +1,5 @@
 """Refusals of the service: a code for programs, a sentence for people."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """The server's sockets: where it listens, how long it waits for requests, how many it takes."""
 
-from __future__ import annotations
-
 import array
 import asyncio
 import fcntl
@@ -96,8 +94,6 @@ class Peers:
         except OSError:
             return False
         return True
-
-    # ── Taking ───────────────────────────────────────────────────────────────────────────────────
 
     @property
     def taking(self) -> bool:
@@ -244,8 +240,6 @@ class GuardedProtocol(HttpToolsProtocol):
         self._receiving = False
         self._wait(None)
         super().on_message_complete()
-
-    # ── Between processes ────────────────────────────────────────────────────────────────────────
 
     def _passed_on(self, data: bytes) -> bool:
         """Pass the connection on if a request for another process begins."""

@@ -1,7 +1,5 @@
 """The settings of a server, each of which ``LIKEWISE_…`` in the environment can set."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import Field, PositiveFloat, PositiveInt, ValidationError, field_validator

@@ -16,7 +16,7 @@ from likewise_service.auth.tokens import create_token
 from likewise_service.dockets.rounds import open_docket
 from likewise_service.ledger.store import Store
 from tests.service.conftest import Start
-from tests.service.live import Live, people, spec
+from tests.service.live import Live, people, spec, until
 
 if TYPE_CHECKING:
     from _pytest.mark.structures import ParameterSet
@@ -137,8 +137,8 @@ def test_every_flag_is_kept(
             for key in ("f", "j"):
                 page.keyboard.press(key)
                 page.wait_for_timeout(interval)
+    until(lambda: len(ann.review("many", waiting.id).objections) == WANTED)
     page.wait_for_selector("#saving[data-state=saved]", timeout=PATIENCE)
-    assert len(ann.review("many", waiting.id).objections) == WANTED
     kinds = [record["kind"] for record in live.client("operator").ledger("many")]
     assert kinds.count("flagged") == WANTED, "nothing is recorded twice"
     page.close()

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from tests.service.web.browser.conftest import Stage
 
+PATIENCE = 30_000
 ROUND = f"/console/rounds/{'5f2a' * 8}"
 
 
@@ -44,8 +45,8 @@ def arrive(page: Page, place: int, flagged: int) -> None:
     )
 
 
-def focused(page: Page) -> str:
-    return str(page.evaluate("document.activeElement.id"))
+def has_focus(page: Page, name: str) -> None:
+    page.wait_for_function("name => document.activeElement.id === name", arg=name)
 
 
 def test_by_keyboard_alone(page: Page, stage: Stage, wrong: list[str]) -> None:
@@ -54,7 +55,7 @@ def test_by_keyboard_alone(page: Page, stage: Stage, wrong: list[str]) -> None:
     page.keyboard.press("k")
     page.keyboard.press("j")
     arrive(page, 2, 0)
-    page.wait_for_function("() => document.activeElement.id === 'pair-heading'")
+    has_focus(page, "pair-heading")
     page.keyboard.press("ArrowRight")
     arrive(page, 3, 0)
     page.keyboard.press("ArrowLeft")
@@ -62,31 +63,31 @@ def test_by_keyboard_alone(page: Page, stage: Stage, wrong: list[str]) -> None:
 
     page.keyboard.press("f")
     arrive(page, 2, 1)
-    page.wait_for_function("() => document.activeElement.id === 'unflag'")
+    has_focus(page, "unflag")
     assert "Flagged. Pair 2 of 7, 1 flagged" in page.locator("#said").inner_text()
     page.keyboard.press("u")
     arrive(page, 2, 0)
 
     page.keyboard.press("r")
-    assert focused(page) == "reason"
+    has_focus(page, "reason")
     page.keyboard.type("just like me: furs, jokes, kudos")  # the letters are text here
     arrive(page, 2, 0)
     page.keyboard.press("Escape")
-    assert focused(page) == "pair-heading"
+    has_focus(page, "pair-heading")
     page.keyboard.press("f")
     arrive(page, 2, 1)
-    assert stage.flags == {"p1.p3": "just like me: furs, jokes, kudos"}
+    eventually(page, lambda: stage.flags == {"p1.p3": "just like me: furs, jokes, kudos"})
 
     for place in range(3, 8):
         page.keyboard.press("j")
         arrive(page, place, 1)
-    page.wait_for_function("() => document.activeElement.id === 'pair-heading'")
+    has_focus(page, "pair-heading")
     page.keyboard.press("j")
-    assert focused(page) == "finish"
+    has_focus(page, "finish")
     assert "looked at every pair" in page.locator("#finish").inner_text()
     assert page.evaluate("window.same"), "the page was never left"
     page.keyboard.press("d")
-    assert focused(page) == "done"
+    has_focus(page, "done")
     page.keyboard.press("Enter")
     page.wait_for_url("**/console/")
     assert stage.status == "waiting"
@@ -130,10 +131,8 @@ def test_a_reason_that_was_not_saved_is_kept(page: Page, stage: Stage) -> None:
     arrive(page, 1, 0)
     assert page.locator("#reason").input_value() == "the same debts"
     page.keyboard.press("f")
-    page.wait_for_selector("#saving[data-state=saved]")
-    assert stage.flags == {"p1.p7": "the same debts"}
-    kept = page.evaluate("Object.keys(localStorage)")
-    assert not [name for name in kept if "draft" in name or "queue" in name]
+    eventually(page, lambda: stage.flags == {"p1.p7": "the same debts"})
+    page.wait_for_function("() => !/draft|queue/.test(Object.keys(localStorage))")
 
 
 def test_a_refusal_is_said(page: Page, stage: Stage) -> None:
@@ -160,8 +159,7 @@ def test_what_was_said_survives_the_end_of_a_sign_in(page: Page, stage: Stage) -
     stage.refuse = ""
     page.goto(stage.url + ROUND)
     page.wait_for_selector("#keys:not([hidden])")
-    page.wait_for_selector("#saving[data-state=saved]")
-    assert stage.flags == {"p1.p7": "", "p1.p3": ""}
+    eventually(page, lambda: stage.flags == {"p1.p7": "", "p1.p3": ""})
 
 
 def test_a_server_that_is_gone_is_said_and_tried_again(page: Page, stage: Stage) -> None:
@@ -173,9 +171,9 @@ def test_a_server_that_is_gone_is_said_and_tried_again(page: Page, stage: Stage)
     page.keyboard.press("j")
     page.keyboard.press("f")
     page.context.set_offline(False)
+    eventually(page, lambda: stage.flags == {"p1.p7": "", "p1.p3": ""})
     page.wait_for_selector("#saving[data-state=saved]")
-    assert stage.flags == {"p1.p7": "", "p1.p3": ""}
-    assert page.locator("#alarm").is_hidden()
+    page.wait_for_selector("#alarm", state="hidden")
 
 
 def test_nothing_to_report_is_asked_about_while_pairs_were_not_seen(
@@ -225,22 +223,25 @@ def test_back_shows_the_pair_before(page: Page) -> None:
 
 
 def test_everything_works_without_javascript(browser: Browser, stage: Stage) -> None:
+    from playwright.sync_api import expect
+
     page = browser.new_page(java_script_enabled=False, viewport={"width": 375, "height": 740})
+    pair = page.locator("#pair")
     page.goto(stage.url + ROUND)
     page.get_by_role("link", name="Next").click()
     page.get_by_role("link", name="Next").click()
     page.get_by_label("Why do you find them similar?").fill("like twins")
     page.get_by_role("button", name="Flag").click()
+    expect(pair).to_contain_text("Pair 3 of 7, 1 flagged", timeout=PATIENCE)
     assert page.url.endswith(f"{ROUND}?pair=3#pair")
-    assert "Pair 3 of 7, 1 flagged" in page.locator("#pair").inner_text()
     assert stage.flags == {"p1.p5": "like twins"}
     page.get_by_role("button", name="Unflag").click()
-    assert "Pair 3 of 7, 0 flagged" in page.locator("#pair").inner_text()
+    expect(pair).to_contain_text("Pair 3 of 7, 0 flagged", timeout=PATIENCE)
     page.get_by_label("I mean it").check()
     page.get_by_role("button", name="Nothing to report").click()
-    assert page.url.endswith("/console/")
+    page.wait_for_url("**/console/")
     page.goto(stage.url + ROUND)
     page.get_by_role("button", name="Change my mind").click()
+    page.get_by_role("button", name="Flag").wait_for()
     assert stage.status == "asked"
-    assert page.get_by_role("button", name="Flag").is_visible()
     page.close()

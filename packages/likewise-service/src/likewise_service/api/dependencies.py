@@ -1,9 +1,11 @@
-"""Dependencies of the routes: which callers each accepts, and how it reaches a docket."""
+"""Every request: its caller and limits, the callers a route accepts, the way to a docket."""
 
-from __future__ import annotations
-
+import asyncio
+import logging
+import secrets
+import time
 import unicodedata
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
 
@@ -11,17 +13,18 @@ from fastapi import APIRouter, Depends, Header, Path, Request, Security
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
-from starlette.requests import HTTPConnection
+from starlette.requests import ClientDisconnect, HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from likewise.errors import LikewiseError
 from likewise_client.responses import Written
-from likewise_service.api.errors import DOCUMENTED, Telemetry, written
+from likewise_service.api import errors
 from likewise_service.auth.sign_ins import Provider
-from likewise_service.auth.tokens import ROLES, Buckets, Identity, Role
+from likewise_service.auth.tokens import ROLES, Buckets, Identity, Role, TokenCache, too_large
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.worker import Worker, Workers
 from likewise_service.errors import ServiceError
-from likewise_service.ledger.kinds import Actor, done_by
-from likewise_service.ledger.records import Receipt
+from likewise_service.ledger import kinds, records
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
@@ -100,7 +103,7 @@ def operation_id(route: APIRoute) -> str:
 def api_router(prefix: str, tag: str) -> APIRouter:
     """Return a router whose routes all need a token."""
     return APIRouter(
-        prefix=prefix, tags=[tag], responses=DOCUMENTED, dependencies=[Security(BEARER)],
+        prefix=prefix, tags=[tag], responses=errors.DOCUMENTED, dependencies=[Security(BEARER)],
         generate_unique_id_function=operation_id,
     )  # fmt: skip
 
@@ -112,7 +115,7 @@ class AppContext:
     store: Store
     settings: Settings
     workers: Workers
-    telemetry: Telemetry
+    telemetry: errors.Telemetry
     page_limits: Buckets
     provider: Provider | None = None
 
@@ -136,7 +139,7 @@ class DocketAccess:
     app: AppContext
 
     @property
-    def actor(self) -> Actor:
+    def actor(self) -> kinds.Actor:
         """Return the caller as an actor of the ledger."""
         return self.caller.actor
 
@@ -147,13 +150,18 @@ class DocketAccess:
 
     async def run(self, task: Callable[[Worker], T]) -> T:
         """Run a task in the docket's thread, in the name of the caller."""
-        return await self.app.workers.run(self.docket, done_by(self.actor, task))
+        return await self.app.workers.run(self.docket, kinds.done_by(self.actor, task))
 
     async def write(
-        self, command: Callable[Concatenate[Docket, P], Receipt], *args: P.args, **options: P.kwargs
+        self,
+        command: Callable[Concatenate[Docket, P], records.Receipt],
+        *args: P.args,
+        **options: P.kwargs,
     ) -> Written:
         """Run a command that returns a receipt alone."""
-        return written(await self.run(lambda worker: command(worker.docket, *args, **options)))
+        return errors.written(
+            await self.run(lambda worker: command(worker.docket, *args, **options))
+        )
 
 
 def _checked(request: Request, roles: tuple[Role, ...]) -> Identity:
@@ -201,3 +209,142 @@ ReadAccess = Annotated[DocketAccess, Depends(_access("operator", "client", "regu
 SupervisorAccess = Annotated[DocketAccess, Depends(_access("operator", "regulator"))]
 AuditorAccess = Annotated[DocketAccess, Depends(_access("auditor"))]
 OperatorAccess = Annotated[DocketAccess, Depends(_access("operator"))]
+
+
+LOG = logging.getLogger("likewise_service")
+
+HEADERS = {
+    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"no-referrer",
+    b"x-frame-options": b"DENY",
+    b"cache-control": b"no-store",
+}
+SCHEMA = "/v1/openapi.json"
+# Open to anybody, and they read the database.
+PUBLIC = ("/readyz", "/.well-known/likewise-keys.json")
+DISCONNECTED = 499  # the caller disconnected before the request was complete
+GUARDED = ("/v1/", "/metrics")
+
+
+def _request_ids() -> Iterator[str]:
+    """Yield random ids of requests; randomness is read for 128 of them at a time."""
+    while True:
+        digits = secrets.token_hex(8 * 128)
+        yield from (digits[start : start + 16] for start in range(0, len(digits), 16))
+
+
+class AccessMiddleware:
+    """Recognises the caller, enforces the limits, adds headers, logs and counts.
+
+    Addresses under /v1 and /metrics need a token, which is checked before anything else: without
+    one nobody learns anything, not even which addresses exist.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, store: Store, settings: Settings, telemetry: errors.Telemetry
+    ) -> None:
+        self.app, self.store, self.settings, self.telemetry = app, store, settings, telemetry
+        self.tokens, self._ids = TokenCache.of(store), _request_ids()
+        self.callers = Buckets(settings.rate, settings.burst)
+        self.anonymous = Buckets(settings.anonymous_rate, settings.anonymous_burst)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began, status, request_id = time.perf_counter(), 0, next(self._ids)
+        scope.setdefault("state", {})["caller"] = None
+
+        async def respond(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = {**HEADERS, b"x-request-id": request_id.encode()}
+                for name, _ in message["headers"]:
+                    headers.pop(name.lower(), None)
+                message = {**message, "headers": [*message["headers"], *headers.items()]}
+            await send(message)
+
+        try:
+            scope["state"]["caller"] = await self._caller(scope)
+            await self.app(scope, self._bounded(scope, receive), respond)
+        except (LikewiseError, *errors.UNAVAILABLE) as error:
+            await errors.error_response(error)(scope, receive, respond)
+        except ClientDisconnect:
+            status = DISCONNECTED
+        except Exception:
+            LOG.exception("A request failed.", extra={"said": {"request": request_id}})
+            if status:
+                raise  # the response has begun; the connection has to break
+            sentence = f"Something failed here. Tell the operator this number: {request_id}."
+            await errors.problem("internal", 500, sentence)(scope, receive, respond)
+        finally:
+            self._log(scope, status, request_id, time.perf_counter() - began)
+
+    async def _caller(self, scope: Scope) -> Identity | None:
+        """Return the caller; refuse a request that needs a token and has no valid one."""
+        path: str = scope["path"]
+        address = (scope.get("client") or ("unknown",))[0]
+        guessing = path.endswith("/sign-in") and scope["method"] == "POST"
+        if path in PUBLIC or guessing or path.startswith("/console/sign-on"):
+            self.anonymous.take(address)  # it reads the database; nobody may guess tokens
+        if path == SCHEMA or not path.startswith(GUARDED):
+            return None
+        scheme, _, token = _header(scope, b"authorization").partition(" ")
+        caller = None
+        if scheme.lower() == "bearer":
+            caller = self.tokens.get(token.strip())
+            if caller is None:
+                caller = await asyncio.to_thread(self.tokens.recognise, token.strip())
+        if caller is None:
+            self.anonymous.take(address)
+            raise ServiceError(
+                "unauthorised", 401,
+                "This needs a token that is known and was not revoked: send the header "
+                "Authorization: Bearer lw_…, or ask the operator for a token.",
+            )  # fmt: skip
+        self.callers.take(caller.id)
+        return caller
+
+    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+        """Return a receiver that refuses the body as soon as it is too large."""
+        limit, read = self.settings.body_limit, 0
+        length = _header(scope, b"content-length")
+        if length.isdecimal() and int(length) > limit:
+            raise too_large(limit)
+
+        async def counted() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > limit:
+                raise errors.BodyTooLarge(limit)
+            return message
+
+        return counted
+
+    def _log(self, scope: Scope, status: int, request_id: str, seconds: float) -> None:
+        caller: Identity | None = scope["state"]["caller"]
+        role = caller.role if caller else "anonymous"
+        route: Any = scope.get("route")
+        path = getattr(route, "path", None) or "(none)"
+        method = scope["method"] if scope["method"].isalpha() else "(other)"
+        self.telemetry.responded(path, method, status, role, seconds)
+        fields = {
+            "event": "request",
+            "request": request_id,
+            "method": method,
+            "route": path,
+            "docket": scope.get("path_params", {}).get("docket"),
+            "status": status,
+            "ms": round(1000 * seconds, 2),
+            "role": role,
+            "token": caller.id if caller else None,
+        }
+        LOG.info("%s %s %s", method, path, status, extra={"said": fields})
+
+
+def _header(scope: Scope, name: bytes) -> str:
+    return next((str(v.decode("latin-1")) for k, v in scope["headers"] if k == name), "")

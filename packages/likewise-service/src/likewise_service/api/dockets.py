@@ -1,6 +1,4 @@
-"""Dockets: their list, how one begins, its panel, and its end."""
-
-from __future__ import annotations
+"""Dockets: their list, how one begins, its panel, and its end; tokens that open the API."""
 
 import asyncio
 import math
@@ -10,55 +8,34 @@ from typing import Annotated
 from fastapi import Path
 from pydantic import Field
 
-from likewise_client.responses import (
-    DocketResponse,
-    DocketSummary,
-    FeatureResponse,
-    Response,
-    Written,
-)
-from likewise_service.api.dependencies import (
-    PRINTABLE,
-    AnyAccess,
-    AnyCaller,
-    App,
-    Body,
-    DocketId,
-    LearnerSpec,
-    OperatorAccess,
-    OperatorCaller,
-    PersonBody,
-    Rule,
-    Text,
-    api_router,
-)
+from likewise_client import responses
+from likewise_service.api import dependencies as deps
 from likewise_service.api.errors import fill, receipt_response
+from likewise_service.auth.tokens import Role, create_token, list_tokens, revoke_token
+from likewise_service.dockets import erasure, panel, rounds
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.erasure import erase, reveal_seed
-from likewise_service.dockets.panel import change_rule, join, leave, set_guidelines
-from likewise_service.dockets.rounds import give_learner, open_docket
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError
 from likewise_service.ledger.kinds import acting
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
-router = api_router("/v1/dockets", "dockets")
+router = deps.api_router("/v1/dockets", "dockets")
 
 DECIDED_ELSEWHERE = "This docket audits decisions that are taken elsewhere."
 IN_SHADOW = "This docket runs in shadow: do not use its decisions."
 
-MemberName = Annotated[str, Path(min_length=1, max_length=200, pattern=PRINTABLE)]
+MemberName = Annotated[str, Path(min_length=1, max_length=200, pattern=deps.PRINTABLE)]
 
 
-class DocketBody(Body):
+class DocketBody(deps.Body):
     """A new docket. Parameters of the learner that are left out have their defaults."""
 
-    name: DocketId
-    title: Text
-    learner: LearnerSpec
-    members: Annotated[list[Text], Field(max_length=100)]
-    rule: Rule = DocketSpec.rule
+    name: deps.DocketId
+    title: deps.Text
+    learner: deps.LearnerSpec
+    members: Annotated[list[deps.Text], Field(max_length=100)]
+    rule: deps.Rule = DocketSpec.rule
     quorum: Annotated[int, Field(ge=1, le=100)] = DocketSpec.quorum
     deadline: Annotated[float, Field(gt=0, le=10**9, allow_inf_nan=False)] | None = (
         DocketSpec.deadline
@@ -73,62 +50,64 @@ class DocketBody(Body):
     repeat_window: Annotated[int, Field(ge=1, le=10**6)] | None = DocketSpec.repeat_window
 
 
-class LearnerBody(Body):
+class LearnerBody(deps.Body):
     """A learner for an audit-only docket; rounds that are open have to be closed first."""
 
-    learner: LearnerSpec
+    learner: deps.LearnerSpec
 
 
-class GuidelinesBody(Body):
+class GuidelinesBody(deps.Body):
     """Guidelines for the members of the panel: what to look for."""
 
     text: Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
-class MemberBody(Body):
+class MemberBody(deps.Body):
     """A member who joins the panel."""
 
-    member: Text
+    member: deps.Text
 
 
-class RuleBody(Body):
+class RuleBody(deps.Body):
     """A rule for rounds that are sealed from now on."""
 
-    rule: Rule
+    rule: deps.Rule
 
 
-class RevealBody(Body):
+class RevealBody(deps.Body):
     """The docket's name once more, since this cannot be undone."""
 
     docket: Annotated[str, Field(max_length=64)]
 
 
-class DocketList(Response):
+class DocketList(responses.Response):
     """The dockets that a token may use."""
 
-    dockets: list[DocketSummary]
+    dockets: list[responses.DocketSummary]
 
 
 def docket_list(store: Store, names: Iterable[str]) -> DocketList:
     """List dockets from their first records: none has to be opened for that."""
     specs = {name: record.body["spec"] for name in names for record in store.records(name, 0, 1)}
-    return DocketList([DocketSummary(n, s["title"], s["shadow"]) for n, s in specs.items()])
+    return DocketList(
+        [responses.DocketSummary(n, s["title"], s["shadow"]) for n, s in specs.items()]
+    )
 
 
-def docket_response(docket: Docket, *, all_features: bool) -> DocketResponse:
+def docket_response(docket: Docket, *, all_features: bool) -> responses.DocketResponse:
     """Return a docket's settings; auditors do not learn of features that are hidden from them."""
     projection, settings = docket.projection, docket.projection.settings
     learner = docket.state.learner
     return fill(
-        DocketResponse,
+        responses.DocketResponse,
         settings,
         name=docket.name,
         notice=IN_SHADOW if settings.shadow else DECIDED_ELSEWHERE if settings.audit_only else None,
         learner_from=projection.learner_from or None,
         features=[
             fill(
-                FeatureResponse, feature, low=_finite(feature.low), high=_finite(feature.high),
-                levels=list(feature.levels),
+                responses.FeatureResponse, feature, low=_finite(feature.low),
+                high=_finite(feature.high), levels=list(feature.levels),
             )
             for feature in learner.hypotheses.schema.features
             if all_features or feature.visible
@@ -148,21 +127,23 @@ def _finite(bound: float) -> float | None:
 
 
 @router.get("")
-async def list_dockets(caller: AnyCaller, app: App) -> DocketList:
+async def list_dockets(caller: deps.AnyCaller, app: deps.App) -> DocketList:
     """List the dockets that your token may use."""
     names = [name for name in await app.workers.dockets() if caller.concerns(name)]
     return await asyncio.to_thread(docket_list, app.store, names)
 
 
 @router.post("", status_code=201)
-async def create_docket(body: DocketBody, caller: OperatorCaller, app: App) -> DocketResponse:
+async def create_docket(
+    body: DocketBody, caller: deps.OperatorCaller, app: deps.App
+) -> responses.DocketResponse:
     """Begin a docket. Its settings stay as they are, except for members and rule."""
 
     def create() -> None:
         spec = DocketSpec.from_hand(body.model_dump(exclude={"name"}))
         check_size(app.settings, spec)
         with acting(caller.actor):
-            open_docket(app.store, body.name, spec)
+            rounds.open_docket(app.store, body.name, spec)
 
     await asyncio.to_thread(create)
     return await app.workers.run(body.name, lambda w: docket_response(w.docket, all_features=True))
@@ -181,52 +162,52 @@ def check_size(settings: Settings, spec: DocketSpec) -> None:
 
 
 @router.get("/{docket}")
-async def get_docket(access: AnyAccess) -> DocketResponse:
+async def get_docket(access: deps.AnyAccess) -> responses.DocketResponse:
     """Return a docket's settings, and its features."""
     all_features = access.caller.role != "auditor"
     return await access.run(lambda w: docket_response(w.docket, all_features=all_features))
 
 
 @router.post("/{docket}/members")
-async def add_member(body: MemberBody, access: OperatorAccess) -> Written:
+async def add_member(body: MemberBody, access: deps.OperatorAccess) -> responses.Written:
     """Add a member to the panel, for rounds that are sealed from now on."""
-    return await access.write(join, body.member)
+    return await access.write(panel.join, body.member)
 
 
 @router.delete("/{docket}/members/{member}")
-async def remove_member(member: MemberName, access: OperatorAccess) -> Written:
+async def remove_member(member: MemberName, access: deps.OperatorAccess) -> responses.Written:
     """Remove a member from the panel; rounds that are under way keep them."""
-    return await access.write(leave, member)
+    return await access.write(panel.leave, member)
 
 
 @router.put("/{docket}/rule")
-async def set_rule(body: RuleBody, access: OperatorAccess) -> Written:
+async def set_rule(body: RuleBody, access: deps.OperatorAccess) -> responses.Written:
     """Set the rule for rounds that are sealed from now on."""
-    return await access.write(change_rule, body.rule)
+    return await access.write(panel.change_rule, body.rule)
 
 
 @router.put("/{docket}/guidelines")
-async def set_guidelines_(body: GuidelinesBody, access: OperatorAccess) -> Written:
+async def set_guidelines_(body: GuidelinesBody, access: deps.OperatorAccess) -> responses.Written:
     """Tell the members of the panel what to look for."""
-    return await access.write(set_guidelines, body.text)
+    return await access.write(panel.set_guidelines, body.text)
 
 
 @router.put("/{docket}/learner")
-async def set_learner(body: LearnerBody, access: OperatorAccess) -> Written:
+async def set_learner(body: LearnerBody, access: deps.OperatorAccess) -> responses.Written:
     """Let a learner decide from now on, in a docket that was audit-only."""
-    return await access.write(give_learner, body.learner)
+    return await access.write(rounds.give_learner, body.learner)
 
 
 @router.post("/{docket}/erasures")
-async def erase_person(body: PersonBody, access: OperatorAccess) -> Written:
+async def erase_person(body: deps.PersonBody, access: deps.OperatorAccess) -> responses.Written:
     """Erase a person's features, and the reasons about them."""
-    response = await access.write(erase, body.round, body.person)
+    response = await access.write(erasure.erase, body.round, body.person)
     await asyncio.to_thread(access.app.store.scrub_soon)
     return response
 
 
 @router.post("/{docket}/seed")
-async def publish_seed(body: RevealBody, access: OperatorAccess) -> Written:
+async def publish_seed(body: RevealBody, access: deps.OperatorAccess) -> responses.Written:
     """Publish the seed, so that anybody can recompute the decisions; do so at the docket's end."""
     if body.docket != access.docket:
         raise ServiceError(
@@ -234,4 +215,67 @@ async def publish_seed(body: RevealBody, access: OperatorAccess) -> Written:
             f"Send the docket's name, {access.docket!r}, to confirm: whoever knows the seed can "
             f"foresee its decisions.",
         )  # fmt: skip
-    return await access.write(reveal_seed)
+    return await access.write(erasure.reveal_seed)
+
+
+tokens = deps.api_router("/v1", "tokens")
+
+TokenId = Annotated[str, Path(min_length=1, max_length=32, pattern=r"^[a-z0-9-]+$")]
+
+
+class TokenBody(deps.Body):
+    """A new token; an auditor's name is that of a member of the panel."""
+
+    role: Role
+    name: deps.Text
+    docket: deps.DocketId | None = None
+
+
+class TokenList(responses.Response):
+    """All tokens, including revoked ones."""
+
+    tokens: list[responses.TokenResponse]
+
+
+@tokens.get("/me")
+async def who_am_i(caller: deps.AnyCaller) -> responses.MeResponse:
+    """Return the owner of your token."""
+    return fill(responses.MeResponse, caller)
+
+
+@tokens.get("/tokens")
+async def get_tokens(_: deps.OperatorCaller, app: deps.App) -> TokenList:
+    """List all tokens, including revoked ones; the tokens themselves are not shown."""
+    identities = await asyncio.to_thread(list_tokens, app.store)
+    return TokenList([fill(responses.TokenResponse, identity) for identity in identities])
+
+
+@tokens.post("/tokens", status_code=201)
+async def new_token(
+    body: TokenBody, caller: deps.OperatorCaller, app: deps.App
+) -> responses.NewToken:
+    """Create a token, which is shown only once; an auditor must sit on the panel before."""
+    if body.docket is not None:
+        members = await app.workers.run(body.docket, lambda w: tuple(w.docket.projection.members))
+        if body.role == "auditor" and body.name not in members:
+            raise ServiceError(
+                "no-member", 422,
+                f"{body.name!r} does not sit on the panel of {body.docket!r}. Add the member "
+                f"first, or correct the name.",
+            )  # fmt: skip
+    with acting(caller.actor):
+        token, identity = await asyncio.to_thread(
+            create_token, app.store, body.role, body.name, body.docket
+        )
+    return responses.NewToken(token, fill(responses.TokenResponse, identity))
+
+
+@tokens.delete("/tokens/{token_id}")
+async def delete_token(
+    token_id: TokenId, caller: deps.OperatorCaller, app: deps.App
+) -> responses.TokenResponse:
+    """Revoke a token."""
+    with acting(caller.actor):
+        return fill(
+            responses.TokenResponse, await asyncio.to_thread(revoke_token, app.store, token_id)
+        )

@@ -1,7 +1,5 @@
 """Responses to requests that are refused or fail: a code, and a sentence that says what to do."""
 
-from __future__ import annotations
-
 import logging
 import os
 from collections.abc import Iterable, Mapping
@@ -9,18 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+import prometheus_client as prometheus
 import sqlalchemy as sa
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    Histogram,
-    disable_created_metrics,
-    generate_latest,
-)
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from prometheus_client.registry import Collector
@@ -184,15 +175,15 @@ class Telemetry:
     """Counters of an app: its requests, and how many of them wait."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]
-        self._registry = registry = CollectorRegistry()
+        prometheus.disable_created_metrics()  # type: ignore[no-untyped-call]
+        self._registry = registry = prometheus.CollectorRegistry()
         names = ("route", "method", "status", "role")
-        requests = Counter("likewise_requests", "Responses.", names, registry=registry)
-        self._seconds = Histogram(
+        requests = prometheus.Counter("likewise_requests", "Responses.", names, registry=registry)
+        self._seconds = prometheus.Histogram(
             "likewise_request_seconds", "Seconds until a response.", registry=registry,
             buckets=BUCKETS,
         )  # fmt: skip
-        waiting = Gauge(
+        waiting = prometheus.Gauge(
             "likewise_waiting_requests", "Requests that wait for a docket.", ["docket"],
             registry=registry, multiprocess_mode="livesum",
         )  # fmt: skip
@@ -214,11 +205,11 @@ class Telemetry:
         registry = self._registry
         if MULTIPROCESS in os.environ:
             _drop_dead_processes(Path(os.environ[MULTIPROCESS]))
-            registry = CollectorRegistry()
+            registry = prometheus.CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        numbers = CollectorRegistry()
+        numbers = prometheus.CollectorRegistry()
         numbers.register(_Dockets(dockets))
-        return generate_latest(registry) + generate_latest(numbers)
+        return prometheus.generate_latest(registry) + prometheus.generate_latest(numbers)
 
 
 def _drop_dead_processes(folder: Path) -> None:

@@ -1,6 +1,4 @@
-"""The ledger: receipts, exports, and the docket in numbers."""
-
-from __future__ import annotations
+"""The ledger: receipts, exports, packets, keys, retention, and the docket in numbers."""
 
 import asyncio
 import csv
@@ -9,66 +7,60 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Annotated, Any
 
-from fastapi import Query
+from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response, StreamingResponse
 from pydantic import Field
 
-from likewise_client.responses import ReceiptCheck, ReceiptResponse
-from likewise_service.api.dependencies import (
-    LARGEST,
-    AnyAccess,
-    Body,
-    DocketAccess,
-    ReadAccess,
-    SupervisorAccess,
-    api_router,
-)
-from likewise_service.api.errors import receipt_response
-from likewise_service.api.metrics import MetricsResponse, agreement_rows, measure
+from likewise_client import responses
+from likewise_service.api import dependencies as deps
+from likewise_service.api import metrics
+from likewise_service.api.errors import DOCUMENTED, fill, receipt_response
+from likewise_service.dockets import erasure, panel
+from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.records import Receipt, Record
-from likewise_service.verify.receipts import KnownKeys
+from likewise_service.verify import packets, receipts
 
-router = api_router("/v1/dockets/{docket}", "ledger")
+router = deps.api_router("/v1/dockets/{docket}", "ledger")
 
 PAGE = 1000
 COLUMNS = ("docket", "seq", "at", "kind", "body", "nonce", "prev", "hash", "actor")
 
-After = Annotated[int, Query(ge=0, le=LARGEST, description="Records with numbers above this.")]
+After = Annotated[int, Query(ge=0, le=deps.LARGEST, description="Records with numbers above this.")]
 
 
-class ReceiptBody(Body):
+class ReceiptBody(deps.Body):
     """A receipt as it was printed."""
 
     receipt: Annotated[str, Field(min_length=1, max_length=400)]
 
 
 @router.get("/receipt")
-async def get_receipt(access: AnyAccess) -> ReceiptResponse:
+async def get_receipt(access: deps.AnyAccess) -> responses.ReceiptResponse:
     """Return the head of the ledger, by which you can tell later whether it was rewritten."""
     return await access.run(lambda worker: receipt_response(worker.docket.receipt()))
 
 
 @router.post("/receipt/check")
-async def check_receipt(body: ReceiptBody, access: AnyAccess) -> ReceiptCheck:
+async def check_receipt(body: ReceiptBody, access: deps.AnyAccess) -> responses.ReceiptCheck:
     """Check whether a receipt belongs to this ledger as it is now."""
     receipt = Receipt.parse(body.receipt)
     seq = receipt.head.seq
     fault = await asyncio.to_thread(_fault, receipt, access)
     if fault is not None:
-        return ReceiptCheck(False, fault)
-    return ReceiptCheck(
+        return responses.ReceiptCheck(False, fault)
+    return responses.ReceiptCheck(
         True,
         f"Record {seq} is what it was when this receipt was given. That all before it is so too "
         f"is shown by: likewise verify RECEIPT.",
     )
 
 
-def _fault(receipt: Receipt, access: DocketAccess) -> str | None:
+def _fault(receipt: Receipt, access: deps.DocketAccess) -> str | None:
     """Return why a receipt does not belong to the ledger; None if it does."""
     store, head = access.app.store, receipt.head
     if receipt.docket != access.docket:
         return f"This receipt is of the docket {receipt.docket!r}."
-    keys = KnownKeys.installed(store.keys.listed())
+    keys = receipts.KnownKeys.installed(store.keys.listed())
     if keys.judge(receipt) not in ("signed", "not signed"):
         return keys.sentence(receipt)
     if head.seq > 2**62:
@@ -82,9 +74,9 @@ def _fault(receipt: Receipt, access: DocketAccess) -> str | None:
 
 
 @router.get("/metrics")
-async def get_metrics(access: ReadAccess) -> MetricsResponse:
+async def get_metrics(access: deps.ReadAccess) -> metrics.MetricsResponse:
     """Return reports, errors, gaps, what is open or missing; and how the panel works."""
-    return await access.run(lambda w: measure(w, with_panel=access.sees_panel))
+    return await access.run(lambda w: metrics.measure(w, with_panel=access.sees_panel))
 
 
 def _documented(media_type: str) -> dict[int | str, dict[str, Any]]:
@@ -92,14 +84,18 @@ def _documented(media_type: str) -> dict[int | str, dict[str, Any]]:
 
 
 @router.get("/agreement.csv", response_class=Response, responses=_documented("text/csv"))
-async def get_agreement(access: SupervisorAccess) -> Response:
+async def get_agreement(access: deps.SupervisorAccess) -> Response:
     """Return agreement and disagreement by member and month, as a table."""
-    rows = await access.run(lambda w: agreement_rows(w.docket.projection))
+    rows = await access.run(lambda w: metrics.agreement_rows(w.docket.projection))
     return Response("".join(map(_csv_line, rows)), media_type="text/csv")
 
 
 async def _export(
-    access: DocketAccess, after: int, line: Callable[[Record], str], media_type: str, head: str = ""
+    access: deps.DocketAccess,
+    after: int,
+    line: Callable[[Record], str],
+    media_type: str,
+    head: str = "",
 ) -> StreamingResponse:
     """Stream the records page by page, so that a long ledger is never in memory."""
     last = await access.run(lambda worker: worker.docket.projection.head.seq)
@@ -119,7 +115,7 @@ async def _export(
     response_class=StreamingResponse,
     responses=_documented("application/jsonl"),
 )
-async def export_jsonl(access: SupervisorAccess, after: After = 0) -> StreamingResponse:
+async def export_jsonl(access: deps.SupervisorAccess, after: After = 0) -> StreamingResponse:
     """Stream all records, one a line, exactly as they were hashed."""
     return await _export(
         access, after, lambda record: record.line().decode() + "\n", "application/jsonl"
@@ -139,6 +135,103 @@ def _row(record: Record) -> str:
 
 
 @router.get("/ledger.csv", response_class=StreamingResponse, responses=_documented("text/csv"))
-async def export_csv(access: SupervisorAccess, after: After = 0) -> StreamingResponse:
+async def export_csv(access: deps.SupervisorAccess, after: After = 0) -> StreamingResponse:
     """Stream all records as a table. Verify the other export: it has the exact bytes."""
     return await _export(access, after, _row, "text/csv", _csv_line(COLUMNS))
+
+
+published = APIRouter(tags=["evidence"])
+
+HoldId = Annotated[str, Path(pattern=r"^[0-9a-f]{12}$", description="From placing it.")]
+Days = Annotated[float, Field(gt=0, le=36_525, allow_inf_nan=False)]
+Signature = Annotated[str, Field(pattern=deps.SIGNATURE)]
+
+
+class RetentionBody(deps.Body):
+    """Days after a round has closed for which features and reasons are kept; null: always."""
+
+    features: Days | None
+    reasons: Days | None
+
+
+class HoldBody(deps.Body):
+    """A legal hold on the docket, a round, or a person of it; ``why`` stays in the ledger."""
+
+    why: deps.Text
+    round: deps.RoundName | None = None
+    person: deps.PersonId | None = None
+
+
+class MemberKeyBody(deps.Body):
+    """A key that you sign with from now on: its own signature, and that of the key before it."""
+
+    key: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    proof: Signature
+    consent: Signature | None = None
+
+
+class KeyList(responses.Response):
+    """The keys that sign, or once signed, receipts; the key in use is not ``retired``."""
+
+    keys: list[responses.KeyResponse]
+
+
+class NewHold(responses.Written):
+    """The id of a new legal hold."""
+
+    hold: str
+
+
+@published.get("/.well-known/likewise-keys.json", responses={s: DOCUMENTED[s] for s in (429, 503)})
+async def published_keys(app: deps.App) -> KeyList:
+    """List the installation's public keys, by which anybody can tell its receipts from others."""
+    keys = await asyncio.to_thread(app.store.keys.listed)
+    return KeyList(
+        [fill(responses.KeyResponse, k, id=k.public.id, public=k.public.text) for k in keys]
+    )
+
+
+@router.post("/packets")
+async def give_decision_packet(
+    body: deps.PersonBody, access: deps.ReadAccess
+) -> responses.PacketResponse:
+    """Return everything that led to the decision on one person, in words and as signed JSON.
+
+    It is for that person: it holds nobody else's data. The ledger records that it was given.
+    """
+    store = access.app.store
+    with kinds.acting(access.caller.actor):
+        packet = await asyncio.to_thread(
+            packets.give_packet, store, access.docket, body.round, body.person
+        )
+    return responses.PacketResponse(packet, packets.packet_words(packet))
+
+
+@router.put("/retention")
+async def set_periods(body: RetentionBody, access: deps.OperatorAccess) -> responses.Written:
+    """Set how long features and reasons are kept after a round has closed."""
+    return await access.write(erasure.set_retention, body.features, body.reasons)
+
+
+@router.post("/holds", status_code=201)
+async def new_hold(body: HoldBody, access: deps.OperatorAccess) -> NewHold:
+    """Place a legal hold on the docket, a round or a person: nothing of it is erased."""
+    hold, receipt = await access.run(
+        lambda w: erasure.place_hold(w.docket, body.why, body.round, body.person)
+    )
+    return NewHold(receipt_response(receipt), hold)
+
+
+@router.delete("/holds/{hold}")
+async def end_hold(hold: HoldId, access: deps.OperatorAccess) -> responses.Written:
+    """Lift a legal hold."""
+    return await access.write(erasure.lift_hold, hold)
+
+
+@router.put("/member-key")
+async def take_key_into_use(body: MemberKeyBody, access: deps.AuditorAccess) -> responses.Written:
+    """Sign what you say from now on; nothing is accepted from you without a signature."""
+    key = signatures.PublicKey(body.key)
+    return await access.write(
+        panel.set_member_key, access.caller.name, key, body.proof, body.consent
+    )

@@ -1,7 +1,5 @@
 """A docket in numbers: reports, errors, gaps, and how its panel works."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Rounds: people in, decisions out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Annotated, Literal
@@ -10,49 +8,19 @@ from fastapi import Query
 from pydantic import Field
 
 from likewise.numerics.fixed_point import from_units
-from likewise_client.responses import (
-    DecisionResponse,
-    ObjectionResponse,
-    PairResponse,
-    RoundList,
-    RoundResponse,
-    RoundSummary,
-    Written,
-)
-from likewise_service.api.dependencies import (
-    LARGEST,
-    Body,
-    ClientAccess,
-    DocketAccess,
-    IdempotencyKey,
-    PersonBody,
-    PersonId,
-    ReadAccess,
-    Reason,
-    RoundId,
-    RoundName,
-    api_router,
-)
-from likewise_service.api.dockets import IN_SHADOW
+from likewise_client import responses
+from likewise_service.api import dependencies as deps
+from likewise_service.api import dockets
 from likewise_service.api.errors import fill, reason_text, receipt_response
+from likewise_service.dockets import learner, rounds
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.learner import awaited
 from likewise_service.dockets.round import Round
-from likewise_service.dockets.rounds import (
-    Applicant,
-    add_people,
-    close,
-    label,
-    open_round,
-    override,
-    seal,
-)
 from likewise_service.errors import ServiceError
 
-router = api_router("/v1/dockets/{docket}", "rounds")
+router = deps.api_router("/v1/dockets/{docket}", "rounds")
 
 Status = Literal["open", "arriving", "in audit", "awaiting labels", "closed"]
-Integer = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+Integer = Annotated[int, Field(ge=-deps.LARGEST, le=deps.LARGEST)]
 Real = Annotated[float, Field(allow_inf_nan=False)]
 FeatureValue = bool | Integer | Real | Annotated[str, Field(max_length=200)] | None
 Score = Annotated[
@@ -60,16 +28,19 @@ Score = Annotated[
 ]
 
 
-class ApplicantBody(Body):
+Command = Callable[[Docket], Round]
+
+
+class ApplicantBody(deps.Body):
     """A person to decide on. The id stays in the ledger: do not use a name."""
 
-    id: PersonId
+    id: deps.PersonId
     features: Annotated[dict[str, FeatureValue], Field(max_length=1000)]
     score: Score | None = None
     approved: Annotated[bool, Field(description="Where you decide: your decision.")] | None = None
 
 
-class PeopleBody(Body):
+class PeopleBody(deps.Body):
     """People who join a round."""
 
     people: Annotated[list[ApplicantBody], Field(min_length=1, max_length=10_000)]
@@ -78,31 +49,31 @@ class PeopleBody(Body):
 class RoundBody(PeopleBody):
     """A new round. More people may join it until it is sealed."""
 
-    round: RoundName | None = None
+    round: deps.RoundName | None = None
     seal: bool = True
 
 
-class LabelBody(PersonBody):
+class LabelBody(deps.PersonBody):
     """The label of a person."""
 
     label: Annotated[int, Field(ge=0, le=1)]
 
 
-class LabelsBody(Body):
+class LabelsBody(deps.Body):
     """Labels, of which all are recorded, or none."""
 
     labels: Annotated[list[LabelBody], Field(min_length=1, max_length=10_000)]
 
 
-class OverrideBody(Body):
+class OverrideBody(deps.Body):
     """A decision that somebody took otherwise, and why."""
 
-    person: PersonId
+    person: deps.PersonId
     approved: bool
-    reason: Reason | None = None
+    reason: deps.Reason | None = None
 
 
-class ClosedBody(Body):
+class ClosedBody(deps.Body):
     """The end of a round; ``unaudited`` ends an audit that is under way."""
 
     unaudited: bool = False
@@ -110,54 +81,54 @@ class ClosedBody(Body):
 
 def round_list(
     docket: Docket, *, status: str | None, after: int, limit: int, with_panel: bool
-) -> RoundList:
+) -> responses.RoundList:
     """Return a page of rounds by number, of one status or (``open``) of all but closed ones."""
     projection = docket.projection
     if status in (None, "closed"):
-        rounds = (r for r in projection.history(after) if status in (None, r.status))
+        listed = (r for r in projection.history(after) if status in (None, r.status))
     else:
-        rounds = (
+        listed = (
             r for r in projection.open_rounds() if r.number > after and status in ("open", r.status)
         )
-    page = list(islice(rounds, limit + 1))
+    page = list(islice(listed, limit + 1))
     following = page[limit - 1].number if len(page) > limit else None
-    return RoundList([_summary(docket, r, with_panel) for r in page[:limit]], following)
+    return responses.RoundList([_summary(docket, r, with_panel) for r in page[:limit]], following)
 
 
-def _summary(docket: Docket, round_: Round, with_panel: bool) -> RoundSummary:
+def _summary(docket: Docket, round_: Round, with_panel: bool) -> responses.RoundSummary:
     finished = sum(seat == "finished" for seat in round_.seats.values())
     return fill(
-        RoundSummary, round_, people=len(round_.people),
-        missing=len(awaited(docket.state, round_.id)),
+        responses.RoundSummary, round_, people=len(round_.people),
+        missing=len(learner.awaited(docket.state, round_.id)),
         seats=len(round_.seats) if with_panel else None,
         finished=finished if with_panel else None,
     )  # fmt: skip
 
 
-def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> RoundResponse:
+def round_response(docket: Docket, round_: Round, *, with_panel: bool) -> responses.RoundResponse:
     """Return a round as a client sees it, or ``with_panel``: with what its members said."""
     shadow = docket.projection.settings.shadow
     return fill(
-        RoundResponse,
+        responses.RoundResponse,
         round_,
         shadow=shadow,
-        notice=IN_SHADOW if shadow else None,
+        notice=dockets.IN_SHADOW if shadow else None,
         rule=round_.rule or None,
         decisions=[
-            DecisionResponse(d.person, d.approved, from_units(d.score), d.score)
+            responses.DecisionResponse(d.person, d.approved, from_units(d.score), d.score)
             for d in round_.decisions.values()
         ],
-        reported=[PairResponse(over, under) for over, under in round_.pairs],
+        reported=[responses.PairResponse(over, under) for over, under in round_.pairs],
         labels=dict(round_.labels),
         overrides=dict(round_.overrides),
-        missing=list(awaited(docket.state, round_.id)),
+        missing=list(learner.awaited(docket.state, round_.id)),
         seats=dict(round_.seats) if with_panel else None,
         objections=_objections(docket, round_) if with_panel else None,
         receipt=receipt_response(docket.receipt()),
     )
 
 
-def _objections(docket: Docket, round_: Round) -> list[ObjectionResponse]:
+def _objections(docket: Docket, round_: Round) -> list[responses.ObjectionResponse]:
     objections = [
         (member, pair, digest)
         for member, digests in round_.objections.items()
@@ -165,12 +136,14 @@ def _objections(docket: Docket, round_: Round) -> list[ObjectionResponse]:
     ]
     payloads = docket.payloads(digest for _, _, digest in objections)
     return [
-        ObjectionResponse(member, list(pair), reason_text(payloads, digest))
+        responses.ObjectionResponse(member, list(pair), reason_text(payloads, digest))
         for member, pair, digest in objections
     ]
 
 
-def _applicants(access: DocketAccess, people: Sequence[ApplicantBody]) -> list[Applicant]:
+def _applicants(
+    access: deps.DocketAccess, people: Sequence[ApplicantBody]
+) -> list[rounds.Applicant]:
     settings = access.app.settings
     check_count("people", people, settings.people_limit)
     for person in people:
@@ -180,19 +153,17 @@ def _applicants(access: DocketAccess, people: Sequence[ApplicantBody]) -> list[A
                 f"A person may have {settings.feature_limit} features; this one has "
                 f"{len(person.features)}. Send those of the docket's schema only.",
             )  # fmt: skip
-    return [Applicant(p.id, p.features, p.score, p.approved) for p in people]
+    return [rounds.Applicant(p.id, p.features, p.score, p.approved) for p in people]
 
 
 def check_count(noun: str, items: Sequence[object], limit: int) -> None:
     """Refuse a list that is too long for one request."""
     if len(items) > limit:
-        raise ServiceError(
-            "too-many", 422,
-            f"A request may have {limit} {noun}; this one has {len(items)}. Split it.",
-        )  # fmt: skip
+        sentence = f"A request may have {limit} {noun}; this one has {len(items)}. Split it."
+        raise ServiceError("too-many", 422, sentence)
 
 
-async def _respond(access: DocketAccess, command: Callable[[Docket], Round]) -> RoundResponse:
+async def _respond(access: deps.DocketAccess, command: Command) -> responses.RoundResponse:
     """Run a command, and return its round."""
     return await access.run(
         lambda w: round_response(w.docket, command(w.docket), with_panel=access.sees_panel)
@@ -201,13 +172,13 @@ async def _respond(access: DocketAccess, command: Callable[[Docket], Round]) -> 
 
 @router.get("/rounds")
 async def list_rounds(
-    access: ReadAccess,
+    access: deps.ReadAccess,
     status: Annotated[
         Status | None, Query(description="Only rounds of that status; open: all but closed ones.")
     ] = None,
-    after: Annotated[int, Query(ge=0, le=LARGEST, description="Numbers above this.")] = 0,
+    after: Annotated[int, Query(ge=0, le=deps.LARGEST, description="Numbers above this.")] = 0,
     limit: Annotated[int, Query(ge=1, le=500)] = 100,
-) -> RoundList:
+) -> responses.RoundList:
     """List rounds by number, the oldest first."""
     return await access.run(
         lambda w: round_list(
@@ -218,45 +189,56 @@ async def list_rounds(
 
 @router.post("/rounds", status_code=201)
 async def start_round(
-    body: RoundBody, access: ClientAccess, key: IdempotencyKey = None
-) -> RoundResponse:
+    body: RoundBody, access: deps.ClientAccess, key: deps.IdempotencyKey = None
+) -> responses.RoundResponse:
     """Open a round and decide on its people at once."""
     people = _applicants(access, body.people)
     return await _respond(
         access,
-        lambda docket: open_round(docket, people, round_id=body.round, key=key, seal=body.seal)[0],
+        lambda docket: rounds.open_round(
+            docket, people, round_id=body.round, key=key, seal=body.seal
+        )[0],
     )
 
 
 @router.get("/rounds/{round_id}")
-async def get_round(round_id: RoundId, access: ReadAccess) -> RoundResponse:
+async def get_round(round_id: deps.RoundId, access: deps.ReadAccess) -> responses.RoundResponse:
     """Return a round with its decisions, report and labels."""
     return await _respond(access, lambda docket: docket.projection.round(round_id))
 
 
 @router.post("/rounds/{round_id}/people")
 async def join_round(
-    round_id: RoundId, body: PeopleBody, access: ClientAccess, key: IdempotencyKey = None
-) -> RoundResponse:
+    round_id: deps.RoundId,
+    body: PeopleBody,
+    access: deps.ClientAccess,
+    key: deps.IdempotencyKey = None,
+) -> responses.RoundResponse:
     """Add people to a round that is not sealed."""
     people = _applicants(access, body.people)
-    return await _respond(access, lambda docket: add_people(docket, round_id, people, key=key)[0])
+    return await _respond(
+        access, lambda docket: rounds.add_people(docket, round_id, people, key=key)[0]
+    )
 
 
 @router.post("/rounds/{round_id}/seal")
-async def seal_round(round_id: RoundId, access: ClientAccess) -> RoundResponse:
+async def seal_round(round_id: deps.RoundId, access: deps.ClientAccess) -> responses.RoundResponse:
     """Seal a round: nobody else joins it, and the panel is asked."""
-    return await _respond(access, lambda docket: seal(docket, round_id)[0])
+    return await _respond(access, lambda docket: rounds.seal(docket, round_id)[0])
 
 
 @router.post("/rounds/{round_id}/overrides")
-async def override_decision(round_id: RoundId, body: OverrideBody, access: ClientAccess) -> Written:
+async def override_decision(
+    round_id: deps.RoundId, body: OverrideBody, access: deps.ClientAccess
+) -> responses.Written:
     """Record that somebody decided otherwise on a person."""
-    return await access.write(override, round_id, body.person, body.approved, body.reason)
+    return await access.write(rounds.override, round_id, body.person, body.approved, body.reason)
 
 
 @router.post("/rounds/{round_id}/close")
-async def close_round(round_id: RoundId, body: ClosedBody, access: ClientAccess) -> Written:
+async def close_round(
+    round_id: deps.RoundId, body: ClosedBody, access: deps.ClientAccess
+) -> responses.Written:
     """Close a round; labels that are missing stay missing.
 
     Only an operator may end an audit that is under way (``unaudited``): those whom a panel audits
@@ -268,13 +250,13 @@ async def close_round(round_id: RoundId, body: ClosedBody, access: ClientAccess)
             "Only the operator may end an audit before the panel is done. Ask the operator, or "
             "wait for the deadline.",
         )  # fmt: skip
-    return await access.write(close, round_id, unaudited=body.unaudited)
+    return await access.write(rounds.close, round_id, unaudited=body.unaudited)
 
 
 @router.post("/labels")
-async def add_labels(body: LabelsBody, access: ClientAccess) -> Written:
+async def add_labels(body: LabelsBody, access: deps.ClientAccess) -> responses.Written:
     """Record labels of people of any rounds: all of them, or none."""
     check_count("labels", body.labels, access.app.settings.labels_limit)
     return await access.write(
-        label, [(item.round, item.person, item.label) for item in body.labels]
+        rounds.label, [(item.round, item.person, item.label) for item in body.labels]
     )

@@ -20,7 +20,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from likewise.errors import ParameterError
-from likewise_service.auth.tokens import ROLES, Identity, Role, add_token, identity_of, recognise
+from likewise_service.auth.tokens import ROLES, Identity, Role, create_token, identity_of, recognise
 from likewise_service.errors import ServiceError, later, now
 from likewise_service.ledger.database import seats, sessions, tokens
 from likewise_service.ledger.kinds import Actor, SignedIn, SignedOut, acting
@@ -197,7 +197,7 @@ def _identity(
         return identity_of(row)
     try:
         # Nobody gets to know this token: the sign-on opens the pages.
-        return add_token(store, token_id, role, name, docket)[1]
+        return create_token(store, role, name, docket, token_id)[1]
     except sa.exc.IntegrityError:
         return _identity(store, issuer, subject, role, name, docket)
     except ParameterError as error:

@@ -20,10 +20,8 @@ from likewise.errors import LikewiseError, ParameterError
 from likewise.panel.rules import checked_name
 from likewise_service.dockets.spec import checked_docket_name
 from likewise_service.errors import ServiceError, now
+from likewise_service.ledger import kinds, records, signatures
 from likewise_service.ledger.database import tokens
-from likewise_service.ledger.kinds import Actor, TokenEnded, TokenIssued
-from likewise_service.ledger.records import Payload
-from likewise_service.ledger.signatures import Act, MemberStatement, PrivateKey, possession
 from likewise_service.ledger.store import Store, notify
 
 Role = Literal["operator", "client", "auditor", "regulator"]
@@ -48,29 +46,24 @@ class Identity:
     revoked: str | None = None
 
     @property
-    def issued(self) -> TokenIssued:
+    def issued(self) -> kinds.TokenIssued:
         """Return the token as ledgers record it."""
-        return TokenIssued(self.id, self.role, self.name, self.docket, self.created)
+        return kinds.TokenIssued(self.id, self.role, self.name, self.docket, self.created)
 
     @property
-    def actor(self) -> Actor:
+    def actor(self) -> kinds.Actor:
         """Return the owner as an actor of the ledger."""
-        return Actor.with_token(self.issued)
+        return kinds.Actor.with_token(self.issued)
 
     def concerns(self, docket: str) -> bool:
         """Tell whether the owner may use a docket."""
         return self.docket is None or self.docket == docket
 
 
-def create_token(store: Store, role: Role, name: str, docket: str | None) -> tuple[str, Identity]:
-    """Create a token, which is shown now and never again."""
-    return add_token(store, secrets.token_hex(8), role, name, docket)
-
-
-def add_token(
-    store: Store, token_id: str, role: Role, name: str, docket: str | None
+def create_token(
+    store: Store, role: Role, name: str, docket: str | None, token_id: str | None = None
 ) -> tuple[str, Identity]:
-    """Create a token of that id: store its hash, and record it in the ledgers."""
+    """Create a token, which is shown now and never again: store its hash, and record it."""
     token = f"lw_{role}_{secrets.token_urlsafe(32)}"
     if role not in ROLES:
         raise ParameterError("role", f"must be one of {', '.join(ROLES)}", role, "Choose one.")
@@ -83,7 +76,7 @@ def add_token(
         raise ParameterError("docket", f"must be given for {role}s", docket, "Name one docket.")
     if docket is not None:
         checked_docket_name(docket)
-    identity = Identity(token_id, role, name, docket, now())
+    identity = Identity(token_id or secrets.token_hex(8), role, name, docket, now())
     with store.changing() as connection:
         connection.execute(
             tokens.insert().values(
@@ -104,7 +97,7 @@ def first_operator(store: Store) -> str | None:
         if connection.execute(sa.select(tokens.c.id).where(tokens.c.role == "operator")).first():
             return None
     try:
-        return add_token(store, _FIRST, "operator", "operator", None)[0]
+        return create_token(store, "operator", "operator", None, _FIRST)[0]
     except sa.exc.IntegrityError:
         return None
 
@@ -200,7 +193,7 @@ def _revoke(store: Store, token_id: str) -> Identity:
                 "Create one first.",
             )  # fmt: skip
         connection.execute(tokens.update().where(tokens.c.id == token_id).values(revoked=now()))
-        notify(connection, row.docket, store.dockets_of(connection), TokenEnded(token_id))
+        notify(connection, row.docket, store.dockets_of(connection), kinds.TokenEnded(token_id))
         return identity_of(connection.execute(select).one())
 
 
@@ -266,26 +259,26 @@ def too_large(limit: int) -> ServiceError:
     )
 
 
-class MemberKey(PrivateKey):
+class MemberKey(signatures.PrivateKey):
     """A private key that signs what a member says."""
 
     def sign_act(
-        self, docket: str, member: str, review: str, act: Act, pair: Sequence[str] = (),
+        self, docket: str, member: str, review: str, act: signatures.Act, pair: Sequence[str] = (),
         reason: str | None = None,
     ) -> dict[str, str]:  # fmt: skip
         """Sign one act; the reason enters by its salted digest, so that it can be erased."""
         salt, moment = secrets.token_bytes(16), now()
-        digest = Payload(salt, {"text": reason}).digest if reason else None
+        digest = records.Payload(salt, {"text": reason}).digest if reason else None
         aliases = (pair[0], pair[1]) if pair else None
-        statement = MemberStatement(docket, member, review, act, aliases, digest, moment)
+        statement = signatures.MemberStatement(docket, member, review, act, aliases, digest, moment)
         signature = statement.sign(self)
         return {"key": self.public.id, "at": moment, "salt": salt.hex(), "signature": signature}
 
     def possession(
-        self, docket: str, member: str, before: PrivateKey | None
+        self, docket: str, member: str, before: signatures.PrivateKey | None
     ) -> dict[str, str | None]:
         """Prove possession of the key, with the consent of the key ``before`` it."""
-        content = possession(docket, member, self.public)
+        content = signatures.possession(docket, member, self.public)
         return {
             "key": self.public.text,
             "proof": self.sign("member-key", content),

@@ -12,13 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from likewise_service.commands.serve import (
-    DATABASE,
-    begun_store,
-    check_driver,
-    opened_store,
-    without_password,
-)
+from likewise.errors import LikewiseError
+from likewise_service.commands import serve
 
 if TYPE_CHECKING:
     from likewise_service.dockets.docket import Docket
@@ -39,13 +34,11 @@ def token() -> None:
 @click.argument("role", type=click.Choice(ROLES))
 @click.argument("name")
 @click.option("--docket", "docket_name", help="The docket that it is for.")
-@DATABASE
+@serve.DATABASE
 def create(role: Any, name: str, docket_name: str | None, database: str) -> None:
     """Create a token of ROLE for NAME; an auditor's name is that of a member of the panel."""
-    from likewise.errors import LikewiseError
-
     # Only an operator's token may come before everything else.
-    store_at = begun_store if role == "operator" else opened_store
+    store_at = serve.begun_store if role == "operator" else serve.opened_store
     with store_at(database) as store:
         from likewise_service.auth.tokens import create_token
         from likewise_service.dockets.docket import Docket
@@ -66,10 +59,10 @@ def create(role: Any, name: str, docket_name: str | None, database: str) -> None
 
 
 @token.command("list", short_help="All tokens, but for the tokens themselves.")
-@DATABASE
+@serve.DATABASE
 def list_all(database: str) -> None:
     """List who has a token."""
-    with opened_store(database) as store:
+    with serve.opened_store(database) as store:
         from likewise_service.auth.tokens import list_tokens
 
         for owner in list_tokens(store):
@@ -82,10 +75,10 @@ def list_all(database: str) -> None:
 
 @token.command("revoke", short_help="From now on a token opens nothing.")
 @click.argument("token_id", metavar="ID")
-@DATABASE
+@serve.DATABASE
 def revoke(token_id: str, database: str) -> None:
     """Revoke the token with that ID, which `likewise token list` shows."""
-    with opened_store(database) as store:
+    with serve.opened_store(database) as store:
         from likewise_service.auth.tokens import revoke_token
 
         owner = revoke_token(store, token_id)
@@ -98,8 +91,6 @@ def docket() -> None:
 
 
 def _json_object(path: Path) -> dict[str, Any]:
-    from likewise.errors import LikewiseError
-
     try:
         content: Any = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -113,10 +104,10 @@ def _json_object(path: Path) -> dict[str, Any]:
 @click.argument("name")
 @click.option("--spec", "spec_file", required=True, type=FILE,
               help="Its settings: JSON with title, learner, members, rule, ….")  # fmt: skip
-@DATABASE
+@serve.DATABASE
 def create_docket(name: str, spec_file: Path, database: str) -> None:
     """Begin the docket NAME; prints the first receipt of its ledger."""
-    with begun_store(database) as store:
+    with serve.begun_store(database) as store:
         from likewise_service.dockets.rounds import open_docket
         from likewise_service.dockets.spec import DocketSpec
 
@@ -130,10 +121,10 @@ def docket_command(name: str, short_help: str) -> Callable[[Callable[..., object
     def decorate(act: Callable[..., object]) -> click.Command:
         @docket.command(name, short_help=short_help)
         @click.argument("name")
-        @DATABASE
+        @serve.DATABASE
         @wraps(act)
         def command(name: str, database: str, **options: Any) -> None:
-            with opened_store(database) as store:
+            with serve.opened_store(database) as store:
                 from likewise_service.dockets.docket import Docket
 
                 click.echo(str(act(Docket(store, name), **options)))
@@ -164,20 +155,19 @@ def change(
     learner: Path | None, contact: tuple[str, str] | None,
 ) -> str:  # fmt: skip
     """Change the panel or the learner of docket NAME, for rounds that are sealed from now on."""
-    from likewise_service.dockets import panel as members
-    from likewise_service.dockets import rounds as learners
+    from likewise_service.dockets import panel, rounds
 
     lines: list[object] = []
     if join is not None:
-        lines.append(members.join(opened, join))
+        lines.append(panel.join(opened, join))
     if leave is not None:
-        lines.append(members.leave(opened, leave))
+        lines.append(panel.leave(opened, leave))
     if rule is not None:
-        lines.append(members.change_rule(opened, rule))
+        lines.append(panel.change_rule(opened, rule))
     if guidelines is not None:
-        lines.append(members.set_guidelines(opened, guidelines.read_text(encoding="utf-8")))
+        lines.append(panel.set_guidelines(opened, guidelines.read_text(encoding="utf-8")))
     if learner is not None:
-        lines.append(learners.give_learner(opened, _json_object(learner)))
+        lines.append(rounds.give_learner(opened, _json_object(learner)))
     if contact is not None:
         lines.append(_keep_contact(opened, *contact))
     if not lines:
@@ -186,7 +176,6 @@ def change(
 
 
 def _keep_contact(opened: Docket, member: str, email: str) -> str:
-    from likewise.errors import LikewiseError
     from likewise_service.dockets.worker import keep_contact
 
     if member not in opened.projection.members:
@@ -206,15 +195,15 @@ def erase_person(opened: Docket, round_id: str, person: str) -> object:
 
 
 @docket.command("scrub", short_help="Empty the database's files of what was erased.")
-@DATABASE
+@serve.DATABASE
 def scrub(database: str) -> None:
     """Remove what was erased from the database's own files too; on PostgreSQL it locks a table."""
-    with opened_store(database) as store:
+    with serve.opened_store(database) as store:
         store.scrub()
         click.echo(f"{store.where} holds nothing any more of what was erased from it.")
 
 
-KIT = ("docket.json", "audit-only.json", "likewise_service", "nginx.conf", "Caddyfile")
+KIT = ("docket.json", "audit-only.json", "likewise.service", "nginx.conf", "Caddyfile")
 SETTINGS = "likewise.env"
 PREAMBLE = """\
 # The settings of Likewise, for systemd (EnvironmentFile=) and for the shell:
@@ -228,14 +217,14 @@ PREAMBLE = """\
 
 @click.command(short_help="A folder with settings and an example, to begin with.")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=".")
-@click.option("--database", default="likewise.db", show_default=True, callback=without_password,
+@click.option("--database", default="likewise.db", show_default=True,
+              callback=serve.without_password,
               help="A file, or postgresql://USER@HOST/NAME.")  # fmt: skip
 def init(folder: Path, database: str) -> None:
     """Write a commented settings file, example dockets and files for systemd, nginx and Caddy.
 
     No file is overwritten.
     """
-    from likewise.errors import LikewiseError
     from likewise_service.settings import Settings, database_url
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -278,13 +267,13 @@ def _write(path: Path, text: str, mode: int) -> None:
 @click.command(short_help="Copy a whole store to one file, while servers go on.")
 @click.option("--to", "path", required=True, type=click.Path(dir_okay=False, path_type=Path),
               help="A file that is not there yet.")  # fmt: skip
-@DATABASE
+@serve.DATABASE
 def backup(path: Path, database: str) -> None:
     """Write all ledgers, payloads, secrets and tokens to one file, as they are at one moment.
 
     The file can be verified and replayed by itself (--database FILE), and restored.
     """
-    with opened_store(database) as store:
+    with serve.opened_store(database) as store:
         from likewise_service.ledger.backups import backup as write_backup
 
         written = write_backup(store, path)
@@ -298,10 +287,10 @@ def backup(path: Path, database: str) -> None:
 @click.command(short_help="Read a backup into an empty database.")
 @click.option("--from", "path", required=True, type=click.Path(dir_okay=False, path_type=Path),
               help="A file that `likewise backup` wrote.")  # fmt: skip
-@DATABASE
+@serve.DATABASE
 def restore(path: Path, database: str) -> None:
     """Read a backup into a database that holds no ledger yet; all of it, or nothing."""
-    with begun_store(database) as store:
+    with serve.begun_store(database) as store:
         from likewise_service.ledger.backups import restore as read_backup
 
         restored = read_backup(path, store)
@@ -312,14 +301,14 @@ def restore(path: Path, database: str) -> None:
 
 
 @click.command(short_help="Bring an older database to this version.")
-@DATABASE
+@serve.DATABASE
 def upgrade(database: str) -> None:
     """Bring the tables of a database to the revision that this Likewise needs.
 
     All of it happens, or nothing; running it again does no harm. Stop the servers and copy the
     database first.
     """
-    check_driver(database)
+    serve.check_driver(database)
     from likewise_service.ledger.store import Store
     from likewise_service.settings import database_url
 

@@ -174,7 +174,6 @@ def key(database: str, rotate: bool, compromised: bool, path: Path | None) -> No
             old, new = store.keys.rotate(compromised=compromised)
             click.echo(f"{old.id} has ended; receipts are signed by {new.id}: {new.text}")
             return
-        store.keys.current()
         for listed in store.keys.listed():
             state = f"until {listed.retired}" if listed.retired else "in use"
             if listed.compromised:

@@ -1,7 +1,5 @@
 """Verdicts on a ledger: a replay; receipts against the ledger, and against each other."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -14,10 +12,10 @@ import click
 
 from likewise.errors import LikewiseError
 from likewise_service.dockets.docket import check_snapshot
-from likewise_service.ledger.records import Receipt
-from likewise_service.ledger.signatures import PublicKey, read_certificates
+from likewise_service.ledger import records, signatures
 from likewise_service.ledger.store import Store
 from likewise_service.settings import database_url
+from likewise_service.verify import governance, packets, replay
 from likewise_service.verify.evidence import (
     PRINTED,
     Difference,
@@ -27,9 +25,6 @@ from likewise_service.verify.evidence import (
     walked,
 )
 from likewise_service.verify.export import ExportCheck, check_manifest, read_export, write_export
-from likewise_service.verify.governance import Trusted, Witnesses
-from likewise_service.verify.packets import FORMAT as PACKET
-from likewise_service.verify.packets import check_packet, read_packet
 from likewise_service.verify.receipts import (
     ACKNOWLEDGEMENT,
     KnownKeys,
@@ -39,7 +34,6 @@ from likewise_service.verify.receipts import (
     keys_in,
     verify_all,
 )
-from likewise_service.verify.replay import replay_evidence
 
 HOLDS, FAILS, UNKNOWN = 0, 1, 2
 COUNTS = (
@@ -75,16 +69,16 @@ def _evidence(
 
 def _trust(
     keys: Sequence[str], member_keys: Sequence[str], authority: Path | None
-) -> tuple[KnownKeys | None, Trusted]:
+) -> tuple[KnownKeys | None, governance.Trusted]:
     """Read keys and certificates that the verifier has from elsewhere."""
     members = {}
     for text in member_keys:
         name, _, key = text.rpartition("=")
         if not name:
             raise LikewiseError(f"{text!r} does not say whose key it is. Write NAME=KEY.")
-        members[name] = PublicKey(key.strip().lower()).text
-    roots = [] if authority is None else read_certificates(authority)
-    return KnownKeys.named(keys) if keys else None, Trusted(members, roots)
+        members[name] = signatures.PublicKey(key.strip().lower()).text
+    roots = [] if authority is None else signatures.read_certificates(authority)
+    return KnownKeys.named(keys) if keys else None, governance.Trusted(members, roots)
 
 
 def _exported(folder: Path | None, keys: KnownKeys | None) -> ExportCheck | None:
@@ -99,9 +93,6 @@ def export(store: Store, docket: str, folder: Path, *, personal: bool, seed: boo
     return write_export(evidence, folder, store.keys, personal=personal, seed=seed)
 
 
-# ── Replay ───────────────────────────────────────────────────────────────────────────────────────
-
-
 def replayed(
     docket: str | None, database: str | None, folder: Path | None, snapshot: bool, **trust: Any
 ) -> Replayed:
@@ -111,7 +102,7 @@ def replayed(
         if docket not in (None, evidence.docket):
             raise LikewiseError(f"{folder} holds the docket {evidence.docket!r}, not {docket!r}.")
         keys, trusted = _trust(**trust)
-        findings = replay_evidence(evidence, trusted)
+        findings = replay.replay_evidence(evidence, trusted)
         exported = _exported(folder, keys)
         if exported is not None:
             faults = [Difference(0, "export", fault, "as signed.") for fault in exported.faults]
@@ -148,33 +139,30 @@ def findings_json(findings: Replayed) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# ── Receipts, packets and acknowledgements ───────────────────────────────────────────────────────
-
-
 def verify(proofs: Sequence[str], database: str | None, folder: Path | None, **trust: Any) -> int:
     """Print what holds and what does not; return the exit status."""
-    outcomes, receipts, packets = [HOLDS], list[Receipt](), list[dict[str, Any]]()
+    outcomes, receipts, documents = [HOLDS], list[records.Receipt](), list[dict[str, Any]]()
     with _refusals():
         keys, trusted = _trust(**trust)
         for proof in proofs:
             text = Path(proof).read_text(encoding="utf-8") if os.path.isfile(proof) else proof
             form = _format(text)
-            if form == PACKET:
-                packets.append(read_packet(text))
+            if form == packets.FORMAT:
+                documents.append(packets.read_packet(text))
             elif form == ACKNOWLEDGEMENT:
                 outcomes.append(_print_acknowledgement(text, keys, receipts))
             else:
                 lines = [line for line in text.splitlines() if line.strip()] or [text]
-                receipts += [Receipt.parse(_receipt_in(line)) for line in lines]
+                receipts += [records.Receipt.parse(_receipt_in(line)) for line in lines]
         if FAILS in outcomes:
             return FAILS
         evidence = None
-        if (folder or database) is not None or not (packets or len(receipts) > 1):
-            dockets = [r.docket for r in receipts] + [str(packet["docket"]) for packet in packets]
+        if (folder or database) is not None or not (documents or len(receipts) > 1):
+            dockets = [r.docket for r in receipts] + [str(packet["docket"]) for packet in documents]
             docket = dockets[0] if dockets else None
-            evidence = _evidence(docket, database, folder, personal=bool(packets))
-        outcomes += [_print_packet(packet, keys, evidence) for packet in packets]
-        if receipts or not packets:
+            evidence = _evidence(docket, database, folder, personal=bool(documents))
+        outcomes += [_print_packet(packet, keys, evidence) for packet in documents]
+        if receipts or not documents:
             trusted_keys = keys or keys_in(() if evidence is None else evidence.records)
             outcomes.append(_print_contradictions(receipts, trusted_keys, alone=evidence is None))
             if evidence is not None:
@@ -200,7 +188,9 @@ def _receipt_in(line: str) -> str:
         return line
 
 
-def _print_acknowledgement(text: str, keys: KnownKeys | None, receipts: list[Receipt]) -> int:
+def _print_acknowledgement(
+    text: str, keys: KnownKeys | None, receipts: list[records.Receipt]
+) -> int:
     receipt, fault = check_acknowledgement(text, keys)
     if fault:
         click.echo(f"THE ACKNOWLEDGEMENT DOES NOT HOLD. {fault}")
@@ -213,7 +203,7 @@ def _print_acknowledgement(text: str, keys: KnownKeys | None, receipts: list[Rec
 def _print_packet(packet: dict[str, Any], keys: KnownKeys | None, evidence: Evidence | None) -> int:
     """Print if the packet of a decision is as it was given, and follows from the ledger."""
     try:
-        faults = check_packet(packet, keys, evidence)
+        faults = packets.check_packet(packet, keys, evidence)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         faults = [f"It has not the parts that a packet has ({type(error).__name__}: {error})."]
     for fault in faults:
@@ -225,7 +215,7 @@ def _print_packet(packet: dict[str, Any], keys: KnownKeys | None, evidence: Evid
     return FAILS if faults else HOLDS
 
 
-def _print_contradictions(receipts: list[Receipt], known: KnownKeys, *, alone: bool) -> int:
+def _print_contradictions(receipts: list[records.Receipt], known: KnownKeys, *, alone: bool) -> int:
     if not (alone and not known.keys):
         receipts = [r for r in receipts if known.judge(r) in ("signed", "not signed")]
     pairs = contradictions(receipts)
@@ -245,7 +235,7 @@ def _print_contradictions(receipts: list[Receipt], known: KnownKeys, *, alone: b
     return UNKNOWN if alone else HOLDS
 
 
-def _print_receipts(evidence: Evidence, receipts: list[Receipt], known: KnownKeys) -> int:
+def _print_receipts(evidence: Evidence, receipts: list[records.Receipt], known: KnownKeys) -> int:
     verdicts = verify_all(evidence, receipts, known)
     for verdict in verdicts:
         sentence = known.sentence(verdict.receipt)
@@ -267,9 +257,11 @@ def _headline(verdict: Verified) -> str:
     return "THE RECEIPT HOLDS." if verdict.holds else "THE RECEIPT DOES NOT HOLD."
 
 
-def _print_ledger(evidence: Evidence, trusted: Trusted, exported: ExportCheck | None) -> int:
+def _print_ledger(
+    evidence: Evidence, trusted: governance.Trusted, exported: ExportCheck | None
+) -> int:
     """Print if chain, signatures, anchors and actors of the ledger itself hold."""
-    witnesses = Witnesses(evidence, trusted)
+    witnesses = governance.Witnesses(evidence, trusted)
     faults = [f"Record {seq:,}: {why}" for seq, why in evidence.unreadable.items()]
     for record, difference in walked(evidence):
         faults += [] if difference is None else [str(difference)]

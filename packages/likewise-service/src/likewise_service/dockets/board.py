@@ -5,10 +5,8 @@ before: a lottery, which the docket's secret allows to check afterwards, draws w
 Neither the id nor the order of the people, nor any time, tells them from the others.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -19,9 +17,9 @@ from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.reviews import Member, OpenReview, ReviewKey, ReviewTarget, Seat
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, now
-from likewise_service.ledger.database import marks
+from likewise_service.ledger import database as db
+from likewise_service.ledger import transaction
 from likewise_service.ledger.store import Store
-from likewise_service.ledger.transaction import EndedReview, ended_reviews
 
 # Statuses of reviews that have not ended, and of those that have.
 OPEN, ENDED = ("asked", "waiting"), ("closed", "missed")
@@ -82,17 +80,19 @@ class ReviewBoard:
 
         ``before`` leaves out those with that number of the member's own count, or above.
         """
-        entry = self._member(member)
+        entry, moment = self._member(member), self.docket.moment()
+        # Those whose end is not recorded, by number.
+        unended = (self._open(review, moment) for review in entry.opened.values())
         reviews = (
             review
-            for review in self._unended(entry)
+            for review in unended
             if review.status in statuses and (before is None or review.number < before)
         )
         ended = [status for status in statuses if status in ENDED]
         if not ended:
             return list(islice(reviews, limit))
         with self.docket.looking() as view:
-            rows = ended_reviews(view, member, ended, before, limit, entry.reviews)
+            rows = view.ended_reviews(member, ended, before, limit, entry.reviews)
         latest_first = set(statuses) <= set(ENDED)
         everything = [*reviews, *self._ended(rows)]
         return sorted(everything, key=lambda r: r.number, reverse=latest_first)[:limit]
@@ -113,18 +113,13 @@ class ReviewBoard:
     def _member(self, member: str) -> Member:
         return self.docket.seating.members.get(member, Member())
 
-    def _unended(self, member: Member) -> Iterator[Review]:
-        """Yield the reviews whose end is not recorded, by number."""
-        moment = self.docket.moment()
-        return (self._open(review, moment) for review in member.opened.values())
-
     def _open(self, review: OpenReview, moment: str) -> Review:
         target = review.seat.target(self.docket.projection)
         status, key = target.status(moment), self.docket.seating.key
         ended = target.due if status in ENDED else None
         return Review(review.id, target, review.number, review.seat, status, ended, key)
 
-    def _ended(self, rows: Sequence[EndedReview]) -> list[Review]:
+    def _ended(self, rows: Sequence[transaction.EndedReview]) -> list[Review]:
         projection, key = self.docket.projection, self.docket.seating.key
         self.docket.archive.prepare([row.round for row in rows], projection.head.seq)
         seats = [Seat(row.round, row.member, row.again) for row in rows]
@@ -152,7 +147,7 @@ def parse_marks(text: str) -> dict[str, str]:
 def read_marks(store: Store, docket: str, review: str) -> dict[str, str]:
     """Return the marks of a review, by pair."""
     with store.reading() as connection:
-        query = sa.select(marks.c.pair, marks.c.mark).where(_of(docket, review))
+        query = sa.select(db.marks.c.pair, db.marks.c.mark).where(_of(docket, review))
         return {row.pair: row.mark for row in connection.execute(query)}
 
 
@@ -165,13 +160,13 @@ def keep_marks(store: Store, docket: str, review: str, changes: Mapping[str, str
         for pair, mark in changes.items()
     ]
     with store.changing() as connection:
-        replaced = marks.c.pair.in_(list(changes))
-        connection.execute(marks.delete().where(_of(docket, review), replaced))
-        connection.execute(marks.insert(), rows)
+        replaced = db.marks.c.pair.in_(list(changes))
+        connection.execute(db.marks.delete().where(_of(docket, review), replaced))
+        connection.execute(db.marks.insert(), rows)
 
 
 def _of(docket: str, review: str) -> sa.ColumnElement[bool]:
-    return (marks.c.docket == docket) & (marks.c.review == review)
+    return (db.marks.c.docket == docket) & (db.marks.c.review == review)
 
 
 def unseen(pairs: Sequence[tuple[str, bool]], marked: Mapping[str, str]) -> int:

@@ -5,8 +5,6 @@ checks itself against the projection and the fold, adds its records, and gives b
 command that is refused leaves no trace. Commands of a group share one transaction.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import threading
@@ -19,35 +17,18 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from likewise.errors import LikewiseError
-from likewise.learner.events import Closed
+from likewise.learner import events, state_files
 from likewise.learner.settings import ALGORITHM
 from likewise.learner.state import State
-from likewise.learner.state_files import dump_state, parse_state
 from likewise.people.schema import FeatureSchema
-from likewise_service.dockets.learner import (
-    Contents,
-    advance,
-    awaited,
-    digests_needed,
-    start,
-    surrogates_in,
-)
+from likewise_service.dockets import learner, reviews
 from likewise_service.dockets.projection import Projection, Standing, StoredArchive, introductions
-from likewise_service.dockets.reviews import Member, ReviewKey, Seating
 from likewise_service.dockets.round import Round, folded
 from likewise_service.errors import Clock, LedgerClock, ServiceError, compact, now
-from likewise_service.ledger.kinds import (
-    Body,
-    Erased,
-    RoundSealed,
-    current_actor,
-    read_body,
-    write_body,
-)
+from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record, chained
-from likewise_service.ledger.signatures import PublicKey
 from likewise_service.ledger.store import Keyring, Store
-from likewise_service.ledger.transaction import LedgerView, Snapshot, Transaction, newest_snapshot
+from likewise_service.ledger.transaction import LedgerView, Snapshot, Transaction
 from likewise_service.settings import REASON_LIMIT
 
 
@@ -62,25 +43,25 @@ class UnitOfWork:
         self, transaction: Transaction, projection: Projection, state: State, at: str
     ) -> None:
         self.transaction, self.projection, self.state = transaction, projection, state
-        self.actor = current_actor()
+        self.actor = kinds.current_actor()
         # Clocks of several machines differ, and are set back; the ledger's time never goes back.
         self.at, self.clock = max(at, projection.at), at
-        self.added: list[tuple[Record, Body]] = []
-        self._contents: Contents = {}
+        self.added: list[tuple[Record, kinds.Body]] = []
+        self._contents: learner.Contents = {}
 
-    def add(self, body: Body) -> None:
+    def add(self, body: kinds.Body) -> None:
         """One more record; the fold has to accept what it stands for.
 
         The first one is preceded by those that introduce the actor, if the ledger lacks them.
         """
-        self.state = advance(self.state, body, self._contents)
+        self.state = learner.advance(self.state, body, self._contents)
         if not self.added:
             for introduction in introductions(self.projection.governance, self.actor):
                 self._append(introduction)
         self._append(body)
 
-    def _append(self, body: Body) -> None:
-        kind, plain = write_body(body)
+    def _append(self, body: kinds.Body) -> None:
+        kind, plain = kinds.write_body(body)
         self.added.append((self.transaction.append(kind, plain, self.at, self.actor.id), body))
 
     def keep(self, payload: Payload) -> str:
@@ -91,10 +72,9 @@ class UnitOfWork:
     def close_if_done(self, round_id: str) -> None:
         """A round of which nothing more can be heard is closed."""
         open_round = self.state.open.get(round_id)
-        if open_round is None or open_round.outcome is None:
-            return
-        if not awaited(self.state, round_id):
-            self.add(Closed(round_id))
+        audited = open_round is not None and open_round.outcome is not None
+        if audited and not learner.awaited(self.state, round_id):
+            self.add(events.Closed(round_id))
 
 
 class Receipts:
@@ -102,7 +82,7 @@ class Receipts:
 
     def __init__(self, keys: Keyring, docket: str) -> None:
         self._keys, self._docket = keys, docket
-        self._last: tuple[tuple[Head, PublicKey, str], Receipt] | None = None
+        self._last: tuple[tuple[Head, signatures.PublicKey, str], Receipt] | None = None
 
     def of(self, head: Head) -> Receipt:
         """The receipt of a head, signed."""
@@ -117,10 +97,10 @@ FORMAT = "likewise-snapshot/1"
 EVERY = 500
 LOG = logging.getLogger("likewise_service")
 _UNFIT = (LikewiseError, KeyError, TypeError, ValueError, IndexError, AttributeError, zlib.error)
-_STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, Member])
+_STANDING, _MEMBERS = TypeAdapter(Standing), TypeAdapter(dict[str, reviews.Member])
 
 
-def content_of(projection: Projection, seating: Seating, state: State) -> dict[str, Any]:
+def content_of(projection: Projection, seating: reviews.Seating, state: State) -> dict[str, Any]:
     """Return a docket as a snapshot holds it; open rounds are named, and folded from records."""
     return {
         "format": FORMAT,
@@ -128,7 +108,7 @@ def content_of(projection: Projection, seating: Seating, state: State) -> dict[s
         **_STANDING.dump_python(projection, mode="json"),
         "opened": [[r.id, r.number, r.opened] for r in projection.opened.values()],
         "seating": _MEMBERS.dump_python(seating.members, mode="json"),
-        "state": dump_state(state).decode(),
+        "state": state_files.dump_state(state).decode(),
     }
 
 
@@ -144,7 +124,7 @@ def numbers_of(projection: Projection, state: State) -> dict[str, float]:
 
 
 def write_snapshot(
-    transaction: Transaction, projection: Projection, seating: Seating, state: State
+    transaction: Transaction, projection: Projection, seating: reviews.Seating, state: State
 ) -> None:
     """Write a snapshot of what the transaction leaves; older ones go."""
     text = json.dumps(content_of(projection, seating, state), separators=(",", ":"))
@@ -152,12 +132,12 @@ def write_snapshot(
     transaction.keep_snapshot(Snapshot(head.seq, head.hash, zlib.compress(text.encode(), 1)))
 
 
-def restore(view: LedgerView, projection: Projection, seating: Seating) -> State | None:
+def restore(view: LedgerView, projection: Projection, seating: reviews.Seating) -> State | None:
     """Start from the newest snapshot that fits, and return its state; None if there is none.
 
     The projection and the seating must be new; where None comes back, they have to be made anew.
     """
-    snapshot = newest_snapshot(view)
+    snapshot = view.newest_snapshot()
     if snapshot is None:
         return None
     try:
@@ -172,20 +152,24 @@ def restore(view: LedgerView, projection: Projection, seating: Seating) -> State
 
 
 def _restored(
-    view: LedgerView, projection: Projection, seating: Seating, head: Head, content: dict[str, Any]
+    view: LedgerView,
+    projection: Projection,
+    seating: reviews.Seating,
+    head: Head,
+    content: dict[str, Any],
 ) -> State:
     for record in chained(view.docket, view.records(0, 1)):
-        projection.take(record, read_body(record))
+        projection.take(record, kinds.read_body(record))
     if seq := content["learner_from"]:
         for record in view.records(seq - 1, seq):
-            projection.take(record, read_body(record))
+            projection.take(record, kinds.read_body(record))
     vars(projection).update(vars(_STANDING.validate_python(content)), head=head)
     records = view.records_of([name for name, _, _ in content["opened"]], head.seq)
     for name, number, opened in content["opened"]:
         begun = Round(name, number, opened, projection.settings.sensitivity)
         projection.opened[name] = folded(begun, records[name])
     seating.restore(_MEMBERS.validate_python(content["seating"]))
-    return parse_state(content["state"].encode(), "a snapshot")
+    return state_files.parse_state(content["state"].encode(), "a snapshot")
 
 
 # The number of records that are read at once.
@@ -219,7 +203,7 @@ class Docket:
         """Reset: the next read starts from a snapshot, or from the first record."""
         self.archive.forget()
         self.projection = Projection(self.name, self.archive)
-        self.seating = Seating(ReviewKey(self.seed, self.salt), self.projection)
+        self.seating = reviews.Seating(reviews.ReviewKey(self.seed, self.salt), self.projection)
         self._state: State | None = None
         self._snapshot = 0
         self._committed = Head()
@@ -228,7 +212,7 @@ class Docket:
     def state(self) -> State:
         """The learner between two events."""
         if self._state is None:
-            self._state = start(self.projection.settings, self.seed)
+            self._state = learner.start(self.projection.settings, self.seed)
         return self._state
 
     @property
@@ -291,8 +275,6 @@ class Docket:
         finally:
             self._view = before
 
-    # ── Writing ──────────────────────────────────────────────────────────────────────────────────
-
     @contextmanager
     def unit_of_work(self) -> Iterator[UnitOfWork]:
         """Take the docket's turn; all that the block adds is recorded, or nothing."""
@@ -332,7 +314,9 @@ class Docket:
                 self._catch_up(transaction)
                 self._transaction = transaction
                 yield
-                if self.projection.head.seq - self._snapshot >= self._interval():
+                # Fewer snapshots where many open rounds make them large.
+                interval = max(EVERY, 2 * len(self.projection.opened))
+                if self.projection.head.seq - self._snapshot >= interval:
                     write_snapshot(transaction, self.projection, self.seating, self.state)
                     self._snapshot = self.projection.head.seq
                 transaction.keep_numbers(numbers_of(self.projection, self.state))
@@ -344,40 +328,37 @@ class Docket:
         finally:
             self._transaction = None
 
-    def _interval(self) -> int:
-        """Return the records between two snapshots: more where many open rounds make them large."""
-        return max(EVERY, 2 * len(self.projection.opened))
-
     def _accept(self, transaction: Transaction, work: UnitOfWork) -> None:
         """Take in a command's records, now that none of them can be refused any more."""
         try:
             with self.archive.recording(transaction):
                 for record, body in work.added:
                     self._take(record, body, work.state)
-                    if isinstance(body, RoundSealed) and body.due is not None and body.members:
+                    if (
+                        isinstance(body, kinds.RoundSealed)
+                        and body.due is not None
+                        and body.members
+                    ):
                         transaction.look_at(body.due)
         except LikewiseError as error:
             # Not a refusal: half of it is in memory. The transaction must not commit.
             raise RuntimeError(f"A command of {self.name!r} cannot be taken in.") from error
         self._state = work.state
-        if any(isinstance(body, Erased) for _, body in work.added):
+        if any(isinstance(body, kinds.Erased) for _, body in work.added):
             transaction.drop_snapshots()
             self._snapshot = 0
 
-    def _take(self, record: Record, body: Body, state: State) -> None:
+    def _take(self, record: Record, body: kinds.Body, state: State) -> None:
         round_id = getattr(body, "round", None)
         opened = state.open.get(round_id) if round_id is not None else None
         lam = 0.0 if self.projection.audit_only else state.lam if opened is None else opened.lam
-        round_ = self.projection.take(record, body, lam)
-        self.seating.take(record, body, round_)
+        self.seating.take(record, body, self.projection.take(record, body, lam))
 
     def settle_due(self) -> None:
         """Record the earliest deadline of an open panel, for the tick."""
         with self.unit_of_work() as work:
             dues = [r.due for r in self.projection.open_rounds() if r.outcome is None and r.due]
             work.transaction.set_due(min(dues, default=None))
-
-    # ── Reading ──────────────────────────────────────────────────────────────────────────────────
 
     def _catch_up(self, view: LedgerView) -> None:
         """Take in the records that memory lacks; they must continue the chain."""
@@ -408,10 +389,10 @@ class Docket:
 
     def _read(self, view: LedgerView) -> None:
         erased = view.records_of_kind("erased", self.projection.head.seq)
-        surrogates = surrogates_in(read_body(record) for record in erased)
+        surrogates = learner.surrogates_in(kinds.read_body(record) for record in erased)
         while records := list(self._page(view)):
-            bodies = [read_body(record) for record in records]
-            payloads = view.payloads(digests_needed(bodies, surrogates))
+            bodies = [kinds.read_body(record) for record in records]
+            payloads = view.payloads(learner.digests_needed(bodies, surrogates))
             for digest, payload in payloads.items():
                 if payload.digest != digest:
                     message = f"the payload {digest[:12]}… beside the ledger was changed."
@@ -422,7 +403,7 @@ class Docket:
                     self.projection.take(record, body)
                     continue
                 try:
-                    self._state = advance(self.state, body, contents, surrogates)
+                    self._state = learner.advance(self.state, body, contents, surrogates)
                 except LikewiseError as error:
                     message = f"the learner refuses it ({error})."
                     raise LedgerBroken(self.name, record.seq, message) from error
@@ -462,7 +443,7 @@ def check_snapshot(store: Store, docket: str) -> SnapshotCheck | None:
     Returns None if no snapshot fits the chain. It takes as long as a start without snapshots.
     """
     with store.view(docket) as view:
-        snapshot = newest_snapshot(view)
+        snapshot = view.newest_snapshot()
     if snapshot is None:
         return None
     try:

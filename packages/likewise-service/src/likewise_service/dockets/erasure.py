@@ -1,7 +1,5 @@
 """Erasing a person, and publishing the seed."""
 
-from __future__ import annotations
-
 import math
 import secrets
 from collections.abc import Sequence
@@ -17,14 +15,7 @@ from likewise.people.schema import People
 from likewise_service.dockets.docket import Docket
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, later
-from likewise_service.ledger.kinds import (
-    Erased,
-    HoldLifted,
-    HoldPlaced,
-    ReasonsErased,
-    RetentionSet,
-    SeedRevealed,
-)
+from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Receipt, features_of, person_payload
 from likewise_service.ledger.store import Store
 
@@ -51,7 +42,7 @@ def erase(docket: Docket, round_id: str, person: str) -> Receipt:
         if person not in round_.erased and digest is not None:
             content = work.transaction.payloads([digest])[digest].content
             features = surrogate(work.state.learner.hypotheses, features_of(content))
-            work.add(Erased(round_id, person, work.keep(person_payload(features))))
+            work.add(kinds.Erased(round_id, person, work.keep(person_payload(features))))
             work.transaction.erase(digest)
             work.transaction.forget_fingerprints(round_id)
         # Reasons may have been given since; erasing again removes those.
@@ -76,7 +67,7 @@ def reveal_seed(docket: Docket) -> Receipt:
     """Publish the seed, once nothing is to be decided any more."""
     with docket.unit_of_work() as work:
         if work.projection.revealed is None:
-            work.add(SeedRevealed(str(docket.seed), docket.salt.hex()))
+            work.add(kinds.SeedRevealed(str(docket.seed), docket.salt.hex()))
     return docket.receipt()
 
 
@@ -150,7 +141,7 @@ def set_retention(docket: Docket, features: float | None, reasons: float | None)
     with docket.unit_of_work() as work:
         governance = work.projection.governance
         if (governance.features_days, governance.reasons_days) != (features, reasons):
-            work.add(RetentionSet(features, reasons))
+            work.add(kinds.RetentionSet(features, reasons))
     return docket.receipt()
 
 
@@ -172,7 +163,7 @@ def place_hold(
                 raise ServiceError("no-person", 404, words)
         elif person is not None:
             raise ParameterError("round", "must be given with a person", None, "Name their round.")
-        work.add(HoldPlaced(hold, round_id, person, why))
+        work.add(kinds.HoldPlaced(hold, round_id, person, why))
     return hold, docket.receipt()
 
 
@@ -181,7 +172,7 @@ def lift_hold(docket: Docket, hold: str) -> Receipt:
     with docket.unit_of_work() as work:
         if hold not in work.projection.governance.holds:
             raise ServiceError("no-hold", 404, f"There is no hold {hold!r}. It may be over.")
-        work.add(HoldLifted(hold))
+        work.add(kinds.HoldLifted(hold))
     return docket.receipt()
 
 
@@ -247,7 +238,7 @@ def _erase_reasons(docket: Docket, round_id: str, expired: Expired) -> None:
             return
         for digest in payloads:
             work.transaction.erase(digest)
-        work.add(ReasonsErased(round_id))
+        work.add(kinds.ReasonsErased(round_id))
         expired.reasons += 1
     if not docket.grouped:  # otherwise the end of the group does it
         docket.store.scrub_soon()

@@ -10,10 +10,9 @@ from itertools import accumulate
 
 import numpy as np
 
+from likewise.panel import objections, rule_language
 from likewise.panel.agreement import Agreement, Consistency, consistency
-from likewise.panel.objections import MemberObjections, Objections, Pair
 from likewise.panel.reports import decisive
-from likewise.panel.rule_language import as_rule
 from likewise_service.dockets.round import Repeat, Round
 
 
@@ -55,16 +54,16 @@ def _agreement(round_: Round) -> Agreement:
     rest = {name: member for name, member in panel.members.items() if name not in vetoing}
     if len(rest) < 2:
         return Agreement()
-    return Agreement.of(Objections(panel.people, rest), _pairs(round_))
+    return Agreement.of(objections.Objections(panel.people, rest), _pairs(round_))
 
 
-def _pairs(round_: Round) -> list[Pair]:
-    return [Pair(over, under) for over, under, _ in round_.reportable()]
+def _pairs(round_: Round) -> list[objections.Pair]:
+    return [objections.Pair(over, under) for over, under, _ in round_.reportable()]
 
 
 @lru_cache(maxsize=256)
 def _vetoing(rule: str, members: tuple[str, ...]) -> frozenset[str]:
-    alone = as_rule(rule).fires(np.eye(len(members), dtype=np.bool_), members)
+    alone = rule_language.as_rule(rule).fires(np.eye(len(members), dtype=np.bool_), members)
     return frozenset(m for m, fires in zip(members, alone.tolist(), strict=True) if fires)
 
 
@@ -73,8 +72,8 @@ def repeat_consistency(round_: Round, member: str) -> Consistency:
     repeat = round_.repeats.get(member, Repeat())
     if not repeat.finished:
         return Consistency()
-    first = MemberObjections(pairs=round_.objections.get(member, {}))
-    return consistency(first, MemberObjections(pairs=repeat.objections), _pairs(round_))
+    first = objections.MemberObjections(pairs=round_.objections.get(member, {}))
+    return consistency(first, objections.MemberObjections(pairs=repeat.objections), _pairs(round_))
 
 
 # The most points; at this number neighbours are merged, so that each covers twice as many rounds.

@@ -1,29 +1,16 @@
 """The panel at work: objections, their withdrawal, reviews, and the end of an audit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 
 from likewise.panel.objections import Pair
+from likewise_service.dockets import reviews, spec
 from likewise_service.dockets.docket import Docket, UnitOfWork
 from likewise_service.dockets.projection import Projection
-from likewise_service.dockets.reviews import ReviewTarget, Seat
 from likewise_service.dockets.round import Round
-from likewise_service.dockets.spec import checked_panel
 from likewise_service.errors import ServiceError, passed, seconds_between
-from likewise_service.ledger.kinds import (
-    Absent,
-    GuidelinesSet,
-    MemberJoined,
-    MemberKeySet,
-    MemberLeft,
-    RuleChanged,
-    Signed,
-)
-from likewise_service.ledger.records import Payload, Receipt
-from likewise_service.ledger.signatures import Act, MemberStatement, PublicKey, possession
+from likewise_service.ledger import kinds, records, signatures
 
 # Seconds by which a member's clock may differ from ours; older signatures are not taken again.
 CLOCKS = 300.0
@@ -34,7 +21,7 @@ class SignedAct:
     """An act that a member signed: the review's id and names, the time, the salt of the reason."""
 
     review: str
-    act: Act
+    act: signatures.Act
     at: str
     key: str
     signature: str
@@ -43,10 +30,10 @@ class SignedAct:
 
 
 def set_member_key(
-    docket: Docket, member: str, key: PublicKey, proof: str, consent: str | None
-) -> Receipt:
+    docket: Docket, member: str, key: signatures.PublicKey, proof: str, consent: str | None
+) -> records.Receipt:
     """Record the key that a member signs with from now on; the key before it has to consent."""
-    content = possession(docket.name, member, key)
+    content = signatures.possession(docket.name, member, key)
     if not key.verifies("member-key", content, proof):
         raise _bad("The new key did not sign that you take it into use. Send its own signature.")
     with docket.unit_of_work() as work:
@@ -54,18 +41,23 @@ def set_member_key(
         if current == key.text:
             return docket.receipt()
         if current is not None and (
-            consent is None or not PublicKey(current).verifies("member-key", content, consent)
+            consent is None
+            or not signatures.PublicKey(current).verifies("member-key", content, consent)
         ):
             raise _bad(
-                f"You sign with the key {PublicKey(current).id}, which has to agree to another "
-                f"one. If you have lost it, leave the panel and join it under another name."
+                f"You sign with the key {signatures.PublicKey(current).id}, which has to agree to "
+                f"another one. If you have lost it, leave the panel and join it under another name."
             )
-        work.add(MemberKeySet(member, key.text, proof, consent))
+        work.add(kinds.MemberKeySet(member, key.text, proof, consent))
     return docket.receipt()
 
 
 def sign_act(
-    work: UnitOfWork, member: str, signed: SignedAct | None, act: Act, reason: Payload | None = None
+    work: UnitOfWork,
+    member: str,
+    signed: SignedAct | None,
+    act: signatures.Act,
+    reason: records.Payload | None = None,
 ) -> None:
     """Record a member's signature before the record that it signs.
 
@@ -76,27 +68,22 @@ def sign_act(
         if key is not None:
             raise ServiceError(
                 "signature-needed", 409,
-                f"You sign with the key {PublicKey(key).id}, so nothing is taken without a "
-                f"signature. Use the client with that key.",
+                f"You sign with the key {signatures.PublicKey(key).id}, so nothing is taken "
+                f"without a signature. Use the client with that key.",
             )  # fmt: skip
         return
-    if key is None or PublicKey(key).id != signed.key or signed.act != act:
+    if key is None or signatures.PublicKey(key).id != signed.key or signed.act != act:
         raise _bad(f"The key {signed.key} is not one that you have taken into use for this.")
     if not _in_time(signed.at, work.clock):
         raise _bad(f"You signed at {signed.at}, and it is {work.clock}. Set your clock.")
     if signed.at <= work.projection.governance.signed.get(member, ""):
         raise _bad("You signed something later already. Sign again, at this time.")
-    content = (
-        signed.review,
-        act,
-        signed.pair,
-        None if reason is None else reason.digest,
-        signed.at,
-    )
-    statement = MemberStatement(work.projection.name, member, *content)
-    if not statement.signed_by(PublicKey(key), signed.signature):
+    digest = None if reason is None else reason.digest
+    content = (signed.review, act, signed.pair, digest, signed.at)
+    statement = signatures.MemberStatement(work.projection.name, member, *content)
+    if not statement.signed_by(signatures.PublicKey(key), signed.signature):
         raise _bad("The signature is not one of what was sent. Sign exactly that.")
-    work.add(Signed(member, signed.key, *content, signed.signature))
+    work.add(kinds.Signed(member, signed.key, *content, signed.signature))
 
 
 def _in_time(at: str, clock: str) -> bool:
@@ -111,14 +98,9 @@ def _bad(sentence: str) -> ServiceError:
 
 
 def flag(
-    docket: Docket,
-    seat: Seat,
-    pair: Iterable[str],
-    reason: str | None = None,
-    signed: SignedAct | None = None,
-    *,
-    key: str | None = None,
-) -> Receipt:
+    docket: Docket, seat: reviews.Seat, pair: Iterable[str], reason: str | None = None,
+    signed: SignedAct | None = None, *, key: str | None = None,
+) -> records.Receipt:  # fmt: skip
     """Flag a pair for a member; the direction follows from the scores.
 
     Here as below, a request that is sent again with the same ``key`` is recorded once, and
@@ -141,9 +123,9 @@ def flag(
 
 
 def withdraw(
-    docket: Docket, seat: Seat, pair: Iterable[str], signed: SignedAct | None = None, *,
+    docket: Docket, seat: reviews.Seat, pair: Iterable[str], signed: SignedAct | None = None, *,
     key: str | None = None,
-) -> Receipt:  # fmt: skip
+) -> records.Receipt:  # fmt: skip
     """Withdraw a member's objection, before the panel closes."""
     with docket.unit_of_work() as work:
         target, flagged = _target(docket, work, seat, key), Pair.of(pair)
@@ -155,9 +137,9 @@ def withdraw(
 
 
 def set_finished(
-    docket: Docket, seat: Seat, signed: SignedAct | None = None, *, finished: bool,
+    docket: Docket, seat: reviews.Seat, signed: SignedAct | None = None, *, finished: bool,
     key: str | None = None,
-) -> Receipt:  # fmt: skip
+) -> records.Receipt:  # fmt: skip
     """Finish a member's review, or reopen it before the panel closes.
 
     The last member to finish closes the panel.
@@ -177,7 +159,7 @@ finish = partial(set_finished, finished=True)
 reopen = partial(set_finished, finished=False)
 
 
-def close_late_panels(docket: Docket) -> Receipt | None:
+def close_late_panels(docket: Docket) -> records.Receipt | None:
     """Close the panels whose deadline has passed; return None if there are none."""
     if not _late(docket.refresh(), docket.moment()):
         return None
@@ -185,7 +167,7 @@ def close_late_panels(docket: Docket) -> Receipt | None:
         for round_ in _late(work.projection, work.at):
             seats = dict(round_.seats)
             for member in [member for member, seat in seats.items() if seat == "asked"]:
-                work.add(Absent(round_.id, member))
+                work.add(kinds.Absent(round_.id, member))
                 seats[member] = "absent"
             work.add(round_.conclusion(work.projection.settings.quorum, seats))
             work.close_if_done(round_.id)
@@ -197,7 +179,9 @@ def _late(projection: Projection, at: str) -> list[Round]:
     return [r for r in projection.open_rounds() if r.outcome is None and passed(r.due, at)]
 
 
-def _target(docket: Docket, work: UnitOfWork, seat: Seat, key: str | None) -> ReviewTarget | None:
+def _target(
+    docket: Docket, work: UnitOfWork, seat: reviews.Seat, key: str | None
+) -> reviews.ReviewTarget | None:
     """Return the open review of a seat; None if a request with that key came before."""
     if key is not None:
         request = f"{seat.member}:{key}"
@@ -241,14 +225,16 @@ def _check_pair(round_: Round, pair: Pair) -> None:
 
 def reason_payload(
     reason: str | None, limit: int, signed: SignedAct | None = None
-) -> Payload | None:
+) -> records.Payload | None:
     """Return the words of a reason, with the salt that was signed or a new one, if any."""
     if reason is not None and len(reason) > limit:
         raise ServiceError("too-long", 422, f"A reason may have {limit} characters; shorten it.")
     if not reason:
         return None
     content = {"text": reason}
-    return Payload.fresh(content) if signed is None else Payload(signed.salt, content)
+    return (
+        records.Payload.fresh(content) if signed is None else records.Payload(signed.salt, content)
+    )
 
 
 def _drop_reason(work: UnitOfWork, digest: str | None) -> None:
@@ -261,27 +247,27 @@ def _drop_reason(work: UnitOfWork, digest: str | None) -> None:
 GUIDELINES = 20_000
 
 
-def join(docket: Docket, member: str) -> Receipt:
+def join(docket: Docket, member: str) -> records.Receipt:
     """Add a member to the panel."""
     with docket.unit_of_work() as work:
         if member not in work.projection.members:
-            checked_panel((*work.projection.members, member), work.projection.rule)
-            work.add(MemberJoined(member))
+            spec.checked_panel((*work.projection.members, member), work.projection.rule)
+            work.add(kinds.MemberJoined(member))
     return docket.receipt()
 
 
-def leave(docket: Docket, member: str) -> Receipt:
+def leave(docket: Docket, member: str) -> records.Receipt:
     """Remove a member from the panel; the rule must still be able to fire."""
     with docket.unit_of_work() as work:
         if member not in work.projection.members:
             raise ServiceError("no-member", 404, f"{member!r} does not sit on the panel.")
         rest = tuple(name for name in work.projection.members if name != member)
-        checked_panel(rest, work.projection.rule)
-        work.add(MemberLeft(member))
+        spec.checked_panel(rest, work.projection.rule)
+        work.add(kinds.MemberLeft(member))
     return docket.receipt()
 
 
-def set_guidelines(docket: Docket, text: str) -> Receipt:
+def set_guidelines(docket: Docket, text: str) -> records.Receipt:
     """Record the guidelines that members are given."""
     if not isinstance(text, str) or not 0 < len(text) <= GUIDELINES:
         raise ServiceError(
@@ -289,14 +275,14 @@ def set_guidelines(docket: Docket, text: str) -> Receipt:
         )
     with docket.unit_of_work() as work:
         if text != work.projection.guidelines:
-            work.add(GuidelinesSet(text))
+            work.add(kinds.GuidelinesSet(text))
     return docket.receipt()
 
 
-def change_rule(docket: Docket, rule: str) -> Receipt:
+def change_rule(docket: Docket, rule: str) -> records.Receipt:
     """Change the panel's rule, which must be able to fire."""
     with docket.unit_of_work() as work:
-        text = checked_panel(tuple(work.projection.members), rule)
+        text = spec.checked_panel(tuple(work.projection.members), rule)
         if text != work.projection.rule:
-            work.add(RuleChanged(text))
+            work.add(kinds.RuleChanged(text))
     return docket.receipt()

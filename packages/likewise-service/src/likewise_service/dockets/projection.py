@@ -4,8 +4,6 @@ It holds what is open, and numbers. A round that has closed leaves memory; the a
 records again for whoever asks for it.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections import Counter, OrderedDict
@@ -21,30 +19,8 @@ from likewise_service.dockets.round import Round, after, folded
 from likewise_service.dockets.spec import DocketSpec
 from likewise_service.errors import ServiceError
 from likewise_service.ledger import kinds
-from likewise_service.ledger.kinds import (
-    Actor,
-    Anchored,
-    AnchorFailed,
-    HoldLifted,
-    HoldPlaced,
-    MemberKeySet,
-    RetentionSet,
-    Signed,
-    SignedIn,
-    SignedOut,
-    TokenEnded,
-    TokenIssued,
-)
 from likewise_service.ledger.records import FORMAT, Head, LedgerBroken, Receipt, Record
-from likewise_service.ledger.transaction import (
-    EndedReview,
-    LedgerView,
-    Transaction,
-    finished_rounds,
-    numbers_of,
-    reviews_of,
-    rounds_after,
-)
+from likewise_service.ledger.transaction import EndedReview, LedgerView, Transaction
 
 
 @dataclass
@@ -65,43 +41,43 @@ class Governance:
     each of them last signed. ``busy`` is the number of the last record that is not an anchor's.
     """
 
-    actors: dict[str, TokenIssued | SignedIn] = field(default_factory=dict)
+    actors: dict[str, kinds.Introduction] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
     signed: dict[str, str] = field(default_factory=dict)
     anchors: dict[str, AnchorState] = field(default_factory=dict)
     features_days: float | None = None
     reasons_days: float | None = None
-    holds: dict[str, HoldPlaced] = field(default_factory=dict)
+    holds: dict[str, kinds.HoldPlaced] = field(default_factory=dict)
     busy: int = 0
 
     def take(self, record: Record, body: object) -> None:
         """Take in a record of any kind; those that concern none of this change ``busy`` alone."""
-        if not isinstance(body, (Anchored, AnchorFailed)):
+        if not isinstance(body, (kinds.Anchored, kinds.AnchorFailed)):
             self.busy = record.seq
         match body:
-            case TokenIssued():
+            case kinds.TokenIssued():
                 self.actors[_actor_id(body)] = body
-            case TokenEnded():
+            case kinds.TokenEnded():
                 self.actors.pop(f"token:{body.token}", None)
-            case SignedIn():
+            case kinds.SignedIn():
                 self._expire(record.at)
                 self.actors[_actor_id(body)] = body
-            case SignedOut():
+            case kinds.SignedOut():
                 self.actors.pop(f"sign-in:{body.sign_in}", None)
-            case MemberKeySet():
+            case kinds.MemberKeySet():
                 self.keys[body.member] = body.key
-            case Signed():
+            case kinds.Signed():
                 self.signed[body.member] = body.at
-            case Anchored():
+            case kinds.Anchored():
                 seq = Receipt.parse(body.receipt).head.seq
                 self.anchors[body.target] = AnchorState(seq, body.fixed, record.seq)
-            case AnchorFailed():
+            case kinds.AnchorFailed():
                 self.anchors.setdefault(body.target, AnchorState()).failure = body.why
-            case RetentionSet():
+            case kinds.RetentionSet():
                 self.features_days, self.reasons_days = body.features, body.reasons
-            case HoldPlaced():
+            case kinds.HoldPlaced():
                 self.holds[body.hold] = body
-            case HoldLifted():
+            case kinds.HoldLifted():
                 self.holds.pop(body.hold, None)
 
     def _expire(self, at: str) -> None:
@@ -109,13 +85,13 @@ class Governance:
         self.actors = {
             name: actor
             for name, actor in self.actors.items()
-            if not isinstance(actor, SignedIn) or actor.until >= at
+            if not isinstance(actor, kinds.SignedIn) or actor.until >= at
         }
 
     def held(self, round_id: str, person: str | None = None) -> str | None:
         """Return the legal hold that keeps a round, or a person in it, from erasure, or None.
 
-        >>> governance = Governance(holds={"h1": HoldPlaced("h1", "r1", None, "a complaint")})
+        >>> governance = Governance(holds={"h1": kinds.HoldPlaced("h1", "r1", None, "a complaint")})
         >>> governance.held("r1", "ann"), governance.held("r2")
         ('h1', None)
         """
@@ -126,11 +102,11 @@ class Governance:
         return None
 
 
-def _actor_id(body: TokenIssued | SignedIn) -> str:
-    return f"sign-in:{body.sign_in}" if isinstance(body, SignedIn) else f"token:{body.token}"
+def _actor_id(body: kinds.Introduction) -> str:
+    return f"sign-in:{body.sign_in}" if isinstance(body, kinds.SignedIn) else f"token:{body.token}"
 
 
-def introductions(governance: Governance, actor: Actor) -> list[TokenIssued | SignedIn]:
+def introductions(governance: Governance, actor: kinds.Actor) -> list[kinds.Introduction]:
     """Return the records that introduce an actor, unless the ledger has them already."""
     # A sign-in first: it introduces itself, and those after it refer to it.
     bodies = reversed(actor.introduction)
@@ -231,8 +207,6 @@ class Projection(Standing):
             raise ServiceError("no-docket", 404, f"There is no docket {self.name!r}.")
         return self.spec
 
-    # ── Rounds ───────────────────────────────────────────────────────────────────────────────────
-
     def find(self, round_id: str) -> Round | None:
         """Return the round of that id, open or closed, or None."""
         return self.opened.get(round_id) or self.archive.find(round_id, self.head.seq)
@@ -273,8 +247,6 @@ class Projection(Standing):
         while number <= self.largest_name and self.find(f"r{number}") is not None:
             number += 1
         return f"r{number}"
-
-    # ── Records ──────────────────────────────────────────────────────────────────────────────────
 
     def take(self, record: Record, body: kinds.Body, lam: float = 0.0) -> Round | None:
         """Take in the next record; return the round that it is about, as it is now.
@@ -415,14 +387,13 @@ class StoredArchive(Archive):
         missing = [name for name in dict.fromkeys(round_ids) if name not in self._cache]
         if missing:
             with self._looking() as view:
-                for round_ in self._folded(view, numbers_of(view, missing), until):
+                for round_ in self._folded(view, view.round_numbers(missing), until):
                     self._keep(round_)
 
     def numbered(self, after: int, limit: int, until: int) -> list[Round]:
         """Return closed rounds with numbers above ``after``, in order."""
         with self._looking() as view:
-            numbers = {name: number for number, name in rounds_after(view, after, limit)}
-            return self._folded(view, numbers, until)
+            return self._folded(view, view.rounds_after(after, limit), until)
 
     def _folded(self, view: LedgerView, numbers: dict[str, int], until: int) -> list[Round]:
         records, rounds = view.records_of(numbers, until), []
@@ -449,7 +420,7 @@ class StoredArchive(Archive):
     def ended(self, review_ids: Sequence[str]) -> list[EndedReview]:
         """Return the ended reviews of some ids."""
         with self._looking() as view:
-            return reviews_of(view, review_ids)
+            return view.reviews(review_ids)
 
     def end(self, review: EndedReview) -> None:
         """List a review that has ended."""
@@ -459,4 +430,4 @@ class StoredArchive(Archive):
     def finished_rounds(self, member: str, first: int, last: int) -> list[str]:
         """Return the rounds that a member has reviewed, from one of their counts to another."""
         with self._looking() as view:
-            return finished_rounds(view, member, first, last)
+            return view.finished_rounds(member, first, last)

@@ -11,23 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from likewise.learner import events
-from likewise.learner.events import Audited
 from likewise.panel.objections import Pair
 from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Repeat, Round
 from likewise_service.errors import ServiceError, due_after, passed
-from likewise_service.ledger import kinds
-from likewise_service.ledger.kinds import (
-    Body,
-    Finished,
-    Flagged,
-    Reopened,
-    Repeated,
-    RepeatedObjection,
-    Withdrawn,
-)
+from likewise_service.ledger import kinds, transaction
 from likewise_service.ledger.records import Record
-from likewise_service.ledger.transaction import EndedReview
 
 
 @dataclass(frozen=True)
@@ -75,31 +64,31 @@ class ReviewTarget:
         self.finished = round_.seats.get(member) == "finished"
 
     @property
-    def outcome(self) -> Audited:
+    def outcome(self) -> events.Audited:
         """The outcome on record; after the deadline, the one that is about to be recorded."""
         if self.round.outcome is None:
             return self.round.conclusion(self.quorum)
-        return Audited(self.round.id, self.round.outcome, self.round.pairs)
+        return events.Audited(self.round.id, self.round.outcome, self.round.pairs)
 
-    def flagging(self, pair: Pair, reason: str | None) -> Body:
+    def flagging(self, pair: Pair, reason: str | None) -> kinds.Body:
         """Return the record of an objection."""
-        return Flagged(self.round.id, self.member, (pair.first, pair.second), reason)
+        return kinds.Flagged(self.round.id, self.member, (pair.first, pair.second), reason)
 
-    def withdrawing(self, pair: Pair) -> Body:
+    def withdrawing(self, pair: Pair) -> kinds.Body:
         """Return the record that withdraws an objection."""
-        return Withdrawn(self.round.id, self.member, (pair.first, pair.second))
+        return kinds.Withdrawn(self.round.id, self.member, (pair.first, pair.second))
 
-    def finishing(self) -> list[Body]:
+    def finishing(self) -> list[kinds.Body]:
         """Return the records of a member who finishes; the last member also ends the audit."""
         seats = {**self.round.seats, self.member: "finished"}
-        review = Finished(self.round.id, self.member)
+        review = kinds.Finished(self.round.id, self.member)
         if "asked" in seats.values():
             return [review]
         return [review, self.round.conclusion(self.quorum, seats)]
 
-    def reopening(self) -> Body:
+    def reopening(self) -> kinds.Body:
         """Return the record of a member who reopens the review."""
-        return Reopened(self.round.id, self.member)
+        return kinds.Reopened(self.round.id, self.member)
 
     def status(self, at: str) -> str:
         """Return ``asked``, ``waiting`` (for the others), ``closed`` or ``missed``.
@@ -123,30 +112,30 @@ class RepeatedReview(ReviewTarget):
         repeat = round_.repeats.get(member, Repeat())
         self.objections, self.finished = repeat.objections, repeat.finished
 
-    def flagging(self, pair: Pair, reason: str | None) -> Body:
+    def flagging(self, pair: Pair, reason: str | None) -> kinds.Body:
         """Return the record of an objection."""
         return self._repeated({**self.objections, pair: reason}, finished=self.finished)
 
-    def withdrawing(self, pair: Pair) -> Body:
+    def withdrawing(self, pair: Pair) -> kinds.Body:
         """Return the record that withdraws an objection."""
         rest = {key: reason for key, reason in self.objections.items() if key != pair}
         return self._repeated(rest, finished=self.finished)
 
-    def finishing(self) -> list[Body]:
+    def finishing(self) -> list[kinds.Body]:
         """Return as many records as the member wrote by finishing the first time."""
         records = self.round.finish_records.get(self.member, 1)
         return [self._repeated(self.objections, finished=True)] * records
 
-    def reopening(self) -> Body:
+    def reopening(self) -> kinds.Body:
         """Return the record of a member who reopens the review."""
         return self._repeated(self.objections, finished=False)
 
-    def _repeated(self, objections: Mapping[Pair, str | None], *, finished: bool) -> Body:
+    def _repeated(self, objections: Mapping[Pair, str | None], *, finished: bool) -> kinds.Body:
         pairs = tuple(
-            RepeatedObjection((pair.first, pair.second), objections[pair])
+            kinds.RepeatedObjection((pair.first, pair.second), objections[pair])
             for pair in sorted(objections)
         )
-        return Repeated(self.member, self.round.id, pairs, finished)
+        return kinds.Repeated(self.member, self.round.id, pairs, finished)
 
 
 # A round is shown again only after the member has finished this many others in between.
@@ -268,8 +257,6 @@ class Seating:
             for review in member.opened.values():
                 self._put(review)
 
-    # ── Ends ─────────────────────────────────────────────────────────────────────────────────────
-
     def _end_due(self, at: str) -> None:
         for review in list(self._repeats.values()):
             if review.due is not None and review.due <= at:
@@ -311,20 +298,9 @@ class Seating:
         seat = review.seat
         del self.members[seat.member].opened[review.id]
         self._repeats.pop(review.id, None)
-        self.projection.archive.end(
-            EndedReview(
-                review.id,
-                seat.member,
-                review.number,
-                seat.round,
-                seat.again,
-                status,
-                ended,
-                finished,
-            )
-        )
-
-    # ── The lottery ──────────────────────────────────────────────────────────────────────────────
+        self.projection.archive.end(transaction.EndedReview(
+            review.id, seat.member, review.number, seat.round, seat.again, status, ended, finished,
+        ))  # fmt: skip
 
     def _ask(self, seat: Seat, due: str | None = None) -> OpenReview:
         member = self.members.setdefault(seat.member, Member())

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from likewise.learner import events
-from likewise.learner.events import Audited, Decision, Outcome
 from likewise.panel.objections import MemberObjections, Objections, Pair
 from likewise.panel.reports import exceeds, report
 from likewise_service.ledger import kinds
@@ -44,7 +43,7 @@ class Round:
     opened: str
     sensitivity: int
     people: Mapping[str, str | None] = field(default_factory=dict)
-    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    decisions: Mapping[str, events.Decision] = field(default_factory=dict)
     sealed: str | None = None
     rule: str = ""
     drawn: bool = False
@@ -54,7 +53,7 @@ class Round:
     reasons: Mapping[str, Pair] = field(default_factory=dict)
     finish_records: Mapping[str, int] = field(default_factory=dict)
     last_finish: tuple[int, str, str] = (0, "", "")
-    outcome: Outcome | None = None
+    outcome: events.Outcome | None = None
     pairs: tuple[tuple[str, str], ...] = ()
     audited: str | None = None
     labels: Mapping[str, int] = field(default_factory=dict)
@@ -125,7 +124,7 @@ class Round:
             },
         )
 
-    def conclusion(self, quorum: int, seats: Mapping[str, str] | None = None) -> Audited:
+    def conclusion(self, quorum: int, seats: Mapping[str, str] | None = None) -> events.Audited:
         """Return the audit's end: the rule over the objections of those present, given a quorum.
 
         The docket records it, and replay compares with it.
@@ -133,12 +132,12 @@ class Round:
         seats = self.seats if seats is None else seats
         present = [member for member, seat in seats.items() if seat == "finished"]
         if not seats or len(present) < min(quorum, len(seats)):
-            return Audited(self.id, "unaudited")
+            return events.Audited(self.id, "unaudited")
         if not any(self.objections.get(member) for member in present):
-            return Audited(self.id, "quiet")  # every rule is silent when nobody objects
+            return events.Audited(self.id, "quiet")  # every rule is silent when nobody objects
         scores = [decision.score for decision in self.decisions.values()]
         pairs = report(self.rule, self.panel_objections(seats), scores).pairs
-        return Audited(self.id, "report" if pairs else "quiet", pairs)
+        return events.Audited(self.id, "report" if pairs else "quiet", pairs)
 
 
 def folded(round_: Round, records: Iterable[Record]) -> Round:

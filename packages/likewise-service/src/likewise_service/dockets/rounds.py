@@ -1,15 +1,12 @@
 """Open dockets and rounds: people arrive, are decided on, and rounds are sealed."""
 
-from __future__ import annotations
-
 import hmac
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from likewise.learner.events import Audited, Closed, Decided, Decision, Labelled, Overridden
-from likewise.learner.fold import decide, drawn_for_audit
+from likewise.learner import events, fold
 from likewise.learner.settings import ALGORITHM
 from likewise.numerics.fixed_point import ONE, to_units
 from likewise.validation import real
@@ -20,35 +17,29 @@ from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.dockets.spec import DocketSpec, checked_docket_name, commitment
 from likewise_service.errors import ServiceError, due_after, now
-from likewise_service.ledger.kinds import (
-    DocketOpened,
-    LearnerGiven,
-    OverrideExplained,
-    PeopleArrived,
-    PersonArrived,
-    RoundSealed,
-    current_actor,
-    write_body,
-)
-from likewise_service.ledger.records import FORMAT, Receipt, canonical, person_payload
+from likewise_service.ledger import kinds, records
 from likewise_service.ledger.store import Store, tokens_for
 
 
-def open_docket(store: Store, name: str, spec: DocketSpec, seed: int | None = None) -> Receipt:
+def open_docket(
+    store: Store, name: str, spec: DocketSpec, seed: int | None = None
+) -> records.Receipt:
     """Open a docket: its first record holds all settings, and commits to the seed."""
     chosen = secrets.randbits(64) if seed is None else seed
     salt = secrets.token_bytes(16)
-    public, actor, at = store.keys.public(), current_actor(), now()
+    public, actor, at = store.keys.public(), kinds.current_actor(), now()
     with store.transaction(checked_docket_name(name)) as transaction:
         if transaction.head.seq:
             raise ServiceError("docket-exists", 409, f"There is a docket {name!r} already.")
         transaction.keep_secret(chosen, salt)
         transaction.keep_numbers(numbers_of(Projection(name), start(spec, chosen)))
         committed = commitment(chosen, salt)
-        opened = DocketOpened(spec.to_json(), committed, ALGORITHM, FORMAT, public.text)
+        opened = kinds.DocketOpened(
+            spec.to_json(), committed, ALGORITHM, records.FORMAT, public.text
+        )
         for body in (opened, *tokens_for(transaction.connection, name)):
-            transaction.append(*write_body(body), at, actor.id)
-        receipt = Receipt(name, transaction.head)
+            transaction.append(*kinds.write_body(body), at, actor.id)
+        receipt = records.Receipt(name, transaction.head)
     return store.keys.sign(receipt)
 
 
@@ -67,13 +58,9 @@ class Applicant:
 
 
 def open_round(
-    docket: Docket,
-    people: Sequence[Applicant],
-    *,
-    round_id: str | None = None,
-    key: str | None = None,
-    seal: bool = True,
-) -> tuple[Round, Receipt]:
+    docket: Docket, people: Sequence[Applicant], *, round_id: str | None = None,
+    key: str | None = None, seal: bool = True,
+) -> tuple[Round, records.Receipt]:  # fmt: skip
     """Open a round and decide on its people at once; by default, seal it too.
 
     A request that is sent again with the same key and the same people gets the same response.
@@ -98,7 +85,7 @@ def open_round(
 
 def add_people(
     docket: Docket, round_id: str, people: Sequence[Applicant], *, key: str | None = None
-) -> tuple[Round, Receipt]:
+) -> tuple[Round, records.Receipt]:
     """Add people to a round that is not sealed, and decide on them at once."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
@@ -117,7 +104,7 @@ def add_people(
     return docket.projection.round(round_id), docket.receipt()
 
 
-def seal(docket: Docket, round_id: str) -> tuple[Round, Receipt]:
+def seal(docket: Docket, round_id: str) -> tuple[Round, records.Receipt]:
     """Seal a round: nobody else joins it, and the panel is asked."""
     with docket.unit_of_work() as work:
         if work.projection.round(round_id).sealed is None:
@@ -136,7 +123,7 @@ def _request(
             "bad-key", 422, "An idempotency key must be 1 to 200 printable characters."
         )
     content = [[p.id, dict(p.features), p.score, p.approved] for p in people]
-    return key, hmac.new(docket.salt, canonical([content, *more]), "sha256").hexdigest()
+    return key, hmac.new(docket.salt, records.canonical([content, *more]), "sha256").hexdigest()
 
 
 def _earlier(work: UnitOfWork, request: tuple[str, str] | None) -> Round | None:
@@ -172,14 +159,14 @@ def _arrive(work: UnitOfWork, round_id: str, people: Sequence[Applicant]) -> Non
     schema = work.state.learner.hypotheses.schema
     encoded = schema.people([dict(p.features) for p in people], [p.id for p in people])
     arrived = tuple(
-        PersonArrived(name, work.keep(person_payload(row)))
+        kinds.PersonArrived(name, work.keep(records.person_payload(row)))
         for name, row in zip(encoded.ids, encoded.x.tolist(), strict=True)
     )
-    work.add(PeopleArrived(round_id, arrived))
+    work.add(kinds.PeopleArrived(round_id, arrived))
     if work.projection.audit_only:
-        work.add(Decided(round_id, tuple(map(_decided_elsewhere, people))))
+        work.add(events.Decided(round_id, tuple(map(_decided_elsewhere, people))))
     else:
-        work.add(decide(work.state, round_id))
+        work.add(fold.decide(work.state, round_id))
 
 
 def _check_scores(people: Sequence[Applicant], *, expected: bool) -> None:
@@ -198,7 +185,7 @@ def _check_scores(people: Sequence[Applicant], *, expected: bool) -> None:
             )  # fmt: skip
 
 
-def _decided_elsewhere(person: Applicant) -> Decision:
+def _decided_elsewhere(person: Applicant) -> events.Decision:
     score = real("score", person.score, "It is the chance of approval, in [0, 1].")
     if not 0 <= score <= 1:
         raise ServiceError(
@@ -206,25 +193,27 @@ def _decided_elsewhere(person: Applicant) -> Decision:
         )
     units = to_units(score)
     approved = units * 2 >= ONE if person.approved is None else person.approved
-    return Decision(person.id, approved, units)
+    return events.Decision(person.id, approved, units)
 
 
 def _seal(work: UnitOfWork, round_id: str) -> None:
     """Fix the panel; if no panel looks at the round, record at once that it is unaudited."""
-    projection, drawn = work.projection, drawn_for_audit(work.state, round_id)
+    projection, drawn = work.projection, fold.drawn_for_audit(work.state, round_id)
     due = due_after(work.at, projection.settings.deadline)
     members = tuple(projection.members) if drawn else ()
-    work.add(RoundSealed(round_id, members, projection.rule, drawn, due))
+    work.add(kinds.RoundSealed(round_id, members, projection.rule, drawn, due))
     if not members:
-        work.add(Audited(round_id, "unaudited"))
+        work.add(events.Audited(round_id, "unaudited"))
 
 
-def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> Receipt:
+def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> records.Receipt:
     """Record labels (round, person, label): all of them, or none."""
     with docket.unit_of_work() as work:
         for round_id, person, value in dict.fromkeys(labels):
             if work.projection.round(round_id).labels.get(person) != value:
-                work.add(Labelled(round_id, person, int(value) if value in (0, 1) else value))
+                work.add(
+                    events.Labelled(round_id, person, int(value) if value in (0, 1) else value)
+                )
         for round_id in dict.fromkeys(name for name, _, _ in labels):
             work.close_if_done(round_id)
     return docket.receipt()
@@ -232,30 +221,30 @@ def label(docket: Docket, labels: Sequence[tuple[str, str, int]]) -> Receipt:
 
 def override(
     docket: Docket, round_id: str, person: str, approved: bool, reason: str | None = None
-) -> Receipt:
+) -> records.Receipt:
     """Record that a human decided otherwise, and why, if they say so."""
     payload = reason_payload(reason, docket.reason_limit)
     with docket.unit_of_work() as work:
         if work.projection.round(round_id).overrides.get(person) is not approved:
             if payload is not None:
-                work.add(OverrideExplained(round_id, person, work.keep(payload)))
-            work.add(Overridden(round_id, person, approved))
+                work.add(kinds.OverrideExplained(round_id, person, work.keep(payload)))
+            work.add(events.Overridden(round_id, person, approved))
             work.close_if_done(round_id)
     return docket.receipt()
 
 
-def close(docket: Docket, round_id: str, *, unaudited: bool = False) -> Receipt:
+def close(docket: Docket, round_id: str, *, unaudited: bool = False) -> records.Receipt:
     """Close a round without the labels that are missing; ``unaudited`` ends an open audit too."""
     with docket.unit_of_work() as work:
         round_ = work.projection.round(round_id)
         if round_.closed is None:
             if unaudited and round_.outcome is None and round_.sealed is not None:
-                work.add(Audited(round_id, "unaudited"))
-            work.add(Closed(round_id))
+                work.add(events.Audited(round_id, "unaudited"))
+            work.add(events.Closed(round_id))
     return docket.receipt()
 
 
-def give_learner(docket: Docket, learner: Mapping[str, Any]) -> Receipt:
+def give_learner(docket: Docket, learner: Mapping[str, Any]) -> records.Receipt:
     """Let a learner decide from the next record on; all rounds have to be closed.
 
     It must have the docket's features, and ask the panel at the same gap, so that members go on
@@ -280,7 +269,7 @@ def give_learner(docket: Docket, learner: Mapping[str, Any]) -> Receipt:
             {**settings.to_json(), "learner": dict(learner), "audit_only": False}
         )
         _check(settings, spec)
-        work.add(LearnerGiven(dict(spec.learner)))
+        work.add(kinds.LearnerGiven(dict(spec.learner)))
     return docket.receipt()
 
 

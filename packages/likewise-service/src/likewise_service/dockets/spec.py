@@ -14,8 +14,7 @@ from likewise.hypotheses import class_from_spec
 from likewise.hypotheses.trees import Stumps
 from likewise.learner.schedules import schedule_from_spec
 from likewise.learner.settings import ALGORITHM, Learner
-from likewise.panel.rule_language import as_rule
-from likewise.panel.rules import checked_name
+from likewise.panel import rule_language, rules
 from likewise.people.schema import FeatureSchema
 from likewise.validation import flag, integer, real
 from likewise_service.errors import ServiceError
@@ -44,13 +43,13 @@ def checked_panel(members: tuple[str, ...], rule: str) -> str:
     if len(set(members)) != len(members):
         raise ParameterError("members", "must be different people", list(members), "")
     for member in members:
-        checked_name(member, "A panel")
-    if members and not as_rule(rule).can_fire(members):
+        rules.checked_name(member, "A panel")
+    if members and not rule_language.as_rule(rule).can_fire(members):
         raise ParameterError(
             "rule", f"must be able to fire on a panel of {len(members)}", rule,
             f"The members are {', '.join(members)}; name those, or count fewer votes.",
         )  # fmt: skip
-    return str(as_rule(rule))
+    return str(rule_language.as_rule(rule))
 
 
 def commitment(seed: int, salt: bytes) -> str:

@@ -23,12 +23,11 @@ import httpx
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
-from likewise_service.dockets.board import ReviewBoard
+from likewise_service.dockets import board, panel
 from likewise_service.dockets.docket import Docket
-from likewise_service.dockets.panel import close_late_panels
 from likewise_service.errors import ServiceError, later, now
-from likewise_service.ledger.database import contacts
-from likewise_service.ledger.kinds import SERVICE, done_by
+from likewise_service.ledger import database as db
+from likewise_service.ledger import kinds
 from likewise_service.ledger.store import Store
 from likewise_service.settings import Settings
 
@@ -63,7 +62,7 @@ def keep_contact(store: Store, docket: str, member: str, email: str) -> None:
     if email and ("@" not in email or any(char.isspace() for char in email) or len(email) > 254):
         raise ServiceError("bad-address", 422, f"{email!r} is not an e-mail address. Correct it.")
     with store.changing() as connection:
-        connection.execute(contacts.delete().where(_of(docket, member)))
+        connection.execute(db.contacts.delete().where(_of(docket, member)))
         _insert(connection, docket, member, email, None)
 
 
@@ -92,23 +91,23 @@ def _claimed(store: Store, docket: str, member: str, seconds: float) -> str | No
     """Return the member's address, if this process is the one to tell them now."""
     moment = now()
     with store.changing() as connection:
-        row = connection.execute(sa.select(contacts).where(_of(docket, member))).first()
+        row = connection.execute(sa.select(db.contacts).where(_of(docket, member))).first()
         if row is None:
             _insert(connection, docket, member, "", moment)
             return ""
-        free = contacts.c.told.is_(None) | (contacts.c.told <= later(moment, -seconds))
-        update = contacts.update().where(_of(docket, member), free).values(told=moment)
+        free = db.contacts.c.told.is_(None) | (db.contacts.c.told <= later(moment, -seconds))
+        update = db.contacts.update().where(_of(docket, member), free).values(told=moment)
         return str(row.email) if connection.execute(update).rowcount else None
 
 
 def _of(docket: str, member: str) -> sa.ColumnElement[bool]:
-    return (contacts.c.docket == docket) & (contacts.c.member == member)
+    return (db.contacts.c.docket == docket) & (db.contacts.c.member == member)
 
 
 def _insert(
     connection: sa.Connection, docket: str, member: str, email: str, told: str | None
 ) -> None:
-    row = contacts.insert().values(docket=docket, member=member, email=email, told=told)
+    row = db.contacts.insert().values(docket=docket, member=member, email=email, told=told)
     connection.execute(row)
 
 
@@ -164,7 +163,7 @@ class Worker:
         self.noticed, self.looked = 0, 0.0
         self._jobs: deque[Job] = deque()
         self._docket: Docket | None = None
-        self._board: ReviewBoard | None = None
+        self._board: board.ReviewBoard | None = None
         self._cache: dict[str, tuple[int, object]] = {}
 
     @property
@@ -176,10 +175,10 @@ class Worker:
         return self._docket
 
     @property
-    def board(self) -> ReviewBoard:
+    def board(self) -> board.ReviewBoard:
         """The reviews of the docket's members."""
         if self._board is None:
-            self._board = ReviewBoard(self.docket)
+            self._board = board.ReviewBoard(self.docket)
         return self._board
 
     @property
@@ -328,7 +327,7 @@ class Workers:
         """Run a task for some dockets on the service's own account; ``name`` is for the log."""
         for docket in names:
             try:
-                await self.run(docket, done_by(SERVICE, task))
+                await self.run(docket, kinds.done_by(kinds.SERVICE, task))
             except Exception:  # one docket that fails must not stop the others
                 LOG.exception(
                     "%s failed; it is tried again.", name, extra={"said": {"docket": docket}}
@@ -375,5 +374,5 @@ class Workers:
 
 def _tick(worker: Worker) -> None:
     """Close the panels that are due, and record the next deadline."""
-    close_late_panels(worker.docket)
+    panel.close_late_panels(worker.docket)
     worker.docket.settle_due()

@@ -4,8 +4,6 @@ A backup is a SQLite file whatever the database is, so that one of a PostgreSQL 
 verified and replayed by itself, and restored into either.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from contextlib import closing

@@ -86,7 +86,9 @@ def translated(where: str) -> Iterator[None]:
         if not _out_of_reach(error):
             raise
         # The address and the driver's words are for the log, not for whoever asked.
-        LOG.error("The database %s does not respond, or is busy: %s", where, _first_line(error))
+        cause = getattr(error, "orig", None) or error
+        line = (str(cause).splitlines() or [type(cause).__name__])[0]
+        LOG.error("The database %s does not respond, or is busy: %s", where, line)
         raise store_unavailable() from error
 
 
@@ -96,11 +98,6 @@ def _out_of_reach(error: Exception) -> bool:
     kinds = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
     state = getattr(getattr(error, "orig", None), "sqlstate", None)
     return lost or isinstance(error, kinds) or state in READ_ONLY
-
-
-def _first_line(error: Exception) -> str:
-    cause = getattr(error, "orig", None) or error
-    return (str(cause).splitlines() or [type(cause).__name__])[0]
 
 
 def _sqlite(url: sa.URL, begin: str) -> sa.Engine:
@@ -209,7 +206,7 @@ def _postgresql(url: sa.URL) -> sa.Engine:
         )  # fmt: skip
     except ModuleNotFoundError as error:
         raise StoreError(
-            "PostgreSQL needs the driver psycopg: pip install 'likewise[service,postgres]'."
+            "PostgreSQL needs the driver psycopg: pip install 'likewise-service[postgres]'."
         ) from error
 
 
@@ -272,8 +269,7 @@ keys = _table(
 # Further seats of whoever signed in: the tokens that they added to a session.
 seats = _table("seats", ("hash", "token"), ())
 
-# ── Found by an index, instead of being held in memory; all of it follows from the ledgers ──────
-
+# Found by an index, instead of being held in memory; all of it follows from the ledgers.
 # One row a docket; ``due`` is when to look at its panels, ``numbers`` are its running numbers as
 # JSON.
 dockets = _table(
@@ -304,8 +300,7 @@ snapshots = _table(
     sa.Column("content", sa.LargeBinary, nullable=False),
 )  # fmt: skip
 
-# ── Beside the ledgers: what a member has looked at, and how they want to be told ────────────────
-
+# Beside the ledgers: what a member has looked at, and how they want to be told.
 marks = _table("marks", ("docket", "review", "pair"), ("mark", "at"))
 contacts = _table("contacts", ("docket", "member"), ("email",), sa.Column("told", sa.Text))
 # What is said of the database as a whole: the manifest of a backup.

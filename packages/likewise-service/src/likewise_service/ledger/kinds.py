@@ -103,6 +103,9 @@ class SignedIn(EvidenceBody, kind="signed-in", by="operator auditor regulator"):
     until: str
 
 
+Introduction = TokenIssued | SignedIn
+
+
 class SignedOut(EvidenceBody, kind="signed-out", by="operator auditor regulator"):
     """A sign-in ended before its time."""
 
@@ -201,8 +204,6 @@ class PacketGiven(EvidenceBody, kind="packet-given", by="operator client regulat
 
 Body = OwnBody | Decided | Audited | Labelled | Overridden | Closed
 
-# ── The docket and its panel ─────────────────────────────────────────────────────────────────────
-
 
 class DocketOpened(OwnBody, kind="docket-opened", by="operator"):
     """A docket begins: all of its settings, a commitment to the seed, the key of its receipts."""
@@ -271,9 +272,6 @@ class SeedRevealed(OwnBody, kind="seed-revealed", by="operator"):
         """The seed is the one committed to."""
         if not replay.is_committed(int(self.seed), bytes.fromhex(self.salt)):
             replay.differ("seed", "Another seed was published", "the one committed to")
-
-
-# ── A round ──────────────────────────────────────────────────────────────────────────────────────
 
 
 class PersonArrived(OwnBody):
@@ -363,9 +361,6 @@ class Erased(OwnBody, kind="erased", by="operator"):
         else:
             replay.findings.erased.append((self.round, self.person))
             replay.payload(self.digest, f"The surrogate's features for {self.person!r}")
-
-
-# ── What members say ─────────────────────────────────────────────────────────────────────────────
 
 
 class Withdrawn(MemberAct, kind="withdrawn", by="auditor"):
@@ -467,14 +462,6 @@ def _check_pair(pair: tuple[str, str], round_: Round, replay: Replay) -> None:
         replay.differ("panel", f"An objection to {list(pair)}", "a pair to ask about")
 
 
-# ── Events of the learner ────────────────────────────────────────────────────────────────────────
-
-
-def _check_decided(body: Decided, replay: Replay) -> None:
-    """Every decision is taken again."""
-    replay.decide_again(body)
-
-
 def _check_audited(body: Audited, replay: Replay) -> None:
     """The outcome follows from who was there, what they said, rule and quorum."""
     round_ = replay.projection.round(body.round)
@@ -495,30 +482,26 @@ def _outcome(audited: Audited) -> str:
     return f"outcome {audited.outcome}" + (f" ({reported})" if reported else "")
 
 
-def _check_labelled(body: Labelled, replay: Replay) -> None:
-    _check_once(body.person in replay.projection.round(body.round).labels, replay)
-
-
-def _check_overridden(body: Overridden, replay: Replay) -> None:
-    _check_once(body.person in replay.projection.round(body.round).overrides, replay)
-
-
-def _check_closed(body: Closed, replay: Replay) -> None:
-    _check_once(replay.projection.round(body.round).closed is not None, replay)
-
-
 def _check_once(repeated: bool, replay: Replay) -> None:
     if repeated:
         replay.differ("order", f"{replay.record.kind!r} is there twice", "there once")
 
 
-_EVENT_CHECKS: dict[type, Callable[..., None]] = {
-    Decided: _check_decided,
-    Audited: _check_audited,
-    Labelled: _check_labelled,
-    Overridden: _check_overridden,
-    Closed: _check_closed,
-}
+def _check_event(body: Body, replay: Replay) -> None:
+    """Every decision is taken again, an outcome follows, and the others are there once."""
+    match body:
+        case Decided():
+            replay.decide_again(body)
+        case Audited():
+            _check_audited(body, replay)
+        case Labelled():
+            _check_once(body.person in replay.projection.round(body.round).labels, replay)
+        case Overridden():
+            _check_once(body.person in replay.projection.round(body.round).overrides, replay)
+        case Closed():
+            _check_once(replay.projection.round(body.round).closed is not None, replay)
+
+
 register("decided", Decided, by="operator client")
 register("audited", Audited, by="operator client auditor")
 register("labelled", Labelled, by="operator client")
@@ -531,10 +514,8 @@ def check_body(body: Body, replay: Replay) -> None:
     if isinstance(body, OwnBody):
         body.check(replay)
     else:
-        _EVENT_CHECKS[type(body)](body, replay)
+        _check_event(body, replay)
 
-
-# ── From records to bodies, and back ─────────────────────────────────────────────────────────────
 
 _NAMES = {body: kind for kind, body in KINDS.items()}
 _ADAPTERS: dict[str, TypeAdapter[Any]] = {kind: TypeAdapter(body) for kind, body in KINDS.items()}
@@ -588,7 +569,7 @@ class Actor:
     """Somebody who acts; ``introduction`` are the records that a ledger needs of them first."""
 
     id: str
-    introduction: tuple[TokenIssued | SignedIn, ...] = ()
+    introduction: tuple[Introduction, ...] = ()
 
     @classmethod
     def with_token(cls, issued: TokenIssued) -> Actor:

@@ -164,6 +164,20 @@ class Record:
         object.__setattr__(record, "__dict__", values)
         return record
 
+    @classmethod
+    def of_row(cls, docket: str, row: Any) -> Record:
+        """Return a row of ``events`` as a record, if every byte of it is what would be written."""
+        name, at, kind, text, nonce, prev, hash_, actor, seq = row
+        try:
+            body = json.loads(text)
+            exact = isinstance(body, dict) and canonical_text(body) == text
+            "".join((text, name, at, kind, nonce, prev, hash_, actor)).encode()
+        except (ValueError, TypeError, RecursionError) as error:
+            raise LedgerBroken(docket, seq, f"it cannot be read ({error}).") from error
+        if not exact:
+            raise LedgerBroken(docket, seq, "its body is not canonical JSON.")
+        return cls.of_text(name, seq, at, kind, body, text, nonce, prev, hash_, actor)
+
     @property
     def head(self) -> Head:
         """The head of a ledger that ends with this record."""
@@ -219,11 +233,6 @@ def chained(
             raise LedgerBroken(docket, seq, "its content does not have the hash it carries.")
         head = record.head
         yield record
-
-
-def parse_lines(docket: str, lines: Iterable[bytes]) -> Iterator[Record]:
-    """Parse the lines of an export."""
-    return (parse_line(docket, number, line) for number, line in enumerate(lines, start=1))
 
 
 def parse_line(docket: str, number: int, line: bytes) -> Record:

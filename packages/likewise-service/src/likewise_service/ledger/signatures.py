@@ -176,6 +176,11 @@ def possession(docket: str, member: str, key: PublicKey) -> bytes:
     return canonical({"docket": docket, "member": member, "key": key.text})
 
 
+def succession(key: PublicKey) -> bytes:
+    """Return the words by which a key names the one that comes after it."""
+    return f"the next key is {key.text}".encode()
+
+
 def time_stamp_request(content: bytes) -> tuple[bytes, int | None]:
     """Return a request for a time-stamp of some content, and its nonce."""
     from rfc3161_client import HashAlgorithm, TimestampRequestBuilder

@@ -19,57 +19,41 @@ from typing import Any
 import sqlalchemy as sa
 
 from likewise_service.errors import ServiceError, StoreError, compact, now
-from likewise_service.ledger.database import (
-    REVISION,
-    advisory_lock,
-    check_log,
-    check_revision,
-    dockets,
-    engines,
-    events,
-    fold_log,
-    glancing,
-    keep_private,
-    keys,
-    migrate,
-    stored_revision,
-    tokens,
-    translated,
-)
-from likewise_service.ledger.kinds import (
-    EvidenceBody,
-    KeyPublished,
-    TokenIssued,
-    current_actor,
-    write_body,
-)
+from likewise_service.ledger import database as db
+from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Head, Payload, Receipt, Record
-from likewise_service.ledger.signatures import PrivateKey, PublicKey
+from likewise_service.ledger.signatures import PrivateKey, PublicKey, succession
 from likewise_service.ledger.transaction import LedgerView, Transaction, head_of
 
 
-def tokens_for(connection: sa.Connection, docket: str) -> list[TokenIssued]:
+def tokens_for(connection: sa.Connection, docket: str) -> list[kinds.TokenIssued]:
     """Return the tokens that are in use and concern a docket, as records."""
-    concerns = tokens.c.docket.is_(None) | (tokens.c.docket == docket)
-    query = sa.select(tokens).where(concerns, tokens.c.revoked.is_(None))
-    rows = connection.execute(query.order_by(tokens.c.created, tokens.c.id))
-    return [TokenIssued(r.id, r.role, r.name, r.docket, r.created) for r in rows]
+    concerns = db.tokens.c.docket.is_(None) | (db.tokens.c.docket == docket)
+    query = sa.select(db.tokens).where(concerns, db.tokens.c.revoked.is_(None))
+    rows = connection.execute(query.order_by(db.tokens.c.created, db.tokens.c.id))
+    return [kinds.TokenIssued(r.id, r.role, r.name, r.docket, r.created) for r in rows]
 
 
 def notify(
-    connection: sa.Connection, docket: str | None, dockets: Iterable[str], body: EvidenceBody
+    connection: sa.Connection, docket: str | None, names: Iterable[str], body: kinds.EvidenceBody
 ) -> None:
     """Add a body to the ledger of one docket or, without one, of all, in the caller's transaction.
 
     All writers take the ledgers in the order of their names, so that two of them never deadlock.
     """
-    for name in sorted(dockets) if docket is None else (docket,):
-        advisory_lock(connection, name)
-        last = sa.select(events.c.at).where(events.c.docket == name).order_by(events.c.seq.desc())
+    for name in sorted(names) if docket is None else (docket,):
+        db.advisory_lock(connection, name)
+        last = (
+            sa.select(db.events.c.at)
+            .where(db.events.c.docket == name)
+            .order_by(db.events.c.seq.desc())
+        )
         before = connection.execute(last.limit(1)).scalar()
         if before is not None:
             transaction = Transaction(connection, name)
-            transaction.append(*write_body(body), max(now(), before), current_actor().id)
+            transaction.append(
+                *kinds.write_body(body), max(now(), before), kinds.current_actor().id
+            )
             transaction.flush()
 
 
@@ -85,11 +69,6 @@ class InstallationKey:
     created: str
     retired: str | None = None
     compromised: str | None = None
-
-
-def succession(key: PublicKey) -> bytes:
-    """Return the words by which a key names the one that comes after it."""
-    return f"the next key is {key.text}".encode()
 
 
 class Keyring:
@@ -117,7 +96,9 @@ class Keyring:
 
     def _row(self) -> sa.Row[Any] | None:
         with self._store.reading() as connection:
-            return connection.execute(sa.select(keys).where(keys.c.in_use.is_not(None))).first()
+            return connection.execute(
+                sa.select(db.keys).where(db.keys.c.in_use.is_not(None))
+            ).first()
 
     def _first(self) -> sa.Row[Any]:
         try:
@@ -136,9 +117,10 @@ class Keyring:
         return replace(dated, signature=private.sign("receipt", dated.statement.encode()))
 
     def listed(self) -> list[InstallationKey]:
-        """Return all keys that the installation has had, the oldest first."""
+        """Return all keys that the installation has had, the oldest first; the last is in use."""
+        self.current()  # a store that has none gets one
         with self._store.reading() as connection:
-            rows = connection.execute(sa.select(keys).order_by(keys.c.created, keys.c.id))
+            rows = connection.execute(sa.select(db.keys).order_by(db.keys.c.created, db.keys.c.id))
             return [
                 InstallationKey(PublicKey(r.public), r.created, r.retired, r.compromised)
                 for r in rows
@@ -151,11 +133,11 @@ class Keyring:
         """
         old, fresh, moment = self.current(), PrivateKey.fresh(), now()
         consent = None if compromised else old.sign("succession", succession(fresh.public))
-        body = KeyPublished(fresh.public.text, old.public.id, consent, compromised)
+        body = kinds.KeyPublished(fresh.public.text, old.public.id, consent, compromised)
         with self._store.changing() as connection:
             ended = {"in_use": None, "retired": moment}
             ended["compromised"] = moment if compromised else None
-            connection.execute(keys.update().where(keys.c.id == old.public.id).values(ended))
+            connection.execute(db.keys.update().where(db.keys.c.id == old.public.id).values(ended))
             _insert(connection, fresh)
             notify(connection, None, self._store.dockets_of(connection), body)
         with self._lock:
@@ -165,7 +147,7 @@ class Keyring:
 
 def _insert(connection: sa.Connection, key: PrivateKey) -> None:
     row = {"id": key.public.id, "public": key.public.text, "private": key.raw}
-    connection.execute(keys.insert().values(**row, created=now(), in_use="yes"))
+    connection.execute(db.keys.insert().values(**row, created=now(), in_use="yes"))
 
 
 # How often the journal is tried before readers are told to let go of it.
@@ -190,8 +172,8 @@ class Store:
         self._read_only = read_only
         # True where opening it made a store of an empty database.
         self.begun = False
-        self._readers, self._writers = engines(self.url, read_only=read_only)
-        self._glances = glancing(self._readers)
+        self._readers, self._writers = db.engines(self.url, read_only=read_only)
+        self._glances = db.glancing(self._readers)
         self.keys = Keyring(self)
 
     @classmethod
@@ -204,7 +186,7 @@ class Store:
         with store._opening(create):
             stored = store._revision()
             store.begun = create and not stored
-            check_revision(stored or (store._migrated() if create else 0), store.where)
+            db.check_revision(stored or (store._migrated() if create else 0), store.where)
         return store
 
     @classmethod
@@ -213,8 +195,8 @@ class Store:
         store = cls(url, read_only=True)
         with store._opening(create=False):
             if store._on_sqlite:
-                check_log(str(store.url.database))
-            check_revision(store._revision(), store.where)
+                db.check_log(str(store.url.database))
+            db.check_revision(store._revision(), store.where)
         return store
 
     @classmethod
@@ -223,8 +205,8 @@ class Store:
         store = cls(url)
         with store._opening(create=False), closing(store):
             before = store._revision()
-            if not 0 < before < REVISION:
-                check_revision(before, store.where)
+            if not 0 < before < db.REVISION:
+                db.check_revision(before, store.where)
             return before, store._migrated()
 
     @contextmanager
@@ -232,7 +214,7 @@ class Store:
         """Say in a sentence why a database cannot be opened, and close it."""
         try:
             if self._on_sqlite and create:
-                keep_private(str(self.url.database))
+                db.keep_private(str(self.url.database))
             elif self._on_sqlite and not Path(str(self.url.database)).is_file():
                 raise StoreError(
                     f"{self.where} is not there. Correct the address (--database, or "
@@ -251,17 +233,17 @@ class Store:
 
     def _revision(self) -> int:
         with self._readers.begin() as connection:
-            return stored_revision(connection, self.where)
+            return db.stored_revision(connection, self.where)
 
     def _migrated(self) -> int:
         """Create the tables or bring them to the newest revision; return it."""
         with self._writers.begin() as connection:
             # Another process may have been faster; they take turns.
-            advisory_lock(connection, "schema")
-            stored = stored_revision(connection, self.where)
-            if stored < REVISION:
-                migrate(connection, stored)
-            return stored_revision(connection, self.where)
+            db.advisory_lock(connection, "schema")
+            stored = db.stored_revision(connection, self.where)
+            if stored < db.REVISION:
+                db.migrate(connection, stored)
+            return db.stored_revision(connection, self.where)
 
     @property
     def _on_sqlite(self) -> bool:
@@ -278,24 +260,24 @@ class Store:
         self._readers.dispose()
         self._writers.dispose()
         if self._on_sqlite and not self._read_only:
-            fold_log(str(self.url.database))
+            db.fold_log(str(self.url.database))
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Yield a connection whose reads are all of the same moment."""
-        with translated(self.where), self._readers.begin() as connection:
+        with db.translated(self.where), self._readers.begin() as connection:
             yield connection
 
     @contextmanager
     def changing(self) -> Iterator[sa.Connection]:
         """Yield a connection for changes of what is not in any ledger, such as tokens."""
-        with translated(self.where), self._writers.begin() as connection:
+        with db.translated(self.where), self._writers.begin() as connection:
             yield connection
 
     def try_writing(self) -> None:
         """Write something and roll it back: a database may respond and yet be read-only."""
         with (
-            translated(self.where),
+            db.translated(self.where),
             self._writers.connect() as connection,
             connection.begin() as attempt,
         ):
@@ -312,7 +294,7 @@ class Store:
     def transaction(self, docket: str) -> Iterator[Transaction]:
         """Yield the docket's only writer, until the end of the block."""
         with self.changing() as connection:
-            advisory_lock(connection, docket)
+            db.advisory_lock(connection, docket)
             transaction = Transaction(connection, docket)
             yield transaction
             transaction.flush()
@@ -329,20 +311,22 @@ class Store:
     def due(self, moment: str) -> tuple[str, ...]:
         """Return the dockets whose panels have to be looked at by then."""
         with self.reading() as connection:
-            query = sa.select(dockets.c.docket).where(dockets.c.due <= moment)
-            return tuple(connection.execute(query.order_by(dockets.c.docket)).scalars())
+            query = sa.select(db.dockets.c.docket).where(db.dockets.c.due <= moment)
+            return tuple(connection.execute(query.order_by(db.dockets.c.docket)).scalars())
 
     def numbers(self) -> dict[str, dict[str, float]]:
         """Return the running numbers of all dockets, without opening any."""
-        last = sa.select(sa.func.max(events.c.seq)).where(events.c.docket == dockets.c.docket)
-        query = sa.select(dockets.c.docket, dockets.c.numbers, last.scalar_subquery())
+        last = sa.select(sa.func.max(db.events.c.seq)).where(
+            db.events.c.docket == db.dockets.c.docket
+        )
+        query = sa.select(db.dockets.c.docket, db.dockets.c.numbers, last.scalar_subquery())
         with self.reading() as connection:
             rows = connection.execute(query).all()
         return {name: {**json.loads(text), "ledger_records": seq} for name, text, seq in rows}
 
     def head(self, docket: str) -> Head:
         """Return the docket's last record, by one query outside of any transaction."""
-        with translated(self.where), self._glances.connect() as connection:
+        with db.translated(self.where), self._glances.connect() as connection:
             return head_of(connection, docket)
 
     def records(self, docket: str, after: int = 0, until: int | None = None) -> list[Record]:
@@ -366,7 +350,7 @@ class Store:
         SQLite empties its journal (deleted rows are overwritten anyway); PostgreSQL rewrites the
         table. Its own journal, replicas and backups forget when they are recycled.
         """
-        with translated(self.where):
+        with db.translated(self.where):
             if not self._on_sqlite:
                 engine = self._writers.execution_options(isolation_level="AUTOCOMMIT")
                 with engine.connect() as connection:
@@ -398,4 +382,4 @@ def fold_log_of(url: str) -> None:
     """Leave a SQLite file without a log, once nobody uses it any more."""
     address = sa.make_url(url)
     if address.get_backend_name() == "sqlite":
-        fold_log(str(address.database), 5.0)
+        db.fold_log(str(address.database), 5.0)

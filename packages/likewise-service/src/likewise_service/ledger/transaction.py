@@ -16,31 +16,15 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from likewise.errors import LikewiseError
-from likewise_service.ledger.database import (
-    dockets,
-    events,
-    payloads,
-    requests,
-    reviews,
-    rounds,
-    secrets,
-    snapshots,
-)
-from likewise_service.ledger.records import (
-    Head,
-    LedgerBroken,
-    Payload,
-    Record,
-    canonical,
-    canonical_text,
-)
+from likewise_service.ledger import database as db
+from likewise_service.ledger.records import Head, Payload, Record, canonical
 
 T = TypeVar("T")
 # Asked with every command, so in the driver's own words: nothing has to be compiled.
 _HEAD = "SELECT seq, hash FROM events WHERE docket = {} ORDER BY seq DESC LIMIT 1"
 _REQUEST = "SELECT fingerprint, round FROM requests WHERE docket = {} AND key = {}"
 PLACEHOLDERS = {"sqlite": "?", "postgresql": "%s"}
-# The round that a body names, as the index has it (migrations/versions/baseline.py).
+# The round that a body names, as the index has it (migrations/baseline.py).
 _ROUND: dict[str, sa.ColumnElement[str]] = {
     "sqlite": sa.literal_column("(body -> '$.round')", sa.Text),
     "postgresql": sa.literal_column(
@@ -66,6 +50,45 @@ def portions(values: Iterable[T]) -> Iterator[Sequence[T]]:
     return (listed[start : start + PORTION] for start in range(0, len(listed), PORTION))
 
 
+@dataclass(frozen=True)
+class EndedReview:
+    """A review that has ended: whose and of which round, when, and how.
+
+    ``number`` is the member's own count of reviews, ``finished`` their count of rounds reviewed;
+    ``again`` is when they were asked, if it was for the second time.
+    """
+
+    id: str
+    member: str
+    number: int
+    round: str
+    again: str | None
+    status: str
+    ended: str
+    finished: int | None
+
+    def row(self) -> dict[str, object]:
+        """Return the row that keeps it."""
+        return {**asdict(self), "member": json_text(self.member), "round": json_text(self.round)}
+
+    @classmethod
+    def read(cls, row: sa.Row[Any]) -> EndedReview:
+        """Return the review that a row keeps."""
+        return cls(
+            row.id, json.loads(row.member), row.number, json.loads(row.round), row.again,
+            row.status, row.ended, row.finished,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A docket at one of its records; ``hash`` is that of the record."""
+
+    seq: int
+    hash: str
+    content: bytes
+
+
 class LedgerView:
     """A docket's records, payloads and secret, at one moment."""
 
@@ -89,10 +112,10 @@ class LedgerView:
         self, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> Iterable[sa.Row[Any]]:
         """Return the rows of records with numbers above ``after`` and up to ``until``."""
-        query = sa.select(events).where(self.of(events), events.c.seq > after)
+        query = sa.select(db.events).where(self.of(db.events), db.events.c.seq > after)
         if until is not None:
-            query = query.where(events.c.seq <= until)
-        result = self.execute(query.order_by(events.c.seq).limit(limit))
+            query = query.where(db.events.c.seq <= until)
+        result = self.execute(query.order_by(db.events.c.seq).limit(limit))
         # In partitions: asking for row after row would take most of the time.
         return (row for partition in result.partitions(PORTION) for row in partition)
 
@@ -100,30 +123,34 @@ class LedgerView:
         self, after: int = 0, until: int | None = None, limit: int | None = None
     ) -> list[Record]:
         """Return the same as records; their bodies have to be canonical JSON."""
-        return [read_row(self.docket, row) for row in self.rows(after, until, limit)]
+        return [Record.of_row(self.docket, row) for row in self.rows(after, until, limit)]
 
     def records_of_kind(self, kind: str, after: int = 0) -> list[Record]:
         """Return the records of one kind with numbers above ``after``, by a scan over those."""
-        query = sa.select(events).where(
-            self.of(events), events.c.seq > after, events.c.kind == kind
+        query = sa.select(db.events).where(
+            self.of(db.events), db.events.c.seq > after, db.events.c.kind == kind
         )
-        return [read_row(self.docket, row) for row in self.execute(query.order_by(events.c.seq))]
+        return [
+            Record.of_row(self.docket, row) for row in self.execute(query.order_by(db.events.c.seq))
+        ]
 
-    def records_of(self, rounds: Iterable[str], until: int) -> dict[str, list[Record]]:
+    def records_of(self, round_ids: Iterable[str], until: int) -> dict[str, list[Record]]:
         """Return the records of some rounds up to a number, by round, found by the index."""
         by_round: dict[str, list[Record]] = {}
-        for portion in portions(rounds):
+        for portion in portions(round_ids):
             for row in self.execute(self.round_query(portion, until)):
-                record = read_row(self.docket, row)
+                record = Record.of_row(self.docket, row)
                 by_round.setdefault(str(record.body.get("round")), []).append(record)
         return by_round
 
-    def round_query(self, rounds: Iterable[str], until: int) -> sa.Select[Any]:
+    def round_query(self, round_ids: Iterable[str], until: int) -> sa.Select[Any]:
         """Return the query for the records of some rounds, in the words of the index."""
         name = _ROUND[self.connection.dialect.name]
-        keys = [self.indexed(json_text(round_id)) for round_id in rounds]
-        query = sa.select(events).where(self.of(events), name.in_(keys), events.c.seq <= until)
-        return query.order_by(events.c.seq)
+        keys = [self.indexed(json_text(round_id)) for round_id in round_ids]
+        query = sa.select(db.events).where(
+            self.of(db.events), name.in_(keys), db.events.c.seq <= until
+        )
+        return query.order_by(db.events.c.seq)
 
     def indexed(self, text: str | sa.ColumnElement[str]) -> Any:
         """Return text as an index has it: on PostgreSQL its hash, as long text has no index."""
@@ -131,21 +158,82 @@ class LedgerView:
 
     def payloads(self, digests: Iterable[str] | None = None) -> dict[str, Payload]:
         """Return payloads by digest, those that are not erased; without digests, all of them."""
-        query = sa.select(payloads).where(self.of(payloads))
+        query = sa.select(db.payloads).where(self.of(db.payloads))
         queries = [query]
         if digests is not None:
-            queries = [query.where(payloads.c.digest.in_(p)) for p in portions(digests)]
+            queries = [query.where(db.payloads.c.digest.in_(p)) for p in portions(digests)]
         return {row.digest: _payload(row) for query in queries for row in self.execute(query)}
 
     def secret(self) -> tuple[int, bytes] | None:
         """Return the docket's seed and the salt of its commitment."""
-        row = self.execute(sa.select(secrets).where(self.of(secrets))).first()
+        row = self.execute(sa.select(db.secrets).where(self.of(db.secrets))).first()
         return None if row is None else (int(row.seed), bytes(row.salt))
 
     def request(self, key: str) -> tuple[str, str] | None:
         """Return the fingerprint and the round of an earlier request with that key."""
         row = _first(self.connection, _REQUEST, self.docket, key)
         return None if row is None else (row.fingerprint, row.round)
+
+    def round_numbers(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return the numbers of closed rounds by id; those that are not closed are left out."""
+        numbers: dict[str, int] = {}
+        for portion in portions(map(json_text, ids)):
+            names = [self.indexed(name) for name in portion]
+            query = sa.select(db.rounds.c.id, db.rounds.c.number).where(
+                self.of(db.rounds), self.indexed(db.rounds.c.id).in_(names)
+            )
+            numbers.update({json.loads(row.id): row.number for row in self.execute(query)})
+        return numbers
+
+    def rounds_after(self, number: int, limit: int) -> dict[str, int]:
+        """Return the numbers by id of closed rounds with numbers above ``number``, in order."""
+        query = sa.select(db.rounds).where(self.of(db.rounds), db.rounds.c.number > number)
+        rows = self.execute(query.order_by(db.rounds.c.number).limit(limit))
+        return {json.loads(row.id): row.number for row in rows}
+
+    def reviews(self, ids: Iterable[str]) -> list[EndedReview]:
+        """Return the ended reviews among some ids."""
+        query = sa.select(db.reviews).where(self.of(db.reviews))
+        queries = [query.where(db.reviews.c.id.in_(portion)) for portion in portions(ids)]
+        return [EndedReview.read(row) for query in queries for row in self.execute(query)]
+
+    def ended_reviews(
+        self, member: str, statuses: Sequence[str], before: int | None, limit: int, asked: int
+    ) -> list[EndedReview]:
+        """Return a member's ended reviews of some statuses among the first ``asked``.
+
+        The latest come first; ``before`` is a number below which to look.
+        """
+        rows: list[sa.Row[Any]] = []
+        for status in statuses:  # one at a time, as the index has them
+            query = sa.select(db.reviews).where(
+                self.of(db.reviews),
+                db.reviews.c.member == json_text(member),
+                db.reviews.c.status == status,
+                db.reviews.c.number <= (asked if before is None else min(asked, before - 1)),
+            )
+            rows += self.execute(query.order_by(db.reviews.c.number.desc()).limit(limit))
+        return [EndedReview.read(row) for row in sorted(rows, key=lambda row: -row.number)[:limit]]
+
+    def finished_rounds(self, member: str, first: int, last: int) -> list[str]:
+        """Return the rounds that a member has reviewed, from one count to another, in order."""
+        query = sa.select(db.reviews.c.round).where(
+            self.of(db.reviews),
+            db.reviews.c.member == json_text(member),
+            db.reviews.c.finished.between(first, last),
+        )
+        return [
+            json.loads(row.round) for row in self.execute(query.order_by(db.reviews.c.finished))
+        ]
+
+    def newest_snapshot(self) -> Snapshot | None:
+        """Return the newest snapshot of a record which the ledger still has."""
+        same = (db.events.c.seq == db.snapshots.c.seq) & (db.events.c.hash == db.snapshots.c.hash)
+        query = sa.select(db.snapshots.c.seq, db.snapshots.c.hash, db.snapshots.c.content).where(
+            self.of(db.snapshots), self.of(db.events), same
+        )
+        row = self.execute(query.order_by(db.snapshots.c.seq.desc()).limit(1)).first()
+        return None if row is None else Snapshot(row.seq, row.hash, bytes(row.content))
 
 
 def head_of(connection: sa.Connection, docket: str) -> Head:
@@ -160,20 +248,6 @@ def _first(connection: sa.Connection, statement: str, *values: str) -> sa.Row[An
     return connection.exec_driver_sql(text, values).first()
 
 
-def read_row(docket: str, row: Any) -> Record:
-    """Return a row of ``events`` as a record, if every byte of it is what would be written."""
-    name, at, kind, text, nonce, prev, hash_, actor, seq = row
-    try:
-        body = json.loads(text)
-        exact = isinstance(body, dict) and canonical_text(body) == text
-        "".join((text, name, at, kind, nonce, prev, hash_, actor)).encode()
-    except (ValueError, TypeError, RecursionError) as error:
-        raise LedgerBroken(docket, seq, f"it cannot be read ({error}).") from error
-    if not exact:
-        raise LedgerBroken(docket, seq, "its body is not canonical JSON.")
-    return Record.of_text(name, seq, at, kind, body, text, nonce, prev, hash_, actor)
-
-
 def _payload(row: Any) -> Payload:
     """Return a payload; one that cannot be read becomes one that does not have its digest."""
     try:
@@ -182,122 +256,6 @@ def _payload(row: Any) -> Payload:
     except (ValueError, TypeError, RecursionError, LikewiseError):
         return Payload(b"", {"unreadable": ascii(row.content)})
     return payload
-
-
-@dataclass(frozen=True)
-class EndedReview:
-    """A review that has ended: whose and of which round, when, and how.
-
-    ``number`` is the member's own count of reviews, ``finished`` their count of rounds reviewed;
-    ``again`` is when they were asked, if it was for the second time.
-    """
-
-    id: str
-    member: str
-    number: int
-    round: str
-    again: str | None
-    status: str
-    ended: str
-    finished: int | None
-
-    def row(self) -> dict[str, object]:
-        """Return the row that keeps it."""
-        return {**asdict(self), "member": json_text(self.member), "round": json_text(self.round)}
-
-
-def _reviews(view: LedgerView, query: sa.Select[Any]) -> list[EndedReview]:
-    return [
-        EndedReview(
-            row.id, json.loads(row.member), row.number, json.loads(row.round), row.again,
-            row.status, row.ended, row.finished,
-        )
-        for row in view.execute(query)
-    ]  # fmt: skip
-
-
-# ── Rounds ───────────────────────────────────────────────────────────────────────────────────────
-
-
-def numbers_of(view: LedgerView, ids: Iterable[str]) -> dict[str, int]:
-    """Return the numbers of closed rounds by id; those that are not closed are left out."""
-    numbers: dict[str, int] = {}
-    for portion in portions(map(json_text, ids)):
-        names = [view.indexed(name) for name in portion]
-        query = sa.select(rounds.c.id, rounds.c.number).where(
-            view.of(rounds), view.indexed(rounds.c.id).in_(names)
-        )
-        numbers.update({json.loads(row.id): row.number for row in view.execute(query)})
-    return numbers
-
-
-def rounds_after(view: LedgerView, number: int, limit: int) -> list[tuple[int, str]]:
-    """Return (number, id) of closed rounds with numbers above ``number``."""
-    query = sa.select(rounds.c.number, rounds.c.id).where(view.of(rounds), rounds.c.number > number)
-    rows = view.execute(query.order_by(rounds.c.number).limit(limit))
-    return [(row.number, json.loads(row.id)) for row in rows]
-
-
-# ── Reviews ──────────────────────────────────────────────────────────────────────────────────────
-
-
-def reviews_of(view: LedgerView, ids: Iterable[str]) -> list[EndedReview]:
-    """Return the ended reviews among some ids."""
-    query = sa.select(reviews).where(view.of(reviews))
-    queries = [query.where(reviews.c.id.in_(portion)) for portion in portions(ids)]
-    return [review for query in queries for review in _reviews(view, query)]
-
-
-def ended_reviews(
-    view: LedgerView, member: str, statuses: Sequence[str], before: int | None, limit: int,
-    asked: int,
-) -> list[EndedReview]:  # fmt: skip
-    """Return a member's ended reviews of some statuses among their first ``asked``, latest first.
-
-    ``before`` is a number below which to look.
-    """
-    listed: list[EndedReview] = []
-    for status in statuses:  # one at a time, as the index has them
-        query = sa.select(reviews).where(
-            view.of(reviews),
-            reviews.c.member == json_text(member),
-            reviews.c.status == status,
-            reviews.c.number <= (asked if before is None else min(asked, before - 1)),
-        )
-        listed += _reviews(view, query.order_by(reviews.c.number.desc()).limit(limit))
-    return sorted(listed, key=lambda review: -review.number)[:limit]
-
-
-def finished_rounds(view: LedgerView, member: str, first: int, last: int) -> list[str]:
-    """Return the rounds that a member has reviewed, from one count to another, in their order."""
-    query = sa.select(reviews.c.round).where(
-        view.of(reviews),
-        reviews.c.member == json_text(member),
-        reviews.c.finished.between(first, last),
-    )
-    return [json.loads(row.round) for row in view.execute(query.order_by(reviews.c.finished))]
-
-
-# ── Snapshots ────────────────────────────────────────────────────────────────────────────────────
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """A docket at one of its records; ``hash`` is that of the record."""
-
-    seq: int
-    hash: str
-    content: bytes
-
-
-def newest_snapshot(view: LedgerView) -> Snapshot | None:
-    """Return the newest snapshot of a record which the ledger still has."""
-    same = (events.c.seq == snapshots.c.seq) & (events.c.hash == snapshots.c.hash)
-    query = sa.select(snapshots.c.seq, snapshots.c.hash, snapshots.c.content).where(
-        view.of(snapshots), view.of(events), same
-    )
-    row = view.execute(query.order_by(snapshots.c.seq.desc()).limit(1)).first()
-    return None if row is None else Snapshot(row.seq, row.hash, bytes(row.content))
 
 
 class Transaction(LedgerView):
@@ -370,8 +328,6 @@ class Transaction(LedgerView):
             values = [tuple(row[name] for name in names) for row in columns]
             self.connection.exec_driver_sql(statement, values if len(values) > 1 else values[0])
 
-    # ── The ledger, and what is personal beside it ───────────────────────────────────────────────
-
     def append(self, kind: str, body: Mapping[str, Any], at: str, actor: str) -> Record:
         """Add a record to the ledger."""
         record = Record.following(self.docket, self.head, at, kind, body, actor)
@@ -388,7 +344,9 @@ class Transaction(LedgerView):
 
     def erase(self, digest: str) -> None:
         """Remove a payload, salt and content, for good."""
-        self._change(payloads.delete().where(self.of(payloads), payloads.c.digest == digest))
+        self._change(
+            db.payloads.delete().where(self.of(db.payloads), db.payloads.c.digest == digest)
+        )
 
     def keep_request(self, key: str, fingerprint: str, round_id: str) -> None:
         """Remember a request, so that it can be repeated safely."""
@@ -404,14 +362,12 @@ class Transaction(LedgerView):
 
     def forget_fingerprints(self, round_id: str) -> None:
         """Keep the keys of a round's requests, but nothing that depends on who arrived."""
-        update = requests.update().where(self.of(requests), requests.c.round == round_id)
+        update = db.requests.update().where(self.of(db.requests), db.requests.c.round == round_id)
         self._change(update.values(fingerprint=""))
 
     def keep_secret(self, seed: int, salt: bytes) -> None:
         """Keep the docket's seed, to which its first record only commits."""
-        self._change(secrets.insert().values(docket=self.docket, seed=str(seed), salt=salt))
-
-    # ── What is found by an index ────────────────────────────────────────────────────────────────
+        self._change(db.secrets.insert().values(docket=self.docket, seed=str(seed), salt=salt))
 
     def list_round(self, number: int, round_id: str) -> None:
         """List a round that has closed."""
@@ -428,7 +384,7 @@ class Transaction(LedgerView):
     def set_due(self, due: str | None) -> None:
         """Set the next time at which somebody has to look, whatever it was before."""
         self._due = None
-        self._change(dockets.update().where(self.of(dockets)).values(due=due))
+        self._change(db.dockets.update().where(self.of(db.dockets)).values(due=due))
 
     def keep_numbers(self, numbers: Mapping[str, float]) -> None:
         """Write the docket's running numbers, and the earliest time at which to look at it."""
@@ -439,13 +395,19 @@ class Transaction(LedgerView):
 
     def keep_snapshot(self, snapshot: Snapshot) -> None:
         """Write a state to start from, and keep the one before it; older ones go."""
-        newest = sa.select(sa.func.max(snapshots.c.seq)).where(self.of(snapshots)).scalar_subquery()
-        self._change(snapshots.delete().where(self.of(snapshots), snapshots.c.seq < newest))
-        self._change(snapshots.insert().values(docket=self.docket, **vars(snapshot)))
+        newest = (
+            sa.select(sa.func.max(db.snapshots.c.seq))
+            .where(self.of(db.snapshots))
+            .scalar_subquery()
+        )
+        self._change(
+            db.snapshots.delete().where(self.of(db.snapshots), db.snapshots.c.seq < newest)
+        )
+        self._change(db.snapshots.insert().values(docket=self.docket, **vars(snapshot)))
 
     def drop_snapshots(self) -> None:
         """Remove all states to start from, when somebody in them is erased."""
-        self._change(snapshots.delete().where(self.of(snapshots)))
+        self._change(db.snapshots.delete().where(self.of(db.snapshots)))
 
 
 def _insertion(table: sa.Table, placeholder: str) -> tuple[str, tuple[str, ...]]:
@@ -458,7 +420,7 @@ def _insertion(table: sa.Table, placeholder: str) -> tuple[str, tuple[str, ...]]
 _INSERTS = {
     (dialect, table.name): _insertion(table, placeholder)
     for dialect, placeholder in PLACEHOLDERS.items()
-    for table in (events, payloads, requests, rounds, reviews)
+    for table in (db.events, db.payloads, db.requests, db.rounds, db.reviews)
 }
 # An earlier date takes the place of a later one; a later one changes nothing.
 _DOCKET_ROW = (

@@ -1,7 +1,5 @@
 """Evidence for a replay: records, the payloads beside them, and the seed if it is known."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +11,6 @@ from likewise.learner.state import State
 from likewise_service.errors import ServiceError, StoreError
 from likewise_service.ledger.records import GENESIS, LedgerBroken, Payload, Receipt, Record
 from likewise_service.ledger.store import Store
-from likewise_service.ledger.transaction import read_row
 
 # The most differences that are printed.
 PRINTED = 20
@@ -171,7 +168,7 @@ def evidence_of(store: Store, docket: str, *, personal: bool = True) -> Evidence
         with _uncollected(), store.view(docket) as view:
             for row in view.rows():
                 try:
-                    records.append(read_row(docket, row))
+                    records.append(Record.of_row(docket, row))
                 except LedgerBroken as error:
                     seq = error.seq if isinstance(error.seq, int) else len(records) + 1
                     unreadable[seq] = error.why

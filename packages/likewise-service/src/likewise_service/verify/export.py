@@ -9,8 +9,6 @@ keys.jsonl       the installation's public keys, since when and until when
 manifest.json    the hash of every file, signed
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json
@@ -21,15 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from likewise.errors import LikewiseError
-from likewise_service.ledger.records import (
-    LedgerBroken,
-    Payload,
-    Receipt,
-    Record,
-    canonical,
-    parse_line,
-)
-from likewise_service.ledger.signatures import PrivateKey, PublicKey
+from likewise_service.ledger import records, signatures
 from likewise_service.ledger.store import Keyring
 from likewise_service.verify.evidence import Evidence
 from likewise_service.verify.receipts import KnownKeys, document_fault, sign_document
@@ -56,7 +46,9 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_manifest(folder: Path, files: Iterable[Path], receipt: Receipt, key: PrivateKey) -> Path:
+def write_manifest(
+    folder: Path, files: Iterable[Path], receipt: records.Receipt, key: signatures.PrivateKey
+) -> Path:
     """Sign for the files of an export."""
     digests = {path.name: _digest(path) for path in files}
     content = {"format": EXPORT, "receipt": str(receipt), "files": digests}
@@ -86,7 +78,7 @@ def check_manifest(folder: Path, keys: KnownKeys | None = None) -> ExportCheck:
         f"{name} was changed since." for name in sorted(present & set(files))
         if _digest(folder / name) != files[name]
     ]  # fmt: skip
-    key = PublicKey(document["key"])
+    key = signatures.PublicKey(document["key"])
     sentence = f"The export is complete, and signed by the key {key.id}: {key.text}."
     return ExportCheck(not faults, tuple(faults), "" if faults else sentence)
 
@@ -104,11 +96,11 @@ def write_export(
     ``personal`` adds the payloads. The seed is added if it has been published, or with ``seed``.
     """
     for number, why in evidence.unreadable.items():
-        raise LedgerBroken(evidence.docket, number, why)
+        raise records.LedgerBroken(evidence.docket, number, why)
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise LikewiseError(f"{folder} is not empty; an export needs a folder of its own.")
-    receipt = keys.sign(Receipt(evidence.docket, evidence.records[-1].head))
+    receipt = keys.sign(records.Receipt(evidence.docket, evidence.records[-1].head))
     files = [
         _write(folder / LEDGER, (record.line() for record in evidence.records)),
         _write_csv(folder / EVENTS, evidence.records),
@@ -116,16 +108,18 @@ def write_export(
     ]
     if personal and evidence.payloads is not None:
         lines = (
-            canonical({"digest": digest, "salt": payload.salt.hex(), "content": payload.content})
+            records.canonical(
+                {"digest": digest, "salt": payload.salt.hex(), "content": payload.content}
+            )
             for digest, payload in sorted(evidence.payloads.items())
         )
         files.append(_write(folder / PAYLOADS, lines, private=True))
     published = any(record.kind == "seed-revealed" for record in evidence.records)
     if evidence.secret is not None and (seed or published):
         number, salt = evidence.secret
-        content = canonical({"seed": str(number), "salt": salt.hex()})
+        content = records.canonical({"seed": str(number), "salt": salt.hex()})
         files.append(_write(folder / SEED, [content], private=not published))
-    files.append(_write(folder / KEYS, (canonical(asdict(key)) for key in keys.listed())))
+    files.append(_write(folder / KEYS, (records.canonical(asdict(key)) for key in keys.listed())))
     return [*files, write_manifest(folder, files, receipt, keys.current())]
 
 
@@ -135,40 +129,40 @@ def read_export(folder: Path) -> Evidence:
     if not path.is_file():
         raise LikewiseError(f"{folder} is not an export of a ledger: it has no {LEDGER}.")
     folder = path.parent if path.name == LEDGER else path.parent / f"{path.name}.d"
-    records: list[Record] = []
+    entries: list[records.Record] = []
     unreadable: dict[int, str] = {}
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             try:
-                records.append(parse_line("", number, line))
-            except LedgerBroken as error:
+                entries.append(records.parse_line("", number, line))
+            except records.LedgerBroken as error:
                 unreadable[number] = error.why
-    docket = _docket(folder, records)
+    docket = _docket(folder, entries)
     text = folder / RECEIPT
-    receipt = Receipt.parse(text.read_text(encoding="utf-8")) if text.is_file() else None
+    receipt = records.Receipt.parse(text.read_text(encoding="utf-8")) if text.is_file() else None
     payloads, secret = _payloads(folder / PAYLOADS), _seed(folder / SEED)
-    return Evidence(docket, records, payloads, secret, unreadable, receipt)
+    return Evidence(docket, entries, payloads, secret, unreadable, receipt)
 
 
-def _docket(folder: Path, records: list[Record]) -> str:
+def _docket(folder: Path, entries: list[records.Record]) -> str:
     """Return the docket that most records name: one that was changed does not rename the others."""
-    names = [record.docket for record in records]
+    names = [record.docket for record in entries]
     if not names:
         raise LikewiseError(f"{folder / LEDGER} has no record that can be read.")
     return max(dict.fromkeys(names), key=names.count)
 
 
-def _payloads(path: Path) -> dict[str, Payload] | None:
+def _payloads(path: Path) -> dict[str, records.Payload] | None:
     """Return payloads by digest; one that cannot be read is missing, as the replay will say."""
     if not path.is_file():
         return None
-    payloads: dict[str, Payload] = {}
+    payloads: dict[str, records.Payload] = {}
     with path.open("rb") as lines:
         for line in lines:
             try:
                 data = json.loads(line)
-                canonical(data)
-                payload = Payload(bytes.fromhex(data["salt"]), data["content"])
+                records.canonical(data)
+                payload = records.Payload(bytes.fromhex(data["salt"]), data["content"])
                 payloads[str(data["digest"])] = payload
             except (ValueError, TypeError, KeyError, RecursionError, LikewiseError):
                 continue
@@ -188,16 +182,15 @@ def _seed(path: Path) -> tuple[int, bytes] | None:
 def _write(path: Path, lines: Iterable[bytes], *, private: bool = False) -> Path:
     mode = 0o600 if private else 0o644
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-        for line in lines:
-            file.write(line + b"\n")
+        file.writelines(line + b"\n" for line in lines)
     return path
 
 
-def _write_csv(path: Path, records: Iterable[Record]) -> Path:
+def _write_csv(path: Path, entries: Iterable[records.Record]) -> Path:
     with path.open("x", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(_COLUMNS)
-        for record in records:
+        for record in entries:
             named = [record.body.get(name, "") for name in ("round", "person", "member")]
             row = [record.seq, record.at, record.kind, *named, record.body_text, record.hash]
             writer.writerow([_harmless(cell) for cell in row])

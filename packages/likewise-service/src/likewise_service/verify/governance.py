@@ -1,39 +1,20 @@
 """All that a ledger says about its own governance, checked record by record."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from likewise.errors import LikewiseError
 from likewise_service.errors import later, seconds_between
-from likewise_service.ledger.kinds import (
-    KINDS,
-    ROLES,
-    Anchored,
-    AnchorFailed,
-    Body,
-    DocketOpened,
-    EvidenceBody,
-    KeyPublished,
-    MemberAct,
-    MemberKeySet,
-    Signed,
-    SignedIn,
-    SignedOut,
-    TokenEnded,
-    TokenIssued,
-    readable,
-)
+from likewise_service.ledger import kinds, signatures
 from likewise_service.ledger.records import LedgerBroken, Receipt, Record
-from likewise_service.ledger.signatures import MemberStatement, PublicKey, TimeStamp, possession
-from likewise_service.ledger.store import succession
 from likewise_service.verify.evidence import Difference, Evidence
 
 # Kinds of record that a member adds for themselves.
 MEMBER_ACTS = frozenset(
-    kind for kind, body in KINDS.items() if issubclass(body, MemberAct) and "auditor" in ROLES[kind]
+    kind
+    for kind, body in kinds.KINDS.items()
+    if issubclass(body, kinds.MemberAct) and "auditor" in kinds.ROLES[kind]
 )
 
 
@@ -68,17 +49,17 @@ class ActorChecks:
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         """Yield the differences of one record; ``body`` is there for records about actors."""
         # An introduction comes before whoever it introduces has done anything else.
-        if isinstance(body, (TokenIssued, SignedIn)):
+        if isinstance(body, (kinds.TokenIssued, kinds.SignedIn)):
             token, name, until = f"token:{body.token}", f"token:{body.token}", None
-            if isinstance(body, SignedIn):
+            if isinstance(body, kinds.SignedIn):
                 name, until = f"sign-in:{body.sign_in}", body.until
             actor = _Introduced(body.role, body.name, record.seq, record.actor, token, until)
             self.introduced.setdefault(name, actor)
         for recorded, expected in self._check(record):
             yield Difference(record.seq, "actor", recorded, expected)
-        if isinstance(body, TokenEnded):
+        if isinstance(body, kinds.TokenEnded):
             self._end(f"token:{body.token}")
-        elif isinstance(body, SignedOut):
+        elif isinstance(body, kinds.SignedOut):
             self._end(f"sign-in:{body.sign_in}")
 
     def _end(self, name: str) -> None:
@@ -100,7 +81,7 @@ class ActorChecks:
             yield f"{name} acted after its end.", "nobody, once a token has ended."
         if actor.until is not None and record.at > actor.until:
             yield f"{name} acted at {record.at}.", f"until {actor.until}."
-        if actor.role not in ROLES.get(record.kind, ()):
+        if actor.role not in kinds.ROLES.get(record.kind, ()):
             yield f"{name}, a {actor.role}, acted.", f"another role for {record.kind!r}."
         elif record.kind in MEMBER_ACTS and record.body.get("member") != actor.name:
             member = record.body.get("member")
@@ -171,12 +152,12 @@ class AnchorChecks:
         if self._bound and record.at < self._bound:
             expected = f"{self._bound} or later: it follows an anchor, and is back-dated."
             yield Difference(record.seq, "time", f"It has the time {record.at}.", expected)
-        if isinstance(body, AnchorFailed):
+        if isinstance(body, kinds.AnchorFailed):
             self.failures += 1
-        elif isinstance(body, Anchored):
+        elif isinstance(body, kinds.Anchored):
             yield from self._anchored(record, body)
 
-    def _anchored(self, record: Record, body: Anchored) -> Iterator[Difference]:
+    def _anchored(self, record: Record, body: kinds.Anchored) -> Iterator[Difference]:
         try:
             receipt = Receipt.parse(body.receipt)
             fault = self._fault(record, receipt) or self._stamp_fault(body)
@@ -203,10 +184,10 @@ class AnchorChecks:
             return f"Record {seq:,} is not the one that was anchored: it was rewritten."
         return ""
 
-    def _stamp_fault(self, body: Anchored) -> str:
+    def _stamp_fault(self, body: kinds.Anchored) -> str:
         if body.proof is None:
             return ""
-        stamp, content = TimeStamp.parse(body.proof), body.receipt.encode()
+        stamp, content = signatures.TimeStamp.parse(body.proof), body.receipt.encode()
         if not stamp.covers(content):
             return "The time-stamp is of something else."
         if stamp.at != body.fixed:
@@ -258,25 +239,25 @@ class AnchorChecks:
 class KeyChecks:
     """The key of a ledger's receipts, and how often it was changed."""
 
-    key: PublicKey | None = None
+    key: signatures.PublicKey | None = None
     changes: int = 0
     compromised: int = 0
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         """Yield the differences of one record; ``body`` is there for records about keys."""
-        if not isinstance(body, (DocketOpened, KeyPublished)):
+        if not isinstance(body, (kinds.DocketOpened, kinds.KeyPublished)):
             return
         before = self.key
         try:
-            self.key = PublicKey(body.key)
+            self.key = signatures.PublicKey(body.key)
         except LikewiseError as error:
             yield Difference(record.seq, "signature", str(error), "a public key.")
-        if isinstance(body, KeyPublished) and before is not None:
+        if isinstance(body, kinds.KeyPublished) and before is not None:
             fault = self._fault(before, body)
             if fault:
                 yield Difference(record.seq, "signature", fault, "a key that the one before names.")
 
-    def _fault(self, before: PublicKey, body: KeyPublished) -> str:
+    def _fault(self, before: signatures.PublicKey, body: kinds.KeyPublished) -> str:
         self.changes += 1
         if body.replaces != before.id:
             return f"It replaces {body.replaces}, and the key was {before.id}."
@@ -284,7 +265,7 @@ class KeyChecks:
             self.compromised += 1
             return ""
         signed = body.signature is not None and before.verifies(
-            "succession", succession(PublicKey(body.key)), body.signature
+            "succession", signatures.succession(signatures.PublicKey(body.key)), body.signature
         )
         return "" if signed else f"The key {before.id} did not sign it."
 
@@ -323,9 +304,9 @@ class MemberChecks:
 
     docket: str
     published: dict[str, str] = field(default_factory=dict)
-    keys: dict[str, tuple[PublicKey, int]] = field(default_factory=dict)
+    keys: dict[str, tuple[signatures.PublicKey, int]] = field(default_factory=dict)
     signed: int = 0
-    _pending: Signed | None = None
+    _pending: kinds.Signed | None = None
     _last: dict[str, str] = field(default_factory=dict)
 
     def passes(self, record: Record) -> bool:
@@ -343,13 +324,13 @@ class MemberChecks:
         signed, self._pending = self._pending, None
         if signed is not None and record.kind not in (ACTS[signed.act], "repeated"):
             yield f"It is {record.kind!r}.", f"{ACTS[signed.act]!r}, which was signed."
-        if isinstance(body, MemberKeySet):
-            key = PublicKey(body.key)
+        if isinstance(body, kinds.MemberKeySet):
+            key = signatures.PublicKey(body.key)
             fault = self._key_fault(body, key)
             if fault:
                 yield fault, "a key that its owner took into use."
             self.keys[body.member] = (key, record.seq)
-        elif isinstance(body, Signed):
+        elif isinstance(body, kinds.Signed):
             fault = self._fault(body)
             if fault:
                 yield fault, f"the signature of {body.member!r}."
@@ -358,7 +339,7 @@ class MemberChecks:
         elif record.kind in STATEMENTS:
             yield from self._statement(record, signed)
 
-    def _statement(self, record: Record, signed: Signed | None) -> Iterator[tuple[str, str]]:
+    def _statement(self, record: Record, signed: kinds.Signed | None) -> Iterator[tuple[str, str]]:
         member = str(record.body.get("member"))
         if signed is None and member in self.keys:
             since = f"one, since they sign from record {self.keys[member][1]:,} on."
@@ -370,22 +351,22 @@ class MemberChecks:
         ):  # fmt: skip
             yield "Its reason is another.", "the signed one."
 
-    def _fault(self, body: Signed) -> str:
+    def _fault(self, body: kinds.Signed) -> str:
         key = self.keys[body.member][0] if body.member in self.keys else None
         if key is None or key.id != body.key:
             return f"It is signed by {body.key}, which is not {body.member!r}'s key."
         if body.at <= self._last.get(body.member, ""):
             return f"It was signed at {body.at}, not after the one before: it is used again."
         self._last[body.member] = body.at
-        statement = MemberStatement(
+        statement = signatures.MemberStatement(
             self.docket, body.member, body.review, body.act, body.pair, body.reason, body.at
         )
         if not statement.signed_by(key, body.signature):
             return "The signature is not that of what is recorded."
         return ""
 
-    def _key_fault(self, body: MemberKeySet, key: PublicKey) -> str:
-        content = possession(self.docket, body.member, key)
+    def _key_fault(self, body: kinds.MemberKeySet, key: signatures.PublicKey) -> str:
+        content = signatures.possession(self.docket, body.member, key)
         if not key.verifies("member-key", content, body.proof):
             return "The new key did not sign that it is taken into use."
         if self.published.get(body.member, body.key) != body.key:
@@ -419,7 +400,11 @@ class MemberChecks:
         ]
 
 
-_READ = {kind for kind, body in KINDS.items() if issubclass(body, (EvidenceBody, DocketOpened))}
+_READ = {
+    kind
+    for kind, body in kinds.KINDS.items()
+    if issubclass(body, (kinds.EvidenceBody, kinds.DocketOpened))
+}
 
 
 @dataclass(frozen=True)
@@ -440,18 +425,20 @@ class Witnesses:
         self.anchors = AnchorChecks(evidence.docket, evidence.records, list(trust.authorities))
         self._all = (KeyChecks(), self.actors, self.members, self.anchors)
 
-    def take(self, record: Record, body: Body | LedgerBroken | None = None) -> Iterable[Difference]:
+    def take(
+        self, record: Record, body: kinds.Body | LedgerBroken | None = None
+    ) -> Iterable[Difference]:
         """Return the differences of one record; ``body`` is read if it is not given."""
         if record.kind not in _READ:
             # Almost all records pass at once.
             checks = (self.actors, self.members, self.anchors)
             return () if all(check.passes(record) for check in checks) else self._check(record)
-        body = readable(record) if body is None else body
+        body = kinds.readable(record) if body is None else body
         if isinstance(body, LedgerBroken):
             return (Difference(record.seq, "order", f"{body.why}", "a body of its kind."),)
         return self._check(record, body)
 
-    def _check(self, record: Record, body: Body | None = None) -> Iterator[Difference]:
+    def _check(self, record: Record, body: kinds.Body | None = None) -> Iterator[Difference]:
         for check in self._all:
             try:
                 yield from check.take(record, body)

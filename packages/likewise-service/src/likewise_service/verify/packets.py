@@ -4,8 +4,6 @@ The other side of every pair is called person A, B, …; of records there are nu
 hash, by which whoever has the ledger finds them.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +21,6 @@ from likewise_service.dockets.projection import Projection
 from likewise_service.dockets.round import Round
 from likewise_service.errors import ServiceError, parse
 from likewise_service.ledger import kinds
-from likewise_service.ledger.kinds import Body, PacketGiven, read_body
 from likewise_service.ledger.records import Payload, Receipt, Record, canonical, features_of, sha256
 from likewise_service.ledger.store import Store, notify
 from likewise_service.verify.evidence import Evidence, evidence_of
@@ -63,7 +60,7 @@ class DecisionHistory:
 def history_of(evidence: Evidence, round_id: str, person: str) -> DecisionHistory:
     """Find a decision in a ledger, and fold everything up to it."""
     projection, records, moment = Projection(evidence.docket), list[Record](), None
-    bodies = [read_body(record) for record in evidence.records]
+    bodies = [kinds.read_body(record) for record in evidence.records]
     learner = _LearnerFold(evidence, bodies)
     for record, body in zip(evidence.records, bodies, strict=True):
         concerned = getattr(body, "round", None) == round_id
@@ -81,13 +78,13 @@ def history_of(evidence: Evidence, round_id: str, person: str) -> DecisionHistor
 class _LearnerFold:
     """The learner along a ledger, as far as the seed and the features are there."""
 
-    def __init__(self, evidence: Evidence, bodies: list[Body]) -> None:
+    def __init__(self, evidence: Evidence, bodies: list[kinds.Body]) -> None:
         self.secret, self.surrogates = evidence.secret, surrogates_in(bodies)
         payloads = evidence.payloads or {}
         self.contents = {d: p.content for d, p in payloads.items() if p.digest == d}
         self.state: State | None = None
 
-    def take(self, projection: Projection, body: Body) -> None:
+    def take(self, projection: Projection, body: kinds.Body) -> None:
         if self.secret is None:
             return
         try:
@@ -311,7 +308,7 @@ def give_packet(store: Store, docket: str, round_id: str, person: str) -> dict[s
     content["receipt"] = str(store.keys.sign(Receipt(docket, evidence.records[-1].head)))
     packet = sign_document("packet", content, store.keys.current())
     with store.changing() as connection:
-        body = PacketGiven(round_id, person, sha256(canonical(packet)))
+        body = kinds.PacketGiven(round_id, person, sha256(canonical(packet)))
         notify(connection, docket, (), body)
     return packet
 

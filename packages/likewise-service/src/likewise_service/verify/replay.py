@@ -6,35 +6,17 @@ record says how it is checked (``likewise_service.ledger.kinds``). After a diffe
 goes on with what should have been.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from likewise.errors import LikewiseError
-from likewise.learner.events import Decided, Decision
-from likewise.learner.fold import decide, lottery
+from likewise.learner import events, fold
 from likewise.learner.settings import ALGORITHM, Learner
 from likewise.learner.state import State
-from likewise_service.dockets.figures import Untallied
-from likewise_service.dockets.learner import advance, start, surrogates_in
+from likewise_service.dockets import figures, learner, reviews, spec
 from likewise_service.dockets.projection import Projection
-from likewise_service.dockets.reviews import ReviewKey, Seat, Seating
 from likewise_service.dockets.round import Round
-from likewise_service.dockets.spec import checked_panel, commitment
-from likewise_service.ledger.kinds import (
-    Body,
-    DocketOpened,
-    Finished,
-    LearnerGiven,
-    PeopleArrived,
-    Repeated,
-    SeedRevealed,
-    Signed,
-    Withdrawn,
-    check_body,
-    readable,
-)
+from likewise_service.ledger import kinds
 from likewise_service.ledger.records import Head, LedgerBroken, Payload, Receipt, Record
 from likewise_service.ledger.store import Store
 from likewise_service.verify.evidence import Difference, Evidence, Replayed, evidence_of, walked
@@ -44,20 +26,22 @@ from likewise_service.verify.governance import Trusted, Witnesses
 class ReviewChecks:
     """Translates the names of reviews, which whoever knows the docket's secret can do."""
 
-    def __init__(self, projection: Projection, key: ReviewKey | None) -> None:
+    def __init__(self, projection: Projection, key: reviews.ReviewKey | None) -> None:
         self.projection, self.key = projection, key
-        self._signed: Signed | None = None
+        self._signed: kinds.Signed | None = None
 
     def take(self, record: Record, body: object) -> Iterator[Difference]:
         """Yield the difference of one record from the statement before it, if there is one."""
-        signed, self._signed = self._signed, body if isinstance(body, Signed) else None
-        if signed is None or not isinstance(body, (Withdrawn, Finished, Repeated)):
+        signed, self._signed = self._signed, body if isinstance(body, kinds.Signed) else None
+        if signed is None or not isinstance(
+            body, (kinds.Withdrawn, kinds.Finished, kinds.Repeated)
+        ):
             return
         if self.key is None:
             return
         round_ = self.projection.find(body.round)
-        again = record.at if isinstance(body, Repeated) else None
-        review = self.key.review_id(Seat(body.round, body.member, again))
+        again = record.at if isinstance(body, kinds.Repeated) else None
+        review = self.key.review_id(reviews.Seat(body.round, body.member, again))
         if round_ is None or signed.review != review:
             recorded, expected = f"It is about round {body.round!r}.", "the signed review."
             yield Difference(record.seq, "signature", recorded, expected)
@@ -69,12 +53,16 @@ class ReviewChecks:
             yield Difference(record.seq, "signature", recorded, "what was signed.")
 
 
-def _means(signed: Signed, body: Withdrawn | Finished | Repeated, names: Mapping[str, str]) -> bool:
+def _means(
+    signed: kinds.Signed,
+    body: kinds.Withdrawn | kinds.Finished | kinds.Repeated,
+    names: Mapping[str, str],
+) -> bool:
     """Tell if a record says what was signed; ``names`` are the people's in the review."""
     pair = None if signed.pair is None else frozenset(signed.pair)
-    if isinstance(body, Withdrawn):
+    if isinstance(body, kinds.Withdrawn):
         return pair == frozenset(names.get(person, "") for person in body.pair)
-    if isinstance(body, Finished):
+    if isinstance(body, kinds.Finished):
         return pair is None
     objections = {frozenset(names.get(p, "") for p in o.pair): o.reason for o in body.objections}
     if signed.act == "flag":
@@ -120,22 +108,22 @@ class Replay:
 
     def __init__(self, evidence: Evidence, trusted: Trusted | None) -> None:
         self.evidence, self.witnesses = evidence, Witnesses(evidence, trusted)
-        self.projection = Projection(evidence.docket, tallies=Untallied())
+        self.projection = Projection(evidence.docket, tallies=figures.Untallied())
         self.findings = Replayed(Receipt(evidence.docket, Head()))
-        self.bodies = [readable(record) for record in evidence.records]
-        self.surrogates = surrogates_in(
+        self.bodies = [kinds.readable(record) for record in evidence.records]
+        self.surrogates = learner.surrogates_in(
             body for body in self.bodies if not isinstance(body, LedgerBroken)
         )
         self.contents = {digest: p.content for digest, p in (evidence.payloads or {}).items()}
         self.reasons: dict[str, Record] = {}
         self.reasonless: set[str] = set()
         self.state: State | None = None
-        self.seating: Seating | None = None
+        self.seating: reviews.Seating | None = None
         self.learner: Learner | None = None
         self._changed: set[str] = set()
         self._expected: tuple[str, str] | None = None
-        self._repeated: tuple[int, str, Body] | None = None
-        self.review_key = None if self.secret is None else ReviewKey(*self.secret)
+        self._repeated: tuple[int, str, kinds.Body] | None = None
+        self.review_key = None if self.secret is None else reviews.ReviewKey(*self.secret)
         self.reviews = ReviewChecks(self.projection, self.review_key)
 
     @cached_property
@@ -144,7 +132,7 @@ class Replay:
         if self.evidence.secret is not None:
             return self.evidence.secret
         for body in self.bodies:
-            if isinstance(body, SeedRevealed):
+            if isinstance(body, kinds.SeedRevealed):
                 try:
                     return int(body.seed), bytes.fromhex(body.salt)
                 except ValueError:
@@ -175,8 +163,6 @@ class Replay:
         findings.differences.sort(key=lambda d: (d.about != "chain", d.seq))
         return findings
 
-    # ── What the kinds of record ask of a replay ─────────────────────────────────────────────────
-
     def differ(self, about: str, recorded: object, expected: object) -> None:
         """Note a difference of the current record."""
         self._note(self.record.seq, about, f"{recorded}.", f"{expected}.")
@@ -196,27 +182,27 @@ class Replay:
 
     def check_panel(self, members: Sequence[str], rule: str | None = None) -> None:
         """Refuse a rule that makes no sense for the members."""
-        checked_panel(tuple(members), self.projection.rule if rule is None else rule)
+        spec.checked_panel(tuple(members), self.projection.rule if rule is None else rule)
 
     def is_committed(self, seed: int, salt: bytes) -> bool:
         """Tell if a seed is the one that the first record commits to."""
-        return commitment(seed, salt) == self.projection.commitment
+        return spec.commitment(seed, salt) == self.projection.commitment
 
     def draw(self, number: int) -> bool | None:
         """Draw the audit lottery for a round again; None if the seed is not known."""
         if self.learner is None:
             return None
         self.findings.draws += 1
-        return lottery(self.learner, number)
+        return fold.lottery(self.learner, number)
 
-    def draw_repeat(self, body: Repeated) -> None:
+    def draw_repeat(self, body: kinds.Repeated) -> None:
         """Check that the lottery of hidden repeats has shown a round again."""
         if self.seating is None:
             return
         record = self.record
         # Who is done writes as many records as the first time, of which the first may end it.
         same = self._repeated == (record.seq - 1, record.at, body)
-        drawn = same or self.seating.drawn(Seat(body.round, body.member, again=record.at))
+        drawn = same or self.seating.drawn(reviews.Seat(body.round, body.member, again=record.at))
         self._repeated = (record.seq, record.at, body)
         if drawn:
             self.findings.repeats += 1
@@ -224,21 +210,23 @@ class Replay:
             recorded = f"{body.member!r} judged round {body.round} again"
             self.differ("lottery", recorded, "a round that the lottery shows again")
 
-    def decide_again(self, body: Decided) -> None:
+    def decide_again(self, body: events.Decided) -> None:
         """Take every decision again; the fold goes on with what should have been."""
         if self.projection.audit_only:
             self.findings.elsewhere += len(body.decisions)
             if self.state is not None:
-                self.state = advance(self.state, body)
+                self.state = learner.advance(self.state, body)
         elif self.state is None:
             self.findings.skipped += len(body.decisions)
         else:
-            expected = decide(self.state, body.round)
-            self.state = advance(self.state, expected)
+            expected = fold.decide(self.state, body.round)
+            self.state = learner.advance(self.state, expected)
             self.findings.decisions += len(body.decisions)
             self._compare(body.decisions, expected.decisions)
 
-    def _compare(self, recorded: Sequence[Decision], expected: Sequence[Decision]) -> None:
+    def _compare(
+        self, recorded: Sequence[events.Decision], expected: Sequence[events.Decision]
+    ) -> None:
         """Compare score, decision and inverse chance of everybody."""
         people = [[d.person for d in listed] for listed in (recorded, expected)]
         if people[0] != people[1]:
@@ -249,30 +237,28 @@ class Replay:
                 sentence = f"{decision.person!r}: {_sentence(decision)}"
                 self.differ("decision", sentence, _sentence(again))
 
-    # ── One record ───────────────────────────────────────────────────────────────────────────────
-
-    def _take(self, body: Body | LedgerBroken) -> None:
+    def _take(self, body: kinds.Body | LedgerBroken) -> None:
         try:
             if isinstance(body, LedgerBroken):
                 raise body
             self._check_order(body)
-            check_body(body, self)
+            kinds.check_body(body, self)
             round_ = self.projection.take(self.record, body)
         except _BROKEN as error:
             self._refuse("order", f"{self.record.kind!r} cannot stand here ({error})")
             return
         self._seat(body, round_)
-        if isinstance(body, DocketOpened):
+        if isinstance(body, kinds.DocketOpened):
             self._start()
-        elif not isinstance(body, Decided):
+        elif not isinstance(body, events.Decided):
             self._fold(body)
-        if isinstance(body, LearnerGiven) and self.learner is not None:
+        if isinstance(body, kinds.LearnerGiven) and self.learner is not None:
             self.learner = self.projection.settings.make_learner(self.learner.seed)
 
-    def _check_order(self, body: Body) -> None:
+    def _check_order(self, body: kinds.Body) -> None:
         """The docket opens once, time never goes back, and what is expected comes at once."""
         record = self.record
-        if (self.projection.spec is None) != isinstance(body, DocketOpened):
+        if (self.projection.spec is None) != isinstance(body, kinds.DocketOpened):
             self.differ("order", f"It is {record.kind!r}", "docket-opened first, and once")
         if record.at < self.projection.at:
             expected = f"{self.projection.at} or later"
@@ -281,7 +267,7 @@ class Replay:
         if due is not None and due != (record.kind, getattr(body, "round", "")):
             self.differ("order", f"It is {record.kind!r}", f"{due[0]!r} of round {due[1]}")
 
-    def _seat(self, body: Body, round_: Round | None) -> None:
+    def _seat(self, body: kinds.Body, round_: Round | None) -> None:
         """Follow the reviews that are asked for and end; after a fault nobody can any more."""
         if self.seating is None:
             return
@@ -301,29 +287,27 @@ class Replay:
             self.differ("seed", "The seed is not the one committed to", "that one")
         else:
             self.findings.seed = "revealed" if self.evidence.secret is None else "held"
-            state = start(self.projection.settings, self.secret[0])
+            state = learner.start(self.projection.settings, self.secret[0])
             self.learner = state.learner
-            self.seating = Seating(ReviewKey(*self.secret), self.projection)
+            self.seating = reviews.Seating(reviews.ReviewKey(*self.secret), self.projection)
             self.state = state if self.evidence.payloads is not None else None
 
-    def _fold(self, body: Body) -> None:
+    def _fold(self, body: kinds.Body) -> None:
         """Let the learner take the record in, unless somebody's features are gone."""
         if self.state is None:
             return
         try:
-            if isinstance(body, PeopleArrived) and not self._has_features(body):
+            if isinstance(body, kinds.PeopleArrived) and not self._has_features(body):
                 self.state = None
                 return
-            self.state = advance(self.state, body, self.contents, self.surrogates)
+            self.state = learner.advance(self.state, body, self.contents, self.surrogates)
         except _BROKEN as error:
             self.differ("learner", f"The learner refuses it ({error})", "accepted by it")
 
-    def _has_features(self, body: PeopleArrived) -> bool:
+    def _has_features(self, body: kinds.PeopleArrived) -> bool:
         """Tell if everybody who arrived has features, or those of a surrogate."""
         digests = [self.surrogates.get((body.round, p.id), p.digest) for p in body.people]
         return all(digest is not None and digest in self.contents for digest in digests)
-
-    # ── Before the first record, and after the last ──────────────────────────────────────────────
 
     def _check_payloads(self) -> None:
         """Treat a payload that was changed as none; its record says so."""
@@ -364,7 +348,7 @@ class Replay:
         self.findings.differences.append(Difference(seq, about, recorded, expected))
 
 
-def _sentence(decision: Decision) -> str:
+def _sentence(decision: events.Decision) -> str:
     verdict = "approved" if decision.approved else "rejected"
     chance = "" if decision.inverse_chance is None else f", J {decision.inverse_chance / 2**20:.6f}"
     return f"{verdict}, score {decision.score / 2**20:.4f} ({decision.score} of 2^20){chance}"

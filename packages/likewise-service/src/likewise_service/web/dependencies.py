@@ -1,7 +1,5 @@
 """Dependencies of the pages: who is signed in, and whether a form is theirs."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import json
@@ -17,12 +15,11 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likewise_service.api.dependencies import DOCKET_NAME, AppContext, DocketAccess, app_context
-from likewise_service.auth.sign_ins import Session, find_session
-from likewise_service.auth.tokens import Role
+from likewise_service.auth import sign_ins, tokens
 from likewise_service.dockets.worker import Worker
 from likewise_service.errors import ServiceError
 from likewise_service.ledger.kinds import Actor
-from likewise_service.web.rendering import PageContext, html, render
+from likewise_service.web.rendering import PageContext, html
 
 SESSION = "likewise_session"
 
@@ -43,7 +40,7 @@ class PageRequest(DocketAccess):
     """A request for a page of one docket, by somebody who is signed in."""
 
     request: Request
-    session: Session
+    session: sign_ins.Session
     base: str
 
     @property
@@ -69,12 +66,12 @@ class PageRequest(DocketAccess):
     async def show(self, template: str, values: Callable[[Worker], dict[str, Any]]) -> Response:
         """Render a page of the docket, with values that are computed in its thread."""
 
-        def task(worker: Worker) -> str:
+        def task(worker: Worker) -> Response:
             docket = worker.docket
             page = self.page(docket.projection.settings.title, str(docket.receipt()))
-            return render(template, page, **values(worker))
+            return html(template, page, **values(worker))
 
-        return html(await self.run(task))
+        return await self.run(task)
 
     async def form(self) -> dict[str, str]:
         """Return the fields of a form, which must be of this session."""
@@ -115,13 +112,13 @@ def check_origin(request: Request, app: AppContext) -> None:
 class SignedIn:
     """Admits sessions of certain roles; others are told why not."""
 
-    def __init__(self, base: str, *roles: Role) -> None:
+    def __init__(self, base: str, *roles: tokens.Role) -> None:
         self.base, self.roles = base, roles
 
     async def __call__(self, request: Request) -> PageRequest:
         """Return the request of somebody who may see the page."""
         app = await app_context(request)
-        session = await asyncio.to_thread(find_session, app.store, session_cookie(request))
+        session = await asyncio.to_thread(sign_ins.find_session, app.store, session_cookie(request))
         if session is None:
             raise ServiceError("signed-out", 401, "You are signed out. Sign in again.")
         identity = session.identity
@@ -166,14 +163,14 @@ FOR_PEOPLE = {
 }
 
 
-def error_page(path: str, status: int, sentence: str) -> str:
+def error_page(path: str, status: int, sentence: str) -> Response:
     """Render a page that says what went wrong and what to do."""
     base = "/dashboard" if path.startswith("/dashboard") else "/console"
     way_out, label = f"{base}/", "Back to the beginning"
     if status == 403:
         way_out, label = "/console/sign-in", "Sign in with another token"
-    return render(
-        "problem.html", PageContext(base), status=status, sentence=sentence, way_out=way_out,
+    return html(
+        "problem.html", PageContext(base), status, sentence=sentence, way_out=way_out,
         title=TITLES.get(status, "That did not work"), label=label,
     )  # fmt: skip
 
@@ -225,7 +222,7 @@ def _page(path: str, start: Message, content: bytes) -> Response:
     if error["code"] == "signed-out":
         return RedirectResponse("/console/sign-in", 303)
     sentence = FOR_PEOPLE.get(error["code"], str(error["message"]))
-    response = html(error_page(path, start["status"], sentence), start["status"])
+    response = error_page(path, start["status"], sentence)
     for name, value in Headers(raw=start["headers"]).items():
         response.headers.setdefault(name, value)
     return response

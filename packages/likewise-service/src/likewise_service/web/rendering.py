@@ -1,7 +1,5 @@
 """Templates: one Jinja2 environment for all pages, with escaping on and unknown names an error."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,17 +13,8 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from likewise_client.responses import (
-    Fact,
-    FeatureDifference,
-    PairResponse,
-    ReceiptResponse,
-    ReviewPair,
-    ReviewPerson,
-    ReviewResponse,
-)
-from likewise_service.api.metrics import evenly_spread
-from likewise_service.api.reviews import apart
+from likewise_client import responses
+from likewise_service.api import metrics, reviews
 from likewise_service.errors import now, parse, seconds_between
 
 THIN = "\u202f"  # a narrow space that does not break: the number stays with its sign
@@ -114,7 +103,7 @@ def person(alias: str) -> str:
     return f"Person {alias.removeprefix('p')}"
 
 
-def by_id(people: Sequence[ReviewPerson]) -> dict[str, ReviewPerson]:
+def by_id(people: Sequence[responses.ReviewPerson]) -> dict[str, responses.ReviewPerson]:
     """Return people by their aliases."""
     return {p.id: p for p in people}
 
@@ -142,49 +131,52 @@ PAIRS = ((0, 3), (2, 3), (0, 1), (2, 1))
 RANGES = (550, 100)
 
 
-def practice_review() -> ReviewResponse:
+def practice_review() -> responses.ReviewResponse:
     """Return a round to practise with: one of its four pairs is of two people nearly the same."""
     people = [
-        ReviewPerson(
+        responses.ReviewPerson(
             f"p{number}", chance,
-            [Fact(f"f{i}", title, str(facts[i])) for i, title in enumerate(TITLES)], erased=False,
+            [responses.Fact(f"f{i}", title, str(facts[i])) for i, title in enumerate(TITLES)],
+            erased=False,
         )
         for number, (chance, *facts) in enumerate(PEOPLE, start=1)
     ]  # fmt: skip
-    return ReviewResponse(
+    return responses.ReviewResponse(
         id=PRACTICE, number=0, status="asked", asked="2026-01-01T00:00:00Z", due=None, ended=None,
         shadow=False, reason_limit=2000, people=people,
         pairs=[_pair(over, under) for over, under in PAIRS], objections=[], outcome=None,
-        reported=[], receipt=ReceiptResponse("practice", 0, "", ""),
+        reported=[], receipt=responses.ReceiptResponse("practice", 0, "", ""),
     )  # fmt: skip
 
 
-def _pair(over: int, under: int) -> ReviewPair:
+def _pair(over: int, under: int) -> responses.ReviewPair:
     first, second = PEOPLE[over], PEOPLE[under]
     differences = []
     for i in range(2):
         amount = abs(int(first[i + 1]) - int(second[i + 1]))
         if amount:
             share = amount / RANGES[i]
-            differences.append(FeatureDifference(f"f{i}", apart(str(amount), share), share))
+            differences.append(
+                responses.FeatureDifference(f"f{i}", reviews.apart(str(amount), share), share)
+            )
     if first[3] != second[3]:
-        differences.append(FeatureDifference("f2", "differs", None))
+        differences.append(responses.FeatureDifference("f2", "differs", None))
     names = [difference.name for difference in differences]
     gap = first[0] - second[0]
-    return ReviewPair(f"p{over + 1}", f"p{under + 1}", gap, names, False, differences)
+    return responses.ReviewPair(f"p{over + 1}", f"p{under + 1}", gap, names, False, differences)
 
 
-def difference_text(pair: ReviewPair, feature: str) -> str:
+def difference_text(pair: responses.ReviewPair, feature: str) -> str:
     """Say how far two people differ in a feature."""
     return next((d.words for d in pair.differences if d.name == feature), "differs")
 
 
-def pair_key(pair: PairResponse) -> str:
+def pair_key(pair: responses.PairResponse) -> str:
     """Name a pair in marks and forms."""
     return f"{pair.over}.{pair.under}"
 
 
-def by_points(review: ReviewResponse) -> list[ReviewPair]:
+def by_points(review: responses.ReviewResponse) -> list[responses.ReviewPair]:
     """Sort the pairs by the points that a reader sees, the largest first: 65 before 64."""
     chance = {person.id: person.chance for person in review.people}
     return sorted(
@@ -193,7 +185,7 @@ def by_points(review: ReviewResponse) -> list[ReviewPair]:
 
 
 def review_data(
-    review: ReviewResponse, marks: Mapping[str, str], position: int, page: Any
+    review: responses.ReviewResponse, marks: Mapping[str, str], position: int, page: Any
 ) -> dict[str, Any]:
     """Return the people and pairs of a review, in the words of its page."""
     facts = next((p.features for p in review.people if not p.erased), [])
@@ -225,7 +217,7 @@ def review_data(
     }
 
 
-def _person(response: ReviewPerson) -> dict[str, Any]:
+def _person(response: responses.ReviewPerson) -> dict[str, Any]:
     return {
         "name": person(response.id),
         "percent": percent(response.chance),
@@ -292,7 +284,9 @@ def environment() -> Environment:
     )
     jinja.globals.update({f.__name__: f for f in (count, points, until)})
     jinja.filters.update(
-        evenly_spread=evenly_spread, difference_text=difference_text, review_data=review_data
+        evenly_spread=metrics.evenly_spread,
+        difference_text=difference_text,
+        review_data=review_data,
     )
     jinja.globals.update(htmx_config=HTMX, static="/static")
     return jinja
@@ -303,9 +297,10 @@ def render(template: str, page: PageContext, **values: Any) -> str:
     return environment().get_template(template).render(page=page, **values)
 
 
-def html(text: str, status: int = 200) -> HTMLResponse:
-    """Return a page under the strict content security policy."""
-    return HTMLResponse(text, status, headers={"Content-Security-Policy": POLICY})
+def html(template: str, page: PageContext, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page from a template, under the strict content security policy."""
+    headers = {"Content-Security-Policy": POLICY}
+    return HTMLResponse(render(template, page, status=status, **values), status, headers)
 
 
 class StaticPages(StaticFiles):

@@ -1,7 +1,5 @@
 """Signing in with a token, signing on by the organisation's provider, and signing out."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import secrets
@@ -13,29 +11,11 @@ from fastapi import Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from likewise_service.api.dependencies import App, AppContext
-from likewise_service.auth.sign_ins import (
-    Attempt,
-    Provider,
-    begin_session,
-    begin_sign_on,
-    end_session,
-    end_sign_on,
-    identity_claims,
-)
+from likewise_service.auth import sign_ins
 from likewise_service.errors import ServiceError
-from likewise_service.web.dependencies import (
-    SESSION,
-    Auditor,
-    PageRequest,
-    Supervisor,
-    check_origin,
-    page_router,
-    same_secret,
-    session_cookie,
-)
-from likewise_service.web.rendering import PageContext, html, render
+from likewise_service.web import dependencies, rendering
 
-router = page_router()
+router = dependencies.page_router()
 
 HOMES = {"auditor": "/console/", "operator": "/dashboard/", "regulator": "/dashboard/"}
 FORM, ATTEMPT = "likewise_form", "likewise_sign_on"
@@ -53,13 +33,10 @@ def _cookies(request: Request, app: AppContext) -> dict[str, Any]:
 
 async def _begin(request: Request, app: AppContext, response: Response, cookie: str) -> Response:
     """Set the session's cookie; whoever was signed in here before is signed out."""
-    await asyncio.to_thread(end_session, app.store, session_cookie(request))
+    await asyncio.to_thread(sign_ins.end_session, app.store, dependencies.session_cookie(request))
     seconds = int(app.settings.session_seconds)
-    response.set_cookie(SESSION, cookie, max_age=seconds, **_cookies(request, app))
+    response.set_cookie(dependencies.SESSION, cookie, max_age=seconds, **_cookies(request, app))
     return response
-
-
-# ── With a token ─────────────────────────────────────────────────────────────────────────────────
 
 
 @router.get("/")
@@ -84,9 +61,11 @@ async def sign_in_page(request: Request, app: App) -> Response:
 
 def _sign_in(request: Request, app: AppContext, problem: str = "", status: int = 200) -> Response:
     secret = request.cookies.get(FORM, "")
-    page = PageContext("/console", secret if len(secret) == 43 else secrets.token_urlsafe(32))
+    page = rendering.PageContext(
+        "/console", secret if len(secret) == 43 else secrets.token_urlsafe(32)
+    )
     sign_on = app.provider is not None
-    response = html(render("sign_in.html", page, problem=problem, sign_on=sign_on), status)
+    response = rendering.html("sign_in.html", page, status, problem=problem, sign_on=sign_on)
     response.set_cookie(FORM, page.csrf, max_age=3600, **_cookies(request, app))
     return response
 
@@ -94,18 +73,20 @@ def _sign_in(request: Request, app: AppContext, problem: str = "", status: int =
 @router.post(SIGN_IN)
 async def sign_in(request: Request, app: App, token: Short = "", csrf: Short = "") -> Response:
     """Exchange a token for a session."""
-    check_origin(request, app)
+    dependencies.check_origin(request, app)
     secret = request.cookies.get(FORM, "")
-    if not secret or not same_secret(secret, csrf):
+    if not secret or not dependencies.same_secret(secret, csrf):
         raise ServiceError("wrong-form", 403, "This form has expired. Load the page again.")
     seconds = app.settings.session_seconds
     try:
-        cookie, session = await asyncio.to_thread(begin_session, app.store, token.strip(), seconds)
+        cookie, session = await asyncio.to_thread(
+            sign_ins.begin_session, app.store, token.strip(), seconds
+        )
     except ServiceError as error:
         return _sign_in(request, app, error.sentence, error.status)
     home = HOMES.get(session.identity.role)
     if home is None:
-        await asyncio.to_thread(end_session, app.store, cookie)
+        await asyncio.to_thread(sign_ins.end_session, app.store, cookie)
         problem = "This is a program's token; it opens the API, and no page. Use your own."
         return _sign_in(request, app, problem, 403)
     response = await _begin(request, app, RedirectResponse(home, 303), cookie)
@@ -113,14 +94,10 @@ async def sign_in(request: Request, app: App, token: Short = "", csrf: Short = "
     return response
 
 
-# ── By the organisation's provider ───────────────────────────────────────────────────────────────
-
-
-def _provider(app: AppContext) -> Provider:
+def _provider(app: AppContext) -> sign_ins.Provider:
     if app.provider is None:
-        raise ServiceError(
-            "no-sign-on", 404, "There is no sign-on here. Sign in with the token that you have."
-        )
+        sentence = "There is no sign-on here. Sign in with the token that you have."
+        raise ServiceError("no-sign-on", 404, sentence)
     return app.provider
 
 
@@ -131,7 +108,7 @@ def _public_url(request: Request, app: AppContext, path: str) -> str:
 @router.get(SIGN_ON)
 async def sign_on(request: Request, app: App) -> Response:
     """Redirect to the provider, with an attempt that only this browser can complete."""
-    attempt = Attempt(*(secrets.token_urlsafe(32) for _ in range(3)))
+    attempt = sign_ins.Attempt(*(secrets.token_urlsafe(32) for _ in range(3)))
     back = _public_url(request, app, f"{SIGN_ON}/return")
     address = await asyncio.to_thread(_provider(app).address, attempt, back)
     response = RedirectResponse(address, 303)
@@ -146,7 +123,7 @@ async def returned(
     request: Request, app: App, state: Long = "", code: Long = "", error: Long = ""
 ) -> Response:
     """Sign in whoever comes back from the provider, if they began in this browser."""
-    provider, attempt = _provider(app), Attempt.read(request.cookies.get(ATTEMPT, ""))
+    provider, attempt = _provider(app), sign_ins.Attempt.read(request.cookies.get(ATTEMPT, ""))
     if attempt is None or not hmac.compare_digest(attempt.state.encode(), state.encode()):
         raise ServiceError(
             "sign-on-refused", 401, "This sign-on was not begun in this browser. Begin again here."
@@ -156,17 +133,18 @@ async def returned(
         raise ServiceError("sign-on-refused", 401, f"The provider says no ({reason}). Begin again.")
     back = _public_url(request, app, f"{SIGN_ON}/return")
     claims = await asyncio.to_thread(provider.claims, attempt, code, back)
-    _, _, docket = identity_claims(app.settings, claims)
+    _, _, docket = sign_ins.identity_claims(app.settings, claims)
     members: tuple[str, ...] = ()
     if docket is not None:
         members = await app.workers.run(docket, lambda w: tuple(w.docket.projection.members))
     cookie, session = await asyncio.to_thread(
-        begin_sign_on, app.store, app.settings, claims, members
+        sign_ins.begin_sign_on, app.store, app.settings, claims, members
     )
     # A page, not a redirect: strict cookies are not sent on the way back from another site.
-    page, identity = PageContext("/console", title="Likewise"), session.identity
-    text = render("signed_on.html", page, where=HOMES[identity.role], name=identity.name)
-    response = await _begin(request, app, html(text), cookie)
+    page, identity = rendering.PageContext("/console", title="Likewise"), session.identity
+    home, name = HOMES[identity.role], identity.name
+    signed_on = rendering.html("signed_on.html", page, where=home, name=name)
+    response = await _begin(request, app, signed_on, cookie)
     response.delete_cookie(ATTEMPT, path=SIGN_ON)
     return response
 
@@ -178,33 +156,30 @@ async def logged_out(
     """Sign out somebody who signed out at the provider."""
     claims = await asyncio.to_thread(_provider(app).logged_out, logout_token)
     names = (str(claims["iss"]), str(claims.get("sub", "")), str(claims.get("sid", "")))
-    await asyncio.to_thread(end_sign_on, app.store, *names)
+    await asyncio.to_thread(sign_ins.end_sign_on, app.store, *names)
     return Response(status_code=200)
 
 
-# ── Signing out ──────────────────────────────────────────────────────────────────────────────────
-
-
 @router.post("/console/sign-out")
-async def sign_out(request: Auditor) -> Response:
+async def sign_out(request: dependencies.Auditor) -> Response:
     """Sign out an auditor."""
     return await _leave(request)
 
 
 @router.post("/dashboard/{docket}/sign-out")
 @router.post("/dashboard/sign-out")
-async def sign_out_of_dashboard(request: Supervisor) -> Response:
+async def sign_out_of_dashboard(request: dependencies.Supervisor) -> Response:
     """Sign out an operator or regulator."""
     return await _leave(request)
 
 
-async def _leave(request: PageRequest) -> Response:
+async def _leave(request: dependencies.PageRequest) -> Response:
     """End the session; somebody who signed on by a provider leaves everywhere."""
     await request.form()
     session, app, provider_page = request.session, request.app, None
-    await asyncio.to_thread(end_session, app.store, request.cookie)
+    await asyncio.to_thread(sign_ins.end_session, app.store, request.cookie)
     if session.issuer:
-        await asyncio.to_thread(end_sign_on, app.store, session.issuer, session.subject)
+        await asyncio.to_thread(sign_ins.end_sign_on, app.store, session.issuer, session.subject)
         if app.provider is not None and app.provider.issuer == session.issuer:
             back = _public_url(request.request, app, SIGN_IN)
             with suppress(ServiceError):  # they have left here, whether it responds or not
@@ -212,6 +187,7 @@ async def _leave(request: PageRequest) -> Response:
     # Forms may lead to this site alone, so the way to the provider is a page of its own.
     response: Response = RedirectResponse(SIGN_IN, 303)
     if provider_page is not None:
-        response = html(render("signed_out.html", PageContext("/console"), where=provider_page))
-    response.delete_cookie(SESSION, path="/")
+        page = rendering.PageContext("/console")
+        response = rendering.html("signed_out.html", page, where=provider_page)
+    response.delete_cookie(dependencies.SESSION, path="/")
     return response

@@ -54,11 +54,7 @@ _STUMBLES = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeE
 
 
 def class_to_spec(hypotheses: HypothesisClass) -> dict[str, Any]:
-    """Write any hypothesis class as JSON, if it can be read back by its name.
-
-    >>> class_to_spec(Pool.from_table([[1, 1]]))["class"]
-    'pool'
-    """
+    """Write any hypothesis class as JSON, if it can be read back by its name."""
     if not isinstance(hypotheses, HypothesisClass):
         raise HypothesisError(f"{shown(hypotheses)} is no hypothesis class. Make one: Pool(…), ….")
     spec = hypotheses.spec()

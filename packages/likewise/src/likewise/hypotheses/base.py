@@ -19,16 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import ParameterError, shown
-from likewise.numerics.fixed_point import (
-    BITS,
-    LN2,
-    FloatArray,
-    IntArray,
-    exp_negative,
-    exp_of_negative,
-    log,
-    log_array,
-)
+from likewise.numerics import fixed_point
+from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.randomness import Stream
 from likewise.people.schema import FeatureSchema, People
 from likewise.validation import items, members, real
@@ -44,7 +36,7 @@ ROUNDING = 1e-9
 
 
 def named_prior(owner: str, prior: Any) -> str:
-    """Check the name of a prior, for classes that cannot be listed."""
+    """Check the name of a prior."""
     if not isinstance(prior, str) or prior not in PRIORS:
         raise ParameterError(
             f"{owner}: prior", f"must be one of {', '.join(PRIORS)}", prior,
@@ -64,7 +56,16 @@ def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
         return named_prior(owner, prior)
     where = f"{owner}: prior"
     if isinstance(prior, Mapping):
-        _check_names(where, prior, names)
+        if unknown := sorted(set(prior) - set(names), key=repr):
+            raise ParameterError(
+                where, "must name hypotheses of the class", shown(unknown[0]),
+                f"For example {names[0]!r}; describe(code) names each of them.",
+            )  # fmt: skip
+        if lacking := [name for name in names if name not in prior]:
+            raise ParameterError(
+                where, "must have a probability for every hypothesis", f"none for {lacking[0]!r}",
+                "A hypothesis without one is never learnt; leave it out of the class instead.",
+            )  # fmt: skip
         values = [prior[name] for name in names]
     else:
         values = items(where, prior, f"Give a probability for each of the {len(names)} hypotheses.")
@@ -86,20 +87,6 @@ def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
     return tuple(weights)
 
 
-def _check_names(where: str, prior: Mapping[Any, Any], names: Sequence[str]) -> None:
-    valid = set(names)
-    if unknown := [name for name in prior if name not in valid]:
-        raise ParameterError(
-            where, "must name hypotheses of the class", shown(unknown[0]),
-            f"For example {names[0]!r}; describe(code) names each of them.",
-        )  # fmt: skip
-    if lacking := [name for name in names if name not in prior]:
-        raise ParameterError(
-            where, "must have a probability for every hypothesis", f"none for {lacking[0]!r}",
-            "A hypothesis without one is never learnt; leave it out of the class instead.",
-        )  # fmt: skip
-
-
 def graded(constant: Any, grades: IntArray) -> FloatArray:
     """ln(1/prior) from coarse to fine: half on the constants, the other half by grades.
 
@@ -117,7 +104,7 @@ def graded(constant: Any, grades: IntArray) -> FloatArray:
     inverse[constant] = half * float(constant.sum())
     _, place, counts = np.unique(grades[varying], return_inverse=True, return_counts=True)
     inverse[varying] = half * float(len(counts)) * counts[place].astype(np.float64)
-    return log_array(inverse)
+    return fixed_point.log_array(inverse)
 
 
 Bits = npt.NDArray[np.uint8]
@@ -158,7 +145,7 @@ class HypothesisClass(ABC):
     @property
     def log_size(self) -> float:
         """log |H|."""
-        return log(self.size)
+        return fixed_point.log(self.size)
 
     @property
     @abstractmethod
@@ -243,8 +230,7 @@ class HypothesisClass(ABC):
 class GibbsPolicy(ABC):
     """π(h) ∝ prior(h)·exp(−cost(h)/temperature), as integer weights.
 
-    Both methods must agree on the policy, up to the class's ``cut``; see
-    :mod:`likewise.hypotheses.base`.
+    Both methods must agree on the policy, up to the class's ``cut``.
     """
 
     @abstractmethod
@@ -325,10 +311,8 @@ def gibbs_weights(
     """Exponential weights along the last axis: round(2^40·exp(−(c − min c)/temperature)).
 
     With a prior, of p(h)·exp(−c/temperature), the largest of them being 2^40. There may be a
-    temperature for every row.
-
-    Weights are integers, so that their sums are the same in any order. Rounding loses less than
-    2^-41 of the largest weight, and moves no probability by more than |H|·2^-41.
+    temperature for every row. Weights are integers, so that their sums are the same in any order;
+    rounding moves no probability by more than |H|·2^-41.
 
     >>> (gibbs_weights(np.array([0, 10]), 10 / np.log(4)) / 2**40).round(9).tolist()
     [1.0, 0.25]
@@ -338,31 +322,25 @@ def gibbs_weights(
     if log_inverse_prior is not None:
         far = far + log_inverse_prior
         far = far - far.min(axis=-1, keepdims=True)
-    return np.rint(np.ldexp(exp_negative(far), WEIGHT_BITS)).astype(np.int64)
+    return np.rint(np.ldexp(fixed_point.exp_negative(far), WEIGHT_BITS)).astype(np.int64)
 
 
 def integer_weights(terms: FloatArray) -> tuple[IntArray, FloatArray]:
     """Logarithms along the first axis as weights round(2^40·exp(term − max)), and ln Σ exp(term).
-
-    The sum is one of integers, so that it is the same in any order.
 
     >>> weights, total = integer_weights(np.log([[1.0], [3.0]]))
     >>> (weights / 2**40).round(6).tolist(), total.round(6).tolist()
     ([[0.333333], [1.0]], [1.386294])
     """
     top = terms.max(axis=0)
-    weights = np.rint(np.ldexp(exp_negative(top - terms), WEIGHT_BITS)).astype(np.int64)
-    total = log_array(weights.sum(axis=0).astype(np.float64))
-    return weights, top + (total - WEIGHT_BITS * LN2)
+    weights = np.rint(np.ldexp(fixed_point.exp_negative(top - terms), WEIGHT_BITS)).astype(np.int64)
+    total = fixed_point.log_array(weights.sum(axis=0).astype(np.float64))
+    return weights, top + (total - WEIGHT_BITS * fixed_point.LN2)
 
 
 def weight_of(far: float) -> int:
-    """One weight, round(2^40·exp(−far)) for far ≥ 0.
-
-    >>> weight_of(0.0) == 2**40, weight_of(30.0)
-    (True, 0)
-    """
-    return round(math.ldexp(exp_of_negative(far), WEIGHT_BITS))
+    """One weight, round(2^40·exp(−far)) for far ≥ 0."""
+    return round(math.ldexp(fixed_point.exp_of_negative(far), WEIGHT_BITS))
 
 
 def pick(weights: IntArray, number: int) -> int:
@@ -380,4 +358,4 @@ def score(weight: int, total: int) -> int:
     >>> score(1, 2), score(1, 3)
     (524288, 349525)
     """
-    return ((weight << (BITS + 1)) // total + 1) >> 1
+    return ((weight << (fixed_point.BITS + 1)) // total + 1) >> 1

@@ -126,12 +126,6 @@ class Disjunctions(_Subsets):
     at most 16.
 
     *Remark "Classes for which small separating sets are known".*
-
-    >>> from likewise.people import Feature
-    >>> schema = FeatureSchema((Feature("owner", "flag"), Feature("employed", "flag")))
-    >>> rules = Disjunctions(schema, ["owner", "employed"])
-    >>> [rules.describe(code) for code in rules.codes()][2:]
-    ['approve if employed', 'approve if owner or employed', 'approve everybody']
     """
 
     kind = "disjunctions"
@@ -179,7 +173,8 @@ class Parities(_Subsets):
             bits[:, self._subsets :] -= bits[:, : self._subsets]
 
     def _rule(self, names: list[str]) -> str:
-        return f"approve if {names[0] if len(names) == 1 else _parity('odd', names)}"
+        odd = "an odd number of " if len(names) > 1 else ""
+        return f"approve if {odd}{', '.join(names)}"
 
     def describe(self, code: IntArray) -> str:
         """The rule in words."""
@@ -188,11 +183,7 @@ class Parities(_Subsets):
             return super().describe(code)
         if len(names) == 1:
             return f"approve unless {names[0]}"
-        return f"approve if {_parity('even', names)}"
-
-
-def _parity(parity: str, names: list[str]) -> str:
-    return f"an {parity} number of {', '.join(names)}"
+        return f"approve if an even number of {', '.join(names)}"
 
 
 class DecisionLists(OverColumns):

@@ -14,44 +14,17 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import HypothesisError, ParameterError
-from likewise.hypotheses.base import (
-    FLAT,
-    WEIGHT_BITS,
-    Bits,
-    ExactWeights,
-    GibbsPolicy,
-    HypothesisClass,
-    Nested,
-    Points,
-    Prior,
-    gibbs_weights,
-    integer_weights,
-    named_prior,
-    pick,
-    weight_of,
-)
+from likewise.hypotheses import base
+from likewise.hypotheses.base import FLAT, Bits, GibbsPolicy, Nested, Points
 from likewise.numerics.fixed_point import LN2, FloatArray, IntArray, log, log_array
 from likewise.numerics.randomness import Stream
 from likewise.people.schema import FeatureSchema, People
 from likewise.validation import instance, items, reals, text
 
-# Classes that are played side by side; each needs draws of its own.
-MOST_NESTED = 16
-
-
-def grouping(owner: str, by: str | Sequence[str]) -> tuple[str, ...]:
-    """The features that people are grouped by, from a list or a single name.
-
-    >>> grouping("Segments", "purpose")
-    ('purpose',)
-    """
-    listed = [by] if isinstance(by, str) else items(f"{owner}.by", by, "List features.")
-    return tuple(text(f"{owner}.by", name, "Name a feature.") for name in listed)
-
 
 @dataclass(frozen=True)
 class Groups:
-    """All combinations of levels of the features ``by``; ``owner`` is named in errors.
+    """All combinations of levels of the features ``by``, a list or one name; errors name ``owner``.
 
     >>> from likewise.people import Feature
     >>> schema = FeatureSchema((Feature("car", "flag"), Feature("home", "flag")))
@@ -61,10 +34,14 @@ class Groups:
     """
 
     schema: FeatureSchema
-    by: tuple[str, ...]
+    by: Sequence[str]
     owner: str
 
     def __post_init__(self) -> None:
+        name, by = f"{self.owner}.by", self.by
+        listed = [by] if isinstance(by, str) else items(name, by, "List features.")
+        features = tuple(text(name, feature, "Name a feature.") for feature in listed)
+        object.__setattr__(self, "by", features)
         remedy = "Make one: FeatureSchema((Feature(…), …))."
         instance(f"{self.owner}.schema", self.schema, FeatureSchema, remedy)
         if len(set(self.by)) != len(self.by):
@@ -75,11 +52,9 @@ class Groups:
             feature = self.schema[name]
             if feature.missing is not None or feature.kind not in ("category", "flag"):
                 raise ParameterError(
-                    f"{self.owner}.by",
-                    "must name categories or flags that are never missing",
-                    name,
-                    "Give 'missing' a level of its own, or bands to a number.",
-                )
+                    f"{self.owner}.by", "must name categories or flags that are never missing",
+                    name, "Give 'missing' a level of its own, or bands to a number.",
+                )  # fmt: skip
 
     @cached_property
     def levels(self) -> tuple[tuple[str, ...], ...]:
@@ -103,28 +78,153 @@ class Groups:
             group = group * len(levels) + people.column(name).astype(np.int64)
         return group
 
+    def bands(self, name: str, cuts: Sequence[float], names: tuple[str, str]) -> tuple[float, ...]:
+        """Check the cuts that divide a number into bands; ``names`` are the two parameters."""
+        feature = self.schema[name]
+        column, parameter = (f"{self.owner}.{name}" for name in names)
+        if feature.missing is not None or feature.kind == "category":
+            raise ParameterError(
+                column, "must be a number that is never missing", name,
+                "Fill missing values before they come here, or put a category into by.",
+            )  # fmt: skip
+        levels = reals(parameter, cuts, "List them.")
+        if not np.isfinite(levels).all() or sorted(set(levels)) != list(levels):
+            raise ParameterError(parameter, "must increase and be finite", levels, "Sort them.")
+        return levels
 
-def bands(
-    schema: FeatureSchema, name: str, cuts: Sequence[float], parameters: tuple[str, str]
-) -> tuple[float, ...]:
-    """Check the cuts that divide a number into bands; errors name the two ``parameters``.
 
-    >>> from likewise.people import Feature
-    >>> bands(FeatureSchema((Feature("score"),)), "score", [1, 2], ("score", "cuts"))
-    (1.0, 2.0)
+# Classes that are played side by side; each needs draws of its own.
+MOST_NESTED = 16
+# Nodes times cells of a context tree; each of them takes a few numbers of memory and time.
+LARGEST_TREE = 1 << 22
+# Hypotheses that are listed one by one.
+LONGEST_LIST = 1 << 20
+
+
+class OverCells(base.HypothesisClass, base.ExactWeights):
+    """A class over a finite domain of cells: a point is a cell, and every cell separates.
+
+    Groups of people are its parts: a hypothesis has a rule for each of them. A point is
+    group·cells + cell. ``by`` is one of its parameters.
     """
-    feature = schema[name]
-    if feature.missing is not None or feature.kind == "category":
-        raise ParameterError(
-            parameters[0],
-            "must be a number that is never missing",
-            name,
-            "Fill missing values before they come here, or put a category into by.",
-        )
-    levels = reals(parameters[1], cuts, "List them.")
-    if not np.isfinite(levels).all() or sorted(set(levels)) != list(levels):
-        raise ParameterError(parameters[1], "must increase and be finite", levels, "Sort them.")
-    return levels
+
+    groups: Groups
+    cellular = True
+
+    @abstractmethod
+    def __init__(self, schema: FeatureSchema, **parameters: Any) -> None:
+        """Take the schema, and the parameters by name."""
+
+    @property
+    @abstractmethod
+    def rules(self) -> NodeRules:
+        """The rules that may hold for one group."""
+
+    @property
+    def parts(self) -> int:
+        """The groups."""
+        return self.groups.count
+
+    def part_of(self, points: Points) -> IntArray:
+        """The group that each point is in."""
+        return np.asarray(points // self.rules.cells)
+
+    @cached_property
+    def tree(self) -> ContextTree:
+        """The context tree over the groups, for the prior from coarse to fine."""
+        tree = ContextTree(tuple(len(levels) for levels in self.groups.levels if len(levels) > 1))
+        if tree.nodes * self.rules.cells > LARGEST_TREE:
+            raise HypothesisError(
+                f"{type(self).__name__}: the prior from coarse to fine has {tree.nodes} nodes of "
+                f"{self.rules.cells} cells here, and may have {LARGEST_TREE} in all. Leave a "
+                f"feature out of `by`, or take the flat prior: with_prior('flat')."
+            )
+        return tree
+
+    @property
+    def cut(self) -> float:
+        """2^-40 for every weight: those of one group, or of all nodes with their cells."""
+        weights = self.rules.cells + 2
+        if self.prior != FLAT:
+            weights = self.tree.nodes * (weights + len(self.tree.levels))
+        return weights / (1 << base.WEIGHT_BITS)
+
+    def checked_prior(self, prior: Any) -> base.Prior:
+        """By name: such a class has too many hypotheses for probabilities of each."""
+        return base.named_prior(type(self).__name__, prior)
+
+    @property
+    def log_inverse_prior(self) -> float:
+        """log|H|, or from coarse to fine that of a different rule for every group."""
+        if self.prior == FLAT:
+            return self.log_size
+        return LN2 + self.tree.log_inverse_prior(self.rules.log_count)
+
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """log|H| for each, or by a walk over the tree."""
+        if self.prior == FLAT:
+            return np.full(len(codes), self.log_size)
+        return np.array([self._log_inverse_prior_of(code) for code in codes])
+
+    def _log_inverse_prior_of(self, code: IntArray) -> float:
+        rules = code.reshape(self.groups.count, -1)
+        _, numbers = np.unique(rules, axis=0, return_inverse=True)
+        tree = self.tree.log_prior(numbers.reshape(-1), -self.rules.log_inverse_priors(rules))
+        predictions = self.predict(code[None, :], self.separating_points())
+        constant = predictions.all() or not predictions.any()
+        terms = np.array([[tree - LN2], [-2.0 * LN2 if constant else -np.inf]])
+        return -float(base.integer_weights(terms)[1][0])
+
+    def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
+        """Weights that factorise over the groups, or a tree over them."""
+        if self.prior == FLAT:
+            return self.flat(costs, temperature)
+        return CoarseToFine(self.tree, self.rules, costs, float(temperature))
+
+    @abstractmethod
+    def flat(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
+        """The policy with a flat prior; a temperature for all groups, or one for each."""
+
+    def nested(self) -> tuple[Nested, ...]:
+        """The same class by every subset of the features, the fewest first and all of them last.
+
+        Where those are too many, by the first features. Features with one level do not count.
+        """
+        features = [f for f, levels in enumerate(self.groups.levels) if len(levels) > 1]
+        subsets = [subset for n in range(len(features)) for subset in combinations(features, n)]
+        if len(subsets) >= MOST_NESTED:
+            subsets = [tuple(features[:n]) for n in range(min(len(features), MOST_NESTED - 1))]
+        subsets.append(tuple(range(len(self.groups.levels))))
+        values, nested = {name: getattr(self, name) for name in self.parameters}, []
+        for subset in subsets:
+            groups = CoarserGroups(self.groups, subset, self.rules.cells)
+            coarser = type(self)(self.schema, **{**values, "by": groups.by})
+            nested.append(Nested(coarser, groups.costs, groups.points))
+        return tuple(nested)
+
+    def check_listable(self, count: str) -> None:
+        """Refuse to list more than 2^20 hypotheses; ``count`` says how many there are."""
+        if self.size > LONGEST_LIST:
+            raise HypothesisError(f"This class has {count} hypotheses; at most 2^20 can be listed.")
+
+    def separating_points(self) -> Points:
+        """Every cell, in order."""
+        return np.arange(self.separators)
+
+    def no_costs(self) -> IntArray:
+        """One cost for every cell."""
+        return np.zeros(self.separators, dtype=np.int64)
+
+    def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
+        """Add each amount to its cell."""
+        charged = costs.copy()
+        np.add.at(charged, points, amounts)
+        return charged
+
+    def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
+        """Add up the cells that each approves."""
+        approved = self.predict(codes, self.separating_points()) != 0
+        return np.asarray(np.where(approved, costs, 0).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -158,30 +258,157 @@ class CoarserGroups:
         return group * self.cells + points % self.cells
 
 
-def coarser_groups(groups: Groups, cells: int) -> tuple[CoarserGroups, ...]:
-    """Groups by every subset of the features, or by the first ones where that would be too many.
+class NodeRules(ABC):
+    """The rules that may hold for everybody at a node, each for a number of ``cells``."""
 
-    The fewest features come first, and all of them last. Features with one level do not count.
+    cells: int
+
+    @property
+    @abstractmethod
+    def log_count(self) -> float:
+        """max ln(1/prior) of a rule; ln of their number where all are equally likely."""
+
+    @abstractmethod
+    def weigh(self, costs: IntArray, temperature: float) -> NodeWeights:
+        """The weights for costs of shape (nodes, cells)."""
+
+    @abstractmethod
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """ln(1/prior) of some rules, a row of the class's code for each."""
+
+
+class NodeWeights(ABC):
+    """Exponential weights over the rules of every node, given the costs of its cells.
+
+    Z_stop(node) = exp(log_stop − least/temperature), where ``least`` is the least cost of a rule.
+    ``numbers`` are the random numbers that a draw of one rule takes.
     """
-    features = [f for f, levels in enumerate(groups.levels) if len(levels) > 1]
-    subsets = [subset for n in range(len(features)) for subset in combinations(features, n)]
-    if len(subsets) >= MOST_NESTED:
-        subsets = [tuple(features[:n]) for n in range(min(len(features), MOST_NESTED - 1))]
-    subsets.append(tuple(range(len(groups.levels))))
-    return tuple(CoarserGroups(groups, subset, cells) for subset in subsets)
+
+    log_stop: FloatArray
+    least: IntArray
+    numbers: int
+
+    @abstractmethod
+    def chances(self, nodes: IntArray, cells: IntArray) -> FloatArray:
+        """The chance of approval in a cell of a node that stops; both arrays broadcast."""
+
+    @abstractmethod
+    def draw(self, node: int, stream: Stream, draw: int, first: int) -> Bits:
+        """One rule of a node in every cell, drawn with ``numbers`` positions from first on."""
 
 
 @dataclass(frozen=True)
-class _Depth:
-    """The nodes that leave the same number of features open, and the children of their splits.
+class Thresholds(NodeRules):
+    """Approve from a bin on, or nobody: B + 1 thresholds, equally likely."""
 
-    ``features`` are the open ones of each node, (open, nodes); ``children`` the nodes of each
-    level, (levels, open, nodes), filled up with one more than the last node.
+    cells: int
+
+    @property
+    def log_count(self) -> float:
+        """ln(B + 1)."""
+        return log(self.cells + 1)
+
+    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
+        """ln(B + 1) for each."""
+        return np.full(len(codes), self.log_count)
+
+    def weigh(self, costs: IntArray, temperature: float) -> NodeWeights:
+        """Costs of the thresholds are sums of those of the bins from there on."""
+        return _ThresholdWeights(threshold_costs(costs), temperature)
+
+
+class _ThresholdWeights(NodeWeights):
+    numbers = 1
+
+    def __init__(self, costs: IntArray, temperature: float) -> None:
+        self._summed = np.cumsum(base.gibbs_weights(costs, temperature), axis=1)
+        total = log_array(self._summed[:, -1].astype(np.float64)) - base.WEIGHT_BITS * LN2
+        self.least = costs.min(axis=1)
+        self.log_stop = total - log(costs.shape[1])
+
+    def chances(self, nodes: IntArray, cells: IntArray) -> FloatArray:
+        return np.asarray(self._summed[nodes, cells] / self._summed[nodes, -1])
+
+    def draw(self, node: int, stream: Stream, draw: int, first: int) -> Bits:
+        summed = self._summed[node]
+        number = stream.numbers_below([int(summed[-1])], draw, np.array([first]))[0]
+        threshold = int(np.searchsorted(summed, number, side="right"))
+        return (np.arange(len(summed) - 1) >= threshold).astype(np.uint8)
+
+
+def threshold_costs(cells: IntArray) -> IntArray:
+    """Costs of the thresholds 0 … B from those of the bins (last axis): Σ_{b ≥ j} c_b.
+
+    >>> threshold_costs(np.array([5, -2])).tolist()
+    [3, -2, 0]
     """
+    costs = np.zeros((*cells.shape[:-1], cells.shape[-1] + 1), dtype=np.int64)
+    costs[..., :-1] = np.cumsum(cells[..., ::-1], axis=-1)[..., ::-1]
+    return costs
 
-    nodes: IntArray
-    features: IntArray
-    children: IntArray
+
+@dataclass(frozen=True, eq=False)
+class CoarseToFine(GibbsPolicy):
+    """π(h) ∝ prior(h)·exp(−cost(h)/temperature); a point is group·cells + cell."""
+
+    tree: ContextTree
+    rules: NodeRules
+    costs: IntArray
+    temperature: float
+
+    @cached_property
+    def _nodes(self) -> NodeWeights:
+        cells = self.tree.gather(self.costs.reshape(-1, self.rules.cells))
+        return self.rules.weigh(cells, self.temperature)
+
+    @cached_property
+    def _tree(self) -> TreeWeights:
+        return self.tree.weigh(self._nodes.log_stop, self._nodes.least, self.temperature)
+
+    @cached_property
+    def _top(self) -> IntArray:
+        """Weights of approving everybody, of approving nobody, and of the tree."""
+        # Costs are subtracted as integers, and divided after that.
+        least, total = self._tree.least, int(self.costs.sum())
+        terms = (
+            -float(total - least) / self.temperature - LN2,
+            float(least) / self.temperature - LN2,
+            self._tree.log_total,
+        )
+        top = max(terms)
+        return np.array([base.weight_of(top - term) for term in terms], dtype=np.int64)
+
+    def chances(self, points: Points) -> FloatArray:
+        """π(x) of every point."""
+        groups, cells = points // self.rules.cells, points % self.rules.cells
+        nodes, stops = self._tree.stops(groups)
+        chances = stops * self._nodes.chances(nodes, cells[:, None])
+        total = np.zeros(len(points))
+        # One after the other: the same bits on every machine.
+        for column in chances.T:
+            total = total + column
+        everybody, nobody, tree = (float(weight) for weight in self._top)
+        return np.asarray((everybody + tree * total) / (everybody + nobody + tree))
+
+    def approval(self, points: Points) -> list[tuple[int, int]]:
+        """The chances in units of 2^-40."""
+        units = np.rint(np.ldexp(np.minimum(self.chances(points), 1.0), base.WEIGHT_BITS))
+        return [(int(unit), 1 << base.WEIGHT_BITS) for unit in units]
+
+    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
+        """Position 0 picks a constant or the tree; then every node has positions of its own."""
+        choice = base.pick(self._top, stream.below(int(self._top.sum()), draw))
+        if choice < 2:
+            return np.full(len(points), 1 - choice, dtype=np.uint8)
+        groups, cells = points // self.rules.cells, points % self.rules.cells
+        stops = self._tree.draw(groups, stream, draw, 1)
+        first, numbers = 1 + self.tree.nodes, self._nodes.numbers
+        rules = {
+            node: self._nodes.draw(node, stream, draw, first + node * numbers)
+            for node in np.unique(stops).tolist()
+        }
+        pairs = zip(stops.tolist(), cells.tolist(), strict=True)
+        return np.array([rules[node][cell] for node, cell in pairs], dtype=np.uint8)
 
 
 @dataclass(frozen=True)
@@ -240,10 +467,10 @@ class ContextTree:
     @cached_property
     def _depths(self) -> tuple[_Depth, ...]:
         """From the nodes that have left one feature open up to the root."""
-        shape = [n + 1 for n in self.levels]
-        places = np.stack(np.unravel_index(np.arange(self.nodes), shape)) if shape else None
-        if places is None:
+        if not self.levels:
             return ()
+        shape = [n + 1 for n in self.levels]
+        places = np.stack(np.unravel_index(np.arange(self.nodes), shape))
         left_open = places == np.array(self.levels)[:, None]
         counts = left_open.sum(axis=0)
         return tuple(
@@ -289,13 +516,13 @@ class ContextTree:
         # The last one is that of no node at all, whose weight is 1.
         log_z = np.append(log_stop, 0.0)
         choices = np.zeros((self.nodes, 1 + len(self.levels)), dtype=np.int64)
-        choices[:, 0] = 1 << WEIGHT_BITS
+        choices[:, 0] = 1 << base.WEIGHT_BITS
         for depth in self._depths:
             count = len(depth.features)
             terms = np.empty((1 + count, len(depth.nodes)))
             terms[0] = log_stop[depth.nodes] - LN2
             terms[1:] = _summed(log_z, depth.children) - (LN2 + log(count))
-            weights, log_z[depth.nodes] = integer_weights(terms)
+            weights, log_z[depth.nodes] = base.integer_weights(terms)
             choices[depth.nodes, 0] = weights[0]
             choices[depth.nodes, 1 + depth.features] = weights[1:]
         return TreeWeights(self, choices, float(log_z[self.nodes - 1]), int(best[-1]))
@@ -320,6 +547,19 @@ class ContextTree:
         never = np.full(self.nodes, -np.inf)
         never[self.leaves] = -log_rules
         return -self.weigh(never, np.zeros(self.nodes, dtype=np.int64), 1.0).log_total
+
+
+@dataclass(frozen=True)
+class _Depth:
+    """The nodes that leave the same number of features open, and the children of their splits.
+
+    ``features`` are the open ones of each node, (open, nodes); ``children`` the nodes of each
+    level, (levels, open, nodes), filled up with one more than the last node.
+    """
+
+    nodes: IntArray
+    features: IntArray
+    children: IntArray
 
 
 def _summed(values: FloatArray, children: IntArray) -> FloatArray:
@@ -382,290 +622,5 @@ class TreeWeights:
             weights = self.choices[node]
             total = int(weights.sum())
             number = stream.numbers_below([total], draw, np.array([first + node]))[0]
-            chosen[node] = pick(weights, number)
+            chosen[node] = base.pick(weights, number)
         return chosen[node]
-
-
-class NodeWeights(ABC):
-    """Exponential weights over the rules of every node, given the costs of its cells.
-
-    Z_stop(node) = exp(log_stop − least/temperature), where ``least`` is the least cost of a rule.
-    ``numbers`` are the random numbers that a draw of one rule takes.
-    """
-
-    log_stop: FloatArray
-    least: IntArray
-    numbers: int
-
-    @abstractmethod
-    def chances(self, nodes: IntArray, cells: IntArray) -> FloatArray:
-        """The chance of approval in a cell of a node that stops; both arrays broadcast."""
-
-    @abstractmethod
-    def draw(self, node: int, stream: Stream, draw: int, first: int) -> Bits:
-        """One rule of a node in every cell, drawn with ``numbers`` positions from first on."""
-
-
-class NodeRules(ABC):
-    """The rules that may hold for everybody at a node."""
-
-    @property
-    @abstractmethod
-    def cells(self) -> int:
-        """The number of cells that a rule decides on."""
-
-    @property
-    @abstractmethod
-    def log_count(self) -> float:
-        """max ln(1/prior) of a rule; ln of their number where all are equally likely."""
-
-    @abstractmethod
-    def weigh(self, costs: IntArray, temperature: float) -> NodeWeights:
-        """The weights for costs of shape (nodes, cells)."""
-
-    @abstractmethod
-    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
-        """ln(1/prior) of some rules, a row of the class's code for each."""
-
-
-@dataclass(frozen=True)
-class Thresholds(NodeRules):
-    """Approve from a bin on, or nobody: B + 1 thresholds, equally likely."""
-
-    bins: int
-
-    @property
-    def cells(self) -> int:
-        """The bins."""
-        return self.bins
-
-    @property
-    def log_count(self) -> float:
-        """ln(B + 1)."""
-        return log(self.bins + 1)
-
-    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
-        """ln(B + 1) for each."""
-        return np.full(len(codes), self.log_count)
-
-    def weigh(self, costs: IntArray, temperature: float) -> NodeWeights:
-        """Costs of the thresholds are sums of those of the bins from there on."""
-        return _ThresholdWeights(threshold_costs(costs), temperature)
-
-
-def threshold_costs(cells: IntArray) -> IntArray:
-    """Costs of the thresholds 0 … B from those of the bins (last axis): Σ_{b ≥ j} c_b.
-
-    >>> threshold_costs(np.array([5, -2])).tolist()
-    [3, -2, 0]
-    """
-    costs = np.zeros((*cells.shape[:-1], cells.shape[-1] + 1), dtype=np.int64)
-    costs[..., :-1] = np.cumsum(cells[..., ::-1], axis=-1)[..., ::-1]
-    return costs
-
-
-class _ThresholdWeights(NodeWeights):
-    numbers = 1
-
-    def __init__(self, costs: IntArray, temperature: float) -> None:
-        self._summed = np.cumsum(gibbs_weights(costs, temperature), axis=1)
-        total = log_array(self._summed[:, -1].astype(np.float64)) - WEIGHT_BITS * LN2
-        self.least = costs.min(axis=1)
-        self.log_stop = total - log(costs.shape[1])
-
-    def chances(self, nodes: IntArray, cells: IntArray) -> FloatArray:
-        return np.asarray(self._summed[nodes, cells] / self._summed[nodes, -1])
-
-    def draw(self, node: int, stream: Stream, draw: int, first: int) -> Bits:
-        summed = self._summed[node]
-        number = stream.numbers_below([int(summed[-1])], draw, np.array([first]))[0]
-        threshold = int(np.searchsorted(summed, number, side="right"))
-        return (np.arange(len(summed) - 1) >= threshold).astype(np.uint8)
-
-
-@dataclass(frozen=True, eq=False)
-class CoarseToFine(GibbsPolicy):
-    """π(h) ∝ prior(h)·exp(−cost(h)/temperature); a point is group·cells + cell."""
-
-    tree: ContextTree
-    rules: NodeRules
-    costs: IntArray
-    temperature: float
-
-    @cached_property
-    def _nodes(self) -> NodeWeights:
-        cells = self.tree.gather(self.costs.reshape(-1, self.rules.cells))
-        return self.rules.weigh(cells, self.temperature)
-
-    @cached_property
-    def _tree(self) -> TreeWeights:
-        return self.tree.weigh(self._nodes.log_stop, self._nodes.least, self.temperature)
-
-    @cached_property
-    def _top(self) -> IntArray:
-        """Weights of approving everybody, of approving nobody, and of the tree."""
-        # Costs are subtracted as integers, and divided after that.
-        least, total = self._tree.least, int(self.costs.sum())
-        terms = (
-            -float(total - least) / self.temperature - LN2,
-            float(least) / self.temperature - LN2,
-            self._tree.log_total,
-        )
-        top = max(terms)
-        return np.array([weight_of(top - term) for term in terms], dtype=np.int64)
-
-    def chances(self, points: Points) -> FloatArray:
-        """π(x) of every point."""
-        groups, cells = points // self.rules.cells, points % self.rules.cells
-        nodes, stops = self._tree.stops(groups)
-        chances = stops * self._nodes.chances(nodes, cells[:, None])
-        total = np.zeros(len(points))
-        # One after the other: the same bits on every machine.
-        for column in chances.T:
-            total = total + column
-        everybody, nobody, tree = (float(weight) for weight in self._top)
-        return np.asarray((everybody + tree * total) / (everybody + nobody + tree))
-
-    def approval(self, points: Points) -> list[tuple[int, int]]:
-        """The chances in units of 2^-40."""
-        units = np.rint(np.ldexp(np.minimum(self.chances(points), 1.0), WEIGHT_BITS))
-        return [(int(unit), 1 << WEIGHT_BITS) for unit in units]
-
-    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
-        """Position 0 picks a constant or the tree; then every node has positions of its own."""
-        choice = pick(self._top, stream.below(int(self._top.sum()), draw))
-        if choice < 2:
-            return np.full(len(points), 1 - choice, dtype=np.uint8)
-        groups, cells = points // self.rules.cells, points % self.rules.cells
-        stops = self._tree.draw(groups, stream, draw, 1)
-        first, numbers = 1 + self.tree.nodes, self._nodes.numbers
-        rules = {
-            node: self._nodes.draw(node, stream, draw, first + node * numbers)
-            for node in np.unique(stops).tolist()
-        }
-        pairs = zip(stops.tolist(), cells.tolist(), strict=True)
-        return np.array([rules[node][cell] for node, cell in pairs], dtype=np.uint8)
-
-
-# Nodes times cells of a context tree; each of them takes a few numbers of memory and time.
-LARGEST_TREE = 1 << 22
-LONGEST_LIST = 1 << 20
-
-
-class OverCells(HypothesisClass, ExactWeights):
-    """A class over a finite domain of cells: a point is a cell, and every cell separates.
-
-    Groups of people are its parts: a hypothesis has a rule for each of them. A point is
-    group·cells + cell. ``by`` is one of its parameters.
-    """
-
-    groups: Groups
-    cellular = True
-
-    @abstractmethod
-    def __init__(self, schema: FeatureSchema, **parameters: Any) -> None:
-        """Take the schema, and the parameters by name."""
-
-    @property
-    @abstractmethod
-    def rules(self) -> NodeRules:
-        """The rules that may hold for one group."""
-
-    @property
-    def parts(self) -> int:
-        """The groups."""
-        return self.groups.count
-
-    def part_of(self, points: Points) -> IntArray:
-        """The group that each point is in."""
-        return np.asarray(points // self.rules.cells)
-
-    @cached_property
-    def tree(self) -> ContextTree:
-        """The context tree over the groups, for the prior from coarse to fine."""
-        tree = ContextTree(tuple(len(levels) for levels in self.groups.levels if len(levels) > 1))
-        if tree.nodes * self.rules.cells > LARGEST_TREE:
-            raise HypothesisError(
-                f"{type(self).__name__}: the prior from coarse to fine has {tree.nodes} nodes of "
-                f"{self.rules.cells} cells here, and may have {LARGEST_TREE} in all. Leave a "
-                f"feature out of `by`, or take the flat prior: with_prior('flat')."
-            )
-        return tree
-
-    @property
-    def cut(self) -> float:
-        """2^-40 for every weight: those of one group, or of all nodes with their cells."""
-        weights = self.rules.cells + 2
-        if self.prior != FLAT:
-            weights = self.tree.nodes * (weights + len(self.tree.levels))
-        return weights / (1 << WEIGHT_BITS)
-
-    def checked_prior(self, prior: Any) -> Prior:
-        """By name: such a class has too many hypotheses for probabilities of each."""
-        return named_prior(type(self).__name__, prior)
-
-    @property
-    def log_inverse_prior(self) -> float:
-        """log|H|, or from coarse to fine that of a different rule for every group."""
-        if self.prior == FLAT:
-            return self.log_size
-        return LN2 + self.tree.log_inverse_prior(self.rules.log_count)
-
-    def log_inverse_priors(self, codes: IntArray) -> FloatArray:
-        """log|H| for each, or by a walk over the tree."""
-        if self.prior == FLAT:
-            return np.full(len(codes), self.log_size)
-        return np.array([self._log_inverse_prior_of(code) for code in codes])
-
-    def _log_inverse_prior_of(self, code: IntArray) -> float:
-        rules = code.reshape(self.groups.count, -1)
-        _, numbers = np.unique(rules, axis=0, return_inverse=True)
-        tree = self.tree.log_prior(numbers.reshape(-1), -self.rules.log_inverse_priors(rules))
-        predictions = self.predict(code[None, :], self.separating_points())
-        constant = predictions.all() or not predictions.any()
-        terms = np.array([[tree - LN2], [-2.0 * LN2 if constant else -np.inf]])
-        return -float(integer_weights(terms)[1][0])
-
-    def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
-        """Weights that factorise over the groups, or a tree over them."""
-        if self.prior == FLAT:
-            return self.flat(costs, temperature)
-        return CoarseToFine(self.tree, self.rules, costs, float(temperature))
-
-    @abstractmethod
-    def flat(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
-        """The policy with a flat prior; a temperature for all groups, or one for each."""
-
-    def nested(self) -> tuple[Nested, ...]:
-        """The same class by fewer of the features, the fewest first."""
-        values = {name: getattr(self, name) for name in self.parameters}
-        return tuple(
-            Nested(
-                type(self)(self.schema, **{**values, "by": groups.by}), groups.costs, groups.points
-            )
-            for groups in coarser_groups(self.groups, self.rules.cells)
-        )
-
-    def check_listable(self, count: str) -> None:
-        """Refuse to list more than 2^20 hypotheses; ``count`` says how many there are."""
-        if self.size > LONGEST_LIST:
-            raise HypothesisError(f"This class has {count} hypotheses; at most 2^20 can be listed.")
-
-    def separating_points(self) -> Points:
-        """Every cell, in order."""
-        return np.arange(self.separators)
-
-    def no_costs(self) -> IntArray:
-        """One cost for every cell."""
-        return np.zeros(self.separators, dtype=np.int64)
-
-    def charge(self, costs: IntArray, points: Points, amounts: IntArray) -> IntArray:
-        """Add each amount to its cell."""
-        charged = costs.copy()
-        np.add.at(charged, points, amounts)
-        return charged
-
-    def totals(self, costs: IntArray, codes: IntArray) -> IntArray:
-        """Add up the cells that each approves."""
-        approved = self.predict(codes, self.separating_points()) != 0
-        return np.asarray(np.where(approved, costs, 0).sum(axis=1))

@@ -15,20 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import HypothesisError, ParameterError
-from likewise.hypotheses.base import (
-    FLAT,
-    WEIGHT_BITS,
-    Bits,
-    ExactWeights,
-    GibbsPolicy,
-    HypothesisClass,
-    Points,
-    Prior,
-    gibbs_weights,
-    graded,
-    listed_prior,
-    pick,
-)
+from likewise.hypotheses import base
+from likewise.hypotheses.base import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.numerics.fixed_point import FloatArray, IntArray, log_array
 from likewise.numerics.randomness import Stream
 from likewise.people.features import Kind
@@ -123,23 +111,18 @@ def verify_separating_set(hypotheses: HypothesisClass) -> bool:
 
 
 # Integer weights of 2^40 each must add up within 63 bits.
-LARGEST_LIST = 1 << (63 - WEIGHT_BITS)
+LARGEST_LIST = 1 << (63 - base.WEIGHT_BITS)
 
 
 class Listed(HypothesisClass, ExactWeights):
     """A class whose hypotheses are listed; a point is the column of their predictions.
 
     A subclass sets its parameters first, then calls ``super().__init__`` with people on whom the
-    hypotheses differ: ``separating``, a separating set, or ``reference``, any people, among whom a
-    greedy search finds one. It implements :meth:`predictions` and :meth:`describe`, and names its
-    ``kind`` and ``parameters``. Hypotheses that agree on all those people are refused (leave one
-    out), and so is a class without a constant (put one in).
-
-    Parameters
-    ----------
-    schema: the features of people.
-    separating: people on whom any two hypotheses differ; the schema need not admit them.
-    reference: people among whom a separating set is searched for, in place of one.
+    hypotheses differ: ``separating``, a separating set (whom the schema need not admit), or
+    ``reference``, any people, among whom a greedy search finds one. It implements
+    :meth:`predictions` and :meth:`describe`, and names its ``kind`` and ``parameters``. Hypotheses
+    that agree on all those people are refused (leave one out), and so is a class without a constant
+    (put one in).
 
     >>> from likewise.people import Feature
     >>> class Ages(Listed):
@@ -160,12 +143,9 @@ class Listed(HypothesisClass, ExactWeights):
     """
 
     def __init__(
-        self,
-        schema: FeatureSchema,
-        *,
-        separating: People | None = None,
+        self, schema: FeatureSchema, *, separating: People | None = None,
         reference: People | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         owner = type(self).__name__
         remedy = "Make one: FeatureSchema((Feature(…), …))."
         self.schema = instance(f"{owner}.schema", schema, FeatureSchema, remedy)
@@ -174,11 +154,9 @@ class Listed(HypothesisClass, ExactWeights):
                 f"{owner} needs either people who tell its hypotheses apart (separating=…) or "
                 f"people among whom they are found (reference=…), and not both."
             )
+        people = separating if reference is None else reference
         remedy = "Make them with the schema: schema.people(rows)."
-        people = instance(
-            f"{owner}: people", separating if reference is None else reference, People, remedy
-        )
-        bits = self.locate(people)
+        bits = self.locate(instance(f"{owner}: people", people, People, remedy))
         if reference is not None:
             bits = bits[greedy_separating_set(bits.T)]
         self._check_table(bits)
@@ -210,11 +188,7 @@ class Listed(HypothesisClass, ExactWeights):
 
     @abstractmethod
     def predictions(self, people: People) -> Bits:
-        """h(x) of every hypothesis in the order of the list: 0 or 1, of shape (k, N).
-
-        A function of the people's features alone, computed by comparisons and + − · /, so that all
-        machines agree.
-        """
+        """h(x) of every hypothesis in the order of the list: 0 or 1, of shape (k, N)."""
 
     def locate(self, people: People) -> Points:
         """The predictions of all hypotheses, shape (k, N)."""
@@ -272,10 +246,7 @@ class Listed(HypothesisClass, ExactWeights):
         return np.arange(self.size)[:, None]
 
     def grades(self) -> IntArray:
-        """The grade of each hypothesis, for the prior from coarse to fine; here all are alike.
-
-        Hypotheses of one grade share the grade's part; the constants have their own half.
-        """
+        """The grade of each hypothesis, for the prior from coarse to fine; here all are alike."""
         return np.zeros(self.size, dtype=np.int64)
 
     def constant_members(self) -> npt.NDArray[np.bool_]:
@@ -285,20 +256,17 @@ class Listed(HypothesisClass, ExactWeights):
     @cached_property
     def log_inverse(self) -> FloatArray | None:
         """ln(1/prior(h)) of every hypothesis; None for a flat prior, which needs no numbers."""
-        if self.prior == FLAT:
+        if self.prior == base.FLAT:
             return None
-        if isinstance(self.prior, str):
-            return graded(self.constant_members(), self._checked_grades())
-        return -log_array(np.array(self.prior))
-
-    def _checked_grades(self) -> IntArray:
+        if not isinstance(self.prior, str):
+            return -log_array(np.array(self.prior))
         grades = np.asarray(self.grades())
         if grades.shape != (self.size,) or grades.dtype.kind not in "iu":
             raise HypothesisError(
                 f"{type(self).__name__}.grades must be an integer for each of the {self.size} "
                 f"hypotheses; got {grades.dtype} of shape {grades.shape}."
             )
-        return grades
+        return base.graded(self.constant_members(), grades)
 
     @property
     def log_inverse_prior(self) -> float:
@@ -316,16 +284,16 @@ class Listed(HypothesisClass, ExactWeights):
     @property
     def cut(self) -> float:
         """|H|·2^-41: a weight is off by half of one, and the largest is 2^40."""
-        return self.size / (2 << WEIGHT_BITS)
+        return self.size / (2 << base.WEIGHT_BITS)
 
-    def checked_prior(self, prior: Any) -> Prior:
+    def checked_prior(self, prior: Any) -> base.Prior:
         """By name, or a probability for every hypothesis."""
         names = () if isinstance(prior, str) else [self.describe(code) for code in self.codes()]
-        return listed_prior(type(self).__name__, prior, names)
+        return base.listed_prior(type(self).__name__, prior, names)
 
     def weigh(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
         """A weight for every hypothesis."""
-        return _ListedPolicy(gibbs_weights(costs, float(temperature), self.log_inverse))
+        return _ListedPolicy(base.gibbs_weights(costs, float(temperature), self.log_inverse))
 
 
 class _ListedPolicy(GibbsPolicy):
@@ -338,7 +306,7 @@ class _ListedPolicy(GibbsPolicy):
 
     def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
         """Pick one hypothesis by weight."""
-        member = pick(self.weights, stream.below(self.total, draw))
+        member = base.pick(self.weights, stream.below(self.total, draw))
         return np.asarray(points[:, member], dtype=np.uint8)
 
 
@@ -354,28 +322,26 @@ def check_columns(
 ) -> tuple[str, ...]:
     """Check that the columns are the schema's, different, of these kinds and never missing."""
     instance(f"{owner}.schema", schema, FeatureSchema, "Make one: FeatureSchema((Feature(…), …)).")
-    listed = [] if isinstance(columns, str) else items(f"{owner}.columns", columns, "List them.")
+    parameter = f"{owner}.columns"
+    listed = [] if isinstance(columns, str) else items(parameter, columns, "List them.")
     features = [schema[name] for name in listed]
     if not listed or len(set(listed)) != len(listed):
         raise ParameterError(
-            f"{owner}.columns", "must be a list of at least one name, none of them twice", columns,
+            parameter, "must be a list of at least one name, none of them twice", columns,
             f"The schema has {', '.join(schema.names)}.",
         )  # fmt: skip
     for feature in features:
         if feature.kind not in kinds:
             raise ParameterError(
-                f"{owner}.columns",
-                f"must be of the kinds {', '.join(kinds)}",
+                parameter, f"must be of the kinds {', '.join(kinds)}",
                 f"{feature.name} ({feature.kind})",
                 "Turn it into flags, one for each question of a rule.",
-            )
+            )  # fmt: skip
         if feature.missing is not None:
             raise ParameterError(
-                f"{owner}.columns",
-                "must never be missing",
-                f"{feature.name} (missing={feature.missing!r})",
+                parameter, "must never be missing", f"{feature.name} (missing={feature.missing!r})",
                 "Fill it in before it comes here, and make 'missing' a flag of its own.",
-            )
+            )  # fmt: skip
     return tuple(feature.name for feature in features)
 
 
@@ -399,11 +365,6 @@ def people_at(
     """People who have these values in these columns, for a class that reads no others.
 
     The schema need not admit them: points of a separating set may be anywhere.
-
-    >>> from likewise.people import Feature
-    >>> schema = FeatureSchema((Feature("a", "flag"), Feature("b", "flag")))
-    >>> people_at(schema, ["b"], np.array([[1.0]])).x.tolist()
-    [[0.0, 1.0]]
     """
     x = np.zeros((len(values), len(schema)))
     x[:, [schema.place(name) for name in columns]] = values
@@ -429,11 +390,7 @@ class OverColumns(Listed):
 
 
 def constant_in_words(bit: int) -> str:
-    """The constant hypothesis in words.
-
-    >>> constant_in_words(0)
-    'approve nobody'
-    """
+    """The constant hypothesis in words."""
     return f"approve {'everybody' if bit else 'nobody'}"
 
 

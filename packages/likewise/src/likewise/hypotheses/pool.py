@@ -15,207 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import (
-    HypothesisError,
-    MergedHypotheses,
-    ParameterError,
-    PeopleError,
-    shown,
-    warn,
-)
+from likewise import errors
+from likewise.errors import HypothesisError, ParameterError
+from likewise.hypotheses import lists
 from likewise.hypotheses.base import Bits
-from likewise.hypotheses.lists import (
-    LARGEST_LIST,
-    LARGEST_TABLE,
-    Listed,
-    greedy_separating_set,
-    rows_as_bytes,
-    trie_separating_set,
-)
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.people.features import Feature
 from likewise.people.schema import FeatureSchema, People
 from likewise.validation import as_array, instance, integer, items, real, reals, text
-
-# Members whose predictions are compared with levels at once, for memory.
-_AT_ONCE = 4096
-
-
-def _array(name: str, value: Any, rule: str, remedy: str) -> npt.NDArray[Any]:
-    """Numbers as an array; text, and lists of different lengths, are none."""
-    array = as_array(value)
-    if array.dtype.kind not in "biuf":
-        raise ParameterError(name, rule, value, remedy)
-    return array
-
-
-def reference_rows(schema: FeatureSchema, reference: Any) -> FloatArray:
-    """Rows of the schema's features as numbers, from people or an array."""
-    if isinstance(reference, People):
-        return schema.encoded(reference).x
-    remedy = "It is the data on which members must differ; schema.people(rows) encodes it."
-    rule = f"must be rows of the schema's {len(schema)} features, at least one, as numbers"
-    rows = _array("Pool.reference", reference, rule, remedy).astype(np.float64)
-    if rows.ndim != 2 or rows.shape[1] != len(schema) or len(rows) == 0:
-        raise ParameterError("Pool.reference", rule, rows.shape, remedy)
-    return rows
-
-
-def rows_to_json(rows: FloatArray) -> list[list[float | None]]:
-    """Rows as JSON: a missing value is null, which equals itself, as NaN does not.
-
-    >>> rows_to_json(np.array([[1.5, np.nan]]))
-    [[1.5, None]]
-    """
-    return [[None if math.isnan(x) else x for x in row] for row in rows.tolist()]
-
-
-def rows_from_json(rows: Any) -> Any:
-    """The inverse of :func:`rows_to_json`; anything else is returned as it is, to be refused."""
-    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
-        return rows
-    return [[math.nan if x is None else x for x in row] for row in rows]
-
-
-def admitted(name: str, schema: FeatureSchema, reference: Any) -> People:
-    """Rows as people; refuse those whom the schema does not admit."""
-    try:
-        return schema.encoded(reference)
-    except PeopleError as error:
-        raise ParameterError(
-            name, "must be people whom the schema admits", f"{len(reference)} rows", str(error)
-        ) from error
-
-
-def zeros_and_ones(name: str, table: npt.ArrayLike) -> npt.NDArray[Any]:
-    """A table of 0s and 1s, a row for every member."""
-    rule = "must be a table of 0s and 1s, a row for every member"
-    remedy = "Turn scores into decisions first, or use Pool.from_scores."
-    bits = _array(name, table, rule, remedy)
-    if bits.ndim != 2 or not bits.size:
-        raise ParameterError(name, rule, bits.shape, remedy)
-    if not np.isin(bits, (0, 1)).all():
-        raise ParameterError(name, rule, bits[~np.isin(bits, (0, 1))][0], remedy)
-    return bits
-
-
-def packed_predictions(reference: FloatArray, columns: IntArray, levels: FloatArray) -> Bits:
-    """The members' predictions on the rows, a bit each: (members, rows/8)."""
-    by_column = np.ascontiguousarray(reference.T)
-    parts = [
-        np.packbits(by_column[columns[block]] >= levels[block, None], axis=1)
-        for block in (slice(i, i + _AT_ONCE) for i in range(0, len(columns), _AT_ONCE))
-    ]
-    return np.concatenate(parts)
-
-
-def representatives(packed: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:
-    """Of members that agree on all reference data the first, or a constant if one is among them."""
-    first: dict[bytes, int] = {}
-    for member, key in enumerate(rows_as_bytes(packed)):
-        earlier = first.setdefault(key, member)
-        if constant[member] and not constant[earlier]:
-            first[key] = member
-    return np.array(sorted(first.values()), dtype=np.int64)
-
-
-def named_models(models: Any) -> dict[str, Any]:
-    """Models by name: a mapping, or a list, whose models are called after their classes.
-
-    >>> list(named_models([len, len]))
-    ['builtin_function_or_method', 'builtin_function_or_method_2']
-    """
-    remedy = "Write {'forest': forest, 'logistic': logistic}."
-    if isinstance(models, Mapping):
-        named = dict(models)
-    elif isinstance(models, Sequence) and not isinstance(models, str | bytes):
-        named = {}
-        for model in models:
-            name = base = type(model).__name__.lower()
-            number = 1
-            while name in named:
-                number += 1
-                name = f"{base}_{number}"
-            named[name] = model
-    else:
-        raise ParameterError("models", "must be models by name, or a list of them", models, remedy)
-    if not named or not all(isinstance(name, str) and name for name in named):
-        raise ParameterError("models", "must be models by name, at least one", models, remedy)
-    for name, model in named.items():
-        if not callable(model) and not hasattr(model, "predict_proba"):
-            raise ParameterError(
-                f"models[{name!r}]", "must have predict_proba, or be a function of a frame", model,
-                "A model without chances can be wrapped: lambda frame: model.predict(frame).",
-            )  # fmt: skip
-    return named
-
-
-def scores_of(name: str, model: Any, frame: Any) -> FloatArray:
-    """A model's chances of the favourable label for the rows of a frame, checked.
-
-    A model that was fitted on named columns gets these; of two classes the second counts.
-    """
-    try:
-        if hasattr(model, "predict_proba"):
-            names = getattr(model, "feature_names_in_", None)
-            columns = frame if names is None else _columns(frame, [str(n) for n in names])
-            chances = as_array(model.predict_proba(columns))
-            if chances.ndim == 2 and chances.shape[1] == 2:
-                chances = chances[:, 1]
-        else:
-            chances = as_array(model(frame))
-    except Exception as error:  # a user's model may raise anything
-        raise HypothesisError(
-            f"The model {name!r} failed with {type(error).__name__}: {error}. It is given the "
-            f"frame's rows, with the columns that it was fitted on."
-        ) from error
-    if chances.dtype.kind not in "biuf" or chances.shape != (len(frame),):
-        raise HypothesisError(
-            f"The model {name!r} must have one score for each of the {len(frame)} rows; got "
-            f"{chances.dtype} of shape {chances.shape}. It must decide between two labels."
-        )
-    scores = chances.astype(np.float64)
-    outside = ~((scores >= 0) & (scores <= 1))
-    if outside.any():
-        raise HypothesisError(
-            f"The model {name!r} must give scores within [0, 1]; got {shown(scores[outside][0])}."
-        )
-    return scores
-
-
-def _columns(frame: Any, names: list[str]) -> Any:
-    from likewise.people.frames import nw
-
-    return nw.from_native(frame, eager_only=True)[names].to_native()
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredFrames:
-    """Models beside the features that a panel sees: a frame becomes people with scores.
-
-    ``schema`` has the features of ``features`` and a hidden column for each model.
-    """
-
-    models: Mapping[str, Any]
-    features: FeatureSchema
-    schema: FeatureSchema
-
-    @classmethod
-    def of(cls, models: Any, features: FeatureSchema) -> ScoredFrames:
-        """From models by name, and the schema of the features."""
-        named = named_models(models)
-        if clashes := [name for name in named if name in features.names]:
-            raise ParameterError(
-                "models", "must not be called as a feature is", clashes[0], "Rename the model."
-            )
-        added = tuple(Feature(name, low=0, high=1, visible=False) for name in named)
-        return cls(named, features, FeatureSchema((*features.features, *added)))
-
-    def people(self, frame: Any, ids: Any = None) -> People:
-        """People from a frame, with the models' scores; other columns are for the models."""
-        people = self.features.people(frame, ids=ids, others="ignore")
-        scores = [scores_of(name, model, frame) for name, model in self.models.items()]
-        return People(people.ids, np.column_stack([people.x, *scores]), self.schema, people.origin)
 
 
 @dataclass(frozen=True)
@@ -237,128 +44,20 @@ class Cut:
         return f"approve if {self.column} ≥ {self.at:.6g}"
 
 
-def all_cuts(levels_of: Sequence[tuple[str, Sequence[float]]]) -> list[Cut]:
-    """Every column with its cuts, between both constants."""
-    if not levels_of:
-        raise ParameterError("columns", "must not be empty", [], "List columns of scores.")
-    column = levels_of[0][0]
-    cuts = [Cut(name, level) for name, levels in levels_of for level in levels]
-    return [Cut(column, -np.inf), *cuts, Cut(column, np.inf)]
-
-
-def cuts_of_people(people: People, columns: Sequence[str], cuts: Any) -> list[Cut]:
-    """Cuts at the same levels in every column, or into so many equal parts of the people."""
-    if isinstance(cuts, bool) or not isinstance(cuts, int):
-        levels = reals("cuts", cuts, "List them, [0.25, 0.5], or give a number of parts.")
-        return all_cuts([(name, levels) for name in columns])
-    parts = integer("cuts", cuts, 2, 1 << 20, "Give at least 2 parts.")
-    return all_cuts([(name, quantiles(people.column(name), parts)) for name in columns])
-
-
-def quantiles(values: FloatArray, parts: int) -> list[float]:
-    """Values that divide all of them into equal parts, each once; the least divides nothing.
-
-    >>> quantiles(np.array([0.0, 0.25, 0.5, 0.75, 1.0]), 4)
-    [0.25, 0.5, 0.75]
-    """
-    if not len(values):
-        return []
-    ranks = np.arange(1, parts) * len(values) // parts
-    levels = np.unique(np.sort(values)[ranks])
-    return [float(level) for level in levels[levels > values.min()]]
-
-
-def check_members(schema: FeatureSchema, cuts: Any) -> list[Cut]:
-    """Check the members of a pool: cuts of columns that are never missing."""
-    listed = items("Pool.cuts", cuts, "List members: [Cut(column, at), …].")
-    if not listed:
-        raise HypothesisError("A pool must have a member; got none. Add a constant at least.")
-    if len(listed) >= LARGEST_LIST:
-        raise HypothesisError(
-            f"A pool must have fewer than {LARGEST_LIST} members; got {len(listed)}."
-        )
-    for cut in listed:
-        instance("Pool.cuts", cut, Cut, "List members: [Cut(column, at), …].")
-    for name in dict.fromkeys(cut.column for cut in listed):
-        if schema[name].missing is not None:
-            raise HypothesisError(
-                f"A pool cannot cut a column that may be missing; {name!r} may. Fill missing "
-                f"scores before they come here."
-            )
-    return listed
-
-
-def check_constant(constant: npt.NDArray[np.bool_]) -> None:
-    """Refuse a pool without a constant member."""
-    if not constant.any():
-        raise HypothesisError(
-            f"The pool must contain a constant classifier; none of its {len(constant)} members is "
-            f"the same for everybody. Without one there may be no fair policy at all. Add "
-            f"Cut(column, float('-inf')), which approves everybody."
-        )
-
-
-def cuts_by_column(owner: str, cuts: Any) -> dict[str, Any]:
-    """Lists of cuts by column, from a mapping or from pairs, as JSON has them.
-
-    >>> cuts_by_column("Stumps", [["income", [20, 40]]])
-    {'income': [20, 40]}
-    """
-    if isinstance(cuts, Mapping):
-        return dict(cuts)
-    if isinstance(cuts, list) and all(_is_pair(pair) for pair in cuts):
-        return dict(cuts)
-    raise ParameterError(
-        f"{owner}.cuts", "must be lists of cuts by column", cuts, "{'income': [20, 40]}."
-    )
-
-
-def _is_pair(pair: Any) -> bool:
-    return isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)
-
-
-def check_levels(owner: str, name: str, cuts: Sequence[float]) -> tuple[float, ...]:
-    """Check the cuts of a column: at least one, increasing.
-
-    >>> check_levels("Stumps", "income", [20, 40])
-    (20.0, 40.0)
-    """
-    parameter = f"{owner}.cuts[{name!r}]"
-    levels = reals(parameter, cuts, "List them.")
-    if not levels or not np.all(np.isfinite(levels)) or not np.all(np.diff(levels) > 0):
-        raise ParameterError(
-            parameter, "must be at least one, increase and be finite", levels, "Sort them."
-        )
-    return levels
-
-
-def pairs_of_cuts(columns: Sequence[str], cuts: Sequence[tuple[float, ...]]) -> list[list[Any]]:
-    """Lists of cuts as JSON: pairs, in order.
-
-    >>> pairs_of_cuts(["income"], [(20.0, 40.0)])
-    [['income', [20.0, 40.0]]]
-    """
-    return [[name, list(levels)] for name, levels in zip(columns, cuts, strict=True)]
-
-
-_INFINITE = ("inf", "-inf")
 # A small separating set is searched for up to this many members, or predictions; beyond, one that
 # takes near-linear time.
 FEW_MEMBERS, FEW_PREDICTIONS = 256, 1 << 22
+# Members whose predictions are compared with levels at once, for memory.
+_AT_ONCE = 4096
 
 
-class Pool(Listed):
+class Pool(lists.Listed):
     """A finite list of predictors: cuts on columns, which differ on reference data.
 
-    Members that agree on all reference data are merged into the first of them, with a warning
+    Members that agree on all ``reference`` data (people, or an array of their encoded features)
+    are merged into the first of them, with a warning
     (:class:`~likewise.errors.MergedHypotheses`): the guarantee is then against the ones that
     remain. One member must be constant: the same for everybody whom the schema admits.
-
-    Parameters
-    ----------
-    schema: the features of people; each column of scores is one.
-    cuts: the members.
-    reference: people, or an array of their encoded features, on whom members must differ.
 
     >>> pool = Pool.from_table([[0, 0, 0], [0, 1, 1], [1, 1, 1]])
     >>> pool.size, pool.separators
@@ -376,12 +75,17 @@ class Pool(Listed):
     ) -> None:
         remedy = "Make one: FeatureSchema((Feature(…), …))."
         self.schema = instance("Pool.schema", schema, FeatureSchema, remedy)
-        rows = admitted("Pool.reference", schema, reference_rows(schema, reference)).x
+        rows = reference_rows("Pool", schema, reference)
         members = check_members(schema, cuts)
         columns = np.array([schema.place(cut.column) for cut in members], dtype=np.int64)
         levels = np.array([cut.at for cut in members], dtype=np.float64)
         constant = self._constants(columns, levels)
-        check_constant(constant)
+        if not constant.any():
+            raise HypothesisError(
+                f"The pool must contain a constant classifier; none of its {len(constant)} members "
+                f"is the same for everybody. Without one there may be no fair policy at all. Add "
+                f"Cut(column, float('-inf')), which approves everybody."
+            )
         packed = packed_predictions(rows, columns, levels)
         distinct = representatives(packed, constant)
         self.merged = len(members) - len(distinct)
@@ -389,11 +93,11 @@ class Pool(Listed):
         self._columns, self._levels = columns[distinct], levels[distinct]
         self._rows, self._packed = rows, packed[distinct]
         if self.merged:
-            warn(
+            errors.warn(
                 f"{self.merged} of {len(members)} members of the pool agree with another one on "
                 f"all {len(rows)} rows of reference data and were merged; "
                 f"{len(distinct)} remain, and guarantees are against these.",
-                MergedHypotheses,
+                errors.MergedHypotheses,
             )
 
     @cached_property
@@ -401,16 +105,16 @@ class Pool(Listed):
         """The rows of the reference data that are the separating set; searched when needed."""
         bits = np.unpackbits(self._packed, axis=1, count=len(self._rows))
         small = self.size <= FEW_MEMBERS or bits.size <= FEW_PREDICTIONS
-        return greedy_separating_set(bits) if small else trie_separating_set(bits)
+        return lists.greedy_separating_set(bits) if small else lists.trie_separating_set(bits)
 
     @cached_property
     def _on_set(self) -> Bits:  # type: ignore[override]  # searched when it is needed, not before
         chosen = self._chosen
-        if len(chosen) * self.size > LARGEST_TABLE:
+        if len(chosen) * self.size > lists.LARGEST_TABLE:
             raise HypothesisError(
                 f"A pool of {self.size} members with a separating set of {len(chosen)} rows is too "
-                f"large for draws: at most {LARGEST_TABLE} predictions are kept. Use the player "
-                f"'exponential-weights', which needs no draws, or fewer cuts."
+                f"large for draws: at most {lists.LARGEST_TABLE} predictions are kept. Use the "
+                f"player 'exponential-weights', which needs no draws, or fewer cuts."
             )
         bits = np.unpackbits(self._packed, axis=1, count=len(self._rows))
         return np.ascontiguousarray(bits[:, chosen])
@@ -528,10 +232,9 @@ class Pool(Listed):
         if self._scored is None:
             raise HypothesisError(
                 "This pool has no models: it was made of columns, or read from JSON or a state, "
-                "which never hold a model. Make it again with the models, "
-                "Pool.from_models(models, frame, …), and give its .people to the state; or compute "
-                "a column of scores for each model, and use "
-                "pool.schema.people(frame, others='ignore')."
+                "which never hold a model. Make it again, Pool.from_models(models, frame, …), and "
+                "give its .people to the state; or compute a column of scores for each model, and "
+                "use pool.schema.people(frame, others='ignore')."
             )
         return self._scored.people(frame, ids)
 
@@ -558,8 +261,248 @@ class Pool(Listed):
         """Read a pool from its JSON."""
         schema, values = cls.read_parameters(spec)
         pairs = items("Pool.cuts", values["cuts"], "List pairs of a column and a cut.")
-        cuts = [Cut(column, float(at) if at in _INFINITE else at) for column, at in pairs]
+        cuts = [Cut(name, float(at) if at in ("inf", "-inf") else at) for name, at in pairs]
         pool = cls(schema, cuts, rows_from_json(values["reference"]))
         if pool.size > 1 and not pool.merged:
             pool._chosen = np.arange(len(pool._rows))  # the rows are the separating set
         return pool
+
+
+def reference_rows(owner: str, schema: FeatureSchema, reference: Any) -> FloatArray:
+    """Rows of the schema's features as numbers, from people or an array whom the schema admits."""
+    name = f"{owner}.reference"
+    remedy = "It is the data on which members must differ; schema.people(rows) encodes it."
+    rule = f"must be rows of the schema's {len(schema)} features, at least one, as numbers"
+    rows = reference.x if isinstance(reference, People) else as_array(reference)
+    table = rows.dtype.kind in "biuf" and rows.ndim == 2 and len(rows) > 0
+    if not table or (not isinstance(reference, People) and rows.shape[1] != len(schema)):
+        raise ParameterError(name, rule, reference, remedy)
+    try:
+        return schema.encoded(reference).x
+    except errors.PeopleError as error:
+        rule = "must be people whom the schema admits"
+        raise ParameterError(name, rule, f"{len(rows)} rows", str(error)) from error
+
+
+def rows_to_json(rows: FloatArray) -> list[list[float | None]]:
+    """Rows as JSON: a missing value is null, which equals itself, as NaN does not."""
+    return [[None if math.isnan(x) else x for x in row] for row in rows.tolist()]
+
+
+def rows_from_json(rows: Any) -> Any:
+    """The inverse of :func:`rows_to_json`; anything else is returned as it is, to be refused."""
+    if not isinstance(rows, list) or not all(isinstance(row, list) for row in rows):
+        return rows
+    return [[math.nan if x is None else x for x in row] for row in rows]
+
+
+def check_members(schema: FeatureSchema, cuts: Any) -> list[Cut]:
+    """Check the members of a pool: cuts of columns that are never missing."""
+    listed = items("Pool.cuts", cuts, "List members: [Cut(column, at), …].")
+    if not listed:
+        raise HypothesisError("A pool must have a member; got none. Add a constant at least.")
+    if len(listed) >= lists.LARGEST_LIST:
+        raise HypothesisError(
+            f"A pool must have fewer than {lists.LARGEST_LIST} members; got {len(listed)}."
+        )
+    for cut in listed:
+        instance("Pool.cuts", cut, Cut, "List members: [Cut(column, at), …].")
+    for name in dict.fromkeys(cut.column for cut in listed):
+        if schema[name].missing is not None:
+            raise HypothesisError(
+                f"A pool cannot cut a column that may be missing; {name!r} may. Fill missing "
+                f"scores before they come here."
+            )
+    return listed
+
+
+def packed_predictions(reference: FloatArray, columns: IntArray, levels: FloatArray) -> Bits:
+    """The members' predictions on the rows, a bit each: (members, rows/8)."""
+    by_column = np.ascontiguousarray(reference.T)
+    blocks = (slice(i, i + _AT_ONCE) for i in range(0, len(columns), _AT_ONCE))
+    return np.concatenate(
+        [np.packbits(by_column[columns[b]] >= levels[b, None], axis=1) for b in blocks]
+    )
+
+
+def representatives(packed: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:
+    """Of members that agree on all reference data the first, or a constant if one is among them."""
+    first: dict[bytes, int] = {}
+    for member, key in enumerate(lists.rows_as_bytes(packed)):
+        earlier = first.setdefault(key, member)
+        if constant[member] and not constant[earlier]:
+            first[key] = member
+    return np.array(sorted(first.values()), dtype=np.int64)
+
+
+def zeros_and_ones(name: str, table: npt.ArrayLike) -> npt.NDArray[Any]:
+    """A table of 0s and 1s, a row for every member."""
+    bits = as_array(table)
+    if bits.dtype.kind not in "biuf" or bits.ndim != 2 or not bits.size:
+        value: object = f"{bits.dtype} of shape {bits.shape}"
+    elif not (valid := np.isin(bits, (0, 1))).all():
+        value = bits[~valid][0]
+    else:
+        return bits
+    raise ParameterError(
+        name, "must be a table of 0s and 1s, a row for every member", value,
+        "Turn scores into decisions first, or use Pool.from_scores.",
+    )  # fmt: skip
+
+
+def all_cuts(levels_of: Sequence[tuple[str, Sequence[float]]]) -> list[Cut]:
+    """Every column with its cuts, between both constants."""
+    if not levels_of:
+        raise ParameterError("columns", "must not be empty", [], "List columns of scores.")
+    column = levels_of[0][0]
+    cuts = [Cut(name, level) for name, levels in levels_of for level in levels]
+    return [Cut(column, -np.inf), *cuts, Cut(column, np.inf)]
+
+
+def cuts_of_people(people: People, columns: Sequence[str], cuts: Any) -> list[Cut]:
+    """Cuts at the same levels in every column, or into so many equal parts of the people."""
+    if isinstance(cuts, bool) or not isinstance(cuts, int):
+        levels = reals("cuts", cuts, "List them, [0.25, 0.5], or give a number of parts.")
+        return all_cuts([(name, levels) for name in columns])
+    parts = integer("cuts", cuts, 2, 1 << 20, "Give at least 2 parts.")
+    return all_cuts([(name, quantiles(people.column(name), parts)) for name in columns])
+
+
+def quantiles(values: FloatArray, parts: int) -> list[float]:
+    """Values that divide all of them into equal parts, each once; the least divides nothing.
+
+    >>> quantiles(np.array([0.0, 0.25, 0.5, 0.75, 1.0]), 4)
+    [0.25, 0.5, 0.75]
+    """
+    if not len(values):
+        return []
+    ranks = np.arange(1, parts) * len(values) // parts
+    levels = np.unique(np.sort(values)[ranks])
+    return [float(level) for level in levels[levels > values.min()]]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredFrames:
+    """Models beside the features that a panel sees: a frame becomes people with scores.
+
+    ``schema`` has the features of ``features`` and a hidden column for each model.
+    """
+
+    models: Mapping[str, Any]
+    features: FeatureSchema
+    schema: FeatureSchema
+
+    @classmethod
+    def of(cls, models: Any, features: FeatureSchema) -> ScoredFrames:
+        """From models by name, and the schema of the features."""
+        named = named_models(models)
+        if clashes := [name for name in named if name in features.names]:
+            raise ParameterError(
+                "models", "must not be called as a feature is", clashes[0], "Rename the model."
+            )
+        added = tuple(Feature(name, low=0, high=1, visible=False) for name in named)
+        return cls(named, features, FeatureSchema((*features.features, *added)))
+
+    def people(self, frame: Any, ids: Any = None) -> People:
+        """People from a frame, with the models' scores; other columns are for the models."""
+        people = self.features.people(frame, ids=ids, others="ignore")
+        scores = [scores_of(name, model, frame) for name, model in self.models.items()]
+        return People(people.ids, np.column_stack([people.x, *scores]), self.schema, people.origin)
+
+
+def named_models(models: Any) -> dict[str, Any]:
+    """Models by name: a mapping, or a list, whose models are called after their classes.
+
+    >>> list(named_models([len, len]))
+    ['builtin_function_or_method', 'builtin_function_or_method_2']
+    """
+    named: dict[str, Any] = dict(models) if isinstance(models, Mapping) else {}
+    if isinstance(models, Sequence) and not isinstance(models, str | bytes):
+        for model in models:
+            name = base = type(model).__name__.lower()
+            number = 1
+            while name in named:
+                number += 1
+                name = f"{base}_{number}"
+            named[name] = model
+    if not named or not all(isinstance(name, str) and name for name in named):
+        raise ParameterError(
+            "models", "must be models by name, or a list of them, at least one", models,
+            "Write {'forest': forest, 'logistic': logistic}.",
+        )  # fmt: skip
+    for name, model in named.items():
+        if not callable(model) and not hasattr(model, "predict_proba"):
+            raise ParameterError(
+                f"models[{name!r}]", "must have predict_proba, or be a function of a frame", model,
+                "A model without chances can be wrapped: lambda frame: model.predict(frame).",
+            )  # fmt: skip
+    return named
+
+
+def scores_of(name: str, model: Any, frame: Any) -> FloatArray:
+    """A model's chances of the favourable label for the rows of a frame, checked.
+
+    A model that was fitted on named columns gets these; of two classes the second counts.
+    """
+    try:
+        if hasattr(model, "predict_proba"):
+            names = getattr(model, "feature_names_in_", None)
+            if names is not None:
+                from likewise.people.frames import nw
+
+                columns = [str(n) for n in names]
+                frame = nw.from_native(frame, eager_only=True)[columns].to_native()
+            chances = as_array(model.predict_proba(frame))
+            if chances.ndim == 2 and chances.shape[1] == 2:
+                chances = chances[:, 1]
+        else:
+            chances = as_array(model(frame))
+    except Exception as error:  # a user's model may raise anything
+        raise HypothesisError(
+            f"The model {name!r} failed with {type(error).__name__}: {error}. It is given the "
+            f"frame's rows, with the columns that it was fitted on."
+        ) from error
+    if chances.dtype.kind not in "biuf" or chances.shape != (len(frame),):
+        raise HypothesisError(
+            f"The model {name!r} must have one score for each of the {len(frame)} rows; got "
+            f"{chances.dtype} of shape {chances.shape}. It must decide between two labels."
+        )
+    scores = chances.astype(np.float64)
+    outside = scores[~((scores >= 0) & (scores <= 1))]
+    if len(outside):
+        raise HypothesisError(
+            f"The model {name!r} must give scores within [0, 1]; got {errors.shown(outside[0])}."
+        )
+    return scores
+
+
+def cuts_by_column(owner: str, cuts: Any) -> dict[str, Any]:
+    """Lists of cuts by column, from a mapping or from pairs, as JSON has them.
+
+    >>> cuts_by_column("Stumps", [["income", [20, 40]]])
+    {'income': [20, 40]}
+    """
+    pairs = isinstance(cuts, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) for pair in cuts
+    )
+    if not pairs and not isinstance(cuts, Mapping):
+        raise ParameterError(
+            f"{owner}.cuts", "must be lists of cuts by column", cuts, "{'income': [20, 40]}."
+        )
+    return dict(cuts)
+
+
+def check_levels(owner: str, name: str, cuts: Sequence[float]) -> tuple[float, ...]:
+    """Check the cuts of a column: at least one, increasing."""
+    parameter = f"{owner}.cuts[{name!r}]"
+    levels = reals(parameter, cuts, "List them.")
+    if not levels or not np.all(np.isfinite(levels)) or not np.all(np.diff(levels) > 0):
+        raise ParameterError(
+            parameter, "must be at least one, increase and be finite", levels, "Sort them."
+        )
+    return levels
+
+
+def pairs_of_cuts(columns: Sequence[str], cuts: Sequence[tuple[float, ...]]) -> list[list[Any]]:
+    """Lists of cuts as JSON: the pairs that :func:`cuts_by_column` reads."""
+    return [[name, list(levels)] for name, levels in zip(columns, cuts, strict=True)]

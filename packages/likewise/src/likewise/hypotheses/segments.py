@@ -13,16 +13,8 @@ from itertools import product
 import numpy as np
 
 from likewise.errors import HypothesisError
+from likewise.hypotheses import grids
 from likewise.hypotheses.base import Bits, GibbsPolicy, Points, gibbs_weights, pick
-from likewise.hypotheses.grids import (
-    Groups,
-    NodeRules,
-    OverCells,
-    Thresholds,
-    bands,
-    grouping,
-    threshold_costs,
-)
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.randomness import Stream
 from likewise.people.schema import FeatureSchema, People
@@ -30,7 +22,7 @@ from likewise.people.schema import FeatureSchema, People
 LARGEST = 1 << 24
 
 
-class Segments(OverCells):
+class Segments(grids.OverCells):
     """Approve whoever scores at least the threshold of their segment.
 
     The segments are all combinations of levels of the features ``by``; ``cuts`` divide the score
@@ -56,9 +48,9 @@ class Segments(OverCells):
     ) -> None:
         self.schema = schema
         self.score = score
-        self.groups = Groups(schema, grouping("Segments", by), "Segments")
+        self.groups = grids.Groups(schema, by, "Segments")
         self.by = self.groups.by
-        self.cuts = bands(schema, score, cuts, ("Segments.score", "Segments.cuts"))
+        self.cuts = self.groups.bands(score, cuts, ("score", "cuts"))
         self.bins = len(self.cuts) + 1
         self.segments = self.groups.count
         if self.segments * self.bins > LARGEST:
@@ -90,7 +82,7 @@ class Segments(OverCells):
     def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
         """The lowest threshold of least cost in every segment, shape (draws, segments)."""
         cells = (costs + noise).reshape(len(noise), self.segments, self.bins)
-        return np.asarray(np.argmin(threshold_costs(cells), axis=-1), dtype=np.int64)
+        return np.asarray(np.argmin(grids.threshold_costs(cells), axis=-1), dtype=np.int64)
 
     def predict(self, codes: IntArray, points: Points) -> Bits:
         """Compare each bin with the threshold of its segment."""
@@ -103,20 +95,15 @@ class Segments(OverCells):
 
     def describe(self, code: IntArray) -> str:
         """The threshold of every segment."""
-        lines = []
-        for segment, names in enumerate(self.groups.names):
-            threshold = int(code[segment])
-            if threshold in (0, self.bins):
-                rule = "nobody" if threshold else "everybody"
-            else:
-                rule = f"{self.score} ≥ {self.cuts[threshold - 1]:g}"
-            lines.append(f"{' · '.join(names) or 'all'}: {rule}")
-        return "; ".join(lines)
+        cuts = (f"{self.score} ≥ {cut:g}" for cut in self.cuts)
+        rules = ("everybody", *cuts, "nobody")
+        segments = zip(self.groups.names, code.tolist(), strict=True)
+        return "; ".join(f"{' · '.join(names) or 'all'}: {rules[j]}" for names, j in segments)
 
     @cached_property
-    def rules(self) -> NodeRules:
+    def rules(self) -> grids.NodeRules:
         """One threshold."""
-        return Thresholds(self.bins)
+        return grids.Thresholds(self.bins)
 
     def flat(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
         """Exponential weights factorise: only the person's own segment matters."""
@@ -139,7 +126,7 @@ class _FlatSegments(GibbsPolicy):
         if self._last is not None and self._last[0] is points:
             return self._last[1]
         segments, place = np.unique(points // self.cells.shape[1], return_inverse=True)
-        costs = threshold_costs(self.cells[segments])
+        costs = grids.threshold_costs(self.cells[segments])
         weights = gibbs_weights(costs, self.temperature[segments][:, None])
         self._last = (points, (segments, place, weights))
         return segments, place, weights

@@ -2,7 +2,7 @@
 
 With 20 bands of income and 20 of a score there are C(40, 20) = 1.4·10^11 staircases, too many to
 list: the oracle is a dynamic program over the rows, and the exponential weights are those of a walk
-along the stair (:mod:`likewise.hypotheses.staircases`).
+along the stair.
 """
 
 from __future__ import annotations
@@ -17,12 +17,153 @@ import numpy as np
 
 from likewise.errors import ParameterError
 from likewise.hypotheses.base import WEIGHT_BITS, Bits, GibbsPolicy, Points, integer_weights, pick
-from likewise.hypotheses.grids import Groups, NodeRules, NodeWeights, OverCells, bands, grouping
+from likewise.hypotheses.grids import Groups, NodeRules, NodeWeights, OverCells, threshold_costs
 from likewise.numerics.fixed_point import FloatArray, IntArray, exp_negative, log, log_array
 from likewise.numerics.randomness import Stream
 from likewise.people.schema import FeatureSchema, People
 
-CERTAIN = 1 << WEIGHT_BITS
+# There are fewer than 2^(A + B) staircases, and a float64 must be able to count them.
+LARGEST_GRID = 1000
+
+
+class Staircases(OverCells):
+    """Approve a cell only together with all that are at least as high in both features.
+
+    The cuts divide two numbers into A and B bands, so that each grid has C(A + B, A) staircases;
+    there is a grid for every combination of levels of the features ``by``. A code is, for every
+    row a of every grid, the first column approved; it never rises with a. A feature of which less
+    is better enters as its negative.
+
+    A point is a cell (grid, row, column). The separating set is every cell, and none can be left
+    out. The cells that are at least (a, b) in both features make a staircase; without (a, b) they
+    still do, since no cell that is left lies below it; and the two differ on (a, b) alone. Both
+    constants are inside.
+
+    >>> from likewise.people import Feature
+    >>> schema = FeatureSchema((Feature("income", low=0), Feature("score", low=0, high=100)))
+    >>> lender = Staircases(schema, first="income", first_cuts=[20, 40],
+    ...                     second="score", second_cuts=[50])
+    >>> lender.size, lender.separators
+    (10, 6)
+    >>> lender.locate(schema.people([{"income": 20, "score": 10}])).tolist()
+    [2]
+    >>> print(lender.describe(np.array([2, 1, 0])))
+    all: nobody where income < 20, score ≥ 50 where 20 ≤ income < 40, everybody where income ≥ 40
+    """
+
+    kind = "staircases"
+    parameters = ("first", "first_cuts", "second", "second_cuts", "by")
+
+    def __init__(
+        self, schema: FeatureSchema, *, first: str, first_cuts: Sequence[float], second: str,
+        second_cuts: Sequence[float], by: Sequence[str] = (),
+    ) -> None:  # fmt: skip
+        self.schema, self.first, self.second = schema, first, second
+        self.groups = Groups(schema, by, "Staircases")
+        self.by = self.groups.by
+        names = (schema[first].name, schema[second].name, *self.by)
+        if len(set(names)) != len(names):
+            raise ParameterError(
+                "Staircases.first, second and by", "must be different features", names, "Drop one."
+            )
+        self.first_cuts = self.groups.bands(first, first_cuts, ("first", "first_cuts"))
+        self.second_cuts = self.groups.bands(second, second_cuts, ("second", "second_cuts"))
+        self.rows, self.columns = len(self.first_cuts) + 1, len(self.second_cuts) + 1
+        if self.rows + self.columns > LARGEST_GRID:
+            raise ParameterError(
+                "Staircases.first_cuts and second_cuts",
+                f"must make at most {LARGEST_GRID} bands together", self.rows + self.columns,
+                "Take fewer cuts.",
+            )  # fmt: skip
+        self.grids = self.groups.count
+
+    def __repr__(self) -> str:
+        by = f", by={list(self.by)}" if self.by else ""
+        features = f"first={self.first!r}, second={self.second!r}"
+        return f"Staircases({features}, {self.separators} cells{by})"
+
+    @property
+    def cells(self) -> int:
+        """A·B, the cells of one grid."""
+        return self.rows * self.columns
+
+    @property
+    def size(self) -> int:
+        """C(A + B, A)^grids."""
+        return int(math.comb(self.rows + self.columns, self.rows) ** self.grids)
+
+    @property
+    def separators(self) -> int:
+        """Every cell."""
+        return self.grids * self.cells
+
+    def locate(self, people: People) -> Points:
+        """The cell of every person: (grid·A + row)·B + column."""
+        grid = self.groups.of(people)
+        row = np.searchsorted(self.first_cuts, people.column(self.first), side="right")
+        column = np.searchsorted(self.second_cuts, people.column(self.second), side="right")
+        return (grid * self.rows + row) * self.columns + column
+
+    def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
+        """The staircases of least cost, of the smallest code, shape (draws, grids·A).
+
+        Row after row, the lowest threshold that still allows the least cost of all.
+        """
+        cells = (costs + noise).reshape(len(noise), self.grids, self.rows, self.columns)
+        stop, least = costs_of_rows(cells)
+        codes = np.empty((len(noise), self.grids, self.rows), dtype=np.int64)
+        above = np.full((len(noise), self.grids, 1), self.columns)
+        for a in range(self.rows):
+            best = np.take_along_axis(least[:, :, a], above, axis=-1)
+            above = np.argmax(stop[:, :, a] == best, axis=-1, keepdims=True)
+            codes[:, :, a] = above[:, :, 0]
+        return codes.reshape(len(noise), -1)
+
+    def predict(self, codes: IntArray, points: Points) -> Bits:
+        """Compare each column with the threshold of its row."""
+        return (points % self.columns >= codes[:, points // self.columns]).astype(np.uint8)
+
+    def codes(self) -> IntArray:
+        """All combinations of thresholds that never rise, if there are at most 2^20."""
+        self.check_listable(f"C({self.rows + self.columns}, {self.rows})^{self.grids}")
+        stairs = sorted(combinations_with_replacement(range(self.columns, -1, -1), self.rows))
+        codes = np.array(list(product(stairs, repeat=self.grids)), dtype=np.int64)
+        return codes.reshape(self.size, -1)
+
+    def describe(self, code: IntArray) -> str:
+        """The least second feature for every run of bands of the first that have the same."""
+        lines, stairs = [], code.reshape(self.grids, self.rows).tolist()
+        for names, steps in zip(self.groups.names, stairs, strict=True):
+            parts = []
+            for threshold, run in groupby(range(self.rows), steps.__getitem__):
+                bands = list(run)
+                parts.append(self._rule(threshold) + self._where(bands[0], bands[-1] + 1))
+            lines.append(f"{' · '.join(names) or 'all'}: {', '.join(parts)}")
+        return "; ".join(lines)
+
+    def _rule(self, threshold: int) -> str:
+        if threshold in (0, self.columns):
+            return "nobody" if threshold else "everybody"
+        return f"{self.second} ≥ {self.second_cuts[threshold - 1]:.12g}"
+
+    def _where(self, start: int, end: int) -> str:
+        if (start, end) == (0, self.rows):
+            return ""
+        low = f"{self.first_cuts[start - 1]:.12g}"
+        high = f"{self.first_cuts[end - 1]:.12g}" if end < self.rows else ""
+        if start and high:
+            return f" where {low} ≤ {self.first} < {high}"
+        return f" where {self.first} ≥ {low}" if start else f" where {self.first} < {high}"
+
+    @cached_property
+    def rules(self) -> NodeRules:
+        """One staircase, on this grid or a coarser one."""
+        return StaircaseRules(self.rows, self.columns, self.cells)
+
+    def flat(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
+        """A walk along the stair of every grid; only the person's own matters."""
+        cells = costs.reshape(self.grids, self.rows, self.columns)
+        return FlatStaircases(cells, temperature)
 
 
 def costs_of_rows(cells: IntArray) -> tuple[IntArray, IntArray]:
@@ -39,15 +180,55 @@ def costs_of_rows(cells: IntArray) -> tuple[IntArray, IntArray]:
     >>> least.tolist(), stop[0].tolist()
     ([[-1, -3, -3], [-2, -2, -2]], [-1, -3, -2])
     """
-    rows, columns = cells.shape[-2:]
-    stop = np.zeros((*cells.shape[:-1], columns + 1), dtype=np.int64)
-    stop[..., :-1] = np.cumsum(cells[..., ::-1], axis=-1)[..., ::-1]
+    rows = cells.shape[-2]
+    stop = threshold_costs(cells)
     least = np.empty_like(stop)
     for a in range(rows - 1, -1, -1):
         if a + 1 < rows:
             stop[..., a, :] += least[..., a + 1, :]
         np.minimum.accumulate(stop[..., a, :], axis=-1, out=least[..., a, :])
     return stop, least
+
+
+class FlatStaircases(GibbsPolicy):
+    """A flat prior over the staircases of some grids, (grids, A, B).
+
+    There is a temperature for all grids, or one for each.
+    """
+
+    def __init__(self, cells: IntArray, temperature: float | FloatArray) -> None:
+        self.cells, (self.grids, self.rows, self.columns) = cells, cells.shape
+        self.temperature = np.broadcast_to(temperature, self.grids)
+
+    def _walk(self, grid: int) -> list[list[int]]:
+        return walk_of(self.cells[grid], float(self.temperature[grid]))
+
+    def approval(self, points: Points) -> list[tuple[int, int]]:
+        """The exact chance that the walk passes below the cell, by the cell's own grid."""
+        grids, rows = points // (self.rows * self.columns), points // self.columns % self.rows
+        columns = points % self.columns
+        tables = {}
+        for grid in np.unique(grids).tolist():
+            inside = grids == grid
+            tables[grid] = approvals_of(
+                self._walk(grid), int(rows[inside].max()) + 1, int(columns[inside].min())
+            )
+        places = zip(grids.tolist(), rows.tolist(), columns.tolist(), strict=True)
+        return [(tables[g][a][b], 1 << WEIGHT_BITS * (a + self.columns - b)) for g, a, b in places]
+
+    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
+        """Walk in every grid of the points: exactly the policy of :meth:`approval`."""
+        steps = self.rows + self.columns
+        thresholds = np.zeros(self.grids * self.rows, dtype=np.int64)
+        for grid in np.unique(points // (self.rows * self.columns)).tolist():
+            walk = self._walk(grid)
+            numbers = stream.numbers_below([CERTAIN] * steps, draw, grid * steps + np.arange(steps))
+            thresholds[grid * self.rows : (grid + 1) * self.rows] = stair_of(walk, numbers)
+        approved = points % self.columns >= thresholds[points // self.columns]
+        return np.asarray(approved, dtype=np.uint8)
+
+
+CERTAIN = 1 << WEIGHT_BITS
 
 
 def walk_of(cells: IntArray, temperature: float) -> list[list[int]]:
@@ -65,10 +246,8 @@ def walk_of(cells: IntArray, temperature: float) -> list[list[int]]:
 
     A Z may be beyond any float, so it is stored as n·exp(−least/temperature), with the least cost
     of :func:`costs_of_rows` as an integer and 1 ≤ n ≤ |H|: nothing overflows, and nothing that
-    matters underflows, at any temperature. Only + · / of float64 in a fixed order, and
-    :mod:`likewise.numerics.fixed_point`: the same numbers on every machine. A walk has A + B
-    steps, and each is off by 2^-41 and a rounding error: no probability is off by more than
-    (A + B)·2^-40.
+    matters underflows, at any temperature. A walk has A + B steps, and each is off by 2^-41 and a
+    rounding error: no probability is off by more than (A + B)·2^-40.
 
     >>> half, third = 2**39, round(2**40 / 3)
     >>> walk_of(np.zeros((1, 2), dtype=np.int64), 1.0) == [[2**40, half, third]]
@@ -127,55 +306,13 @@ def stair_of(walk: Sequence[Sequence[int]] | IntArray, numbers: Sequence[int]) -
     return thresholds
 
 
-class FlatStaircases(GibbsPolicy):
-    """A flat prior over the staircases of some grids, (grids, A, B).
-
-    There is a temperature for all grids, or one for each.
-    """
-
-    def __init__(self, cells: IntArray, temperature: float | FloatArray) -> None:
-        self.cells, (self.grids, self.rows, self.columns) = cells, cells.shape
-        self.temperature = np.broadcast_to(temperature, self.grids)
-
-    def _walk(self, grid: int) -> list[list[int]]:
-        return walk_of(self.cells[grid], float(self.temperature[grid]))
-
-    def approval(self, points: Points) -> list[tuple[int, int]]:
-        """The exact chance that the walk passes below the cell, by the cell's own grid."""
-        grids, rows = points // (self.rows * self.columns), points // self.columns % self.rows
-        columns = points % self.columns
-        tables = {}
-        for grid in np.unique(grids).tolist():
-            inside = grids == grid
-            tables[grid] = approvals_of(
-                self._walk(grid), int(rows[inside].max()) + 1, int(columns[inside].min())
-            )
-        places = zip(grids.tolist(), rows.tolist(), columns.tolist(), strict=True)
-        return [(tables[g][a][b], 1 << WEIGHT_BITS * (a + self.columns - b)) for g, a, b in places]
-
-    def draw(self, points: Points, stream: Stream, draw: int) -> Bits:
-        """Walk in every grid of the points: exactly the policy of :meth:`approval`."""
-        steps = self.rows + self.columns
-        thresholds = np.zeros(self.grids * self.rows, dtype=np.int64)
-        for grid in np.unique(points // (self.rows * self.columns)).tolist():
-            walk = self._walk(grid)
-            numbers = stream.numbers_below([CERTAIN] * steps, draw, grid * steps + np.arange(steps))
-            thresholds[grid * self.rows : (grid + 1) * self.rows] = stair_of(walk, numbers)
-        approved = points % self.columns >= thresholds[points // self.columns]
-        return np.asarray(approved, dtype=np.uint8)
-
-
 @dataclass(frozen=True)
 class StaircaseRules(NodeRules):
     """All staircases on a grid of bands, by rows and columns."""
 
     rows: int
     columns: int
-
-    @property
-    def cells(self) -> int:
-        """rows·columns."""
-        return self.rows * self.columns
+    cells: int
 
     @cached_property
     def grids(self) -> int:
@@ -246,7 +383,7 @@ def _coarser(cells: IntArray, g: int) -> IntArray:
 
 
 class _Grid:
-    """Exponential weights over the staircases of one grid, at every node, as ``stairs.walk_of``."""
+    """Exponential weights over the staircases of one grid, at every node, as :func:`walk_of`."""
 
     def __init__(self, cells: IntArray, temperature: float) -> None:
         nodes, self.rows, self.columns = cells.shape
@@ -286,163 +423,3 @@ class _Grid:
             arrive[0] = arrive[0] + onward
             table[:, a] = approved.T
         return np.minimum(table, 1.0)
-
-
-# There are fewer than 2^(A + B) staircases, and a float64 must be able to count them.
-LARGEST_GRID = 1000
-
-
-class Staircases(OverCells):
-    """Approve a cell only together with all that are at least as high in both features.
-
-    The cuts divide two numbers into A and B bands, so that each grid has C(A + B, A) staircases;
-    there is a grid for every combination of levels of the features ``by``. A code is, for every
-    row a of every grid, the first column approved; it never rises with a. A feature of which less
-    is better enters as its negative.
-
-    A point is a cell (grid, row, column). The separating set is every cell, and none can be left
-    out. The cells that are at least (a, b) in both features make a staircase; without (a, b) they
-    still do, since no cell that is left lies below it; and the two differ on (a, b) alone. Both
-    constants are inside.
-
-    >>> from likewise.people import Feature
-    >>> schema = FeatureSchema((Feature("income", low=0), Feature("score", low=0, high=100)))
-    >>> lender = Staircases(schema, first="income", first_cuts=[20, 40],
-    ...                     second="score", second_cuts=[50])
-    >>> lender.size, lender.separators
-    (10, 6)
-    >>> lender.locate(schema.people([{"income": 20, "score": 10}])).tolist()
-    [2]
-    >>> print(lender.describe(np.array([2, 1, 0])))
-    all: nobody where income < 20, score ≥ 50 where 20 ≤ income < 40, everybody where income ≥ 40
-    """
-
-    kind = "staircases"
-    parameters = ("first", "first_cuts", "second", "second_cuts", "by")
-
-    def __init__(
-        self,
-        schema: FeatureSchema,
-        *,
-        first: str,
-        first_cuts: Sequence[float],
-        second: str,
-        second_cuts: Sequence[float],
-        by: Sequence[str] = (),
-    ) -> None:
-        self.schema, self.first, self.second = schema, first, second
-        self.groups = Groups(schema, grouping("Staircases", by), "Staircases")
-        self.by = self.groups.by
-        names = (schema[first].name, schema[second].name, *self.by)
-        if len(set(names)) != len(names):
-            raise ParameterError(
-                "Staircases.first, second and by", "must be different features", names, "Drop one."
-            )
-        self.first_cuts = bands(
-            schema, first, first_cuts, ("Staircases.first", "Staircases.first_cuts")
-        )
-        self.second_cuts = bands(
-            schema, second, second_cuts, ("Staircases.second", "Staircases.second_cuts")
-        )
-        self.rows, self.columns = len(self.first_cuts) + 1, len(self.second_cuts) + 1
-        if self.rows + self.columns > LARGEST_GRID:
-            raise ParameterError(
-                "Staircases.first_cuts and second_cuts",
-                f"must make at most {LARGEST_GRID} bands together",
-                self.rows + self.columns,
-                "Take fewer cuts.",
-            )
-        self.grids = self.groups.count
-
-    def __repr__(self) -> str:
-        by = f", by={list(self.by)}" if self.by else ""
-        return (
-            f"Staircases(first={self.first!r}, second={self.second!r}, {self.separators} cells{by})"
-        )
-
-    @property
-    def cells(self) -> int:
-        """A·B, the cells of one grid."""
-        return self.rows * self.columns
-
-    @property
-    def size(self) -> int:
-        """C(A + B, A)^grids."""
-        return int(math.comb(self.rows + self.columns, self.rows) ** self.grids)
-
-    @property
-    def separators(self) -> int:
-        """Every cell."""
-        return self.grids * self.cells
-
-    def locate(self, people: People) -> Points:
-        """The cell of every person: (grid·A + row)·B + column."""
-        grid = self.groups.of(people)
-        row = np.searchsorted(np.array(self.first_cuts), people.column(self.first), side="right")
-        column = np.searchsorted(
-            np.array(self.second_cuts), people.column(self.second), side="right"
-        )
-        return (grid * self.rows + row) * self.columns + column
-
-    def minimise(self, costs: IntArray, noise: IntArray) -> IntArray:
-        """The staircases of least cost, of the smallest code, shape (draws, grids·A).
-
-        Row after row, the lowest threshold that still allows the least cost of all.
-        """
-        cells = (costs + noise).reshape(len(noise), self.grids, self.rows, self.columns)
-        stop, least = costs_of_rows(cells)
-        codes = np.empty((len(noise), self.grids, self.rows), dtype=np.int64)
-        above = np.full((len(noise), self.grids, 1), self.columns)
-        for a in range(self.rows):
-            best = np.take_along_axis(least[:, :, a], above, axis=-1)
-            above = np.argmax(stop[:, :, a] == best, axis=-1, keepdims=True)
-            codes[:, :, a] = above[:, :, 0]
-        return codes.reshape(len(noise), -1)
-
-    def predict(self, codes: IntArray, points: Points) -> Bits:
-        """Compare each column with the threshold of its row."""
-        return (points % self.columns >= codes[:, points // self.columns]).astype(np.uint8)
-
-    def codes(self) -> IntArray:
-        """All combinations of thresholds that never rise, if there are at most 2^20."""
-        self.check_listable(f"C({self.rows + self.columns}, {self.rows})^{self.grids}")
-        stairs = sorted(combinations_with_replacement(range(self.columns, -1, -1), self.rows))
-        codes = np.array(list(product(stairs, repeat=self.grids)), dtype=np.int64)
-        return codes.reshape(self.size, -1)
-
-    def describe(self, code: IntArray) -> str:
-        """The least second feature for every run of bands of the first that have the same."""
-        lines = []
-        for names, steps in zip(
-            self.groups.names, code.reshape(self.grids, self.rows).tolist(), strict=True
-        ):
-            parts = []
-            for threshold, run in groupby(range(self.rows), steps.__getitem__):
-                bands = list(run)
-                parts.append(self._rule(threshold) + self._where(bands[0], bands[-1] + 1))
-            lines.append(f"{' · '.join(names) or 'all'}: {', '.join(parts)}")
-        return "; ".join(lines)
-
-    def _rule(self, threshold: int) -> str:
-        if threshold in (0, self.columns):
-            return "nobody" if threshold else "everybody"
-        return f"{self.second} ≥ {self.second_cuts[threshold - 1]:.12g}"
-
-    def _where(self, start: int, end: int) -> str:
-        if (start, end) == (0, self.rows):
-            return ""
-        low = f"{self.first_cuts[start - 1]:.12g}"
-        high = f"{self.first_cuts[end - 1]:.12g}" if end < self.rows else ""
-        if start and high:
-            return f" where {low} ≤ {self.first} < {high}"
-        return f" where {self.first} ≥ {low}" if start else f" where {self.first} < {high}"
-
-    @cached_property
-    def rules(self) -> NodeRules:
-        """One staircase, on this grid or a coarser one."""
-        return StaircaseRules(self.rows, self.columns)
-
-    def flat(self, costs: IntArray, temperature: float | FloatArray) -> GibbsPolicy:
-        """A walk along the stair of every grid; only the person's own matters."""
-        cells = costs.reshape(self.grids, self.rows, self.columns)
-        return FlatStaircases(cells, temperature)

@@ -13,32 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.errors import HypothesisError, MergedHypotheses, ParameterError
+from likewise.hypotheses import lists, pool
 from likewise.hypotheses.base import Bits
-from likewise.hypotheses.lists import (
-    LARGEST,
-    NUMERIC,
-    Listed,
-    OverColumns,
-    check_columns,
-    check_size,
-    constant_in_words,
-    people_at,
-    rows_as_bytes,
-    shortest,
-    trie_separating_set,
-)
-from likewise.hypotheses.pool import (
-    admitted,
-    check_levels,
-    cuts_by_column,
-    pairs_of_cuts,
-    quantiles,
-    rows_from_json,
-    rows_to_json,
-)
+from likewise.hypotheses.lists import Listed, OverColumns, check_columns, check_size
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import as_array, flag, integer, reals
+from likewise.validation import flag, integer, reals
 
 # A tree is listed by three numbers; with more questions the list would not fit.
 MOST_QUESTIONS = 32
@@ -49,15 +29,10 @@ class Trees(Listed):
 
     With M questions a side is nobody, everybody, or one of M questions either way, 2·M + 2 in all,
     and a tree is a question and two sides: M·(2·M + 2)² of them. Many are the same function, and
-    more agree on all reference data; of these the one with the fewest questions is kept. Constants
-    come first, then trees of one, two and three questions.
-
-    Parameters
-    ----------
-    schema: the features of people.
-    cuts: lists of cuts by column; at most 32 in all.
-    reference: people, or an array of their encoded features, on whom trees must differ. As with
-        a pool, the guarantee is against the trees that remain.
+    more agree on all ``reference`` data (people, or an array of their encoded features); of these
+    the one with the fewest questions is kept, and as with a pool the guarantee is against the trees
+    that remain. Constants come first, then trees of one, two and three questions. ``cuts`` are
+    lists by column, at most 32 in all.
 
     >>> from likewise.people import Feature
     >>> schema = FeatureSchema((Feature("a", low=0, high=1), Feature("b", low=0, high=1)))
@@ -72,19 +47,19 @@ class Trees(Listed):
     kind, parameters = "trees", ("cuts", "reference")
 
     def __init__(
-        self,
-        schema: FeatureSchema,
-        cuts: Mapping[str, Sequence[float]],
+        self, schema: FeatureSchema, cuts: Mapping[str, Sequence[float]],
         reference: People | npt.ArrayLike,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._set_up(schema, cuts, reference, separating=False)
 
     def _set_up(self, schema: FeatureSchema, cuts: Any, reference: Any, separating: bool) -> None:
         """List the trees; ``separating`` says that the rows are the separating set as they are."""
-        levels_of = cuts_by_column("Trees", cuts)
-        self.columns = check_columns("Trees", schema, tuple(levels_of), NUMERIC)
+        levels_of = pool.cuts_by_column("Trees", cuts)
+        self.columns = check_columns("Trees", schema, tuple(levels_of), lists.NUMERIC)
         self.schema = schema
-        self.cuts = tuple(check_levels("Trees", name, levels_of[name]) for name in self.columns)
+        self.cuts = tuple(
+            pool.check_levels("Trees", name, levels_of[name]) for name in self.columns
+        )
         sizes = [len(levels) for levels in self.cuts]
         if sum(sizes) > MOST_QUESTIONS:
             raise HypothesisError(
@@ -93,11 +68,11 @@ class Trees(Listed):
             )
         self._column = np.repeat([schema.place(name) for name in self.columns], sizes)
         self._levels = np.concatenate([np.array(levels) for levels in self.cuts])
-        rows = _reference(schema, reference)
+        rows = pool.reference_rows("Trees", schema, reference)
         self._trees, self.merged, bits = self._distinct(rows)
-        self._reference = rows if separating else rows[trie_separating_set(bits)]
+        self._reference = rows if separating else rows[lists.trie_separating_set(bits)]
         check_size("Trees", len(self._trees), len(self._reference), "Use fewer cuts.")
-        super().__init__(schema, separating=people_at(schema, schema.names, self._reference))
+        super().__init__(schema, separating=lists.people_at(schema, schema.names, self._reference))
 
     def _sides(self, rows: FloatArray) -> Bits:
         """Nobody, everybody, and every question either way: (2·M + 2, rows)."""
@@ -116,7 +91,9 @@ class Trees(Listed):
             packed = (holds[root] & sides[yes]) | (~holds[root] & sides[no])
             # The bits after the last row are padding, and must not separate trees.
             packed &= np.packbits(np.ones(len(rows), dtype=np.uint8))
-            for key, a, b in zip(rows_as_bytes(packed), yes.tolist(), no.tolist(), strict=True):
+            for key, a, b in zip(
+                lists.rows_as_bytes(packed), yes.tolist(), no.tolist(), strict=True
+            ):
                 simplest.setdefault(key, (root, a, b))
         packed = np.frombuffer(b"".join(simplest), dtype=np.uint8).reshape(len(simplest), -1)
         bits = np.unpackbits(packed, axis=1, count=len(rows))
@@ -153,25 +130,24 @@ class Trees(Listed):
             return self._side(yes)
         if yes <= 1 and no <= 1:
             return self._side(2 + root if yes else 2 + root + len(self._levels))
-        question = self._question(root, "≥")
-        return f"if {question}: {self._side(yes)}; else: {self._side(no)}"
+        return f"if {self._question(root, '≥')}: {self._side(yes)}; else: {self._side(no)}"
 
     def _question(self, number: int, sign: str) -> str:
         name = self.schema.names[int(self._column[number])]
-        return f"{name} {sign} {shortest(float(self._levels[number]))}"
+        return f"{name} {sign} {lists.shortest(float(self._levels[number]))}"
 
     def _side(self, side: int) -> str:
         if side <= 1:
-            return constant_in_words(side)
+            return lists.constant_in_words(side)
         flip, number = divmod(side - 2, len(self._levels))
         return f"approve if {self._question(number, '<' if flip else '≥')}"
 
     def spec(self) -> dict[str, Any]:
         """The cuts by column, and the rows of the separating set."""
-        cuts = pairs_of_cuts(self.columns, self.cuts)
+        cuts = pool.pairs_of_cuts(self.columns, self.cuts)
         return {
             "class": self.kind, "schema": self.schema.spec(), "cuts": cuts,
-            "reference": rows_to_json(self._reference),
+            "reference": pool.rows_to_json(self._reference),
         }  # fmt: skip
 
     @classmethod
@@ -179,22 +155,9 @@ class Trees(Listed):
         """Read the class from its JSON."""
         schema, values = cls.read_parameters(spec)
         trees = cls.__new__(cls)
-        rows = rows_from_json(values["reference"])
+        rows = pool.rows_from_json(values["reference"])
         trees._set_up(schema, values["cuts"], rows, separating=True)
         return trees
-
-
-def _reference(schema: FeatureSchema, reference: Any) -> FloatArray:
-    """Rows of people, of whom there is at least one."""
-    remedy = "It is the data on which trees must differ; schema.people(rows) encodes it."
-    if not isinstance(reference, People):
-        rows = as_array(reference)
-        if rows.dtype.kind not in "biuf" or rows.ndim != 2 or not len(rows):
-            raise ParameterError("Trees.reference", "must be rows of numbers", reference, remedy)
-    people = admitted("Trees.reference", schema, reference)
-    if not len(people):
-        raise ParameterError("Trees.reference", "must have at least one row", 0, remedy)
-    return people.x
 
 
 class Stumps(OverColumns):
@@ -234,8 +197,8 @@ class Stumps(OverColumns):
     kind, parameters = "stumps", ("cuts",)
 
     def __init__(self, schema: FeatureSchema, cuts: Mapping[str, Sequence[float]]) -> None:
-        levels_of = cuts_by_column("Stumps", cuts)
-        self.columns = check_columns("Stumps", schema, tuple(levels_of), NUMERIC)
+        levels_of = pool.cuts_by_column("Stumps", cuts)
+        self.columns = check_columns("Stumps", schema, tuple(levels_of), lists.NUMERIC)
         self.schema = schema
         self.cuts = tuple(self._checked(name, levels_of[name]) for name in self.columns)
         sizes = [len(levels) for levels in self.cuts]
@@ -258,7 +221,7 @@ class Stumps(OverColumns):
     def _checked(self, name: str, cuts: Sequence[float]) -> tuple[float, ...]:
         feature = self.schema[name]
         parameter = f"Stumps.cuts[{name!r}]"
-        levels = check_levels("Stumps", name, cuts)
+        levels = pool.check_levels("Stumps", name, cuts)
         if feature.kind != "number" and any(level % 1 for level in levels):
             raise ParameterError(
                 parameter, f"must be integers as {name!r} is", levels, "Round them up."
@@ -266,27 +229,22 @@ class Stumps(OverColumns):
         low, high = feature.limits
         if self._below(name, levels[0]) < low or levels[-1] > high:
             raise ParameterError(
-                parameter,
-                f"must be above {low:g} and at most {high:g}, the bounds of {name!r}",
+                parameter, f"must be above {low:g} and at most {high:g}, the bounds of {name!r}",
                 levels,
                 "A cut beyond them approves everybody or nobody; both constants are inside.",
-            )
+            )  # fmt: skip
         return levels
 
     @classmethod
     def from_quantiles(
-        cls,
-        schema: FeatureSchema,
-        columns: Sequence[str],
-        reference: People | npt.ArrayLike,
+        cls, schema: FeatureSchema, columns: Sequence[str], reference: People | npt.ArrayLike,
         parts: int,
-    ) -> Stumps:
+    ) -> Stumps:  # fmt: skip
         """Cuts that divide reference data into ``parts`` equal parts; each is one of its values.
 
         The i-th of N values in order is the cut that i of them fall below, i = ⌊N·j/parts⌋ for
-        j = 1 … parts − 1. Where values repeat, so may cuts, or one may be the least value: such
-        stumps agree with another hypothesis on all reference data and are left out, with a
-        warning (:class:`~likewise.errors.MergedHypotheses`).
+        j = 1 … parts − 1. Cuts that repeat, or are the least value, are left out, with a warning
+        (:class:`~likewise.errors.MergedHypotheses`).
 
         >>> from likewise.people import Feature
         >>> schema = FeatureSchema((Feature("income", low=0),))
@@ -294,10 +252,17 @@ class Stumps(OverColumns):
         >>> Stumps.from_quantiles(schema, ["income"], reference, parts=4).cuts
         ((20.0, 30.0, 40.0),)
         """
-        columns = check_columns("Stumps", schema, columns, NUMERIC)
-        parts = integer("Stumps.from_quantiles.parts", parts, 2, LARGEST, "Try 10.")
+        columns = check_columns("Stumps", schema, columns, lists.NUMERIC)
+        parts = integer("Stumps.from_quantiles.parts", parts, 2, lists.LARGEST, "Try 10.")
         people = schema.encoded(reference)
-        cuts = {name: _quantiles(people, name, parts) for name in columns}
+        cuts = {name: pool.quantiles(people.column(name), parts) for name in columns}
+        for name in columns:
+            if not cuts[name]:
+                raise ParameterError(
+                    "Stumps.from_quantiles.reference", f"must have different values of {name!r}",
+                    f"{len(people)} rows with the quantiles at their least value",
+                    "Leave the column out, or give its cuts yourself.",
+                )  # fmt: skip
         count = sum(map(len, cuts.values()))
         if left_out := len(columns) * (parts - 1) - count:
             warnings.warn(
@@ -327,28 +292,14 @@ class Stumps(OverColumns):
         """The column, the cut and the side."""
         flip, place = divmod(int(code[0]), len(self._levels) + 1)
         if place == 0:
-            return constant_in_words(flip)
+            return lists.constant_in_words(flip)
         column = self.columns[self._column[place - 1]]
-        cut = shortest(float(self._levels[place - 1]))
+        cut = lists.shortest(float(self._levels[place - 1]))
         return f"approve if {column} {'<' if flip else '≥'} {cut}"
 
     def spec(self) -> dict[str, Any]:
         """The columns with their cuts, in order."""
-        return {**super().spec(), "cuts": pairs_of_cuts(self.columns, self.cuts)}
-
-
-def _quantiles(people: People, name: str, parts: int) -> list[float]:
-    """The quantiles of a column, of which there must be one."""
-    values = people.column(name)
-    levels = quantiles(values, parts)
-    if not levels:
-        raise ParameterError(
-            "Stumps.from_quantiles.reference",
-            f"must have different values of {name!r}",
-            f"{len(values)} rows with the quantiles at their least value",
-            "Leave the column out, or give its cuts yourself.",
-        )
-    return levels
+        return {**super().spec(), "cuts": pool.pairs_of_cuts(self.columns, self.cuts)}
 
 
 @dataclass(frozen=True)
@@ -457,30 +408,24 @@ class LinearByIntercepts(OverColumns):
     kind, parameters = "linear-by-intercepts", ("columns", "intercepts", "flips")
 
     def __init__(
-        self,
-        schema: FeatureSchema,
-        columns: Sequence[str],
-        intercepts: Sequence[float],
-        *,
+        self, schema: FeatureSchema, columns: Sequence[str], intercepts: Sequence[float], *,
         flips: bool = True,
-    ) -> None:
-        self.columns = check_columns("LinearByIntercepts", schema, columns, NUMERIC)
+    ) -> None:  # fmt: skip
+        self.columns = check_columns("LinearByIntercepts", schema, columns, lists.NUMERIC)
         parameter = "LinearByIntercepts.intercepts"
         values = np.array(reals(parameter, intercepts, "List them."), dtype=np.float64)
         if not len(values) or not np.all(np.isfinite(values) & (values != 0)):
             raise ParameterError(
-                parameter,
-                "must be at least one, finite and not 0",
-                values.tolist(),
+                parameter, "must be at least one, finite and not 0", values.tolist(),
                 "A boundary through the origin has none; shift the column instead.",
-            )
+            )  # fmt: skip
         self.intercepts = tuple(np.unique(values).tolist())
         self.flips = flag("LinearByIntercepts.flips", flips, "Say which.")
         n, per_column = len(self.columns), len(self.intercepts) + 1
         self._half = per_column**n
         size = 2 * self._half if flips else self._half + 1
-        remedy = "Use fewer columns or intercepts."
-        check_size("LinearByIntercepts", size, n * len(self.intercepts) + 1, remedy)
+        points = n * len(self.intercepts) + 1
+        check_size("LinearByIntercepts", size, points, "Use fewer columns or intercepts.")
         self._size = size
         axes = np.eye(n)[:, None, :] * np.array(self.intercepts)[:, None]
         super().__init__(schema, np.concatenate([np.zeros((1, n)), axes.reshape(-1, n)]))
@@ -521,12 +466,12 @@ class LinearByIntercepts(OverColumns):
         """The inequality."""
         flip, place = divmod(int(code[0]), self._half)
         if place == 0:
-            return constant_in_words(flip)
+            return lists.constant_in_words(flip)
         text = ""
         for name in self.columns:
             place, digit = divmod(place, len(self.intercepts) + 1)
             if digit:
                 value = self.intercepts[digit - 1]
                 plus, minus = (" + ", " − ") if text else ("", "−")
-                text += f"{plus if value > 0 else minus}{name}/{shortest(abs(value))}"
+                text += f"{plus if value > 0 else minus}{name}/{lists.shortest(abs(value))}"
         return f"approve if {text} {'<' if flip else '≥'} 1"

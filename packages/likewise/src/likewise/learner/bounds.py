@@ -19,6 +19,8 @@ from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE
 from likewise.validation import instance, integer
 
+IN_EXPECTATION = "in expectation, against an oblivious adversary"
+UNSEEN = "against any adversary whose labels do not depend on the round's own draws"
 # Beyond that nobody waits, and sums over rounds take seconds.
 LONGEST = 1 << 62
 # One unit of the grid.
@@ -50,23 +52,15 @@ class Bound:
 
     def to_json(self) -> dict[str, Any]:
         """The bound with the trivial one beside it."""
-        return {
-            "source": self.source,
-            "holds": self.holds,
-            "regret": self.regret,
-            "violations": self.violations,
-            "trivial_regret": self.k * self.rounds,
-            "trivial_violations": self.rounds,
-            "informative": self.informative,
-        }
+        names = ("source", "holds", "regret", "violations", "informative")
+        trivial = {"trivial_regret": self.k * self.rounds, "trivial_violations": self.rounds}
+        return {name: getattr(self, name) for name in names} | trivial
 
 
 def charged_eta(learner: Learner) -> float:
     """eta as the program charges it: k labels of round(2^20·eta/k) units each.
 
-    >>> from likewise import Pool
-    >>> charged_eta(Learner(Pool.from_table([[0], [1]]), k=3, alpha=0.3, eps=0.3, seed=1)) * 2**20
-    43692.0
+    For k = 3 and eta = 1/24 that is 43,692 units.
     """
     return learner.k * learner.pricing.unit * UNIT
 
@@ -209,11 +203,10 @@ def concluded(side: Side) -> tuple[float, float] | None:
     dual = side.learner.multiplier
     if isinstance(dual, GradientAscent):
         return _gradient(side)
-    if side.failing:  # a bad estimate costs 2·lam, and these are not at most beta·sqrt(t)
-        return None
-    if isinstance(dual, Additive):
+    # A bad estimate costs 2·lam, and these are not at most beta·sqrt(t).
+    if isinstance(dual, Additive) and not side.failing:
         return _additive(side, dual)
-    return _geometric(side, dual) if isinstance(dual, Geometric) else None
+    return _geometric(side, dual) if isinstance(dual, Geometric) and not side.failing else None
 
 
 def _gradient(side: Side) -> tuple[float, float]:
@@ -287,8 +280,7 @@ def theorem_e_geometric(learner: Learner, rounds: int, *, delay: int = 0) -> Geo
 
     If theta < 1, reports are then at most of the order (C²/m²)·ln T, and regret at most
     k·C·(sqrt(T) + 8) and lower-order terms. A scale for every part takes 2·burst from a, which may
-    leave nothing, and ``bounds`` then has none. ``rounds`` are those that the grid's rounding is
-    counted over.
+    leave nothing, and ``bounds`` then has none.
     """
     instance("learner", learner, Learner, "Make one: Learner(…).")
     rounds = integer("rounds", rounds, 1, LONGEST, "It is T, the number of rounds.")
@@ -326,7 +318,7 @@ def paper_bound(learner: Learner, schedule: Paper, rounds: int) -> Bound:
         m = schedule.resamples(k, 1)
         a, norm = 8.0 * omega * s * k**3 * m + k / (math.e * m), 2.0 * eta
         source = "the paper's inequalities, corrected; no theorem about this program"
-        holds = "in expectation, against an oblivious adversary"
+        holds = IN_EXPECTATION
     beta, c = margins.beta, (margins.beta - margins.r) / margins.beta
     noise = 10.0 / omega * math.sqrt(s * learner.copies) * hypotheses.log_size
     rest = max(0.0, 2.0 * a - c * (mu - mu**3) / 2.0) * rounds * (beta / mu) ** 2
@@ -334,10 +326,6 @@ def paper_bound(learner: Learner, schedule: Paper, rounds: int) -> Bound:
     spread = 2.0 * (mu * rounds + 1.0 / mu) * (w + eta * rounds)
     reports = math.sqrt(spread / (beta * (beta - margins.r)))
     return Bound(source, holds, rounds, k, k / eta * w, reports)
-
-
-IN_EXPECTATION = "in expectation, against an oblivious adversary"
-UNSEEN = "against any adversary whose labels do not depend on the round's own draws"
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,9 @@ has cost the published policies beta·lam_t more than it has cost any fair polic
 
     regret  ≤  (k/eta)·[Σ_t f_t(π̃^t) − min_h F_T(h) − beta·Σ_reports lam_t],
 
-with one call of the oracle for the minimum (the theorem on certificates in
-``docs/research/theory.md``). It needs no constant of the player, nor that feedback be in time: it
-holds for any player, multiplier and schedule. The other form needs no oracle but the player's own
-C, and the largest lam:
+with one call of the oracle for the minimum (``docs/research/theory.md`` has the theorem). It needs
+no constant of the player, nor that feedback be in time: it holds for any player, multiplier and
+schedule. The other form needs no oracle but the player's own C, and the largest lam:
 
     regret  ≤  (k/eta)·(C·eta·sqrt(T) + 2·C·lam^ + C²·lam^/m).
 """
@@ -24,17 +23,7 @@ import numpy as np
 
 from likewise.errors import ParameterError
 from likewise.hypotheses.base import ExactWeights
-from likewise.learner.bounds import (
-    IN_EXPECTATION,
-    LONGEST,
-    UNIT,
-    Lateness,
-    Theorems,
-    asked_beta,
-    charged_eta,
-    label_terms,
-    proven_margin,
-)
+from likewise.learner import bounds
 from likewise.learner.costs import Lifted
 from likewise.learner.schedules import SelfTuned
 from likewise.learner.settings import Learner
@@ -93,9 +82,9 @@ def certificate(state: State, *, delay: int | None = None, confidence: float = 0
     if not 0 < confidence < 1:
         raise ParameterError("confidence", "must be in (0, 1)", confidence, "Try 0.95.")
     if delay is not None:
-        delay = integer("delay", delay, 0, LONGEST, "It counts rounds.")
+        delay = integer("delay", delay, 0, bounds.LONGEST, "It counts rounds.")
     learner = state.learner
-    regret = learner.k / charged_eta(learner) * _left(state)
+    regret = learner.k / bounds.charged_eta(learner) * _left(state)
     slack, holds = _estimated(state, 1.0 - confidence)
     from_lam = None if delay is None else _from_largest_lam(state, delay)
     return Certificate(state.opened, learner.k, regret + slack, holds, from_lam, state.reports)
@@ -108,7 +97,7 @@ def _left(state: State) -> float:
     best = hypotheses.minimise(state.costs, silence)
     least = int(hypotheses.totals(state.costs, best)[0])
     paid = (state.account.paid - (least << BITS)) / float(ONE * ONE)
-    return paid - asked_beta(state.learner) * (state.account.reported / ONE)
+    return paid - bounds.asked_beta(state.learner) * (state.account.reported / ONE)
 
 
 def _estimated(state: State, failing: float) -> tuple[float, str]:
@@ -117,12 +106,11 @@ def _estimated(state: State, failing: float) -> tuple[float, str]:
     k, hypotheses = learner.k, learner.hypotheses
     cut = hypotheses.cut if learner.primal.exact and isinstance(hypotheses, ExactWeights) else 0.0
     # Scores are on the grid, and the smallest weights are cut off.
-    rounded = k * (UNIT + cut) * rounds
+    rounded = k * (bounds.UNIT + cut) * rounds
     if learner.pricing.one_sided:
-        reason = _not_unbiased(state)
-        return (0.0, f"as an estimate only: {reason}") if reason else (
-            rounded + _bias(learner, rounds), IN_EXPECTATION
-        )  # fmt: skip
+        if reason := _not_unbiased(state):
+            return 0.0, f"as an estimate only: {reason}"
+        return rounded + _bias(learner, rounds), bounds.IN_EXPECTATION
     if learner.primal.exact:
         return rounded, "surely"
     off = math.sqrt(math.log(1.0 / failing) * rounds / (2.0 * _draws(learner)))
@@ -154,12 +142,12 @@ def _bias(learner: Learner, rounds: int) -> float:
     J is cut off and rounded; and where it is drawn together with the scores, their covariance is at
     most 1/R. A mixture draws its J apart from its scores.
     """
-    k, eta = learner.k, charged_eta(learner)
+    k, eta = learner.k, bounds.charged_eta(learner)
     if learner.primal.exact:
-        return k / eta * (2.0 * eta + k) * UNIT * rounds
+        return k / eta * (2.0 * eta + k) * bounds.UNIT * rounds
     together = not learner.primal.experts(learner.hypotheses)
     covariance = 2.0 * rounds / _draws(learner) if together else 0.0
-    return k * (2.0 / math.e * label_terms(rounds)[1] + covariance)
+    return k * (2.0 / math.e * bounds.label_terms(rounds)[1] + covariance)
 
 
 def _draws(learner: Learner) -> int:
@@ -172,16 +160,16 @@ def _from_largest_lam(state: State, delay: int) -> float | None:
     """The other form, with full information; late feedback needs a lam that never decreases."""
     learner, schedule = state.learner, state.learner.schedule
     steady = learner.multiplier.never_decreases
-    m = proven_margin(learner)
+    m = bounds.proven_margin(learner)
     if learner.pricing.one_sided or m <= 0 or (delay and not steady) or not state.opened:
         return None
     if delay and learner.audit_share < 1:  # nothing is proved of both together
         return None
     if not isinstance(schedule, SelfTuned) or (delay and not schedule.as_proved):
         return None
-    late = Lateness(delay, delay + 1, counted=schedule.counts_outstanding, steady=steady)
-    theorem = Theorems(learner, schedule, state.opened, late)
+    late = bounds.Lateness(delay, delay + 1, counted=schedule.counts_outstanding, steady=steady)
+    theorem = bounds.Theorems(learner, schedule, state.opened, late)
     c, burst = theorem.price.constant, theorem.price.burst
     lam = state.account.largest_lam / learner.audit_share
     w = theorem.labels() + theorem.price.prices + lam * (2.0 * c + c * c / m + 2.0 * burst)
-    return learner.k / charged_eta(learner) * w
+    return learner.k / bounds.charged_eta(learner) * w

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 from likewise.errors import EventRefused, shown
 
@@ -33,9 +33,8 @@ def listed(value: object, name: str, items: str, kind: type = object) -> tuple[A
 
 @dataclass(frozen=True, eq=False)
 class Person:
-    """Somebody who arrived: an id and the encoded features, in the order of the schema.
-
-    A value that is missing is NaN, and equal to another that is missing.
+    """Somebody who arrived: an id and the encoded features, in the order of the schema; a missing
+    value is NaN, and equals another that is missing.
 
     >>> Person("ann", (1.0, float("nan"))) == Person("ann", (1.0, float("nan")))
     True
@@ -79,26 +78,10 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class _OfRound:
-    """Something that happens to a round."""
-
-    round: str
-
-
-@dataclass(frozen=True)
-class _OfPerson(_OfRound):
-    """Something that is about one of its people.
-
-    ``person`` is the id under which they arrived.
-    """
-
-    person: str
-
-
-@dataclass(frozen=True)
-class Arrived(_OfRound):
+class Arrived:
     """A batch of people arrives; the first batch opens the round and freezes its policy."""
 
+    round: str
     people: tuple[Person, ...]
 
     def __post_init__(self) -> None:
@@ -107,9 +90,10 @@ class Arrived(_OfRound):
 
 
 @dataclass(frozen=True)
-class Decided(_OfRound):
+class Decided:
     """The last batch that arrived has been decided on, with one draw of h for the batch."""
 
+    round: str
     decisions: tuple[Decision, ...]
 
     def __post_init__(self) -> None:
@@ -119,23 +103,27 @@ class Decided(_OfRound):
 
 
 @dataclass(frozen=True)
-class Overridden(_OfPerson):
+class Overridden:
     """Somebody decided otherwise than the learner: ``approved`` is what they decided."""
 
+    round: str
+    person: str
     approved: bool
 
 
 @dataclass(frozen=True)
-class Sealed(_OfRound):
+class Sealed:
     """Nobody else will arrive; the panel (its members and the text of its rule) is fixed."""
 
+    round: str
     panel: str
 
 
 @dataclass(frozen=True)
-class Audited(_OfRound):
+class Audited:
     """The panel has spoken: pairs (over, under) that were reported, none of them, or no audit."""
 
+    round: str
     outcome: Outcome
     pairs: tuple[tuple[str, str], ...] = ()
 
@@ -147,8 +135,7 @@ class Audited(_OfRound):
         if any(len(pair) != 2 for pair in pairs):
             raise EventRefused(f"Audited.pairs must be {PAIRS}; got {shown(self.pairs)}.")
         object.__setattr__(self, "pairs", pairs)
-        outcomes = ("report", "quiet", "unaudited")
-        if not isinstance(self.outcome, str) or self.outcome not in outcomes:
+        if not isinstance(self.outcome, str) or self.outcome not in get_args(Outcome):
             raise EventRefused(
                 f"Audited.outcome must be 'report', 'quiet' or 'unaudited'; got "
                 f"{shown(self.outcome)}."
@@ -161,23 +148,24 @@ class Audited(_OfRound):
 
 
 @dataclass(frozen=True)
-class Labelled(_OfPerson):
+class Labelled:
     """A person's label has become known."""
 
+    round: str
+    person: str
     label: int
 
 
 @dataclass(frozen=True)
-class Closed(_OfRound):
+class Closed:
     """Nothing more will be heard of the round; labels that are missing stay missing."""
+
+    round: str
 
 
 Event = Arrived | Decided | Overridden | Sealed | Audited | Labelled | Closed
 
-_KINDS: dict[str, type[Any]] = {
-    kind.__name__.lower(): kind
-    for kind in (Arrived, Decided, Overridden, Sealed, Audited, Labelled, Closed)
-}
+_KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
@@ -186,19 +174,13 @@ def event_to_json(event: Event) -> dict[str, Any]:
     >>> event_to_json(Labelled("r1", "ann", 1))
     {'event': 'labelled', 'round': 'r1', 'person': 'ann', 'label': 1}
     """
-    if not isinstance(event, tuple(_KINDS.values())):
+    if not isinstance(event, Event):
         raise EventRefused(f"{shown(event)} is not an event.")
     fields = asdict(event)
     for decision in fields.get("decisions", ()):
         if decision["experts"] is None:  # most players have none
             del decision["experts"]
     return {"event": type(event).__name__.lower(), **fields}
-
-
-def decision_from_json(data: Mapping[str, Any]) -> Decision:
-    """Read one decision back."""
-    experts = data.get("experts")
-    return Decision(**{**data, "experts": tuple(experts) if isinstance(experts, list) else experts})
 
 
 def event_from_json(data: Mapping[str, Any]) -> Event:
@@ -218,7 +200,11 @@ def event_from_json(data: Mapping[str, Any]) -> Event:
             people = fields.pop("people")
             fields["people"] = tuple(Person(p["id"], tuple(p["features"])) for p in people)
         if kind == "decided":
-            fields["decisions"] = tuple(decision_from_json(d) for d in fields.pop("decisions"))
+            decisions = [dict(decision) for decision in fields["decisions"]]
+            for decision in decisions:
+                if isinstance(decision.get("experts"), list):
+                    decision["experts"] = tuple(decision["experts"])
+            fields["decisions"] = tuple(Decision(**decision) for decision in decisions)
         if kind == "audited":
             fields["pairs"] = tuple((over, under) for over, under in fields.pop("pairs", ()))
         event: Event = _KINDS[kind](**fields)

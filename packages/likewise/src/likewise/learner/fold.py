@@ -18,39 +18,41 @@ import numpy as np
 
 from likewise.errors import EventRefused, shown
 from likewise.hypotheses.lists import Listed
+from likewise.learner import events
 from likewise.learner.costs import Direct, report_cost
-from likewise.learner.events import (
-    Arrived,
-    Audited,
-    Closed,
-    Decided,
-    Decision,
-    Event,
-    Labelled,
-    Overridden,
-    Person,
-    Sealed,
-)
+from likewise.learner.events import Decision, Person
 from likewise.learner.oracle import engine_for
 from likewise.learner.players import LARGEST_INVERSE, Draws, Frozen
 from likewise.learner.settings import Learner
-from likewise.learner.state import (
-    REMEMBERED,
-    Account,
-    OpenRound,
-    State,
-    Tuning,
-    changed,
-    is_located,
-    located,
-    points_of,
-)
+from likewise.learner.state import OpenRound, State, changed, is_located, located, points_of
 from likewise.numerics.fixed_point import ONE, IntArray, to_units
 from likewise.numerics.randomness import Purpose, Stream
 from likewise.people.schema import People
 from likewise.validation import instance
 
-_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
+
+def apply(state: State, event: events.Event) -> State:
+    """The state after an event.
+
+    >>> from likewise.learner.events import Arrived, Person
+    >>> from likewise.learner.settings import Learner
+    >>> from likewise.simulate import Loans
+    >>> state = State.start(Learner(Loans(1).hypotheses(), k=1, alpha=0.3, eps=0.3, seed=1))
+    >>> ann = Person("ann", (640.0, 52.0, 30.0, 7.0, 0.0, 6.0, 0.0, 2.0, 4.0))
+    >>> apply(state, Arrived("monday", (ann,))).opened
+    1
+    """
+    instance("state", state, State, "State.start(learner) makes one.")
+    if not isinstance(event, events.Event):
+        raise EventRefused(f"{shown(event)} is not an event.")
+    check_id(event.round, "A round's id")
+    return _fold.dispatch(type(event))(event, state)
+
+
+@singledispatch
+def _fold(event: Any, state: State) -> State:
+    """The state after an event of one kind; a kind of event is registered with its function."""
+    raise NotImplementedError
 
 
 def check_id(name: object, noun: str) -> None:
@@ -89,8 +91,98 @@ def find_round(state: State, round_id: str) -> OpenRound:
     )
 
 
-def checked_people(event: Arrived, round_: OpenRound, state: State) -> tuple[Person, ...]:
-    """The people as plain numbers, once they have been checked."""
+@_fold.register
+def _arrived(event: events.Arrived, state: State) -> State:
+    if not event.people:
+        raise EventRefused(
+            f"Round {event.round!r}: nobody arrived (k = 0). Leave such rounds out altogether."
+        )
+    round_ = state.open.find(event.round)
+    if round_ is None:
+        if event.round in state.closed:
+            raise EventRefused(
+                f"Round {event.round!r} is closed already. Use a new id for every round."
+            )
+        state, round_ = _opened(state, event.round)
+    for person in event.people:
+        check_id(person.id, "A person's id")
+    present = {p.id: p for p in round_.people}
+    if present and all(p.id in present and same_person(p, present[p.id]) for p in event.people):
+        return state
+    if round_.panel is not None:
+        raise EventRefused(
+            f"Round {round_.id!r} is sealed; nobody can join it. Let them arrive in the next one."
+        )
+    if round_.undecided:
+        raise EventRefused(
+            f"Round {round_.id!r}: {len(round_.undecided)} people of the last batch are undecided. "
+            f"Apply their Decided event first."
+        )
+    people, batches = round_.people + checked_people(event, round_, state), round_.batches + 1
+    # Until it is sealed, a round is counted at its full bound, whoever arrives.
+    round_ = changed(round_, people=people, batches=batches)
+    return changed(state, open=state.open.having(round_))
+
+
+def _opened(state: State, round_id: str) -> tuple[State, OpenRound]:
+    """Open a round: freeze the policy π^t, of all costs so far and the noise for them."""
+    limit = state.learner.open_limit
+    if len(state.open) >= limit:
+        raise EventRefused(
+            f"Round {round_id!r} cannot open: {limit} rounds are open, which is the learner's "
+            f"open_limit. Close those of which nothing more will be heard; the oldest is "
+            f"{next(iter(state.open))!r}."
+        )
+    check_sums(state, round_id)
+    tuning, learner = state.opening(), state.learner
+    frozen = state.frozen(tuning)
+    number, drawn = frozen.number, lottery(learner, frozen.number)
+    round_ = OpenRound(round_id, number, frozen, state.lam, learner.draws(number), drawn=drawn)
+    return with_round(changed(state, tuning=tuning, opened=number), round_), round_
+
+
+# Costs that add up to more units than 2^60 leave no room for noise, and for rounds that are open.
+# Cells are at most 2^24, so that a sum of costs without their last 24 bits cannot overflow.
+MOST_BITS, LAST_BITS = 60, 24
+
+
+def check_sums(state: State, round_id: str) -> None:
+    """Refuse to open a round where sums of costs may soon be beyond integers of 64 bits.
+
+    A class that is listed has a sum for every hypothesis; others add up the costs of some cells.
+    """
+    sizes = np.abs(state.costs)
+    if isinstance(state.learner.hypotheses, Listed):
+        most = int(sizes.max(initial=0)) >> LAST_BITS
+    else:
+        most = int((sizes >> LAST_BITS).sum())
+    if most >> (MOST_BITS - LAST_BITS):
+        raise EventRefused(
+            f"Round {round_id!r} cannot open: costs add up to 2^{MOST_BITS} units of 2^-20, and "
+            f"integers of 64 bits hold little more. Begin a new state; with a smaller eta, a "
+            f"larger audit_share or a multiplier that grows less it lasts longer."
+        )
+
+
+def lottery(learner: Learner, number: int) -> bool:
+    """Draw whether the round of that number is audited.
+
+    The random numbers are the lottery's own, so that neither the policy nor the people have
+    anything to do with it, and anybody who knows the seed can check it.
+    """
+    if learner.audit_share == 1:
+        return True
+    stream = Stream(learner.seed, Purpose.LOTTERY, number)
+    return stream.below(ONE) < to_units(learner.audit_share)
+
+
+def drawn_for_audit(state: State, round_id: str) -> bool:
+    """Look up whether the lottery drew the round for audit, with the learner's ``audit_share``."""
+    return open_round(state, round_id).drawn
+
+
+def checked_people(event: events.Arrived, round_: OpenRound, state: State) -> tuple[Person, ...]:
+    """The people of a batch as plain numbers."""
     limit = state.learner.k
     if len(round_.people) + len(event.people) > limit:
         raise EventRefused(
@@ -120,38 +212,6 @@ def checked_people(event: Arrived, round_: OpenRound, state: State) -> tuple[Per
     return tuple(Person(name, tuple(row)) for name, row in rows)
 
 
-def check_pairs(event: Audited, round_: OpenRound, sensitivity: int) -> None:
-    """Reported pairs are of the round, name the favoured first, and could be violations at all."""
-    for over, under in event.pairs:
-        for person in (over, under):
-            check_id(person, "A person's id")
-            if person not in round_.decisions:
-                raise EventRefused(
-                    f"Round {round_.id!r} has no person {person!r} to report; it has "
-                    f"{', '.join(map(repr, round_.decisions))}."
-                )
-        high, low = round_.decisions[over].score, round_.decisions[under].score
-        if high <= low:
-            raise EventRefused(
-                f"Round {round_.id!r}: the report ({over!r}, {under!r}) says that the first was "
-                f"favoured, but the scores are {_decimal(high)} and {_decimal(low)}. Name the "
-                f"favoured person first."
-            )
-        if high - low <= sensitivity:
-            raise EventRefused(
-                f"Round {round_.id!r}: the gap of ({over!r}, {under!r}) is {_decimal(high - low)}, "
-                f"and the panel was asked for gaps above {_decimal(sensitivity)} (alpha − kappa). "
-                f"No distance is below 0, so such a pair cannot be a violation; leave it out."
-            )
-    if len({frozenset(pair) for pair in event.pairs}) != len(event.pairs):
-        raise EventRefused(f"Round {round_.id!r}: a pair was reported twice.")
-
-
-def _decimal(units: int) -> str:
-    """A score or a gap as people write it: 0.375 for 393216 units."""
-    return f"{units / ONE:.6g}"
-
-
 def same_person(left: Person, right: Person) -> bool:
     """Compare id and features; a value that is missing agrees with one that is missing."""
     try:
@@ -160,6 +220,85 @@ def same_person(left: Person, right: Person) -> bool:
     except (OverflowError, TypeError, ValueError):
         return False
     return left.id == right.id and np.array_equal(a, b, equal_nan=True)
+
+
+def decide(state: State, round_id: str) -> events.Decided:
+    """Decide on the batch that arrived last; the state does not change.
+
+    Scores come from draws of the batch's own, and the decision from one more draw that none of
+    them has seen.
+    """
+    round_ = open_round(state, round_id)
+    people = round_.undecided
+    if not people:
+        raise EventRefused(f"Round {round_id!r}: everybody who arrived has been decided on.")
+    learner, batch = state.learner, round_.batches - 1
+    # The same tuple, where everybody arrived at once: then nobody is looked up twice.
+    points = located(learner, round_.people if len(people) == len(round_.people) else people)
+    frozen, one_sided = round_.policy, learner.pricing.one_sided
+    cap = learner.resamples(round_.number)
+    draws = Draws(round_.draws, batch, cap=cap)
+    estimates = learner.primal.estimates(learner.hypotheses, frozen, points, draws)
+    bits = learner.primal.decide(learner.hypotheses, frozen, points, batch)
+    if isinstance(learner.pricing, Direct):
+        # Its estimate has no bound where J has none, so J is capped even where it is exact.
+        estimates = replace(estimates, inverses=[min(j, cap * ONE) for j in estimates.inverses])
+    experts: Sequence[tuple[int, ...] | None] = estimates.experts or [None] * len(people)
+    approvals = np.asarray(bits).tolist()
+    rows = zip(people, approvals, estimates.scores, estimates.inverses, experts, strict=True)
+    decisions = [
+        Decision(person.id, bool(bit), score, inverse if one_sided and bit else None, by)
+        for person, bit, score, inverse, by in rows
+    ]
+    return events.Decided(round_id, tuple(decisions))
+
+
+def upcoming(state: State) -> Frozen:
+    """The policy that a round would have if it opened now."""
+    return state.frozen(state.opening())
+
+
+def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
+    """π(x) that people would have if a round opened now, in units; nothing is decided.
+
+    Exactly where the player knows its policy, otherwise from ``draws`` that nobody else uses.
+    """
+    return scores_under(state.learner, upcoming(state), people, draws, Purpose.VIEW)
+
+
+def scores_under(
+    learner: Learner, frozen: Frozen, people: People, draws: int, purpose: Purpose
+) -> IntArray:
+    """π^t(x) of people under a frozen policy, in units: exactly, or from draws of a purpose."""
+    points = learner.hypotheses.locate(people)
+    estimates = learner.primal.estimates(
+        learner.hypotheses, frozen, points, Draws(draws, purpose=purpose)
+    )
+    return np.array(estimates.scores, dtype=np.int64)
+
+
+@_fold.register
+def _decided(event: events.Decided, state: State) -> State:
+    round_ = find_round(state, event.round)
+    decided = [d.person for d in event.decisions]
+    if not decided:
+        raise EventRefused(f"Round {round_.id!r}: a Decided event must decide on somebody.")
+    expected = [p.id for p in round_.undecided]
+    plain = all(isinstance(person, str) for person in decided)  # an array cannot be compared
+    if not plain or decided != expected:
+        for person in decided:
+            check_id(person, "A person's id")
+        if all(round_.decisions.get(d.person) == d for d in event.decisions):
+            return state
+        raise EventRefused(
+            f"Round {round_.id!r}: decisions must be on {expected}, in that order; got {decided}."
+        )
+    learner = state.learner
+    check_decisions(event.decisions, round_, learner)
+    decisions = MappingProxyType({**round_.decisions, **{d.person: d for d in event.decisions}})
+    calls = state.calls + learner.primal.calls(learner.hypotheses, round_.draws)
+    round_ = changed(round_, decisions=decisions)
+    return changed(state, open=state.open.having(round_), calls=calls)
 
 
 def check_decisions(decisions: Sequence[Decision], round_: OpenRound, learner: Learner) -> None:
@@ -217,7 +356,48 @@ def _check_experts(decision: Decision, learner: Learner) -> None:
         )
 
 
-def check_override(event: Overridden, round_: OpenRound, *, one_sided: bool) -> None:
+@_fold.register
+def _sealed(event: events.Sealed, state: State) -> State:
+    round_ = find_round(state, event.round)
+    check_id(event.panel, "A panel's name")
+    if round_.panel == event.panel:
+        return state
+    if round_.panel is not None:
+        raise EventRefused(
+            f"Round {round_.id!r} is sealed with the panel {round_.panel!r}; a panel is fixed then "
+            f"and cannot become {event.panel!r}."
+        )
+    if round_.undecided:
+        raise EventRefused(
+            f"Round {round_.id!r}: {len(round_.undecided)} people are undecided. Decide on them, "
+            f"then seal."
+        )
+    state = with_round(state, changed(round_, panel=event.panel, frozen=None))
+    if not state.learner.pricing.one_sided:
+        return state  # every label will come, and nothing is charged before it does
+    counted = [d for d in round_.decisions.values() if d.person not in round_.overrides]
+    amounts = [state.learner.pricing.sealed(decision) for decision in counted]
+    return charge_labels(state, round_, [d.person for d in counted], amounts)
+
+
+@_fold.register
+def _overridden(event: events.Overridden, state: State) -> State:
+    """The decision of somebody else: its propensity is not ours, so it carries no label cost."""
+    check_id(event.person, "A person's id")
+    round_ = find_round(state, event.round)
+    if event.person in round_.overrides and round_.overrides[event.person] is event.approved:
+        return state
+    check_override(event, round_, one_sided=state.learner.pricing.one_sided)
+    decision = round_.decisions[event.person]
+    if round_.panel is not None:
+        # What was charged at sealing is taken back.
+        amount = -state.learner.pricing.sealed(decision)
+        state = charge_labels(state, round_, [event.person], [amount])
+    overrides = MappingProxyType({**round_.overrides, event.person: event.approved})
+    return with_round(state, changed(round_, overrides=overrides), overridden=state.overridden + 1)
+
+
+def check_override(event: events.Overridden, round_: OpenRound, *, one_sided: bool) -> None:
     """An override changes a decision, once, before its outcome is known."""
     if event.person not in round_.decisions:
         raise EventRefused(
@@ -245,6 +425,128 @@ def check_override(event: Overridden, round_: OpenRound, *, one_sided: bool) -> 
             f"Round {round_.id!r}, person {event.person!r}: the label is known, so the decision "
             f"was carried out and cannot be overridden any more."
         )
+
+
+@_fold.register
+def _audited(event: events.Audited, state: State) -> State:
+    round_ = find_round(state, event.round)
+    if round_.panel is None:
+        raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
+    same = len(event.pairs) == len(round_.pairs) and all(p in round_.pairs for p in event.pairs)
+    if round_.outcome == event.outcome and same:
+        return state
+    if round_.outcome is not None:
+        raise EventRefused(
+            f"Round {round_.id!r} has an audit on record, "
+            f"{_outcome_text(round_.outcome, round_.pairs)}, which cannot become "
+            f"{_outcome_text(event.outcome, event.pairs)}."
+        )
+    if event.outcome != "unaudited" and not round_.drawn:
+        raise EventRefused(
+            f"Round {round_.id!r} was not drawn for audit; the lottery draws a share of "
+            f"{state.learner.audit_share:g}. An audit of other rounds would bias what is learned: "
+            f"say Audited({round_.id!r}, 'unaudited'), or learn(…, report=None)."
+        )
+    check_pairs(event, round_, state.learner.sensitivity)
+    round_ = changed(round_, outcome=event.outcome, pairs=event.pairs)
+    if event.outcome == "unaudited" or state.learner.ignores_reports:
+        return with_round(state, round_, reports=state.reports + (event.outcome == "report"))
+    return _dual_step(with_round(state, round_), round_)
+
+
+def _outcome_text(outcome: str, pairs: Sequence[tuple[str, str]]) -> str:
+    return f"{outcome!r} of {', '.join(map(str, pairs))}" if pairs else repr(outcome)
+
+
+def check_pairs(event: events.Audited, round_: OpenRound, sensitivity: int) -> None:
+    """Reported pairs are of the round, name the favoured first, and could be violations at all."""
+    for over, under in event.pairs:
+        for person in (over, under):
+            check_id(person, "A person's id")
+            if person not in round_.decisions:
+                raise EventRefused(
+                    f"Round {round_.id!r} has no person {person!r} to report; it has "
+                    f"{', '.join(map(repr, round_.decisions))}."
+                )
+        high, low = round_.decisions[over].score, round_.decisions[under].score
+        if high <= low:
+            raise EventRefused(
+                f"Round {round_.id!r}: the report ({over!r}, {under!r}) says that the first was "
+                f"favoured, but the scores are {_decimal(high)} and {_decimal(low)}. Name the "
+                f"favoured person first."
+            )
+        if high - low <= sensitivity:
+            raise EventRefused(
+                f"Round {round_.id!r}: the gap of ({over!r}, {under!r}) is {_decimal(high - low)}, "
+                f"and the panel was asked for gaps above {_decimal(sensitivity)} (alpha − kappa). "
+                f"No distance is below 0, so such a pair cannot be a violation; leave it out."
+            )
+    if len({frozenset(pair) for pair in event.pairs}) != len(event.pairs):
+        raise EventRefused(f"Round {round_.id!r}: a pair was reported twice.")
+
+
+def _decimal(units: int) -> str:
+    """A score or a gap as people write it: 0.375 for 393216 units."""
+    return f"{units / ONE:.6g}"
+
+
+def _dual_step(state: State, round_: OpenRound) -> State:
+    """The report's cost, at the round's own lam, and the dual player's step.
+
+    Where only a share of the rounds is audited, both weigh one over the share, and steps become
+    smaller with audits rather than rounds.
+    """
+    learner, reported = state.learner, round_.outcome == "report"
+    if reported:
+        # Several pairs are averaged: each costs its favoured person what it takes off the other.
+        pairs = round_.pairs
+        amount = report_cost(round_.lam / learner.audit_share, len(pairs))
+        people = [person for pair in pairs for person in pair]
+        state = _charge(state, round_, people, [amount, -amount] * len(pairs), report=True)
+        total = state.account.reported + amount * len(pairs)
+        state = changed(state, account=changed(state.account, reported=total))
+    audits, reports = state.audits + 1, state.reports + reported
+    beta, mu = learner.margins.beta / learner.audit_share, learner.schedule.mu(audits)
+    lam = learner.multiplier.step(state.lam, reported=reported, beta=beta, mu=mu)
+    account = state.account
+    if lam > account.largest_lam:
+        account = changed(account, largest_lam=lam)
+    return changed(state, lam=lam, audits=audits, reports=reports, account=account)
+
+
+@_fold.register
+def _labelled(event: events.Labelled, state: State) -> State:
+    check_id(event.person, "A person's id")
+    return label(state, event.round, {event.person: event.label})
+
+
+def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
+    """Labels of some people of a round, as if their events came one after the other."""
+    round_, learner = open_round(state, round_id), state.learner
+    one_sided = learner.pricing.one_sided
+    recorded, charged = dict(round_.labels), []
+    for person, value in labels.items():
+        y = checked_label(person, value, round_)
+        if person in recorded:
+            if recorded[person] == y:
+                continue
+            raise EventRefused(
+                f"Round {round_.id!r}, person {person!r}: the label is recorded as "
+                f"{recorded[person]} and cannot become {y}."
+            )
+        if one_sided:
+            check_seen(person, round_)
+        recorded[person] = y
+        if not (one_sided and person in round_.overrides):
+            charged.append(person)
+    if len(recorded) == len(round_.labels):
+        return state
+    state = with_round(state, changed(round_, labels=MappingProxyType(recorded)))
+    amounts = [learner.pricing.labelled(round_.decisions[p], recorded[p]) for p in charged]
+    return charge_labels(state, round_, charged, amounts)
+
+
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 
 
 def checked_label(person: str, label: object, round_: OpenRound) -> int:
@@ -279,28 +581,22 @@ def check_seen(person: str, round_: OpenRound) -> None:
         )
 
 
-# Costs that add up to more units than that leave no room for noise, and for rounds that are open.
-MOST_BITS = 60
-# Cells are at most 2^24, so that a sum of costs without their last 24 bits cannot overflow.
-LAST_BITS = 24
-
-
-def check_sums(state: State, round_id: str) -> None:
-    """Refuse to open a round where sums of costs may soon be beyond integers of 64 bits.
-
-    A class that is listed has a sum for every hypothesis; others add up the costs of some cells.
-    """
-    sizes = np.abs(state.costs)
-    if isinstance(state.learner.hypotheses, Listed):
-        most = int(sizes.max(initial=0)) >> LAST_BITS
-    else:
-        most = int((sizes >> LAST_BITS).sum())
-    if most >> (MOST_BITS - LAST_BITS):
+@_fold.register
+def _closed(event: events.Closed, state: State) -> State:
+    if event.round not in state.open and event.round in state.closed:
+        return state
+    round_ = find_round(state, event.round)
+    if round_.outcome is None:
         raise EventRefused(
-            f"Round {round_id!r} cannot open: costs add up to 2^{MOST_BITS} units of 2^-20, and "
-            f"integers of 64 bits hold little more. Begin a new state; with a smaller eta, a "
-            f"larger audit_share or a multiplier that grows less it lasts longer."
+            f"Round {round_.id!r} has no audit yet. If nobody audits it, say so: "
+            f"Audited({round_.id!r}, 'unaudited')."
         )
+    missing = round_.awaiting_labels(one_sided=state.learner.pricing.one_sided)
+    cost, audits = awaited(round_, state.learner)
+    return changed(
+        state, open=state.open.without(round_.id), tuning=state.tuning.awaiting(-cost, -audits),
+        closed=(*state.closed, round_.id)[-State.remembered:], missing=state.missing + missing,
+    )  # fmt: skip
 
 
 def awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
@@ -319,27 +615,15 @@ def awaited(round_: OpenRound, learner: Learner) -> tuple[int, int]:
     return cost, audits
 
 
-def with_round(
-    state: State, round_: OpenRound, tuning: Tuning | None = None, **changes: object
-) -> State:
-    """The state with a round added or changed, and what is outstanding with it.
-
-    ``tuning`` replaces the state's own.
-    """
+def with_round(state: State, round_: OpenRound, **changes: object) -> State:
+    """The state with a round added or changed, and with what is then outstanding."""
     before = state.open.find(round_.id)
     cost, audits = awaited(round_, state.learner)
     if before is not None:
         cost_before, audits_before = awaited(before, state.learner)
         cost, audits = cost - cost_before, audits - audits_before
-    tuning = (state.tuning if tuning is None else tuning).awaiting(cost, audits)
+    tuning = state.tuning.awaiting(cost, audits)
     return changed(state, open=state.open.having(round_), tuning=tuning, **changes)
-
-
-def without_round(state: State, round_: OpenRound, **changes: object) -> State:
-    """The state without a round; nothing of it is outstanding any more."""
-    cost, audits = awaited(round_, state.learner)
-    tuning = state.tuning.awaiting(-cost, -audits)
-    return changed(state, open=state.open.without(round_.id), tuning=tuning, **changes)
 
 
 def charge_labels(
@@ -352,21 +636,10 @@ def charge_labels(
     return _charge(state, round_, [p for p, _ in charged], [a for _, a in charged], report=False)
 
 
-def charge_report(state: State, round_: OpenRound) -> State:
-    """The report's cost, at the round's own lam; one over the share of rounds that is audited.
-
-    Several pairs are averaged: each costs its favoured person as much as it takes off the other.
-    """
-    amount = report_cost(round_.lam / state.learner.audit_share, len(round_.pairs))
-    people = [person for pair in round_.pairs for person in pair]
-    state = _charge(state, round_, people, [amount, -amount] * len(round_.pairs), report=True)
-    reported = state.account.reported + amount * len(round_.pairs)
-    return changed(state, account=changed(state.account, reported=reported))
-
-
 def _charge(
     state: State, round_: OpenRound, people: Sequence[str], amounts: Sequence[int], *, report: bool
 ) -> State:
+    """Charge costs on people's points: to the class, to S, to the account and to every expert."""
     learner = state.learner
     points = points_of(learner, round_.people, people)
     sizes: IntArray = np.array(amounts, dtype=np.int64)
@@ -379,336 +652,11 @@ def _charge(
         tuning = state.tuning.charged(places, sizes)
     else:
         tuning = state.tuning.estimated(places, square)
-    decisions = [round_.decisions[person] for person in people]
-    return changed(
-        state, costs=costs, tuning=tuning, account=_paid(state.account, decisions, amounts),
-        incurred=_incurred(state.incurred, decisions, amounts),
-    )  # fmt: skip
-
-
-def _paid(account: Account, decisions: Sequence[Decision], amounts: Sequence[int]) -> Account:
-    """Add Σ c·π̃(x), which is what the deployed policy has cost by these."""
-    cost = sum(a * d.score for a, d in zip(amounts, decisions, strict=True))
-    return changed(account, paid=account.paid + cost)
-
-
-def _incurred(
-    incurred: tuple[int, ...], decisions: Sequence[Decision], amounts: Sequence[int]
-) -> tuple[int, ...]:
-    """Add what every expert has cost by these, according to its scores."""
-    if not incurred:
-        return ()
-    sums = list(incurred)
-    for amount, decision in zip(amounts, decisions, strict=True):
+    paid, incurred = state.account.paid, list(state.incurred)
+    for person, amount in zip(people, amounts, strict=True):
+        decision = round_.decisions[person]
+        paid += amount * decision.score
         for expert, score in enumerate(decision.experts or ()):
-            sums[expert] += amount * score
-    return tuple(sums)
-
-
-def upcoming(state: State) -> Frozen:
-    """The policy that a round would have if it opened now."""
-    return state.frozen(state.opening())
-
-
-def current_scores(state: State, people: People, draws: int = 1000) -> IntArray:
-    """π(x) that people would have if a round opened now, in units; nothing is decided.
-
-    Exactly where the player knows its policy, otherwise from ``draws`` that nobody else uses.
-    """
-    return scores_under(state.learner, upcoming(state), people, draws, Purpose.VIEW)
-
-
-def scores_under(
-    learner: Learner, frozen: Frozen, people: People, draws: int, purpose: Purpose
-) -> IntArray:
-    """π^t(x) of people under a frozen policy, in units: exactly, or from draws of a purpose."""
-    points = learner.hypotheses.locate(people)
-    estimates = learner.primal.estimates(
-        learner.hypotheses, frozen, points, Draws(draws, purpose=purpose)
-    )
-    return np.array(estimates.scores, dtype=np.int64)
-
-
-def decide(state: State, round_id: str) -> Decided:
-    """Decide on the batch that arrived last; the state does not change.
-
-    Scores come from draws of the batch's own, and the decision from one more draw that none of
-    them has seen.
-    """
-    round_ = open_round(state, round_id)
-    people = round_.undecided
-    if not people:
-        raise EventRefused(f"Round {round_id!r}: everybody who arrived has been decided on.")
-    learner, batch = state.learner, round_.batches - 1
-    # The same tuple, where everybody arrived at once: then nobody is looked up twice.
-    points = located(learner, round_.people if len(people) == len(round_.people) else people)
-    frozen, one_sided = round_.policy, learner.pricing.one_sided
-    cap = learner.resamples(round_.number)
-    draws = Draws(round_.draws, batch, cap=cap)
-    estimates = learner.primal.estimates(learner.hypotheses, frozen, points, draws)
-    bits = learner.primal.decide(learner.hypotheses, frozen, points, batch)
-    if isinstance(learner.pricing, Direct):
-        # Its estimate has no bound where J has none, so J is capped even where it is exact.
-        estimates = replace(estimates, inverses=[min(j, cap * ONE) for j in estimates.inverses])
-    experts: Sequence[tuple[int, ...] | None] = estimates.experts or [None] * len(people)
-    approvals = np.asarray(bits).tolist()
-    rows = zip(people, approvals, estimates.scores, estimates.inverses, experts, strict=True)
-    decisions = [
-        Decision(person.id, bool(bit), score, inverse if one_sided and bit else None, by)
-        for person, bit, score, inverse, by in rows
-    ]
-    return Decided(round_id, tuple(decisions))
-
-
-def drawn_for_audit(state: State, round_id: str) -> bool:
-    """Look up whether the lottery drew the round for audit, with the learner's ``audit_share``.
-
-    The lottery is held when the round opens, with random numbers of its own, so that neither the
-    policy nor the people have anything to do with it, and anybody who knows the seed can check it.
-    """
-    return open_round(state, round_id).drawn
-
-
-def lottery(learner: Learner, number: int) -> bool:
-    """The draw for the round of that number."""
-    if learner.audit_share == 1:
-        return True
-    stream = Stream(learner.seed, Purpose.LOTTERY, number)
-    return stream.below(ONE) < to_units(learner.audit_share)
-
-
-def apply(state: State, event: Event) -> State:
-    """The state after an event.
-
-    >>> from likewise.learner.events import Person
-    >>> from likewise.learner.settings import Learner
-    >>> from likewise.simulate import Loans
-    >>> state = State.start(Learner(Loans(1).hypotheses(), k=1, alpha=0.3, eps=0.3, seed=1))
-    >>> ann = Person("ann", (640.0, 52.0, 30.0, 7.0, 0.0, 6.0, 0.0, 2.0, 4.0))
-    >>> apply(state, Arrived("monday", (ann,))).opened
-    1
-    """
-    instance("state", state, State, "State.start(learner) makes one.")
-    if not isinstance(event, Event):
-        raise EventRefused(f"{shown(event)} is not an event.")
-    check_id(event.round, "A round's id")
-    return _fold.dispatch(type(event))(event, state)
-
-
-@singledispatch
-def _fold(event: Any, state: State) -> State:
-    """The state after an event of one kind; a kind of event is registered with its function."""
-    raise NotImplementedError
-
-
-@_fold.register
-def _arrived(event: Arrived, state: State) -> State:
-    if not event.people:
-        raise EventRefused(
-            f"Round {event.round!r}: nobody arrived (k = 0). Leave such rounds out altogether."
-        )
-    round_ = state.open.find(event.round)
-    if round_ is None:
-        if event.round in state.closed:
-            raise EventRefused(
-                f"Round {event.round!r} is closed already. Use a new id for every round."
-            )
-        state, round_ = _opened(state, event.round)
-    for person in event.people:
-        check_id(person.id, "A person's id")
-    present = {p.id: p for p in round_.people}
-    if present and all(p.id in present and same_person(p, present[p.id]) for p in event.people):
-        return state
-    if round_.panel is not None:
-        raise EventRefused(
-            f"Round {round_.id!r} is sealed; nobody can join it. Let them arrive in the next one."
-        )
-    if round_.undecided:
-        raise EventRefused(
-            f"Round {round_.id!r}: {len(round_.undecided)} people of the last batch are undecided. "
-            f"Apply their Decided event first."
-        )
-    people, batches = round_.people + checked_people(event, round_, state), round_.batches + 1
-    # Until it is sealed, a round is counted at its full bound, whoever arrives.
-    round_ = changed(round_, people=people, batches=batches)
-    return changed(state, open=state.open.having(round_))
-
-
-def _opened(state: State, round_id: str) -> tuple[State, OpenRound]:
-    """Freeze the policy π^t: all costs so far, and the noise for them."""
-    limit = state.learner.open_limit
-    if len(state.open) >= limit:
-        raise EventRefused(
-            f"Round {round_id!r} cannot open: {limit} rounds are open, which is the learner's "
-            f"open_limit. Close those of which nothing more will be heard; the oldest is "
-            f"{next(iter(state.open))!r}."
-        )
-    check_sums(state, round_id)
-    tuning = state.opening()
-    frozen = state.frozen(tuning)
-    learner, number = state.learner, frozen.number
-    round_ = OpenRound(
-        round_id, number, frozen, state.lam, learner.draws(number), drawn=lottery(learner, number)
-    )
-    return with_round(state, round_, tuning=tuning, opened=number), round_
-
-
-@_fold.register
-def _decided(event: Decided, state: State) -> State:
-    round_ = find_round(state, event.round)
-    decided = [d.person for d in event.decisions]
-    if not decided:
-        raise EventRefused(f"Round {round_.id!r}: a Decided event must decide on somebody.")
-    expected = [p.id for p in round_.undecided]
-    plain = all(isinstance(person, str) for person in decided)  # an array cannot be compared
-    if not plain or decided != expected:
-        for person in decided:
-            check_id(person, "A person's id")
-        if all(round_.decisions.get(d.person) == d for d in event.decisions):
-            return state
-        raise EventRefused(
-            f"Round {round_.id!r}: decisions must be on {expected}, in that order; got {decided}."
-        )
-    learner = state.learner
-    check_decisions(event.decisions, round_, learner)
-    decisions = MappingProxyType({**round_.decisions, **{d.person: d for d in event.decisions}})
-    calls = state.calls + learner.primal.calls(learner.hypotheses, round_.draws)
-    round_ = changed(round_, decisions=decisions)
-    return changed(state, open=state.open.having(round_), calls=calls)
-
-
-@_fold.register
-def _sealed(event: Sealed, state: State) -> State:
-    round_ = find_round(state, event.round)
-    check_id(event.panel, "A panel's name")
-    if round_.panel == event.panel:
-        return state
-    if round_.panel is not None:
-        raise EventRefused(
-            f"Round {round_.id!r} is sealed with the panel {round_.panel!r}; a panel is fixed then "
-            f"and cannot become {event.panel!r}."
-        )
-    if round_.undecided:
-        raise EventRefused(
-            f"Round {round_.id!r}: {len(round_.undecided)} people are undecided. Decide on them, "
-            f"then seal."
-        )
-    state = with_round(state, changed(round_, panel=event.panel, frozen=None))
-    if not state.learner.pricing.one_sided:
-        return state  # every label will come, and nothing is charged before it does
-    counted = [d for d in round_.decisions.values() if d.person not in round_.overrides]
-    amounts = [state.learner.pricing.sealed(decision) for decision in counted]
-    return charge_labels(state, round_, [d.person for d in counted], amounts)
-
-
-@_fold.register
-def _overridden(event: Overridden, state: State) -> State:
-    """The decision of somebody else: its propensity is not ours, so it carries no label cost."""
-    check_id(event.person, "A person's id")
-    round_ = find_round(state, event.round)
-    if event.person in round_.overrides and round_.overrides[event.person] is event.approved:
-        return state
-    check_override(event, round_, one_sided=state.learner.pricing.one_sided)
-    decision = round_.decisions[event.person]
-    if round_.panel is not None:
-        # What was charged at sealing is taken back.
-        amount = -state.learner.pricing.sealed(decision)
-        state = charge_labels(state, round_, [event.person], [amount])
-    overrides = MappingProxyType({**round_.overrides, event.person: event.approved})
-    return with_round(state, changed(round_, overrides=overrides), overridden=state.overridden + 1)
-
-
-@_fold.register
-def _audited(event: Audited, state: State) -> State:
-    round_ = find_round(state, event.round)
-    if round_.panel is None:
-        raise EventRefused(f"Round {round_.id!r} must be sealed before it is audited.")
-    same = len(event.pairs) == len(round_.pairs) and all(p in round_.pairs for p in event.pairs)
-    if round_.outcome == event.outcome and same:
-        return state
-    if round_.outcome is not None:
-        raise EventRefused(
-            f"Round {round_.id!r} has an audit on record, "
-            f"{_outcome_text(round_.outcome, round_.pairs)}, which cannot become "
-            f"{_outcome_text(event.outcome, event.pairs)}."
-        )
-    if event.outcome != "unaudited" and not round_.drawn:
-        raise EventRefused(
-            f"Round {round_.id!r} was not drawn for audit; the lottery draws a share of "
-            f"{state.learner.audit_share:g}. An audit of other rounds would bias what is learned: "
-            f"say Audited({round_.id!r}, 'unaudited'), or learn(…, report=None)."
-        )
-    check_pairs(event, round_, state.learner.sensitivity)
-    round_ = changed(round_, outcome=event.outcome, pairs=event.pairs)
-    if event.outcome == "unaudited" or state.learner.ignores_reports:
-        return with_round(state, round_, reports=state.reports + (event.outcome == "report"))
-    return _dual_step(with_round(state, round_), round_)
-
-
-def _outcome_text(outcome: str, pairs: Sequence[tuple[str, str]]) -> str:
-    return f"{outcome!r} of {', '.join(map(str, pairs))}" if pairs else repr(outcome)
-
-
-def _dual_step(state: State, round_: OpenRound) -> State:
-    """The report's cost, at the round's own lam, and the dual player's step.
-
-    Where only a share of the rounds is audited, both weigh one over the share, and steps become
-    smaller with audits rather than rounds.
-    """
-    learner, reported = state.learner, round_.outcome == "report"
-    if reported:
-        state = charge_report(state, round_)
-    audits, reports = state.audits + 1, state.reports + reported
-    beta, mu = learner.margins.beta / learner.audit_share, learner.schedule.mu(audits)
-    lam = learner.multiplier.step(state.lam, reported=reported, beta=beta, mu=mu)
-    account = state.account
-    if lam > account.largest_lam:
-        account = changed(account, largest_lam=lam)
-    return changed(state, lam=lam, audits=audits, reports=reports, account=account)
-
-
-@_fold.register
-def _labelled(event: Labelled, state: State) -> State:
-    check_id(event.person, "A person's id")
-    return label(state, event.round, {event.person: event.label})
-
-
-def label(state: State, round_id: str, labels: Mapping[str, int]) -> State:
-    """Labels of some people of a round, as if their events came one after the other."""
-    round_, learner = open_round(state, round_id), state.learner
-    one_sided = learner.pricing.one_sided
-    recorded, charged = dict(round_.labels), []
-    for person, value in labels.items():
-        y = checked_label(person, value, round_)
-        if person in recorded:
-            if recorded[person] == y:
-                continue
-            raise EventRefused(
-                f"Round {round_.id!r}, person {person!r}: the label is recorded as "
-                f"{recorded[person]} and cannot become {y}."
-            )
-        if one_sided:
-            check_seen(person, round_)
-        recorded[person] = y
-        if not (one_sided and person in round_.overrides):
-            charged.append(person)
-    if len(recorded) == len(round_.labels):
-        return state
-    state = with_round(state, changed(round_, labels=MappingProxyType(recorded)))
-    amounts = [learner.pricing.labelled(round_.decisions[p], recorded[p]) for p in charged]
-    return charge_labels(state, round_, charged, amounts)
-
-
-@_fold.register
-def _closed(event: Closed, state: State) -> State:
-    if event.round not in state.open and event.round in state.closed:
-        return state
-    round_ = find_round(state, event.round)
-    if round_.outcome is None:
-        raise EventRefused(
-            f"Round {round_.id!r} has no audit yet. If nobody audits it, say so: "
-            f"Audited({round_.id!r}, 'unaudited')."
-        )
-    missing = round_.awaiting_labels(one_sided=state.learner.pricing.one_sided)
-    closed = (*state.closed, round_.id)[-REMEMBERED:]
-    return without_round(state, round_, closed=closed, missing=state.missing + missing)
+            incurred[expert] += amount * score
+    account = changed(state.account, paid=paid)
+    return changed(state, costs=costs, tuning=tuning, account=account, incurred=tuple(incurred))

@@ -1,9 +1,8 @@
 """Any scikit-learn classifier as an oracle: heuristic, for classes that are too large to list.
 
 The guarantees of this library need an oracle that finds the hypothesis of least cost. Fitting a
-classifier on signed costs does not: it minimises a surrogate, greedily or up to a tolerance. The
-result may be good, and its error can be measured where there is an exact oracle; but no bound holds
-for it.
+classifier on signed costs does not: it minimises a surrogate. The result may be good, but no bound
+holds for it.
 """
 
 from __future__ import annotations
@@ -119,13 +118,9 @@ class HeuristicOracle:
         self.calls += 1
         signed = signed.astype(np.float64)
         everybody = float(signed.sum())
-        best = (
-            FittedHypothesis(None, 1, everybody)
-            if everybody < 0
-            else FittedHypothesis(None, 0, 0.0)
-        )
+        best = FittedHypothesis(None, int(everybody < 0), min(everybody, 0.0))
         nonzero = signed != 0
-        if nonzero.any() and (signed[nonzero] < 0).any() and (signed[nonzero] > 0).any():
+        if (signed < 0).any() and (signed > 0).any():
             model = self._fitted(rows[nonzero], signed[nonzero])
             cost = float(signed @ (model.predict(rows) == 1))
             if cost < best.cost:

@@ -66,8 +66,7 @@ def load_engine(name: str) -> Engine:
     """Return the engine of that name, or the next one with a warning where it cannot work.
 
     Without numba the compiled engine gives way to the reference; without PyTorch, Triton or a GPU
-    the GPU engine gives way to the compiled one. Every engine computes the same draws, so a learner
-    that was saved with one continues with another.
+    the GPU engine gives way to the compiled one.
     """
     return _load_engine(choice("engine", name, ENGINES, "They all agree."))
 
@@ -129,7 +128,7 @@ def engine_for(name: str, hypotheses: HypothesisClass | ExactWeights) -> Engine:
     """Return the engine for weights and charges: the one of that name where it has kernels.
 
     Long lists have kernels, and segments with the prior from coarse to fine. For all other classes
-    this is the reference, which asks the class itself. ``name`` is one of ``ENGINES``.
+    this is the reference, which asks the class itself.
     """
     if isinstance(hypotheses, Listed) and hypotheses.size >= LONG_LIST:
         return _engine(name, _CALL + _WEIGHT * hypotheses.size)
@@ -165,10 +164,7 @@ class Oracle:
     engine: str = "compiled"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.hypotheses, HypothesisClass):
-            raise ParameterError(
-                "hypotheses", "must be a hypothesis class", self.hypotheses, "Make one: Pool(…)."
-            )
+        instance("hypotheses", self.hypotheses, HypothesisClass, "Make one: Pool(…).")
         choice("engine", self.engine, ENGINES, "They all agree.")
 
     def approvals(

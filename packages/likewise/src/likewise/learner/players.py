@@ -1,4 +1,4 @@
-"""The contract of a primal player: a policy a round, and the constants of its regret bound."""
+"""Primal players: a policy a round, and the constants of its regret bound."""
 
 from __future__ import annotations
 
@@ -11,29 +11,11 @@ from typing import ClassVar
 import numpy as np
 
 from likewise.errors import HypothesisError, ParameterError
-from likewise.hypotheses.base import (
-    FLAT,
-    Bits,
-    ExactWeights,
-    GibbsPolicy,
-    HypothesisClass,
-    Nested,
-    Points,
-    pick,
-    score,
-    weight_of,
-)
+from likewise.hypotheses import base
+from likewise.hypotheses.base import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.learner.oracle import ENGINES, Oracle, engine_for
-from likewise.numerics.fixed_point import (
-    BITS,
-    LN2,
-    ONE,
-    FloatArray,
-    HoldsArrays,
-    IntArray,
-    log,
-    read_only,
-)
+from likewise.numerics import fixed_point
+from likewise.numerics.fixed_point import ONE, FloatArray, HoldsArrays, IntArray, log, read_only
 from likewise.numerics.randomness import Noise, Purpose, Stream
 from likewise.validation import choice, flag
 
@@ -65,10 +47,9 @@ class Frozen(HoldsArrays):
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """The draws that scores come from: how many, of which batch, for which purpose.
+    """The draws that scores come from, of which every batch and every purpose has its own.
 
-    Every batch and every purpose has draws of its own. J is made from the first ``cap`` of them. A
-    player that knows its policy makes none, whatever is asked for.
+    J is made from the first ``cap`` of them. A player that knows its policy makes none.
     """
 
     count: int
@@ -104,8 +85,6 @@ class Term:
 
     >>> Term(stability=1.0, gain=4.0, x=0.5).constant(), Term(1.0, 1.0, 1.0, parts=4).constant()
     (4.0, 4.0)
-    >>> Term(1.0, 4.0, 0.5).burst(), Term(1.0, 1.0, 1.0, parts=4).burst()
-    (0.0, 4.0)
     """
 
     stability: float
@@ -134,17 +113,15 @@ class Player(ABC):
 
     A subclass is registered under its ``name`` (:data:`likewise.registry.PLAYERS`), and remembers
     nothing: a round's policy is a function of ``frozen`` alone, and its draws of the purpose and
-    the batch too (:class:`~likewise.numerics.randomness.Stream`), so that a decision can be
-    taken again.
-    ``exact`` says that :meth:`estimates` is the policy itself, without draws.
-    ``likewise.testing.check_player`` checks all of that, the regret included.
+    the batch too, so that a decision can be taken again. ``exact`` says that :meth:`estimates` is
+    the policy itself, without draws. ``likewise.testing.check_player`` checks all of that, the
+    regret included.
 
     ``engine`` names who makes its draws and weights. With ``per_part`` each part of a product class
     has a scale of its own, which is for players that ``can_be_per_part``. A player with other
     scales says how many in :meth:`scales`, and in :meth:`places` which of them a cost on a point
-    counts for: each has an S of its own.
-    A player that is a mixture of experts says how many in :meth:`experts`; their scores are kept
-    with every decision, and what they have cost by them is ``frozen.incurred``.
+    counts for: each has an S of its own. A player that is a mixture says in :meth:`experts` of how
+    many; what they have cost, by the scores kept with every decision, is ``frozen.incurred``.
     """
 
     engine: str = "compiled"
@@ -269,19 +246,15 @@ class Perturbed:
 
 
 def first_approvals(tried: Bits) -> list[int]:
-    """J of every point: the number of the first draw that approves, in units; at most all of them.
-
-    >>> first_approvals(np.array([[0, 1, 0], [1, 1, 0]], dtype=np.uint8)) == [2 * ONE, ONE, 2 * ONE]
-    True
-    """
+    """J of every point: the number of the first draw that approves, in units; at most all."""
     # A row of approvals at the cap: J = cap where no draw before it approves.
     approved = tried.astype(bool)
     approved[-1] = True
     return [int(j) * ONE for j in approved.argmax(axis=0) + 1]
 
 
-# Less noise than the bound's best learns faster; see research/defaults.md. Every part of a class of
-# cells has noise of its own in units of its own sqrt(S), and then one number serves all sizes.
+# Less noise than the bound's best learns faster; see docs/research/defaults.md. Every part of a
+# class of cells has noise in units of its own sqrt(S), and then one number serves all sizes.
 LAPLACE_SHARE, X_PER_PART = 0.1, 0.3
 
 
@@ -310,9 +283,7 @@ class ContextFTPL(Player):
         if self.per_part and hypotheses.cellular:
             return X_PER_PART
         gain = hypotheses.noise_gain
-        return (
-            LAPLACE_SHARE * math.sqrt(hypotheses.separators / gain) if gain > 0 else LAPLACE_SHARE
-        )
+        return LAPLACE_SHARE * (math.sqrt(hypotheses.separators / gain) if gain > 0 else 1.0)
 
     def estimates(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, draws: Draws
@@ -323,7 +294,7 @@ class ContextFTPL(Player):
             points, stream, first_draw=draws.batch * draws.count, draws=draws.count
         )
         counts = approved.sum(axis=0, dtype=np.int64)
-        scores = [score(int(n), draws.count) for n in counts]
+        scores = [base.score(int(n), draws.count) for n in counts]
         return Estimates(scores, first_approvals(approved[: draws.cap]))
 
     def decide(
@@ -346,8 +317,8 @@ class ContextFTPL(Player):
 # rounds, and J is cut off there.
 LARGEST_INVERSE = ONE << 20
 
-# Chosen on the choosing worlds, see research/defaults.md: with a coarse-to-fine prior one number
-# serves classes of any size. The second is for labels that are one-sided, whose S is another.
+# Chosen in docs/research/defaults.md: with a prior from coarse to fine one number serves classes of
+# any size. The second is for labels that are one-sided, whose S is another.
 X, X_ESTIMATED = 0.25, 0.125
 # With a flat prior, shares of the bound's best x.
 SHARE, SHARE_ESTIMATED = 2.0, 0.7
@@ -377,7 +348,7 @@ class ExponentialWeights(Player):
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
         """One number from coarse to fine; with a flat prior, a share of the bound's best."""
-        if self._class(hypotheses).prior != FLAT:
+        if self._class(hypotheses).prior != base.FLAT:
             return X_ESTIMATED if estimated else X
         share = SHARE_ESTIMATED if estimated else SHARE
         # The best x of a part is that of its own share of the gain.
@@ -386,7 +357,7 @@ class ExponentialWeights(Player):
 
     def scales(self, hypotheses: HypothesisClass) -> int:
         """One, or one for every part."""
-        if self.per_part and self._class(hypotheses).prior != FLAT:
+        if self.per_part and self._class(hypotheses).prior != base.FLAT:
             raise ParameterError(
                 "scales", "must be shared where the prior is not flat", "per-part",
                 "Such a prior couples the parts; take with_prior('flat').",
@@ -400,7 +371,7 @@ class ExponentialWeights(Player):
         """π^t itself and one over it, rounded to units; no draws, and nothing to cap."""
         weights = self._policy(hypotheses, frozen).approval(points)
         return Estimates(
-            [score(weight, total) for weight, total in weights],
+            [base.score(weight, total) for weight, total in weights],
             [_inverse(weight, total) for weight, total in weights],
         )
 
@@ -443,13 +414,12 @@ def _inverse(weight: int, total: int) -> int:
     return min(total * ONE // weight, LARGEST_INVERSE) if weight else LARGEST_INVERSE
 
 
-# Chosen on the choosing worlds, see research/defaults.md: the temperature of the weights, in
-# units of their sqrt(S).
+# The temperature of the weights in units of their sqrt(S); see docs/research/defaults.md.
 X_HEDGE = 0.25
 
 
 @lru_cache(maxsize=64)
-def _nested(hypotheses: HypothesisClass) -> tuple[Nested, ...]:
+def _nested(hypotheses: HypothesisClass) -> tuple[base.Nested, ...]:
     return hypotheses.nested()
 
 
@@ -510,12 +480,8 @@ class NestedFTPL(Player):
         """The noise of a class, where that of cells is x."""
         if hypotheses.cellular or not hypotheses.noise_gain:
             return x
-        return (
-            x
-            * LAPLACE_SHARE
-            / X_PER_PART
-            * math.sqrt(hypotheses.separators / hypotheses.noise_gain)
-        )
+        root = math.sqrt(hypotheses.separators / hypotheses.noise_gain)
+        return x * LAPLACE_SHARE / X_PER_PART * root
 
     def experts(self, hypotheses: HypothesisClass) -> int:
         """The constant that approves everybody, and the classes."""
@@ -537,8 +503,10 @@ class NestedFTPL(Player):
             approved.append(law.approvals(located, stream, first_draw=first, draws=count))
         resampled = min(draws.cap, count - 1)
         counts = [bits[resampled:].sum(axis=0, dtype=np.int64) for bits in approved]
-        units = [((yes << (BITS + 1)) // (count - resampled) + 1) >> 1 for yes in counts]
-        experts = np.stack([np.full(len(points), 1 << BITS), *units])
+        units = [
+            ((yes << (fixed_point.BITS + 1)) // (count - resampled) + 1) >> 1 for yes in counts
+        ]
+        experts = np.stack([np.full(len(points), ONE), *units])
         weights = self._weights(hypotheses, frozen)
         total = int(weights.sum())
         # Weights are below 2^41 and scores at most 2^20, so a product needs Python's integers.
@@ -557,7 +525,7 @@ class NestedFTPL(Player):
         stream = Stream(frozen.seed, Purpose.MIX, frozen.number)
         tried = np.empty((cap, approved[0].shape[1]), dtype=np.uint8)
         for row in range(cap):
-            expert = pick(weights, stream.below(int(weights.sum()), 1 + batch * cap + row))
+            expert = base.pick(weights, stream.below(int(weights.sum()), 1 + batch * cap + row))
             tried[row] = (0, 1)[expert] if expert < 2 else approved[expert - 2][row]
         return tried
 
@@ -567,7 +535,7 @@ class NestedFTPL(Player):
         """One expert by weight, and one extra draw of it, which none of the scores has seen."""
         weights = self._weights(hypotheses, frozen)
         mix = Stream(frozen.seed, Purpose.MIX_DECIDE, frozen.number)
-        expert = pick(weights, mix.below(int(weights.sum()), batch))
+        expert = base.pick(weights, mix.below(int(weights.sum()), batch))
         if expert < 2:
             return np.full(len(points), expert, dtype=np.uint8)
         nested, law = self._laws(hypotheses, frozen)[expert - 2]
@@ -582,19 +550,25 @@ class NestedFTPL(Player):
     def _weights(self, hypotheses: HypothesisClass, frozen: Frozen) -> IntArray:
         """Integer weights: of approving nobody, of approving everybody, and of every class."""
         count = len(_nested(hypotheses))
-        temperature = frozen.scale * float(1 << (2 * BITS))
+        temperature = frozen.scale * float(ONE * ONE)
         costs = (0, *frozen.incurred)
         least = min(costs)
-        priors = [2.0 * LN2, 2.0 * LN2, *[log(2 * count)] * count]
+        priors = [
+            2.0 * fixed_point.LN2,
+            2.0 * fixed_point.LN2,
+            *[log(2 * count)] * count,
+        ]
         # Costs are subtracted as integers, and divided after that.
         exponents = [
             float(cost - least) / temperature + prior
             for cost, prior in zip(costs, priors, strict=True)
         ]
         smallest = min(exponents)
-        return np.array([weight_of(e - smallest) for e in exponents], dtype=np.int64)
+        return np.array([base.weight_of(e - smallest) for e in exponents], dtype=np.int64)
 
-    def _laws(self, hypotheses: HypothesisClass, frozen: Frozen) -> list[tuple[Nested, Perturbed]]:
+    def _laws(
+        self, hypotheses: HypothesisClass, frozen: Frozen
+    ) -> list[tuple[base.Nested, Perturbed]]:
         """Context-FTPL on every class."""
         laws, first = [], 1
         for nested in _nested(hypotheses):

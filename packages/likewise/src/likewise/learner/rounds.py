@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from likewise.errors import EventRefused, PeopleError, shown
 from likewise.html import table
-from likewise.learner.events import PAIRS, Arrived, Audited, Closed, Person, Sealed, listed
+from likewise.learner.events import PAIRS, Arrived, Audited, Closed, Outcome, Person, Sealed, listed
 from likewise.learner.fold import apply, decide, label
 from likewise.learner.state import State, located_as
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
@@ -26,7 +26,7 @@ class Reported(Protocol):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The pairs."""
+        """The pairs, by id."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,13 @@ def learn(
     """
     instance("deployment", deployment, Deployment, "It is what deploy(…) returned.")
     name = deployment.round
-    state = apply(state, _audited(name, report))
+    outcome: Outcome = "unaudited"
+    pairs: tuple[Any, ...] = ()
+    if report is not None:
+        # A generator that has been read already would look like a quiet panel.
+        pairs = listed(getattr(report, "pairs", report), "A report", PAIRS)
+        outcome = "report" if pairs else "quiet"
+    state = apply(state, Audited(name, outcome, pairs))
     values = _from_series(deployment, labels) if is_table(labels) else labels
     by_id = values if isinstance(values, Mapping) else _in_order(state, deployment, values)
     return apply(label(state, name, by_id), Closed(name))
@@ -158,11 +164,3 @@ def _from_series(deployment: Deployment, series: Any) -> dict[str, Any] | list[A
             f"dict(zip(ids, series)), or series.to_numpy() if its order is right."
         )
     return values
-
-
-def _audited(name: str, report: Sequence[tuple[str, str]] | Reported | None) -> Audited:
-    if report is None:
-        return Audited(name, "unaudited")
-    # A generator that has been read already would look like a quiet panel.
-    pairs = listed(getattr(report, "pairs", report), "A report", PAIRS)
-    return Audited(name, "report" if pairs else "quiet", pairs)

@@ -11,19 +11,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from likewise import validation
 from likewise.errors import ParameterError
 from likewise.numerics.fixed_point import FloatArray, exp_negative, from_units, log, to_units
 from likewise.registry import SCHEDULES
-from likewise.validation import (
-    choice,
-    flag,
-    instance,
-    integer,
-    members,
-    optional_real,
-    positive,
-    real,
-)
+from likewise.validation import choice, flag, instance, integer, members, positive, real
 
 # A report weighs one over the share; a panel seen less often than that teaches nothing.
 SMALLEST_SHARE = 0.001
@@ -70,11 +62,7 @@ class Margins:
 
 
 def checked_share(share: float) -> float:
-    """The share of rounds that is audited, on the grid: a round weighs one over exactly its chance.
-
-    >>> checked_share(0.25)
-    0.25
-    """
+    """The share of rounds that is audited, on the grid: a round weighs one over its chance."""
     number = real("audit_share", share, "1 is the default.")
     if not SMALLEST_SHARE <= number <= 1:
         raise ParameterError(
@@ -93,11 +81,10 @@ def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
     square = accuracy * accuracy
     if constant * log_term > square * MOST_DRAWS:
         raise ParameterError(
-            "eps",
-            f"must allow for at most {MOST_DRAWS:,} draws a round",
+            "eps", f"must allow for at most {MOST_DRAWS:,} draws a round",
             f"an accuracy of {accuracy:g}",
             "Take a larger eps (or r), or a player that needs no draws.",
-        )
+        )  # fmt: skip
     return math.ceil(constant * log_term / square)
 
 
@@ -116,11 +103,10 @@ class Schedule(ABC):
 
     A subclass is a frozen dataclass of its parameters, which it checks and turns into plain numbers
     when it is made, and is registered under its ``name`` (:data:`likewise.registry.SCHEDULES`).
-    ``feedback`` names the settings that it was made for, of
-    ``full`` and ``one-sided``. Every method is a function of its parameters and of its arguments
-    alone, computed by + − · / and square roots
-    (:mod:`likewise.numerics.fixed_point` has the logarithm),
-    so that all machines agree. ``likewise.testing.check_schedule`` checks all of that.
+    ``feedback`` names the settings that it was made for, of ``full`` and ``one-sided``. Every
+    method is a function of its parameters and of its arguments alone, computed by + − · / and
+    square roots (:mod:`likewise.numerics.fixed_point` has the logarithm), so that all machines
+    agree. ``likewise.testing.check_schedule`` checks all of that.
     """
 
     name: ClassVar[str]
@@ -308,9 +294,9 @@ LARGEST_ETA = 64
 LARGEST_WEIGHT = 1024
 # Less than this is no noise at all, and divisions by it would not be numbers.
 SMALLEST_X = 1e-100
-# kappa as a share of eps, where none is given; see research/defaults.md.
+# kappa as a share of eps, where none is given; see docs/research/defaults.md.
 KAPPA_SHARE = 0.325
-# The weights of what is outstanding and of a round that waits for its audit (research/defaults.md).
+# The weights of what is outstanding and of a round that waits for its audit.
 OUTSTANDING, WAITING = 1.0, 0.25
 
 
@@ -356,8 +342,8 @@ class SelfTuned(Schedule):
             "eta": positive("eta", self.eta, remedy),
             "delta": probability("delta", self.delta),
             "counts_outstanding": flag("counts_outstanding", self.counts_outstanding, "Set it."),
-            "kappa": optional_real("kappa", self.kappa, "Leave it out for 0.325·eps."),
-            "r": optional_real("r", self.r, "Leave it out for 0.4·eps."),
+            "kappa": validation.optional_real("kappa", self.kappa, "Leave it out for 0.325·eps."),
+            "r": validation.optional_real("r", self.r, "Leave it out for 0.4·eps."),
         }
         if plain["eta"] > LARGEST_ETA:
             raise ParameterError("eta", f"must be at most {LARGEST_ETA}", self.eta, remedy)
@@ -399,10 +385,9 @@ class SelfTuned(Schedule):
         if margins.r == 0 or kappa == 0:
             raise ParameterError(
                 "r" if margins.r == 0 else "kappa",
-                "must be above 0 for a player that estimates its scores from draws",
-                0.0,
+                "must be above 0 for a player that estimates its scores from draws", 0.0,
                 "No number of draws is exact; exponential weights need none.",
-            )
+            )  # fmt: skip
         return margins
 
     def error_weight(self) -> float:
@@ -440,11 +425,7 @@ class SelfTuned(Schedule):
 
 
 def schedule_to_spec(schedule: Schedule) -> dict[str, Any]:
-    """Write a schedule as JSON, if it can be read back by its name.
-
-    >>> schedule_to_spec(SelfTuned(x=1))["x"]
-    1.0
-    """
+    """Write a schedule as JSON, if it can be read back by its name."""
     instance("schedule", schedule, Schedule, "Such as SelfTuned().")
     spec = schedule.spec()
     SCHEDULES.check_name(spec.get("schedule"), type(schedule))

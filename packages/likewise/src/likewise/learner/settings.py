@@ -14,18 +14,11 @@ from likewise.errors import ParameterError, shown
 from likewise.html import described
 from likewise.hypotheses import class_from_spec, class_to_spec
 from likewise.hypotheses.base import FLAT, ExactWeights, HypothesisClass
+from likewise.learner import schedules
 from likewise.learner.costs import Dual, Lifted, Pricing, dual_from_spec, pricing_named
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Player
-from likewise.learner.schedules import (
-    Margins,
-    Paper,
-    Schedule,
-    SelfTuned,
-    checked_share,
-    schedule_from_spec,
-    schedule_to_spec,
-)
+from likewise.learner.schedules import Margins, Paper, Schedule, SelfTuned
 from likewise.numerics.fixed_point import ONE, FloatArray, from_units, to_units
 from likewise.registry import PLAYERS
 from likewise.validation import choice, flag, instance, integer, members, real
@@ -48,9 +41,8 @@ def player_named(
     """A primal player by name; ``auto`` is the exact one where the class allows it."""
     if isinstance(name, str) and name == "auto":
         name = "exponential-weights" if isinstance(hypotheses, ExactWeights) else "nested-ftpl"
-    kind = PLAYERS[name]
-    player = kind(engine, per_part)
-    PLAYERS.check_name(player.name, kind)
+    player = PLAYERS[name](engine, per_part)
+    PLAYERS.check_name(player.name, type(player))
     return player
 
 
@@ -115,7 +107,7 @@ class Learner:
             "eps": real("eps", self.eps, "Give a number such as 0.3."),
             "seed": integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
             "open_limit": integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
-            "audit_share": checked_share(self.audit_share),
+            "audit_share": schedules.checked_share(self.audit_share),
             "ignores_reports": flag("ignores_reports", self.ignores_reports, "Set it."),
         }
         if plain["k"] > MOST_PEOPLE:
@@ -141,12 +133,11 @@ class Learner:
                 "Its noise has no counterpart in exponential weights.",
             )  # fmt: skip
         if pricing.unit < SMALLEST_LABEL_COST:
+            least = SMALLEST_LABEL_COST * self.k / ONE
             raise ParameterError(
-                "eta",
-                f"must be at least {SMALLEST_LABEL_COST * self.k / ONE:g} for k = {self.k}",
-                self.schedule.error_weight(),
+                "eta", f"must be at least {least:g} for k = {self.k}", self.schedule.error_weight(),
                 "Costs are integers of 2^-20; labels would weigh next to nothing.",
-            )
+            )  # fmt: skip
         for name in ("alpha", "eps"):
             object.__setattr__(self, name, getattr(self.margins, name))
 
@@ -213,10 +204,7 @@ class Learner:
         return float(np.mean([self.primal.calls(self.hypotheses, self.draws(t)) for t in sample]))
 
     def label_bound(self, number: int) -> int:
-        """The most that one label of round ``number`` may cost, in units of 2^-20.
-
-        Where an estimate has no bound but its square has, the root of that square.
-        """
+        """The most that one label of a round may cost, in units; or the root of its square."""
         if self.label_square is None:
             return self.pricing.largest(self.resamples(number))
         return to_units(math.sqrt(self.label_square / self.k))
@@ -232,22 +220,18 @@ class Learner:
         return self.k if self.schedule.embedding == "repeated" else 1
 
     @cached_property
-    def default_x(self) -> float:
-        """The player's noise (temperature) in units of sqrt(S), unless the schedule has its own."""
-        # One-sided labels with exact J have an S of their own, and a share of x to go with it.
-        estimated = self.label_square is not None
-        return self.primal.default_x(self.hypotheses, estimated=estimated)
-
-    @cached_property
     def scale_factors(self) -> FloatArray:
         """The scales of the player, each in units of its sqrt(S)."""
         return self.primal.scale_factors(self.hypotheses, self.x)
 
-    @property
+    @cached_property
     def x(self) -> float:
-        """The noise (temperature) in units of sqrt(S): the schedule's, or the default."""
-        x = self.schedule.x if isinstance(self.schedule, SelfTuned) else None
-        return self.default_x if x is None else x
+        """The noise (temperature) in units of sqrt(S): the schedule's, or the player's default."""
+        if isinstance(self.schedule, SelfTuned) and self.schedule.x is not None:
+            return self.schedule.x
+        # One-sided labels with exact J have an S of their own, and a share of x to go with it.
+        estimated = self.label_square is not None
+        return self.primal.default_x(self.hypotheses, estimated=estimated)
 
     @property
     def resolved_schedule(self) -> Schedule:
@@ -270,12 +254,9 @@ class Learner:
         return described("Learner", facts)
 
     def spec(self) -> dict[str, Any]:
-        """The settings as JSON, with all defaults filled in; refused where nobody could read them.
-
-        A class or a schedule that is not registered has no name to be read back by.
-        """
+        """The settings as JSON, with all defaults filled in; refused of parts without a name."""
         class_to_spec(self.hypotheses)
-        schedule_to_spec(self.schedule)
+        schedules.schedule_to_spec(self.schedule)
         return self.settings()
 
     def settings(self) -> dict[str, Any]:
@@ -315,7 +296,7 @@ class Learner:
             )  # fmt: skip
         return cls(
             hypotheses=hypotheses,
-            schedule=schedule_from_spec(values["schedule"]),
+            schedule=schedules.schedule_from_spec(values["schedule"]),
             dual=dual_from_spec(values["dual"]),
             **{name: values[name] for name in PLAIN},
         )

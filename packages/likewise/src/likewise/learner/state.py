@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -24,12 +24,9 @@ from likewise.numerics.fixed_point import ONE, FloatArray, HoldsArrays, IntArray
 from likewise.people.schema import People
 from likewise.validation import instance
 
-BUCKETS = 64
-
-_Bucket = dict[str, "OpenRound"]
-
-
 T = TypeVar("T")
+_Bucket = dict[str, "OpenRound"]
+BUCKETS = 64
 
 
 def changed(value: T, **changes: object) -> T:
@@ -47,10 +44,6 @@ class OpenRounds(Mapping[str, "OpenRound"]):
 
     Thousands of rounds may wait for feedback, and every event changes one of them. A copy shares
     all buckets but the one that changes.
-
-    >>> rounds = OpenRounds()
-    >>> len(rounds), "monday" in rounds
-    (0, False)
     """
 
     __slots__ = ("_buckets", "_count")
@@ -166,19 +159,14 @@ class Tuning(HoldsArrays):
         )
 
     def opened(
-        self,
-        largest: float,
-        largest_square: float,
-        *,
-        counts_outstanding: bool,
-        outstanding: float = OUTSTANDING,
-        waiting: float = WAITING,
-    ) -> Tuning:
+        self, largest: float, largest_square: float, *, counts_outstanding: bool,
+        outstanding: float = OUTSTANDING, waiting: float = WAITING,
+    ) -> Tuning:  # fmt: skip
         """A round opens, whose costs have at most the range ``largest`` = eta + 2·lam.
 
         S_t = B̄_t² + Σ B_tau², or, counting what is outstanding,
-        S_t = (B̄_t² + Σ B_tau² + F·B̄_t·outstanding)·(1 + G·waiting); the parameters ``outstanding``
-        and ``waiting`` are F = 1 and G = 1/4 of the schedule.
+        S_t = (B̄_t² + Σ B_tau² + F·B̄_t·outstanding)·(1 + G·waiting); F = ``outstanding`` and
+        G = ``waiting`` are the schedule's.
         """
         squares, pending, peak = self._numbers()
         charged = pending / ONE
@@ -199,18 +187,10 @@ class Tuning(HoldsArrays):
         return changed(self, **arrays)
 
     def _numbers(self) -> tuple[Any, Any, Any]:
-        """Squares, what is pending and peaks; of a player with one scale, as plain numbers.
-
-        The operations on them are the same, and quicker.
-        """
+        """Squares, what is pending and peaks; of a player with one scale plain numbers: quicker."""
         if len(self.peak) > 1:
             return self.squares, self.pending, self.peak
         return self.squares.item(), self.pending.item(), self.peak.item()
-
-
-# Ids of closed rounds that are remembered, so that a round opened twice by mistake is noticed. The
-# number is fixed, since a state must not grow with time; a ledger remembers all of them.
-REMEMBERED = 1024
 
 
 @dataclass(frozen=True)
@@ -265,9 +245,8 @@ class OpenRound:
 
     def awaiting_labels(self, *, one_sided: bool) -> int:
         """How many labels may still come and count."""
-        if not one_sided:
-            return len(self.decisions) - len(self.labels)
-        return len(self.awaited(one_sided=True))
+        everybody = len(self.decisions) - len(self.labels)
+        return len(self.awaited(one_sided=True)) if one_sided else everybody
 
     def awaited(self, *, one_sided: bool) -> tuple[str, ...]:
         """People whose labels may still come and count; if labels are one-sided, the approved."""
@@ -286,10 +265,8 @@ class State:
     States share their arrays, which are read-only. ``lam`` is the multiplier; ``opened`` counts
     rounds, ``audits`` those that were audited, ``reports`` those in which a pair was reported,
     ``calls`` the calls of the oracle, ``missing`` the labels that never came, ``overridden`` the
-    decisions that somebody changed.
-
-    ``account`` is what the certificate of the run rests on, and ``incurred`` what each expert of
-    the player has cost, in units of 2^-40.
+    decisions that somebody changed; ``account`` is what the run's certificate rests on, and
+    ``incurred`` what each expert of the player has cost, in units of 2^-40.
     """
 
     learner: Learner
@@ -306,6 +283,9 @@ class State:
     tuning: Tuning = field(default_factory=lambda: Tuning.start(1))
     open: OpenRounds = field(default_factory=OpenRounds)
     closed: tuple[str, ...] = ()
+    # Ids of closed rounds that are remembered, so that a round opened twice by mistake is noticed.
+    # The number is fixed, since a state must not grow with time; a ledger remembers all of them.
+    remembered: ClassVar[int] = 1024
 
     def __post_init__(self) -> None:
         instance("State.learner", self.learner, Learner, "State.start(learner) makes a state.")
@@ -390,13 +370,11 @@ def is_located(learner: Learner, people: tuple[Person, ...]) -> bool:
 
 def located(learner: Learner, people: tuple[Person, ...]) -> Points:
     """The points of some people."""
-    cached = learner.__dict__.get("_located")
-    if cached is not None and cached[0] is people:
-        points: Points = cached[1]
+    if is_located(learner, people):
+        points: Points = learner.__dict__["_located"][1]
         return points
     schema = learner.hypotheses.schema
-    x = np.array([p.features for p in people], dtype=np.float64)
-    x = x.reshape(len(people), len(schema))
+    x = np.array([p.features for p in people], dtype=np.float64).reshape(-1, len(schema))
     return located_as(learner, people, People(tuple(p.id for p in people), x, schema))
 
 

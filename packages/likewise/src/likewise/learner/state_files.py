@@ -25,48 +25,26 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from likewise.errors import LikewiseError, ParameterError, StateFileError, shown
+from likewise.learner import fold
 from likewise.learner.events import Audited
-from likewise.learner.fold import (
-    awaited,
-    check_decisions,
-    check_id,
-    check_pairs,
-    check_seen,
-    checked_label,
-    lottery,
-)
 from likewise.learner.players import Frozen
 from likewise.learner.settings import Learner
-from likewise.learner.state import REMEMBERED, OpenRound, OpenRounds, State, changed
+from likewise.learner.state import OpenRound, OpenRounds, State, changed
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.validation import choice, flag, instance, integer, items, members, real, text
 
+VERSION = "likewise-state/1"
 LARGEST = 1 << 100  # no count and no cost of any run comes near it
+LARGEST_PENDING = 1 << 62  # nor here
+MOST_ROUNDS = 1 << 32  # they are numbered below that
 NOT_WRITTEN = "Likewise writes no such value."
 Reader = Callable[[Any, Sequence[IntArray]], Any]
+# The numbers of arrays, by shape and content.
+Numbers = dict[tuple[tuple[int, ...], bytes], int]
 
 
-class ArrayWriter:
-    """Integer arrays by number, each written once."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[tuple[int, ...], bytes], int] = {}
-
-    def number(self, array: IntArray) -> int:
-        """The number under which an array is written."""
-        content = array.astype("<i8").tobytes()
-        return self._numbers.setdefault((array.shape, content), len(self._numbers))
-
-    def to_json(self) -> list[Any]:
-        """Every array as its shape and its integers, little-endian int64 in base64."""
-        return [
-            [list(shape), base64.b64encode(content).decode("ascii")]
-            for shape, content in self._numbers
-        ]
-
-
-def to_json(value: Any, arrays: ArrayWriter) -> Any:
-    """A value as JSON."""
+def to_json(value: Any, arrays: Numbers) -> Any:
+    """A value as JSON; an array of integers is written as its number, and kept in ``arrays``."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -78,15 +56,12 @@ def to_json(value: Any, arrays: ArrayWriter) -> Any:
     if isinstance(value, Mapping):
         return {key: to_json(item, arrays) for key, item in value.items()}
     if isinstance(value, np.ndarray):
-        return arrays.number(value) if value.dtype == np.int64 else value.tolist()
+        if value.dtype != np.int64:
+            return value.tolist()
+        return arrays.setdefault((value.shape, value.astype("<i8").tobytes()), len(arrays))
     if hasattr(value, "spec"):
         return value.spec()
     return {f.name: to_json(getattr(value, f.name), arrays) for f in fields(value)}
-
-
-def read_arrays(data: Any) -> list[IntArray]:
-    """The arrays that values refer to by number."""
-    return [_array(pair) for pair in items("arrays", data, NOT_WRITTEN)]
 
 
 def _array(data: Any) -> IntArray:
@@ -111,10 +86,6 @@ def reader(kind: Any, name: str) -> Reader:
 
     >>> reader(tuple[int, ...], "closed")([1, 2], [])
     (1, 2)
-    >>> reader(bool | None, "drawn")("yes", [])
-    Traceback (most recent call last):
-    likewise.errors.ParameterError: drawn must be True or False; got 'yes'. Likewise writes no \
-such value.
     """
     if kind in _PLAIN:
         read = _PLAIN[kind]
@@ -140,18 +111,18 @@ def _generic_reader(kind: Any, name: str) -> Reader:
         return lambda data, _: choice(name, data, arguments, NOT_WRITTEN)
     if origin is Mapping:
         return _mapping_reader(arguments[1], name)
-    if origin is tuple and arguments[-1] is Ellipsis:
+    if origin is not tuple:
+        raise TypeError(f"{name} has the type {kind}, which the codec does not know")
+    if arguments[-1] is Ellipsis:
         item = reader(arguments[0], name)
         return lambda data, arrays: tuple(
             [item(part, arrays) for part in items(name, data, NOT_WRITTEN)]
         )
-    if origin is tuple:
-        parts = [reader(argument, name) for argument in arguments]
-        return lambda data, arrays: tuple(
-            part(value, arrays)
-            for part, value in zip(parts, _exactly(len(parts), name, data), strict=True)
-        )
-    raise TypeError(f"{name} has the type {kind}, which the codec does not know")
+    parts = [reader(argument, name) for argument in arguments]
+    return lambda data, arrays: tuple(
+        part(value, arrays)
+        for part, value in zip(parts, _exactly(len(parts), name, data), strict=True)
+    )
 
 
 def _object_reader(kind: Any, name: str) -> Reader:
@@ -203,27 +174,21 @@ def _read_float(name: str, data: Any) -> float:
     return number
 
 
-def _read_floats(name: str, data: Any) -> FloatArray:
-    return np.array([_read_float(name, number) for number in items(name, data, NOT_WRITTEN)])
-
-
 _PLAIN: Mapping[Any, Callable[[str, Any], Any]] = {
     bool: lambda name, data: flag(name, data, NOT_WRITTEN),
     int: lambda name, data: integer(name, data, -LARGEST, LARGEST, NOT_WRITTEN),
     float: _read_float,
     str: lambda name, data: text(name, data, NOT_WRITTEN),
-    FloatArray: _read_floats,
+    FloatArray: lambda name, data: np.array(
+        [_read_float(name, number) for number in items(name, data, NOT_WRITTEN)]
+    ),
 }
-
-
-MOST_ROUNDS = 1 << 32  # they are numbered below that
-LARGEST_PENDING = 1 << 62  # no run comes near it
 
 
 def state_from_json(body: Any) -> State:
     """The state that a file's JSON describes; raises a LikewiseError that names the field."""
     values = members("state", body, [*(f.name for f in fields(State)), "arrays"])
-    arrays = read_arrays(values.pop("arrays"))
+    arrays = [_array(pair) for pair in items("arrays", values.pop("arrays"), NOT_WRITTEN)]
     state: State = reader(State, "state")(values, arrays)
     _check_counts(state)
     rounds = {name: _checked_round(name, state) for name in state.open}
@@ -241,7 +206,7 @@ def _checked_round(name: str, state: State) -> OpenRound:
     """An open round, if its parts can have come about one after the other."""
     round_, learner = state.open[name], state.learner
     try:
-        check_id(round_.id, "id")
+        fold.check_id(round_.id, "id")
         _require(round_.number >= 1, "number", "must be at least 1", round_.number)
         _check_policy(round_, learner)
         _check_people(round_, learner)
@@ -260,7 +225,7 @@ def _check_policy(round_: OpenRound, learner: Learner) -> None:
     _require(round_.lam >= 0, "lam", "must be at least 0", round_.lam)
     draws = learner.draws(number)
     _require(round_.draws == draws, "draws", f"must be {draws} in round {number}", round_.draws)
-    drawn, rule = lottery(learner, number), "must be what the lottery drew"
+    drawn, rule = fold.lottery(learner, number), "must be what the lottery drew"
     _require(round_.drawn == drawn, "drawn", rule, round_.drawn)
     sealed, rule = round_.panel is not None, "must be kept until the round is sealed"
     _require(sealed == (frozen is None), "frozen", rule, round_.panel)
@@ -279,7 +244,7 @@ def _check_people(round_: OpenRound, learner: Learner) -> None:
     people, limit = round_.people, learner.k
     _require(0 < len(people) <= limit, "people", f"must be between 1 and k = {limit}", len(people))
     for person in people:
-        check_id(person.id, "people: an id")
+        fold.check_id(person.id, "people: an id")
     learner.hypotheses.schema.encoded([p.features for p in people], [p.id for p in people])
     batches, rule = round_.batches, f"must be between 1 and {len(people)}, the people"
     _require(1 <= batches <= len(people), "batches", rule, batches)
@@ -287,13 +252,13 @@ def _check_people(round_: OpenRound, learner: Learner) -> None:
     keys = [(key, decision.person) for key, decision in sorted(round_.decisions.items())]
     rule = "must be on the people who arrived first"
     _require(keys == [(p, p) for p in decided], "decisions", rule, list(round_.decisions))
-    check_decisions(tuple(round_.decisions.values()), round_, learner)
+    fold.check_decisions(tuple(round_.decisions.values()), round_, learner)
 
 
 def _check_outcome(round_: OpenRound, learner: Learner) -> None:
     """Panel, audit, labels and overrides."""
     if round_.panel is not None:
-        check_id(round_.panel, "panel")
+        fold.check_id(round_.panel, "panel")
         rule = "must be none while people are undecided"
         _require(not round_.undecided, "panel", rule, round_.panel)
     if round_.outcome is None:
@@ -302,11 +267,13 @@ def _check_outcome(round_: OpenRound, learner: Learner) -> None:
         rule = "must be none before the round is sealed"
         _require(round_.panel is not None, "outcome", rule, round_.outcome)
         # The constructor and the check are those of the event that said so.
-        check_pairs(Audited(round_.id, round_.outcome, round_.pairs), round_, learner.sensitivity)
+        fold.check_pairs(
+            Audited(round_.id, round_.outcome, round_.pairs), round_, learner.sensitivity
+        )
     for person, label in round_.labels.items():
-        checked_label(person, label, round_)
+        fold.checked_label(person, label, round_)
         if learner.pricing.one_sided:
-            check_seen(person, round_)
+            fold.check_seen(person, round_)
     for person, approved in round_.overrides.items():
         decision = round_.decisions.get(person)
         changes = decision is not None and decision.approved != approved
@@ -332,9 +299,9 @@ def _check_counts(state: State) -> None:
     last, limit = max(numbers, default=0), learner.open_limit
     _require(last <= opened, "opened", f"must be at least {last}, an open round", opened)
     _require(len(numbers) <= limit, "open", f"must be at most {limit} rounds", len(numbers))
-    closed, limit = state.closed, min(opened - len(numbers), REMEMBERED)
+    closed, limit = state.closed, min(opened - len(numbers), State.remembered)
     for name in closed:
-        check_id(name, "closed: a round's id")
+        fold.check_id(name, "closed: a round's id")
     distinct = len(set(closed)) == len(closed) <= limit
     _require(distinct, "closed", f"must be at most {limit} different rounds", len(closed))
     overlap = sorted(set(state.open) & set(closed))
@@ -350,19 +317,15 @@ def _check_sums(state: State) -> None:
     _require(account.largest_lam >= state.lam, "account.largest_lam", rule, account.largest_lam)
     _check_shape("costs", state.costs, learner)
     _check_experts("incurred", state.incurred, learner)
-    _check_amounts("tuning.squares", tuning.squares, learner)
-    _check_amounts("tuning.peak", tuning.peak, learner)
-    _check_amounts("tuning.pending", tuning.pending, learner)
+    for name in ("squares", "peak", "pending"):
+        _check_amounts(f"tuning.{name}", getattr(tuning, name), learner)
     small = bool((tuning.pending < LARGEST_PENDING).all())
     _require(small, "tuning.pending", "must be below 2^62", tuning.pending)
-    rounds = state.open.values()
-    awaits = [awaited(round_, learner) for round_ in rounds]
-    for name, total in (
-        ("outstanding", sum(cost for cost, _ in awaits)),
-        ("waiting", sum(audits for _, audits in awaits)),
-    ):
-        value = getattr(tuning, name)
-        _require(value == total, f"tuning.{name}", f"must be {total}", value)
+    awaits = [fold.awaited(round_, learner) for round_ in state.open.values()]
+    cost, audits = sum(cost for cost, _ in awaits), sum(audits for _, audits in awaits)
+    value = tuning.outstanding
+    _require(value == cost, "tuning.outstanding", f"must be {cost}", value)
+    _require(tuning.waiting == audits, "tuning.waiting", f"must be {audits}", tuning.waiting)
 
 
 def _check_shape(name: str, costs: Any, learner: Learner) -> None:
@@ -381,15 +344,14 @@ def _check_experts(name: str, costs: tuple[int, ...], learner: Learner) -> None:
     _require(len(costs) == count, name, f"must be {count} values", costs)
 
 
-VERSION = "likewise-state/1"
-
-
 def dump_state(state: State) -> bytes:
     """The state as the content of a file."""
     instance("state", state, State, "State.start(learner) makes one.")
-    arrays = ArrayWriter()
+    arrays: Numbers = {}
     body = to_json(state, arrays)
-    body["arrays"] = arrays.to_json()
+    body["arrays"] = [
+        [list(shape), base64.b64encode(content).decode("ascii")] for shape, content in arrays
+    ]
     text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     content = text.encode()
     header = f"{VERSION} {len(content)} {hashlib.sha256(content).hexdigest()}\n"
@@ -402,9 +364,7 @@ def parse_state(content: bytes, source: str = "state", *, learner: Learner | Non
     With a ``learner``, the state must be one of that learner's.
     """
     if not isinstance(content, bytes):
-        raise StateFileError(
-            f"{source} must be bytes, the content of a file; got {shown(content)}."
-        )
+        raise StateFileError(f"{source} must be bytes, a file's content; got {shown(content)}.")
     body = _checked(content, source)
     try:
         state = state_from_json(json.loads(body, object_pairs_hook=_object))

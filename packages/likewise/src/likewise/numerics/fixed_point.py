@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +25,8 @@ ONE = 1 << BITS
 def to_units(value: float) -> int:
     """Round a number to the grid, halves to even: ``round(value * 2^20)``.
 
-    >>> to_units(0.5), to_units(-1.0)
-    (524288, -1048576)
+    >>> to_units(0.5), from_units(524288)
+    (524288, 0.5)
     """
     scaled = real("value", value, "It becomes an integer of 2^-20.") * ONE
     if not math.isfinite(scaled):
@@ -36,20 +35,12 @@ def to_units(value: float) -> int:
 
 
 def from_units(units: int) -> float:
-    """Read a number of units as a real number; exact below 2^53 units.
-
-    >>> from_units(524288)
-    0.5
-    """
+    """Read a number of units as a real number; exact below 2^53 units."""
     return integer("units", units, -(1 << 1000), 1 << 1000, "It is an integer of 2^-20.") / ONE
 
 
 def read_only(array: IntArray) -> IntArray:
-    """A view of an array through which it cannot be changed.
-
-    >>> read_only(np.zeros(3, dtype=np.int64)).flags.writeable
-    False
-    """
+    """A view of an array through which it cannot be changed."""
     if not array.flags.writeable:
         return array
     view = array.view()
@@ -63,14 +54,14 @@ class HoldsArrays:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        names = [f.name for f in fields(self)]  # type: ignore[arg-type] # a dataclass
-        return all(_equal(getattr(self, name), getattr(other, name)) for name in names)
+        for field in fields(self):  # type: ignore[arg-type] # a dataclass
+            left, right = getattr(self, field.name), getattr(other, field.name)
+            arrays = isinstance(left, np.ndarray)
+            if not (np.array_equal(left, right) if arrays else left == right):
+                return False
+        return True
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _equal(left: Any, right: Any) -> bool:
-    return np.array_equal(left, right) if isinstance(left, np.ndarray) else bool(left == right)
 
 
 LN2 = 0.6931471805599453

@@ -85,11 +85,7 @@ def philox(counter: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]
 
 
 def philox_once(counter: tuple[int, int, int, int], seed: int) -> tuple[int, int, int, int]:
-    """Philox 4x32-10 on one counter, in plain integers.
-
-    >>> [f"{word:08x}" for word in philox_once((0, 0, 0, 0), 0)]
-    ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
-    """
+    """Philox 4x32-10 on one counter, in plain integers: the words of :func:`philox`."""
     c0, c1, c2, c3 = counter
     multiplier0, multiplier1 = MULTIPLIERS
     for k0, k1 in _keys(seed):
@@ -152,14 +148,10 @@ class Stream:
         return words[positions % 4, :, block_of].T.astype(np.uint32)
 
     def uniforms_of_rounds(self, rounds: int, draws: int, positions: int) -> FloatArray:
-        """Uniform numbers of this round and the next ones, (rounds, draws, positions).
-
-        Those of :meth:`uniforms` in every round: to make many at a time is faster.
+        """Those of :meth:`uniforms` in this round and the next ones, made at once: faster.
 
         >>> stream, after = (Stream(7, Purpose.WORLD, t) for t in (1, 2))
         >>> uniforms = stream.uniforms_of_rounds(2, draws=3, positions=5)
-        >>> uniforms[0].tolist() == stream.uniforms(0, 3, 5).tolist()
-        True
         >>> uniforms[1].tolist() == after.uniforms(0, 3, 5).tolist()
         True
         """
@@ -178,19 +170,14 @@ class Stream:
         >>> stream.words_of(3, [5, 0]) == stream.words(3, 1, 6)[0, [5, 0]].tolist()
         True
         """
-        blocks: dict[int, tuple[int, int, int, int]] = {}
-        for block in {position // 4 for position in positions}:
-            blocks[block] = philox_once(
-                (block, int(draw), self.round, int(self.purpose)), self.seed
-            )
+        blocks = {
+            block: philox_once((block, int(draw), self.round, int(self.purpose)), self.seed)
+            for block in {position // 4 for position in positions}
+        }
         return [blocks[position // 4][position % 4] for position in positions]
 
     def below(self, n: int, draw: int = 0) -> int:
-        """One integer uniformly below n ≤ 2^64.
-
-        >>> 0 <= Stream(1, Purpose.REPORT, 4).below(6) < 6
-        True
-        """
+        """One integer uniformly below n ≤ 2^64."""
         n = integer("n", n, 1, (1 << 64) + 1, "There must be something to draw.")
         high, low = self.words_of(draw, (0, 1))
         return (((high << 32) | low) * n) >> 64
@@ -232,11 +219,10 @@ class Noise:
         # A sum over all points must stay an integer that int64 and the engines can hold.
         if not 0 <= self.scale * self.copies < 2.0**34:
             raise ParameterError(
-                "noise scale times copies",
-                "must be at least 0 and below 2^34",
+                "noise scale times copies", "must be at least 0 and below 2^34",
                 self.scale * self.copies,
                 "Noise that large drowns any data; take another schedule.",
-            )
+            )  # fmt: skip
 
     def sample(self, first_draw: int, draws: int, positions: IntArray) -> IntArray:
         """Noise of some draws on some points, shape (draws, len(positions))."""

@@ -1,7 +1,5 @@
 """The baseline: every table and index, and the triggers that guard the ledger."""
 
-from __future__ import annotations
-
 from alembic import op
 
 revision = "1"

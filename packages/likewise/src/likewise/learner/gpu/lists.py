@@ -82,42 +82,6 @@ def word_of(
 
 
 @kernel()
-def weight_of(
-    cost: tl.tensor, lowest: tl.tensor, temperature: tl.tensor
-) -> tl.tensor:  # pragma: no cover
-    """An integer weight, as hypotheses.weights.gibbs_weights: round(2^40·exp(−excess/temperature)).
-
-    From 2^-60 on the weight is 0.
-    """
-    x = tl.minimum((cost - lowest).to(tl.float64) / temperature, 1000.0)
-    halvings = rint(x / _LN2)
-    rest = halvings * _LN2 - x
-    series = tl.full(rest.shape, 1.0, tl.float64)
-    for i in tl.static_range(14):
-        series = 1.0 + rest * series / (14.0 - i)
-    shift = tl.minimum(halvings, 60.0).to(tl.int64)
-    power = ((1023 + 40 - shift) << 52).to(tl.float64, bitcast=True)
-    return tl.where(halvings < 60.0, rint(series * power).to(tl.int64), 0)
-
-
-@kernel()
-def below(
-    total: tl.tensor,
-    round_: tl.tensor,
-    draw: tl.tensor,
-    purpose: tl.tensor,
-    key0: tl.tensor,
-    key1: tl.tensor,
-) -> tl.tensor:  # pragma: no cover
-    """An integer uniformly below the total, as Stream.below."""
-    nothing = tl.zeros((1,), tl.int32)
-    high = word_of(nothing, nothing + draw, round_, nothing + purpose, key0, key1, nothing)
-    low = word_of(nothing, nothing + draw, round_, nothing + purpose, key0, key1, nothing + 1)
-    word = (tl.sum(high.to(tl.uint64)) << 32) | tl.sum(low.to(tl.uint64))
-    return tl.umulhi(word, total.to(tl.uint64)).to(tl.int64)
-
-
-@kernel()
 def least_of(
     minima: tl.tensor, count: tl.tensor, CHUNK: tl.constexpr
 ) -> tl.tensor:  # pragma: no cover
