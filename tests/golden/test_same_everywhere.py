@@ -44,7 +44,8 @@ def skip_unless_it_can_run(settings: dict[str, str]) -> None:
 
 def python(settings: dict[str, str], *arguments: str, cache: Path) -> Any:
     """What a new process with these settings prints, from JSON."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), **settings}
+    root = str(Path(__file__).parents[2])  # where the studies are
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": root, **settings}
     command = [sys.executable, "-W", "ignore", *arguments]
     process = subprocess.run(
         command, env=environment, capture_output=True, text=True, timeout=280, check=False
