@@ -102,6 +102,12 @@ class Stage:
         return f"{path.rsplit('/', 1)[0]}?pair={form.get('place', '1')}#pair"
 
 
+class Server(ThreadingHTTPServer):
+    """With room for all connections that a browser opens at once: a sixth would be dropped."""
+
+    request_queue_size = 128
+
+
 def handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
     """The stage behind HTTP."""
 
@@ -145,7 +151,7 @@ def handler(stage: Stage) -> type[BaseHTTPRequestHandler]:
 def served(samples: Samples, hostile: Samples) -> Iterator[Stage]:
     bad = {f"hostile-{name}": page for name, page in hostile.pages().items()}
     stage = Stage(samples, {**samples.pages(), **bad})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler(stage))
+    server = Server(("127.0.0.1", 0), handler(stage))
     stage.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

@@ -53,6 +53,7 @@ def context(screen: str, browser: Browser) -> Iterator[BrowserContext]:
         color_scheme="dark" if scheme == "dark" else "light",
         reduced_motion="reduce",
     )
+    made.set_default_timeout(120_000)  # a busy machine is no fault of a page
     yield made
     made.close()
 
