@@ -15,7 +15,7 @@ help: ## List the commands
 # The stamp is newer than what it was made from exactly when the environment is up to date.
 $(READY): requirements.lock $(PACKAGES:%=%/pyproject.toml)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Likewise needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name another one with: make PYTHON=python3.12 ...")'
-	@echo "Setting up $(VENV) (once; about half a minute)"
+	@echo "Setting up $(VENV) (once; a minute or two)"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation $(PACKAGES:%=-e %)
@@ -26,7 +26,7 @@ setup: $(READY) ## Make .venv from requirements.lock, and nothing else
 demo: $(READY) ## Watch the learners side by side; writes likewise-demo.html
 	@$(BIN)/likewise demo
 
-test: lint types imports doctests tests ## Everything that should pass before a commit (under six minutes)
+test: lint types imports doctests tests ## Everything that should pass before a commit (about eight minutes)
 
 lint: $(READY) ## Style and common mistakes (ruff)
 	@$(BIN)/ruff format --check --quiet . || (echo "Run: $(BIN)/ruff format ." && false)
