@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from likewise.cli.main import main
 
 # A note to people, which the command says and the tests would make an error.
-pytestmark = pytest.mark.filterwarnings("ignore::likewise.people.frames.SchemaAdvice")
+pytestmark = pytest.mark.filterwarnings("ignore::likewise.errors.SchemaAdvice")
 
 PANEL = """
 rule = "any"

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from likewise.errors import LikewiseError, PeopleError
+from likewise.errors import LikewiseError, PeopleError, SchemaAdvice
 from likewise.people import Feature, FeatureSchema
-from likewise.people.frames import SchemaAdvice, make_frame
+from likewise.people.frames import make_frame
 
 SCHEMA = FeatureSchema(
     (

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import EventRefused, ParameterError, PeopleError, missing
+from likewise.errors import EventRefused, ParameterError, PeopleError, SchemaAdvice, missing
 from likewise.hypotheses.base import HypothesisClass
 from likewise.hypotheses.trees import Stumps
 from likewise.learner.fold import current_scores, upcoming
@@ -228,8 +228,6 @@ class LikewiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc] 
             names = getattr(self, "feature_names_in_", None)
             listed = [f"x{i}" for i in range(rows.shape[1])] if names is None else list(names)
             return FeatureSchema(tuple(Feature(str(name)) for name in listed))
-        from likewise.people.frames import SchemaAdvice
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SchemaAdvice)  # the caller chose the columns
             proposed = FeatureSchema.from_frame(rows)

@@ -159,7 +159,7 @@ def _names(spec: Any) -> Iterator[str]:
 
 def _schema(rows: list[Row], file: Path | None, apart: tuple[str, ...]) -> FeatureSchema:
     """The schema of a file, or one proposed for the table without the columns named."""
-    from likewise.people.frames import column_of_cells, features_of
+    from likewise.people.proposals import column_of_cells, features_of
     from likewise.people.schema import FeatureSchema
 
     if file is not None:

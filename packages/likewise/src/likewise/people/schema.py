@@ -225,7 +225,7 @@ class FeatureSchema:
         It is a draft. ``print`` shows it as code to be edited: bounds are those of the data rounded
         outwards, and only those who know the data can say what else may come. Columns that look
         like identities or hold dates are left out, what looks like a protected trait or an outcome
-        is named, each with a warning (:class:`~likewise.people.frames.SchemaAdvice`).
+        is named, each with a warning (:class:`~likewise.errors.SchemaAdvice`).
 
         Parameters
         ----------
@@ -243,7 +243,7 @@ class FeatureSchema:
             Feature("purpose", "category", levels=("car", "home")),
         ))
         """
-        from likewise.people.frames import propose
+        from likewise.people.proposals import propose
 
         return cls(tuple(propose(frame, ids, leave_out, label)))
 
