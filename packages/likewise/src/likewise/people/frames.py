@@ -11,7 +11,9 @@ import numpy as np
 
 from likewise.errors import ParameterError, PeopleError, missing, shown
 from likewise.numerics.fixed_point import FloatArray
-from likewise.people.features import Feature, checked_ids, is_date
+from likewise.people.cells import read_cells, row_of_frame
+from likewise.people.columns import checked_ids
+from likewise.people.features import EXACT, Feature, is_date
 from likewise.validation import as_list, choice
 
 
@@ -38,18 +40,6 @@ class Origin:
 
     backend: str
     index: Any = None
-
-    def check_series(self, series: Any, title: str) -> None:
-        """Refuse a pandas Series whose index is not the frame's: it may be in another order."""
-        index = getattr(series, "index", None)
-        if self.index is None or index is None or callable(index):
-            return
-        if not self.index.equals(index):
-            raise PeopleError(
-                f"{title} is a Series with another index than the people's frame, so it may be in "
-                f"another order. Give it in the frame's order: series.loc[frame.index], or "
-                f"series.to_numpy() if its order is right."
-            )
 
 
 def make_frame(columns: Mapping[str, Sequence[Any] | Any], backend: str | None = None) -> Any:
@@ -82,6 +72,8 @@ def as_frame(table: Any) -> Frame | None:
     """A frame of a library that narwhals knows; None for anything else, a Series included."""
     try:
         frame = nw.from_native(table, pass_through=True)
+        if hasattr(frame, "__arrow_c_stream__") and hasattr(frame, "column_names"):
+            frame = nw.from_arrow(frame, backend="pyarrow")  # a RecordBatch
     except Exception as error:  # narwhals and the libraries behind it have errors of their own
         reason = " ".join(str(error).split())
         raise PeopleError(
@@ -132,29 +124,15 @@ def origin_of(frame: Frame) -> Origin:
     return Origin(frame.implementation.name.lower(), index)
 
 
-def frame_ids(frame: Frame, ids: Any) -> tuple[str, ...]:
+def frame_ids(frame: Frame, ids: Any, origin: Origin) -> tuple[str, ...]:
     """An id for everybody: from the column named, from a list, or p1, p2, …."""
     if not isinstance(ids, str):
-        return checked_ids(len(frame), ids)
+        return checked_ids(len(frame), ids, origin.index)
     if ids not in frame.columns:
         raise PeopleError(
             f"There is no column {ids!r} for the ids; the frame has {', '.join(frame.columns)}."
         )
-    column = frame[ids]
-    names = _text(column)
-    if names is None:
-        raise PeopleError(
-            f"Ids must be text; the column {ids!r} holds {column.dtype}. A number may have lost "
-            f"its leading zeros: if it has not, turn it into text, for pandas "
-            f"frame[{ids!r}].astype(str), for polars frame[{ids!r}].cast(str)."
-        )
-    for place, name in enumerate(names):
-        if not isinstance(name, str):
-            raise PeopleError(
-                f"Row {place + 1} has no id in {ids!r}; got {shown(name)}. Give it one, or leave "
-                f"the row out."
-            )
-    return checked_ids(len(frame), tuple(names))
+    return checked_ids(len(frame), frame[ids].to_native(), origin.index)
 
 
 def frame_columns(
@@ -180,14 +158,23 @@ def frame_columns(
 
 def _values(column: Any, feature: Feature) -> list[Any] | FloatArray:
     """Numbers as an array, anything else as a list; a missing value is NaN or None."""
-    numeric = column.dtype.is_numeric() or column.dtype == nw.Boolean
-    if numeric and feature.kind != "category":
-        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    fits = column.dtype.is_numeric() or (column.dtype == nw.Boolean and feature.kind == "flag")
+    if fits and feature.kind != "category" and (numbers := floats(column)) is not None:
+        return numbers
     values: list[Any] = _text(column) or column.to_list()
     nulls = column.is_null()
-    if not nulls.any():
-        return values
-    return [None if null else v for v, null in zip(values, nulls.to_list(), strict=True)]
+    if nulls.any():
+        values = [None if null else v for v, null in zip(values, nulls.to_list(), strict=True)]
+    return read_cells(feature, values, row_of_frame)
+
+
+def floats(column: Any) -> FloatArray | None:
+    """The numbers of a column; None where they are integers that a float may not hold."""
+    if column.dtype.is_integer() and not column.is_null().all():
+        largest = max(abs(int(column.min())), abs(int(column.max())))
+        if largest >= EXACT:
+            return None
+    return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
 
 def holds_dates(column: Any) -> bool:

@@ -4,21 +4,37 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from likewise.errors import PeopleError, SchemaAdvice, shown, warn
-from likewise.people.features import Feature, is_date, is_table
-from likewise.people.frames import as_frame, check_frame, holds_dates, nw, only_flags
+from likewise.numerics.fixed_point import FloatArray
+from likewise.people.cells import (
+    RowName,
+    has_leading_zero,
+    is_amount,
+    is_mark,
+    number_remedy,
+    parse_number,
+    row_of_frame,
+)
+from likewise.people.features import Feature, is_date, is_missing, is_table, plain_number
+from likewise.people.frames import as_frame, check_frame, floats, holds_dates, nw, only_flags
 from likewise.validation import items, text
 
 MOST_LEVELS = 50
 """Text with more different values than this is no category."""
 NOT_STATED = "not stated"
+STRETCH, FEWEST_VALUES = 2, 10
+"""A range this many times that of the inner 98 % deserves a word, where there are some values."""
+MOST_CODES, PEOPLE_A_CODE = 12, 5
+"""So few different integers, each of so many people, may be codes."""
+_NINES = re.compile("9{2,}")
 
 _IDENTITY = re.compile(
     r"(^|_)(id|ids|uuid|guid|key|ssn|passport|iban|account|e?mail|phone|tel|name|surname|address|"
@@ -40,7 +56,7 @@ class Column:
     """The values of one column, missing ones apart, and what they are.
 
     ``kind`` is flag, integer, number, text or date, or the name of another type; ``levels`` are
-    those of a column whose type has them in order.
+    those of a column whose type has them in order, or that was said to be a category.
     """
 
     name: str
@@ -51,7 +67,11 @@ class Column:
 
 
 def propose(
-    frame: Any, ids: str | None, leave_out: Sequence[str], label: str | None
+    frame: Any,
+    ids: str | None,
+    leave_out: Sequence[str],
+    label: str | None,
+    categories: Sequence[str],
 ) -> list[Feature]:
     """A feature for every column that can be one, but for the ids, the label and those named."""
     if not is_table(frame) or (table := as_frame(frame)) is None:
@@ -59,17 +79,21 @@ def propose(
     for noun, name in (("ids", ids), ("label", label)):
         if name is not None and not isinstance(name, str):
             raise PeopleError(f"{noun} must be the name of a column; got {shown(name)}.")
-    remedy = "List columns: ['name']."
-    listed = items("from_frame.leave_out", leave_out, remedy)
-    left = [text("from_frame.leave_out", name, remedy) for name in listed]
+    left = _names("from_frame.leave_out", leave_out)
     left += [name for name in (ids, label) if name is not None]
+    codes = _names("from_frame.categories", categories)
     check_frame(table)
-    for name in left:
+    for name in (*left, *codes):
         if name not in table.columns:
             raise PeopleError(
                 f"There is no column {name!r}; the frame has {', '.join(table.columns)}."
             )
-    return features_of([_of_frame(table[n], n) for n in table.columns if n not in left])
+    return features_of([_of_frame(table[n], n, n in codes) for n in table.columns if n not in left])
+
+
+def _names(parameter: str, names: Sequence[str]) -> list[str]:
+    remedy = "List columns: ['name']."
+    return [text(parameter, name, remedy) for name in items(parameter, names, remedy)]
 
 
 def features_of(columns: Sequence[Column]) -> list[Feature]:
@@ -83,41 +107,115 @@ def features_of(columns: Sequence[Column]) -> list[Feature]:
     return features
 
 
-def column_of_cells(name: str, cells: Sequence[str]) -> Column:
-    """A column of a file of text: numbers where all cells are written so; empty ones are missing.
+def column_of_cells(
+    name: str, cells: Sequence[Any], row_name: RowName = row_of_frame, *, category: bool = False
+) -> Column:
+    """A column of text: numbers where all cells are written so; empty ones and marks are missing.
 
-    >>> column_of_cells("income", ["10", "", "40"])
+    Text that is mostly numbers is refused, unless it is said to be a ``category``.
+
+    >>> column_of_cells("income", ["10", "NA", "40"])
     Column(name='income', kind='integer', values=[10, 40], missing=True, levels=())
     """
-    values = [cell for cell in cells if cell != ""]
-    missing = len(values) < len(cells)
-    if not values:
-        return Column(name, "text", [], missing)
-    for kind, number in (("integer", int), ("number", float)):
-        try:
-            return Column(name, kind, [number(value) for value in values], missing)
-        except ValueError:
-            continue
-    return Column(name, "date" if all(map(is_date, values)) else "text", values, missing)
+    present = {
+        place: cell.strip() if isinstance(cell, str) else cell
+        for place, cell in enumerate(cells)
+        if not _is_mark(cell, among_numbers=not category)
+    }
+    numbers = {} if category else {place: _number(cell) for place, cell in present.items()}
+    plain = [number for number in numbers.values() if number is not None]
+    if plain and len(plain) == len(present):
+        if not any(has_leading_zero(cell) for cell in present.values() if isinstance(cell, str)):
+            integral = all(isinstance(number, int | np.integer) for number in plain)
+            return Column(name, "integer" if integral else "number", plain, len(plain) < len(cells))
+        _advise(name, "has leading zeros, as codes have them: it is read as text.")
+    elif present and all(map(is_date, present.values())):
+        return Column(name, "date", [], len(present) < len(cells))
+    elif not category:
+        _refuse_numbers_in_text(name, present, numbers, row_name)
+    values = [str(cell).strip() for cell in cells if not _is_mark(cell)]
+    levels = _sorted_levels(values) if category else ()
+    return Column(name, "text", values, len(values) < len(cells), levels)
 
 
-def _of_frame(column: Any, name: str) -> Column:
+def _sorted_levels(values: Iterable[str]) -> tuple[str, ...]:
+    """Levels in the order of the alphabet; of numbers where all are such."""
+    numbers = {value: parse_number(value) for value in values}
+    if None in numbers.values():
+        return tuple(sorted(numbers))
+    return tuple(sorted(numbers, key=lambda value: (numbers[value], value)))
+
+
+def _is_mark(cell: Any, *, among_numbers: bool = False) -> bool:
+    if isinstance(cell, str):
+        return is_mark(cell.strip(), among_numbers=among_numbers)
+    return is_missing(cell)
+
+
+def _number(cell: Any) -> Any:
+    return parse_number(cell) if isinstance(cell, str) else cell
+
+
+def _refuse_numbers_in_text(
+    name: str, present: Mapping[int, Any], numbers: Mapping[int, Any], row_name: RowName
+) -> None:
+    """Refuse a column of which at least half of the cells are numbers, or would be if mended."""
+    odd = {place: cell for place, cell in present.items() if numbers[place] is None}
+    amounts = sum(map(is_amount, odd.values()))
+    if not present or 2 * (len(present) - len(odd) + amounts) < len(present):
+        return
+    cells = ", ".join(f"{cell!r} ({row_name(place)})" for place, cell in list(odd.items())[:3])
+    more = f" and {len(odd) - 3:,} others" if len(odd) > 3 else ""
+    raise PeopleError(
+        f"Column {name!r} is mostly numbers, but for {cells}{more}. "
+        f"{number_remedy(next(iter(odd.values())))} Where it holds levels, say so: "
+        f"categories=[{name!r}], or --category {name} on the command line."
+    )
+
+
+def _of_frame(column: Any, name: str, category: bool) -> Column:
     """A column of a narwhals frame."""
     dtype, values = column.dtype, column.drop_nulls()
     missing = bool(column.is_null().any()) or (dtype.is_float() and bool(column.is_nan().any()))
+    if category:
+        if not (dtype.is_integer() or dtype in (nw.Categorical, nw.Enum, nw.String)):
+            raise PeopleError(
+                f"A category is a column of text or integers; {name!r} holds {dtype}. Turn it into "
+                f"text: for pandas frame[{name!r}].astype('Int64').astype('string')."
+            )
+        if dtype.is_integer():
+            texts = list(map(str, values.to_list()))
+            return Column(name, "text", texts, missing, _sorted_levels(texts))
     if holds_dates(column):
         return Column(name, "date", [], missing)
     if only_flags(column):
         return Column(name, "flag", values.to_list(), missing)
     if dtype.is_numeric():
-        numbers = np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
+        numbers = floats(column)
+        if numbers is None:
+            return Column(name, "integers that no float holds", [], missing)
         numbers = numbers[np.isfinite(numbers)]
         integral = bool((numbers % 1 == 0).all()) and not dtype.is_float()
         return Column(name, "integer" if integral else "number", numbers.tolist(), missing)
-    if dtype in (nw.Categorical, nw.Enum, nw.String):
+    if dtype in (nw.Categorical, nw.Enum):
         texts = [v for v in values.cast(nw.String).to_list() if isinstance(v, str)]
         return Column(name, "text", texts, missing, _levels(column))
-    return Column(name, str(dtype), values.to_list(), missing)
+    cells = column.to_list()
+    if dtype != nw.String and not all(map(_is_cell, cells)):
+        return Column(name, str(dtype), [], missing)
+    read = column_of_cells(name, cells, category=category)
+    if read.kind in ("integer", "number") and any(isinstance(cell, str) for cell in cells):
+        _advise(
+            name, f"holds numbers as text, which are read as numbers. If they are levels, say so: "
+            f"categories=[{name!r}].",
+        )  # fmt: skip
+    return read
+
+
+def _is_cell(value: Any) -> bool:
+    """Test for text, a number or nothing, which a column of objects may hold; no truth value."""
+    plain = isinstance(value, str | Real | Decimal) and not isinstance(value, bool | np.bool_)
+    return (plain or is_missing(value)) and not isinstance(value, np.timedelta64)
 
 
 def _levels(column: Any) -> tuple[str, ...]:
@@ -179,8 +277,56 @@ def _numeric(column: Column, words: str, missing: str | None) -> Feature | None:
             column.name, "looks like an identity, and was left out. Name it as ids=…, or add it."
         )
         return None
+    _advise_on_numbers(column.name, np.sort(values), integral)
     low, high = _bounds(values)
     return Feature(column.name, "integer" if integral else "number", low, high, missing=missing)
+
+
+def _advise_on_numbers(name: str, values: FloatArray, integral: bool) -> None:
+    """Advise on sorted numbers that may be marks or typing errors, or codes of something."""
+    different = np.unique(values)
+    if len(different) < 3:
+        return
+    mark = _mark(different)
+    trim = max(1, len(values) // 100)
+    inner = values[trim : len(values) - trim]
+    few = 3 <= len(different) <= MOST_CODES and len(values) >= PEOPLE_A_CODE * len(different)
+    if mark is not None:
+        count = int((values == mark).sum())
+        times = "once" if count == 1 else f"{count:,} times"
+        others = different[different != mark]
+        _advise(
+            name, f"holds {plain_number(mark)} {times}, and otherwise {_span(others)}. If that "
+            f"stands for a missing value, leave these cells empty.",
+        )  # fmt: skip
+    elif len(values) >= FEWEST_VALUES and np.ptp(values) > STRETCH * np.ptp(inner) > 0:
+        share = len(inner) / len(values)
+        _advise(
+            name, f"reaches {_span(values)}, while {share:.0%} of its values lie between "
+            f"{plain_number(inner[0], 6)} and {plain_number(inner[-1], 6)}. Differences are "
+            f"measured by the whole range, so that a few values make all others alike. Correct "
+            f"them, or give auditors the range of the others: "
+            f"scales={{{name!r}: {np.ptp(inner):.6g}}}.",
+        )  # fmt: skip
+    elif integral and few:
+        codes = ", ".join(map(plain_number, different.tolist()))
+        _advise(
+            name, f"has {len(different)} different integers ({codes}). If they are codes and no "
+            f"amounts, say so: categories=[{name!r}].",
+        )  # fmt: skip
+
+
+def _mark(different: FloatArray) -> float | None:
+    """A value that marks missing ones, written as a number: −1 or nines, far from the others."""
+    least, most = float(different[0]), float(different[-1])
+    if _NINES.fullmatch(f"{most:.0f}") and most - different[-2] > different[-2] - least:
+        return most
+    negative = least == -1 or bool(_NINES.fullmatch(f"{-least:.0f}"))
+    return least if negative and different[1] >= 0 else None
+
+
+def _span(values: FloatArray) -> str:
+    return f"from {plain_number(values.min(), 6)} to {plain_number(values.max(), 6)}"
 
 
 def _bounds(values: Any) -> tuple[float, float]:
@@ -205,8 +351,9 @@ def _category(column: Column, words: str, missing: str | None) -> Feature | None
         _advise(name, f"holds {column.kind}, and was left out: it is neither numbers nor text.")
         return None
     levels = column.levels or tuple(sorted(set(values)))
-    alone = len(values) > 2 and len(set(values)) == len(values)
-    if alone or (_IDENTITY.search(words) and len(set(values)) > len(values) / 2):
+    alone = len(values) > 2 and len(set(values)) == len(values) and not column.levels
+    named = _IDENTITY.search(words) and len(set(values)) > len(values) / 2 and not column.levels
+    if alone or named:
         _advise(name, "looks like an identity, and was left out. Name it as ids=…, or add it.")
         return None
     if len(levels) > MOST_LEVELS:
