@@ -1,4 +1,4 @@
-"""A proposed schema says what is odd about numbers: typing errors, codes, marks written as numbers."""
+"""A proposed schema says what is odd about numbers: typing errors, codes, marks of nines."""
 
 from __future__ import annotations
 
