@@ -304,10 +304,9 @@ def _is_named_frame(rows: Any) -> bool:
 
 def _refuse_another_order(rows: Any, y: Any) -> None:
     """Refuse a Series with the index of the rows in another order; any other is read in order."""
-    left, right = getattr(rows, "index", None), getattr(y, "index", None)
-    if left is None or not hasattr(left, "equals") or not hasattr(right, "equals"):
-        return
-    if left.equals(right):
+    left: Any = getattr(rows, "index", None)
+    right: Any = getattr(y, "index", None)
+    if not (hasattr(left, "equals") and hasattr(right, "equals")) or left.equals(right):
         return
     if len(left) == len(right) and set(left) == set(right):
         raise PeopleError(

@@ -494,7 +494,7 @@ def _favourable_place(name: str, model: Any, favourable: Any) -> int:
     if favourable is None and classes == [0, 1]:
         return 1
     if isinstance(favourable, Hashable) and favourable in classes:
-        return classes.index(favourable)
+        return int(classes.index(favourable))
     if classes == [0, 1]:
         return 1  # the word is that of another model
     raise ParameterError(
