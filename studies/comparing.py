@@ -154,7 +154,7 @@ def _under(game: Game, rule: str) -> UnderRule:
 
 def _votes(moment: Moment, sensitivity: int) -> list[list[bool]]:
     """Objections of all members to every pair whose gap is large enough to be looked at."""
-    scores = moment.deployment.scores
+    scores = moment.deployment.units
     gaps = np.abs(scores[:, None] - scores)
     left, right = np.triu_indices(len(scores), 1)
     look = exceeds(gaps[left, right], 0, sensitivity)

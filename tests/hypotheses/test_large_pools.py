@@ -53,7 +53,7 @@ def test_a_state_continues_after_reading(monkeypatch: pytest.MonkeyPatch) -> Non
     state = State.start(learner)
     people = SCHEMA.people(np.random.default_rng(2).random((2, 4)))
     read = parse_state(dump_state(state), "here")
-    assert deploy(read, people)[1].scores.tolist() == deploy(state, people)[1].scores.tolist()
+    assert deploy(read, people)[1].units.tolist() == deploy(state, people)[1].units.tolist()
 
 
 def test_members_are_merged_as_by_comparing_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +121,7 @@ def test_models_become_columns(fitted: tuple[pd.DataFrame, dict[str, Any]], kind
     assert np.allclose(people.column("logistic"), expected)
     assert people.ids[0] == "c0"
     _, round_ = deploy(State.start(Learner(pool, k=5, alpha=0.3, eps=0.3, seed=1)), people)
-    assert len(round_.scores) == 5
+    assert len(round_.units) == 5
     assert "forest" not in people.say(0)
     with pytest.raises(HypothesisError, match="no models"):
         class_from_spec(pool.spec()).people(native)  # type: ignore[attr-defined]

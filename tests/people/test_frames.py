@@ -247,6 +247,8 @@ def test_scores_go_back_as_the_frame_that_came_in() -> None:
     people = SCHEMA.people(pl.DataFrame(COLUMNS), ids="person")
     _, round_ = deploy(State.start(Learner(lender, k=3, alpha=0.3, eps=0.3, seed=1)), people)
     assert isinstance(round_.to_frame(), pl.DataFrame)
+    assert round_.scores.tolist() == round_.to_frame()["score"].to_list()
+    assert (round_.scores * 2**20).tolist() == round_.units.tolist()
 
 
 def advice_for(frame: Any, **settings: Any) -> tuple[FeatureSchema, list[warnings.WarningMessage]]:

@@ -30,7 +30,7 @@ from likewise.validation import items, text
 MOST_LEVELS = 50
 """Text with more different values than this is no category."""
 NOT_STATED = "not stated"
-STRETCH, FEWEST_VALUES = 2, 10
+STRETCH, FEWEST_VALUES = 3, 10
 """A range this many times that of the inner 98 % deserves a word, where there are some values."""
 MOST_CODES, PEOPLE_A_CODE = 12, 5
 """So few different integers, each of so many people, may be codes."""

@@ -314,7 +314,7 @@ class FoldedLearner(Algorithm):
         if self._deployment is None:
             raise LikewiseError("There is no policy before somebody has been deployed to.")
         if self._frozen is None:
-            return self._deployment.scores
+            return self._deployment.units
         return fold.scores_under(self.learner, self._frozen, people, draws, Purpose.EVALUATE)
 
     def audited(self, round_id: str) -> bool:
@@ -578,8 +578,8 @@ class _Table:
         deployment = algorithm.deploy(people, encounter.panel.name)
         draws, exact = algorithm.draws, algorithm.policy(people, self.evaluation_draws)
         audited = algorithm.audited(deployment.round)
-        exceeded = pivots.exceeded(deployment.scores, algorithm.sensitivity)
-        report = choose_report(exceeded & audited, deployment.scores, people.ids, self.selection, t)
+        exceeded = pivots.exceeded(deployment.units, algorithm.sensitivity)
+        report = choose_report(exceeded & audited, deployment.units, people.ids, self.selection, t)
         self.course.hear(encounter, deployment.approved)
         outcome: Outcome = "report" if report.pairs else "quiet"
         audit = Audited(deployment.round, outcome if audited else "unaudited", report.pairs)
