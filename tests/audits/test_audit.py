@@ -377,9 +377,12 @@ def test_an_audit_needs_two_people_a_panel_and_an_alpha() -> None:
         audit(somebody(2), [0.5, 0.6], panel, alpha=0.1, labels=[0, 2])
 
 
-def test_a_survey_names_people_by_text() -> None:
-    with pytest.raises(AuditError, match=r"Row 2 .*names 7, and ids are text: write str\(7\)"):
-        Survey.from_rows([("1", "2", "ann", 1), ("1", 7, "ann", 1)], rule="any")
+def test_a_survey_names_people_by_text_or_integers() -> None:
+    with pytest.raises(AuditError, match=r"Row 2 .*names 7\.0, and ids are text or integers"):
+        Survey.from_rows([("1", "2", "ann", 1), ("1", 7.0, "ann", 1)], rule="any")
+    survey = Survey.from_rows([("1", 2, "ann", 1)], rule="any")
+    people = SCHEMA_OF_ONE.people([[50], [52]], ids=[1, 2])
+    assert audit(people, [0.2, 0.9], survey).reported.value == 1
 
 
 @pytest.mark.parametrize(

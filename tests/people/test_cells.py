@@ -38,7 +38,7 @@ def test_a_mark_among_numbers_is_a_missing_value_and_is_said(make: Any, mark: st
     assert (schema["seniority"].kind, schema["seniority"].missing) == ("number", "not stated")
     assert np.array_equal(people.x[:, 0], [10, math.nan, 2.5, 40], equal_nan=True)
     if mark.strip():
-        assert f"1 cell is read as missing values ({mark.strip()!r})" in advice
+        assert f"1 cell is read as a missing value ({mark.strip()!r})" in advice
 
 
 @pytest.mark.parametrize("make", MAKERS)

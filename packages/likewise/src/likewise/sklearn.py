@@ -433,19 +433,23 @@ def _proposed(rows: Any) -> list[Feature]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SchemaAdvice)  # the caller chose the columns
         proposed = FeatureSchema.from_frame(rows)
-    if lacking := [name for name in rows.columns if name not in proposed.names]:
+    frame: Any = as_frame(rows)
+    lacking = [name for name in frame.columns if name not in proposed.names]
+    empty = [name for name in lacking if all(map(is_missing, frame[name].to_list()))]
+    if lacking := [name for name in lacking if name not in empty]:
         raise PeopleError(
             f"Column {lacking[0]!r} can be no feature: it holds dates, identities, or more "
-            f"texts than a category may have. Leave it out."
+            f"texts than a category may have. Leave it out, or give a schema=."
         )
-    frame: Any = as_frame(rows)
-    return [
+    features = [Feature(name, missing=NOT_STATED) for name in empty]
+    features += [
         feature
         if feature.kind == "category" or only_flags(frame[feature.name])
         # Without bounds; and integers that are 0 and 1 may be the first of many.
         else Feature(feature.name, missing=feature.missing)
         for feature in proposed.features
     ]
+    return sorted(features, key=lambda feature: frame.columns.index(feature.name))
 
 
 def _typical(feature: Feature, column: npt.NDArray[np.float64]) -> float:

@@ -15,6 +15,7 @@ from likewise.errors import PeopleError, missing
 from likewise.html import described, table
 from likewise.numerics.fixed_point import ONE, FloatArray
 from likewise.numerics.intervals import Interval
+from likewise.people.cells import alike
 from likewise.people.columns import column_values
 from likewise.people.features import is_missing, is_table
 from likewise.people.frames import as_frame
@@ -329,6 +330,11 @@ def _notes(columns: Mapping[str, list[str]], rates: Iterable[GroupRate]) -> tupl
     ]
     for name, values in columns.items():
         different = set(values) - {"missing"}
+        if same := alike(sorted(different)):
+            notes.append(
+                f"{name!r} has groups that may be one: {', '.join(map(repr, same))}. Write them "
+                f"alike."
+            )
         if len(different) > MANY_VALUES and all(map(_is_number, different)):
             notes.append(
                 f"{name!r} is a number with {len(different)} different values: cut it into bands, "
@@ -378,4 +384,5 @@ def _feature_values(people: People, name: str) -> list[str]:
 
 def _listed_values(people: People, name: str, values: Any) -> list[str]:
     listed = column_values(f"groups: {name!r}", values, people).tolist()
-    return ["missing" if is_missing(value) else str(value) for value in listed]
+    texts = ["" if is_missing(value) else str(value).strip() for value in listed]
+    return [text or "missing" for text in texts]

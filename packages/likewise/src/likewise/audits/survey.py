@@ -12,6 +12,7 @@ from likewise.errors import AuditError, LikewiseError, shown
 from likewise.panel.objections import Pair
 from likewise.panel.rule_language import as_rule
 from likewise.panel.rules import Rule
+from likewise.people.columns import id_text
 from likewise.people.tables import read_table
 from likewise.validation import items, text
 
@@ -51,12 +52,12 @@ class Survey:
                     f"Row {number} of the survey must be a person, another person, a member and "
                     f"whether they object; got {shown(row)}."
                 )
-            if odd := [name for name in values[:2] if not isinstance(name, str)]:
+            if odd := [name for name in values[:2] if id_text(name) is None]:
                 raise AuditError(
-                    f"Row {number} of the survey names {shown(odd[0])}, and ids are text: write "
-                    f"str({shown(odd[0])}), as the people's ids are."
+                    f"Row {number} of the survey names {shown(odd[0])}, and ids are text or "
+                    f"integers: write it as the people's ids are."
                 )
-            pair = Pair.of(values[:2])
+            pair = Pair.of([str(id_text(name)) for name in values[:2]])
             member = text(f"Survey row {number}: member", values[2], "Names are text: str(…).")
             if member in judged.setdefault(pair, {}):
                 raise AuditError(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from likewise.errors import PeopleError, SchemaAdvice, shown, warn
@@ -28,6 +29,9 @@ _DIGITS = r"(?:\d{1,3}(?:[,.'’_\s]\d{3})+|\d+)(?:[.,]\d+)?"
 _AMOUNT = re.compile(
     rf"\(?[+−-]?\s*{_CURRENCY}?\s*[+−-]?\s*{_DIGITS}\s*(?:[%‰]|{_CURRENCY}|[kKmM])?\s*\)?"
 )
+
+_LOCAL_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[ T].*)?", re.ASCII)
+_MEASURE = re.compile(r"[+-]?\d+(?:\.\d+)?\s*([^\W\d]+)")
 
 RowName = Callable[[int], str]
 
@@ -66,6 +70,30 @@ def is_amount(text: str) -> bool:
     return bool(_AMOUNT.fullmatch(text))
 
 
+def alike(texts: Iterable[str]) -> list[str]:
+    """Texts that differ in nothing but case, spaces or signs that nobody sees; none if all differ.
+
+    >>> alike(["car", "Home", "home ", "boat"])
+    ['Home', 'home ']
+    """
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        letters = "".join(c for c in unicodedata.normalize("NFKC", text) if c.isprintable())
+        groups.setdefault(" ".join(letters.split()).casefold(), []).append(text)
+    return next((group for group in groups.values() if len(group) > 1), [])
+
+
+def is_any_date(cell: Any) -> bool:
+    """Test for a date, also for one that is written as some country does: 31.01.2026, 1/31/26."""
+    return is_date(cell) or (isinstance(cell, str) and bool(_LOCAL_DATE.fullmatch(cell)))
+
+
+def unit_of(text: str) -> str | None:
+    """The unit of a measure such as 5 kg; None where it is none."""
+    match = _MEASURE.fullmatch(text)
+    return match[1] if match else None
+
+
 def has_leading_zero(text: str) -> bool:
     """Test for digits after a zero, as a code has them and no number: 007."""
     return bool(_LEADING_ZERO.fullmatch(text))
@@ -94,11 +122,10 @@ def read_cells(feature: Feature, cells: Sequence[Any], row_name: RowName) -> lis
             values.append(_value(feature, cell, text, row_name(place)))
     if marks:
         different = ", ".join(repr(mark) for mark in sorted(set(marks)))
-        noun = "cell is" if len(marks) == 1 else "cells are"
-        warn(
-            f"Column {feature.name!r}: {len(marks):,} {noun} read as missing values ({different}).",
-            SchemaAdvice,
-        )
+        count = f"{len(marks):,} cells are read as missing values"
+        if len(marks) == 1:
+            count = "1 cell is read as a missing value"
+        warn(f"Column {feature.name!r}: {count} ({different}).", SchemaAdvice)
     return values
 
 

@@ -16,12 +16,15 @@ from likewise.errors import PeopleError, SchemaAdvice, shown, warn
 from likewise.numerics.fixed_point import FloatArray
 from likewise.people.cells import (
     RowName,
+    alike,
     has_leading_zero,
     is_amount,
+    is_any_date,
     is_mark,
     number_remedy,
     parse_number,
     row_of_frame,
+    unit_of,
 )
 from likewise.people.features import Feature, is_date, is_missing, is_table, plain_number
 from likewise.people.frames import as_frame, check_frame, floats, holds_dates, nw, only_flags
@@ -34,6 +37,7 @@ STRETCH, FEWEST_VALUES = 3, 10
 """A range this many times that of the inner 98 % deserves a word, where there are some values."""
 MOST_CODES, PEOPLE_A_CODE = 12, 5
 """So few different integers, each of so many people, may be codes."""
+LARGE = "integers that no float holds"
 _NINES = re.compile("9{2,}")
 
 _IDENTITY = re.compile(
@@ -129,7 +133,7 @@ def column_of_cells(
             integral = all(isinstance(number, int | np.integer) for number in plain)
             return Column(name, "integer" if integral else "number", plain, len(plain) < len(cells))
         _advise(name, "has leading zeros, as codes have them: it is read as text.")
-    elif present and all(map(is_date, present.values())):
+    elif present and all(map(is_any_date, present.values())):
         return Column(name, "date", [], len(present) < len(cells))
     elif not category:
         _refuse_numbers_in_text(name, present, numbers, row_name)
@@ -193,7 +197,7 @@ def _of_frame(column: Any, name: str, category: bool) -> Column:
     if dtype.is_numeric():
         numbers = floats(column)
         if numbers is None:
-            return Column(name, "integers that no float holds", [], missing)
+            return Column(name, LARGE, [], missing)
         numbers = numbers[np.isfinite(numbers)]
         integral = bool((numbers % 1 == 0).all()) and not dtype.is_float()
         return Column(name, "integer" if integral else "number", numbers.tolist(), missing)
@@ -202,7 +206,8 @@ def _of_frame(column: Any, name: str, category: bool) -> Column:
         return Column(name, "text", texts, missing, _levels(column))
     cells = column.to_list()
     if dtype != nw.String and not all(map(_is_cell, cells)):
-        return Column(name, str(dtype), [], missing)
+        dates = all(is_date(cell) or is_missing(cell) for cell in cells)
+        return Column(name, "date" if dates else str(dtype), [], missing)
     read = column_of_cells(name, cells, category=category)
     if read.kind in ("integer", "number") and any(isinstance(cell, str) for cell in cells):
         _advise(
@@ -249,6 +254,12 @@ def _feature(column: Column) -> Feature | None:
         )
     if column.kind == "date":
         _advise(name, "holds dates, and was left out. Give a number: days or years since one.")
+        return None
+    if column.kind == LARGE:
+        _advise(name, f"holds {LARGE}, and was left out. Give them in thousands, or as text.")
+        return None
+    if not column.values and not column.levels:
+        _advise(name, "has no value at all, and was left out.")
         return None
     missing = NOT_STATED if column.missing else None
     if column.kind == "flag":
@@ -362,7 +373,26 @@ def _category(column: Column, words: str, missing: str | None) -> Feature | None
             f"{MOST_LEVELS} levels.",
         )  # fmt: skip
         return None
-    if not levels:
-        _advise(name, "has no value at all, and was left out.")
-        return None
+    _advise_on_levels(name, values, levels)
+    if missing in levels:
+        missing = f"{missing} (no value)"
     return Feature(name, "category", levels=levels, missing=missing)
+
+
+def _advise_on_levels(name: str, values: Sequence[str], levels: Sequence[str]) -> None:
+    """Advise on levels that look alike, that mark missing values, or that are measures."""
+    if same := alike(levels):
+        _advise(
+            name, f"has levels that may be one: {', '.join(map(repr, same))}. Write them alike."
+        )
+    if marks := [level for level in levels if is_mark(level.strip())]:
+        _advise(
+            name, f"has the level {marks[0]!r}, which mostly marks a missing value. If it does, "
+            f"leave these cells empty.",
+        )  # fmt: skip
+    units = {unit_of(value) for value in values}
+    if len(units) == 1 and None not in units and len(levels) > 2:
+        _advise(
+            name, f"holds measures such as {values[0]!r}, which are read as levels. If they are "
+            f"amounts, give numbers, and name the unit in the schema.",
+        )  # fmt: skip

@@ -156,14 +156,14 @@ class FeatureSchema:
     def people(
         self,
         rows: People | Iterable[Mapping[str, Any] | Sequence[Any]] | npt.ArrayLike | Any,
-        ids: Sequence[str] | str | None = None,
+        ids: Sequence[str | int] | str | Any | None = None,
         others: str = "refuse",
     ) -> People:
         """Check people given as mappings, as rows in the order of the schema or as a data frame.
 
         Categories are given by their levels. An array of numbers does not say which level is meant:
-        where the schema has a category, it is for :meth:`encoded`. Without ``ids`` people are
-        called ``p1``, ``p2``, …, in order.
+        where the schema has a category, it is for :meth:`encoded`. ``ids`` are text or integers, in
+        any kind of column; without them people are called ``p1``, ``p2``, …, in order.
 
         A frame (pandas, polars, Arrow) is read by column name; ``ids`` may name one of its columns.
         Columns that the schema does not have are refused, or left out with ``others="ignore"``. A
@@ -388,7 +388,7 @@ def _exact(x: FloatArray) -> bool:
     return not x.size or not bool((np.abs(x) >= features.EXACT).any())
 
 
-def _listed_ids(ids: Sequence[str] | str | None) -> Sequence[str] | None:
+def _listed_ids(ids: Any) -> Any:
     if isinstance(ids, str):
         raise PeopleError(
             f"Ids must be a list of text, one for each person; got {shown(ids)}. A name of a "

@@ -12,7 +12,15 @@ import numpy as np
 
 from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import IntArray
-from likewise.people.cells import FLAGS, RowName, is_mark, number_remedy, parse_number, read_cells
+from likewise.people.cells import (
+    FLAGS,
+    RowName,
+    is_amount,
+    is_mark,
+    number_remedy,
+    parse_number,
+    read_cells,
+)
 from likewise.people.columns import checked_ids
 from likewise.people.schema import FeatureSchema, People
 
@@ -46,6 +54,11 @@ def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list
         raise LikewiseError(
             f"{path} has no row below its header; it must have a line of names, and a line for "
             f"every row."
+        )
+    if any(row.get("") for row in rows):
+        raise LikewiseError(
+            f"{path} has a column without a name. Write one into the first line, or leave the "
+            f"column out; pandas does so with to_csv(index=False)."
         )
     for line, row in enumerate(rows, start=2):
         if None in row or None in row.values():
@@ -104,49 +117,55 @@ def parse_people(
 
 
 def parse_column(
-    path: Path,
-    rows: Sequence[Mapping[str, str]],
-    column: str,
-    favourable: Collection[str] | None = None,
+    path: Path, rows: Sequence[Mapping[str, str]], column: str, favourable: Collection[str] = ()
 ) -> list[float] | list[str]:
-    """The numbers of a column, flags as 0 and 1; its texts where one of them is favourable."""
+    """The numbers of a column, or its flags as 0 and 1; its texts where one is favourable."""
     cells = [row[column] for row in rows]
-    if set(favourable or ()) & set(cells):
+    if set(favourable) & set(cells):
         return cells
-    values = []
-    for place, cell in enumerate(cells):
-        value = FLAGS.get(cell.lower(), parse_number(cell))
-        if value is None:
-            remedy = "Nobody may lack one." if is_mark(cell) else number_remedy(cell)
+    if all(cell.lower() in FLAGS for cell in cells):
+        return [FLAGS[cell.lower()] for cell in cells]
+    numbers = [parse_number(cell) for cell in cells]
+    for place, (cell, number) in enumerate(zip(cells, numbers, strict=True)):
+        if number is None:
             raise LikewiseError(
-                f"{line_of(path)(place)}: {column} must be a number; got {cell!r}. {remedy}"
-                f"{_two_words(favourable)}"
+                f"{line_of(path)(place)}: {column} must be a number; got {cell!r}. "
+                f"{_remedy(cell, cells)}"
             )
-        values.append(float(value))
-    return values
-
-
-def _two_words(favourable: Collection[str] | None) -> str:
-    return "" if favourable is None else " Of two words, say which is favourable: --favourable."
+    return [float(number) for number in numbers if number is not None]
 
 
 def parse_labels(
-    path: Path,
-    rows: Sequence[Mapping[str, str]],
-    column: str,
-    favourable: Collection[str] | None = None,
+    path: Path, rows: Sequence[Mapping[str, str]], column: str, favourable: Collection[str] = ()
 ) -> IntArray:
     """The labels of a column, each 0 or 1: as digits, true or false, or by the favourable word."""
-    if words := set(favourable or ()) & {row[column] for row in rows}:
-        return np.array([int(row[column] in words) for row in rows], dtype=np.int64)
+    cells = [row[column] for row in rows]
+    words = set(favourable) & set(cells)
     labels = []
-    for place, row in enumerate(rows):
-        value = FLAGS.get(row[column].lower(), parse_number(row[column]))
-        if value not in (0, 1):
+    for place, cell in enumerate(cells):
+        value = FLAGS.get(cell.lower(), parse_number(cell))
+        if words and not is_mark(cell) and len(set(cells)) == 2:
+            value = int(cell in words)
+        if value not in (0, 1) or (words and len(set(cells)) > 2):
             raise LikewiseError(
-                f"{line_of(path)(place)}: {column} must be 0 or 1; got {row[column]!r}. Write 1 "
-                f"for whom a favourable decision was right, 0 for the others."
-                f"{_two_words(favourable)}"
+                f"{line_of(path)(place)}: {column} must be 0 or 1; got {cell!r}. "
+                f"{_remedy(cell, cells)}"
             )
         labels.append(int(value))
     return np.array(labels, dtype=np.int64)
+
+
+def _remedy(cell: str, cells: Sequence[str]) -> str:
+    """Advice on a cell that is no score or label, by what the others are."""
+    different = sorted(set(cells))
+    if is_mark(cell):
+        return "Leave out the lines of people without one."
+    if len(different) == 2:
+        one, other = map(repr, different)
+        return f"Of its two values, {one} and {other}, say which is favourable: --favourable."
+    if is_amount(cell) and parse_number(cell) is None:
+        return number_remedy(cell)
+    words = [text for text in different if parse_number(text) is None and not is_mark(text)]
+    if len(words) > 1:
+        return f"Words must be two, one of them favourable; these are {', '.join(different[:5])}."
+    return "Correct the cell."
