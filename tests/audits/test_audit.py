@@ -351,7 +351,7 @@ def test_a_series_is_matched_by_its_index_or_refused() -> None:
         ([0.1, 0.2, math.nan], r"'p3' \(row 3\) is missing"),
         ([1, 2, 0], "decisions, 0 or 1"),
         (["a", "b", "c"], "numbers"),
-        ([[0.1, 0.9]] * 3, "predict_proba"),
+        ([[0.1, 0.9]] * 3, "Take one column"),
         ({"p1": 0.5, "p2": 0.5}, "lack 'p3'"),
         ({"p1": 0.5, "p2": 0.5, "p3": 0, "x": 1}, "'x'"),
         (pd.DataFrame({"a": [1, 2, 3]}), "one column"),

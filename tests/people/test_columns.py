@@ -81,7 +81,9 @@ def test_values_keep_their_kind_and_what_is_missing_is_none(values: Any, kind: s
     ],
 )
 def test_a_series_is_matched_by_its_index(group: People, keys: Any, order: list[int]) -> None:
-    series = pd.Series([0.0, 1.0, 2.0], index=list(keys) if not isinstance(keys, range) else keys)
+    series = pd.Series(
+        [0.0, 1.0, 2.0], index=keys if isinstance(keys, range | pd.Index) else list(keys)
+    )
     assert column_values("Scores", series, group).tolist() == order
 
 
@@ -97,10 +99,13 @@ def test_a_series_is_matched_by_its_index(group: People, keys: Any, order: list[
         (people([2, 1, 0], ids=["0", "2", "1"]), [1, 0, 2]),  # rows, or ids
         (people(), ["ann", "bo", "di"]),
         (people(), ["ann", "bo", "bo"]),
+        (people(), pd.Index(range(3), name="customer")),
     ],
 )
 def test_a_series_whose_order_is_uncertain_is_refused(group: People, keys: Any) -> None:
-    series = pd.Series([0.0, 1.0, 2.0], index=list(keys) if not isinstance(keys, range) else keys)
+    series = pd.Series(
+        [0.0, 1.0, 2.0], index=keys if isinstance(keys, range | pd.Index) else list(keys)
+    )
     with pytest.raises(PeopleError, match=r"Scores .*another order.*series\.to_numpy\(\)"):
         column_values("Scores", series, group)
 
@@ -115,9 +120,9 @@ def test_a_series_whose_order_is_uncertain_is_refused(group: People, keys: Any) 
         ({0.1, 0.2, 0.3}, "one for each"),
         ([0.1, 0.2], "got 2"),
         (pd.Series([0.1, 0.2]), "got 2"),
-        ([[0.1, 0.9]] * 3, r"predict_proba take one column"),
-        (np.zeros((3, 2)), "predict_proba"),
-        (np.zeros((3, 1)), "one column"),
+        ([[0.1, 0.9]] * 3, r"shape \(3, 2\)\. Take one column: \[:, 1\]"),
+        (np.zeros((3, 2)), "Take one column"),
+        (np.zeros((3, 1)), r"Take one column: \[:, 0\]"),
         (np.float64(0.5), "one for each"),
         (np.zeros(3, dtype=[("a", float)]), "field names"),
         (pd.DataFrame({"a": [1, 2, 3]}), "Take a column"),

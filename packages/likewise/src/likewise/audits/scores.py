@@ -107,7 +107,9 @@ def _numbers(title: str, values: Values, rule: str) -> FloatArray:
     if truths:
         raise AuditError(f"{title} must not mix truth values and numbers. Give one or the other.")
     odd = next(value for value in listed if not isinstance(value, Real | Decimal))
-    raise AuditError(f"{title} must be numbers {rule}; got {shown(odd)}. {_remedy(values)}")
+    raise AuditError(
+        f"{title} must be numbers {rule}; got {shown(odd)}. {_remedy(values)}".rstrip()
+    )
 
 
 def _float(value: Real | Decimal) -> float:
@@ -128,6 +130,6 @@ def _different(values: Values) -> list[Any]:
 def _remedy(values: Values) -> str:
     different = _different(values)
     if len(different) != 2:
-        return "Read text as numbers first: float(…)."
+        return "Read text as numbers first: float(…)." if isinstance(different[0], str) else ""
     low, high = sorted(map(shown, different))
     return f"Of two values, {low} and {high}, say which is favourable: favourable={low}, or {high}."

@@ -52,7 +52,7 @@ def ordered_values(
     array = _array(title, values, count)
     if array.shape != (count,):
         size = f"{len(array)}" if array.ndim == 1 else f"shape {array.shape}"
-        hint = "" if array.ndim == 1 else " For predict_proba take one column: [:, 1]."
+        hint = f" Take one column: [:, {array.shape[1] - 1}]." if array.ndim == 2 else ""
         raise PeopleError(f"{_rule(title, count)}; got {size}.{hint}")
     keys = getattr(values, "index", None)
     if keys is None or callable(keys):  # only pandas has an index; that of a list is a method
@@ -84,13 +84,15 @@ def _array(title: str, values: Any, count: int) -> Values:
         plain = values.ndim != 1 or values.dtype.kind in "biuf"
         return np.asarray(values) if plain else _typed(values.tolist())
     if is_table(values):
-        if hasattr(values, "columns") or hasattr(values, "column_names"):
+        if hasattr(type(values), "columns") or hasattr(type(values), "column_names"):
             raise PeopleError(
                 f"{title} must be one column; got a {type(values).__name__}. Take a column of it."
             )
         plain = isinstance(getattr(values, "dtype", None), np.dtype) and values.dtype.kind in "biuf"
         return np.asarray(values.to_numpy()) if plain else _typed(_listed(values))
-    if isinstance(values, str | bytes) or not isinstance(values, Sequence):
+    if hasattr(values, "__array__"):  # a tensor, and whatever else numpy reads
+        return _array(title, np.asarray(values), count)
+    if isinstance(values, str | bytes | bytearray) or not isinstance(values, Sequence):
         raise PeopleError(f"{_rule(title, count)}; got {shown(values)}.")
     return _typed(list(values))
 
@@ -120,17 +122,15 @@ def _typed(values: list[Any]) -> Values:
 
 def _order(title: str, keys: Any, count: int, ids: Sequence[str], index: Any) -> Any:
     """The places of a Series in the order of the people, where its index is certain."""
-    in_order = np.arange(count)
-    counted = keys.name is None and list(keys) == list(range(count))
+    counted = list(keys) == list(range(count))
+    same = counted if index is None else index.equals(keys)
     readings = [_places([id_text(key) for key in keys], ids)]
-    if index is not None and index.equals(keys):
-        readings.append(in_order)
-    elif index is not None:
-        readings.append(None if counted else _places(list(keys), list(index)))
-    elif counted:
-        readings.append(in_order)
+    if keys.name is None and same:
+        readings.append(np.arange(count))
+    elif keys.name is None and index is not None:  # a name says that these are no rows
+        readings.append(_places(list(keys), list(index)))
     orders = [order for order in readings if order is not None]
-    uncertain = counted and index is not None and not index.equals(keys)
+    uncertain = counted and not same
     if not orders or uncertain or not (orders[0] == orders[-1]).all():
         raise PeopleError(
             f"{title} is a Series whose index is certain to be neither the people's ids nor the "

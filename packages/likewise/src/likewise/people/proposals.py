@@ -258,7 +258,7 @@ def _feature(column: Column) -> Feature | None:
     if column.kind == LARGE:
         _advise(name, f"holds {LARGE}, and was left out. Give them in thousands, or as text.")
         return None
-    if not column.values and not column.levels:
+    if column.kind in ("integer", "number", "text") and not (column.values or column.levels):
         _advise(name, "has no value at all, and was left out.")
         return None
     missing = NOT_STATED if column.missing else None

@@ -270,7 +270,7 @@ class FeatureSchema:
     def encoded(
         self,
         rows: People | npt.ArrayLike | Sequence[Sequence[float | None]],
-        ids: Sequence[str] | None = None,
+        ids: Sequence[str | int] | Any | None = None,
     ) -> People:
         """Check people whose features are numbers already, in the order of the schema.
 
