@@ -332,7 +332,7 @@ FILES: dict[str, tuple[str | bytes, list[str], int | str]] = {
     "a score that is nan": (score("0.1|nan|0.9|0.4"), [], "line 3: score must be a number"),
     "a score that is inf": (score("0.1|inf|0.9|0.4"), [], "line 3: score must be a number"),
     "decisions as truth": (score("True|False|True|True"), [], 3),
-    "decisions as yes and no": (score("yes|no|yes|yes"), [], 3),
+    "decisions as yes and no": (score("yes|no|yes|yes"), [], "'no' and 'yes', say which"),
     "truth among scores": (score("true|0.2|0.9|0.4"), [], "got 'true'"),
     "decisions in words": (score("ok|no way|ok|ok"), [], "'no way' and 'ok', say which"),
     "decisions and a word": (score("ok|no way|ok|ok"), ["--favourable", "ok"], 3),

@@ -226,3 +226,36 @@ def test_a_truth_value_is_no_number(kind: Any, rows: Any) -> None:
     schema = FeatureSchema((Feature("n", kind, missing="none"),))
     with pytest.raises(PeopleError, match=r"'n' must be of the kind.*got (np\.)?True.*flag"):
         schema.people(rows)
+
+
+def test_a_panel_matches_scores_by_their_index() -> None:
+    from likewise import MetricAuditor, Panel
+    from likewise.panel import WeightedL1
+
+    panel = Panel([MetricAuditor("j", WeightedL1({"income": 1.0}))], "any")
+    units = pd.Series([0, 2**20, 0], index=["bo", "ann", "cy"])
+    assert panel.audit(people(), units, 0).pairs[0][0] == "ann"
+    with pytest.raises(LikewiseError, match="another order"):
+        panel.audit(people(), units.set_axis([7, 3, 5]), 0)
+    with pytest.raises(LikewiseError, match="integers"):
+        panel.audit(people(), np.ma.masked_array([0, 2**20, 0], [False, True, False]), 0)
+
+
+def test_labels_of_a_round_are_matched_by_their_index() -> None:
+    from likewise import Learner, Segments, State, deploy, learn
+
+    schema = FeatureSchema((Feature("income", low=0, high=100), Feature("owner", "flag")))
+    lender = Segments(schema, score="income", cuts=[50], by=["owner"])
+    rows = [[10, 1], [20, 0], [30, 1]]
+    start = State.start(Learner(lender, k=3, alpha=0.3, eps=0.3, seed=1))
+
+    def learnt(ids: Any, labels: Any) -> Any:
+        state, round_ = deploy(start, schema.people(rows, ids=ids))
+        return learn(state, round_, labels=labels)
+
+    by_id = learnt([7, 8, 9], {"7": 1, "8": 0, "9": 0})
+    for series in (pd.Series([0, 1, 0], index=[8, 7, 9]), pd.Series([1, 0, 0])):
+        assert learnt([7, 8, 9], series) == by_id
+    for ids, index in (([2, 0, 1], [0, 1, 2]), ([7, 8, 9], [5, 6, 7])):
+        with pytest.raises(LikewiseError, match="another order"):
+            learnt(ids, pd.Series([1, 0, 0], index=index))

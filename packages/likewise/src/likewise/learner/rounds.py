@@ -15,6 +15,7 @@ from likewise.learner.events import PAIRS, Arrived, Audited, Closed, Outcome, Pe
 from likewise.learner.fold import apply, decide, label
 from likewise.learner.state import State, located_as
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
+from likewise.people.columns import id_text
 from likewise.people.features import is_table
 from likewise.people.frames import Origin, make_frame
 from likewise.people.schema import People
@@ -153,13 +154,15 @@ def _from_series(deployment: Deployment, series: Any) -> dict[str, Any] | list[A
     index = getattr(series, "index", None)
     if index is None or callable(index):  # polars and Arrow have none
         return values
-    keys, origin = list(index), deployment.origin
-    if keys and set(keys) <= set(ids) and len(set(keys)) == len(keys):
-        return dict(zip(keys, values, strict=True))
+    keys, origin = [id_text(key) for key in index], deployment.origin
     if origin is not None and origin.index is not None:
-        certain = bool(origin.index.equals(index))
+        certain = index.name is None and bool(origin.index.equals(index))
     else:
-        certain = index.name is None and keys == list(range(len(keys)))
+        certain = index.name is None and list(index) == list(range(len(keys)))
+    if keys and set(keys) <= set(ids) and len(set(keys)) == len(keys):
+        if not certain or keys == list(ids):
+            return dict(zip(map(str, keys), values, strict=True))
+        certain = False  # ids, or the order: two ways to read it
     if not certain:
         raise EventRefused(
             f"Round {name!r}: labels are a Series whose index holds neither the round's ids nor "

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from likewise.errors import PeopleError, SchemaAdvice, shown, warn
-from likewise.people.features import Feature, is_date
+from likewise.numerics.fixed_point import FloatArray
+from likewise.people.features import Feature, is_date, is_exact
 
 FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 MARKS = frozenset(
@@ -99,44 +104,48 @@ def has_leading_zero(text: str) -> bool:
     return bool(_LEADING_ZERO.fullmatch(text))
 
 
-def read_cells(feature: Feature, cells: Sequence[Any], row_name: RowName) -> list[Any]:
-    """The values of a column of text, None for missing ones; marks of these are said.
+def read_cells(feature: Feature, cells: Sequence[Any], row_name: RowName) -> list[Any] | FloatArray:
+    """The values of a column of text, None or NaN for missing ones; marks of these are said.
 
     What is no text stays as it is.
 
     >>> read_cells(Feature("income"), ["10", "2.5", 3], row_of_frame)
     [10, 2.5, 3]
     """
-    values, marks = [], []
-    for place, cell in enumerate(cells):
-        if not isinstance(cell, str):
-            values.append(cell)
-            continue
-        text = cell.strip()
-        if feature.kind == "category" and (cell in feature.levels or text in feature.levels):
-            values.append(cell if cell in feature.levels else text)
-        elif is_mark(text, among_numbers=feature.kind != "category"):
-            values.append(None)
-            marks += [text] if text else []
-        else:
-            values.append(_value(feature, cell, text, row_name(place)))
+    counts = Counter(cell for cell in cells if isinstance(cell, str))
+    if not counts:
+        return list(cells)
+    values = {cell: _value(feature, cell, cells, row_name) for cell in counts}
+    marks = [cell.strip() for cell, value in values.items() if value is None and cell.strip()]
     if marks:
-        different = ", ".join(repr(mark) for mark in sorted(set(marks)))
-        count = f"{len(marks):,} cells are read as missing values"
-        if len(marks) == 1:
-            count = "1 cell is read as a missing value"
-        warn(f"Column {feature.name!r}: {count} ({different}).", SchemaAdvice)
-    return values
+        count = sum(number for cell, number in counts.items() if cell.strip() in marks)
+        noun = (
+            "cell is read as a missing value" if count == 1 else "cells are read as missing values"
+        )
+        different = ", ".join(map(repr, sorted(set(marks))))
+        warn(f"Column {feature.name!r}: {count:,} {noun} ({different}).", SchemaAdvice)
+    if feature.kind != "category" and sum(counts.values()) == len(cells):
+        numbers = {cell: math.nan if v is None else float(v) for cell, v in values.items()}
+        if all(v is None or is_exact(v, numbers[cell]) for cell, v in values.items()):
+            return np.array([numbers[cell] for cell in cells])
+    return [values[cell] if isinstance(cell, str) else cell for cell in cells]
 
 
-def _value(feature: Feature, cell: str, text: str, row: str) -> Any:
+def _value(feature: Feature, cell: str, cells: Sequence[Any], row_name: RowName) -> Any:
+    """The value of a cell; None where it is missing."""
+    text = cell.strip()
     if feature.kind == "category":
-        return text
+        if cell in feature.levels:
+            return cell
+        return None if text not in feature.levels and is_mark(text) else text
+    if is_mark(text, among_numbers=True):
+        return None
     if feature.kind == "flag" and text.lower() in FLAGS:
         return FLAGS[text.lower()]
     number = parse_number(text)
     if number is None:
         rule = "1 or 0, true or false, yes or no" if feature.kind == "flag" else "a number"
+        row = row_name(cells.index(cell))
         raise PeopleError(
             f"{row[0].upper()}{row[1:]}: {feature.name} must be {rule}; got {shown(cell)}. "
             f"{number_remedy(text)}"

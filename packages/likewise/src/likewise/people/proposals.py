@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -121,23 +122,26 @@ def column_of_cells(
     >>> column_of_cells("income", ["10", "NA", "40"])
     Column(name='income', kind='integer', values=[10, 40], missing=True, levels=())
     """
+    counts = Counter(cells)
     present = {
-        place: cell.strip() if isinstance(cell, str) else cell
-        for place, cell in enumerate(cells)
+        cell: cell.strip() if isinstance(cell, str) else cell
+        for cell in counts
         if not _is_mark(cell, among_numbers=not category)
     }
-    numbers = {} if category else {place: _number(cell) for place, cell in present.items()}
-    plain = [number for number in numbers.values() if number is not None]
-    if plain and len(plain) == len(present):
+    numbers = {} if category else {cell: _number(value) for cell, value in present.items()}
+    if numbers and None not in numbers.values():
         if not any(has_leading_zero(cell) for cell in present.values() if isinstance(cell, str)):
-            integral = all(isinstance(number, int | np.integer) for number in plain)
-            return Column(name, "integer" if integral else "number", plain, len(plain) < len(cells))
+            values = [numbers[cell] for cell in cells if cell in numbers]
+            integral = all(isinstance(number, int | np.integer) for number in numbers.values())
+            kind = "integer" if integral else "number"
+            return Column(name, kind, values, len(values) < len(cells))
         _advise(name, "has leading zeros, as codes have them: it is read as text.")
     elif present and all(map(is_any_date, present.values())):
-        return Column(name, "date", [], len(present) < len(cells))
-    elif not category:
-        _refuse_numbers_in_text(name, present, numbers, row_name)
-    values = [str(cell).strip() for cell in cells if not _is_mark(cell)]
+        return Column(name, "date", [], True)
+    elif numbers:
+        _refuse_numbers_in_text(name, cells, counts, numbers, row_name)
+    texts = {cell: str(cell).strip() for cell in counts if not _is_mark(cell)}
+    values = [texts[cell] for cell in cells if cell in texts]
     levels = _sorted_levels(values) if category else ()
     return Column(name, "text", values, len(values) < len(cells), levels)
 
@@ -161,19 +165,23 @@ def _number(cell: Any) -> Any:
 
 
 def _refuse_numbers_in_text(
-    name: str, present: Mapping[int, Any], numbers: Mapping[int, Any], row_name: RowName
+    name: str,
+    cells: Sequence[Any],
+    counts: Mapping[Any, int],
+    numbers: Mapping[Any, Any],
+    row_name: RowName,
 ) -> None:
     """Refuse a column of which at least half of the cells are numbers, or would be if mended."""
-    odd = {place: cell for place, cell in present.items() if numbers[place] is None}
-    amounts = sum(map(is_amount, odd.values()))
-    if not present or 2 * (len(present) - len(odd) + amounts) < len(present):
+    odd = [cell for cell, number in numbers.items() if number is None]
+    others = sum(counts[cell] for cell in odd if not is_amount(cell.strip()))
+    if 2 * others > sum(counts[cell] for cell in numbers):
         return
-    cells = ", ".join(f"{cell!r} ({row_name(place)})" for place, cell in list(odd.items())[:3])
+    named = ", ".join(f"{cell!r} ({row_name(cells.index(cell))})" for cell in odd[:3])
     more = f" and {len(odd) - 3:,} others" if len(odd) > 3 else ""
     raise PeopleError(
-        f"Column {name!r} is mostly numbers, but for {cells}{more}. "
-        f"{number_remedy(next(iter(odd.values())))} Where it holds levels, say so: "
-        f"categories=[{name!r}], or --category {name} on the command line."
+        f"Column {name!r} is mostly numbers, but for {named}{more}. "
+        f"{number_remedy(odd[0].strip())} Where it holds levels, say so: categories=[{name!r}], or "
+        f"--category {name} on the command line."
     )
 
 

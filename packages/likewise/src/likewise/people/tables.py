@@ -13,7 +13,6 @@ import numpy as np
 from likewise.errors import LikewiseError
 from likewise.numerics.fixed_point import IntArray
 from likewise.people.cells import (
-    FLAGS,
     RowName,
     is_amount,
     is_mark,
@@ -25,6 +24,7 @@ from likewise.people.columns import checked_ids
 from likewise.people.schema import FeatureSchema, People
 
 _SEPARATORS = {";": "semicolons (;)", "\t": "tabs", "|": "bars (|)"}
+_TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def read_table(path: str | os.PathLike[str], needed: Sequence[str] = ()) -> list[dict[str, str]]:
@@ -119,18 +119,18 @@ def parse_people(
 def parse_column(
     path: Path, rows: Sequence[Mapping[str, str]], column: str, favourable: Collection[str] = ()
 ) -> list[float] | list[str]:
-    """The numbers of a column, or its flags as 0 and 1; its texts where one is favourable."""
+    """The numbers of a column, true and false as 1 and 0; its texts where one is favourable."""
     cells = [row[column] for row in rows]
     if set(favourable) & set(cells):
         return cells
-    if all(cell.lower() in FLAGS for cell in cells):
-        return [FLAGS[cell.lower()] for cell in cells]
+    if all(cell.lower() in _TRUTH for cell in cells):
+        return [_TRUTH[cell.lower()] for cell in cells]
     numbers = [parse_number(cell) for cell in cells]
     for place, (cell, number) in enumerate(zip(cells, numbers, strict=True)):
         if number is None:
             raise LikewiseError(
                 f"{line_of(path)(place)}: {column} must be a number; got {cell!r}. "
-                f"{_remedy(cell, cells)}"
+                f"{_remedy(cell, cells) or 'Correct the cell.'}"
             )
     return [float(number) for number in numbers if number is not None]
 
@@ -143,13 +143,15 @@ def parse_labels(
     words = set(favourable) & set(cells)
     labels = []
     for place, cell in enumerate(cells):
-        value = FLAGS.get(cell.lower(), parse_number(cell))
+        value = _TRUTH.get(cell.lower(), parse_number(cell))
         if words and not is_mark(cell) and len(set(cells)) == 2:
             value = int(cell in words)
         if value not in (0, 1) or (words and len(set(cells)) > 2):
+            remedy = _remedy(cell, cells) or (
+                "Write 1 for whom a favourable decision was right, 0 for the others."
+            )
             raise LikewiseError(
-                f"{line_of(path)(place)}: {column} must be 0 or 1; got {cell!r}. "
-                f"{_remedy(cell, cells)}"
+                f"{line_of(path)(place)}: {column} must be 0 or 1; got {cell!r}. {remedy}"
             )
         labels.append(int(value))
     return np.array(labels, dtype=np.int64)
@@ -168,4 +170,4 @@ def _remedy(cell: str, cells: Sequence[str]) -> str:
     words = [text for text in different if parse_number(text) is None and not is_mark(text)]
     if len(words) > 1:
         return f"Words must be two, one of them favourable; these are {', '.join(different[:5])}."
-    return "Correct the cell."
+    return ""
