@@ -124,7 +124,9 @@ def _order(title: str, keys: Any, count: int, ids: Sequence[str], index: Any) ->
     """The places of a Series in the order of the people, where its index is certain."""
     counted = list(keys) == list(range(count))
     same = counted if index is None else index.equals(keys)
-    readings = [_places([id_text(key) for key in keys], ids)]
+    readings = []
+    if count and id_text(keys[0]) in ids:
+        readings.append(_places([id_text(key) for key in keys], ids))
     if keys.name is None and same:
         readings.append(np.arange(count))
     elif keys.name is None and index is not None:  # a name says that these are no rows

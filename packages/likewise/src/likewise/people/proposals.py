@@ -331,7 +331,7 @@ def _advise_on_numbers(name: str, values: FloatArray, integral: bool) -> None:
         codes = ", ".join(map(plain_number, different.tolist()))
         _advise(
             name, f"has {len(different)} different integers ({codes}). If they are codes and no "
-            f"amounts, say so: categories=[{name!r}].",
+            f"amounts, say so: categories=[{name!r}], or --category {name}.",
         )  # fmt: skip
 
 
