@@ -147,6 +147,19 @@ def test_labels_and_decisions_are_read_by_the_favourable_value(
 
 
 @pytest.mark.parametrize(
+    "scores",
+    [
+        [0.3, 1.0, 0.3, 1.0], [0.0, 0.0, 0.0, 0.0], [Decimal("0.3"), Decimal(1)] * 2,
+        np.array([0.0, 1.0, 1.0, 0.0]), [0.3, 1, 0.3, 0],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("favourable", [0, 1])
+def test_chances_are_no_decisions(scores: Any, favourable: int) -> None:
+    result = audited(scores, labels=[0, 1, 1, 0], favourable=favourable)
+    assert result.scores == tuple(map(float, scores))
+
+
+@pytest.mark.parametrize(
     ("labels", "favourable", "says"),
     [
         (["good", "bad", "bad", "good"], None, "'bad' and 'good', say which is favourable"),

@@ -21,7 +21,8 @@ def read_scores(people: People, scores: Any, favourable: Any = None) -> FloatArr
     """Chances within [0, 1]; decisions are 0 or 1, truth values, or favourable or not."""
     values = column_values("Scores", scores, people)
     _refuse_missing("The score", values, people)
-    if (decisions := _favourable(values, favourable)) is not None:
+    floats = values.dtype.kind == "f"  # never decisions: 0.0 is a chance of a favourable one
+    if not floats and (decisions := _favourable(values, favourable)) is not None:
         return decisions.astype(np.float64)
     numbers = _numbers("Scores", values, "within [0, 1]")
     if values.dtype.kind in "biu" and (odd := numbers[~np.isin(numbers, (0, 1))]).size:
@@ -76,11 +77,10 @@ def _favourable(values: Values, favourable: Any) -> Values | None:
     named = list(favourable) if listed else [] if favourable is None else [favourable]
     different = _different(values) if named else []
     present = [value for value in named if value in different]
-    if not present:
+    chances = any(isinstance(value, float | Decimal) and value % 1 for value in different)
+    if not present or chances:  # 0 and 1 may be among chances
         return None
     if len(different) > 2:
-        if values.dtype.kind == "f":  # chances, some of them 0 or 1
-            return None
         raise AuditError(
             f"favourable is for a column of two values; got {len(different)} of them, such as "
             f"{', '.join(shown(value) for value in different[:3])}. Join them into two."
