@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from likewise import validation
 from likewise.errors import ParameterError
 from likewise.numerics.fixed_point import FloatArray, exp_negative, from_units, log, to_units
 from likewise.registry import SCHEDULES
@@ -342,9 +341,10 @@ class SelfTuned(Schedule):
             "eta": positive("eta", self.eta, remedy),
             "delta": probability("delta", self.delta),
             "counts_outstanding": flag("counts_outstanding", self.counts_outstanding, "Set it."),
-            "kappa": validation.optional_real("kappa", self.kappa, "Leave it out for 0.325·eps."),
-            "r": validation.optional_real("r", self.r, "Leave it out for 0.4·eps."),
         }
+        for name, default in (("kappa", "0.325·eps"), ("r", "0.4·eps")):
+            if getattr(self, name) is not None:
+                plain[name] = real(name, getattr(self, name), f"Leave it out for {default}.")
         if plain["eta"] > LARGEST_ETA:
             raise ParameterError("eta", f"must be at most {LARGEST_ETA}", self.eta, remedy)
         if self.x is not None:
