@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.learner.gpu.games import BLOCK, DeviceCosts
 from likewise.learner.gpu.libraries import device, kernel, tl, torch, triton
 from likewise.learner.gpu.lists import EXACT, least_of, rint, word_of
 from likewise.numerics.fixed_point import LN2, IntArray
 from likewise.numerics.randomness import Purpose
+from studies.benchmark.gpu_games import BLOCK, DeviceCosts
 
 _LN2 = tl.constexpr(LN2)
 _SCORE_BITS = tl.constexpr(21)

@@ -2,8 +2,7 @@
 
 The device draws from lists of hypotheses. The compiled engine draws from other classes, as fast as
 their noise, and computes the weights of a round whose costs and people are on the host: copying
-them would take longer. :mod:`likewise.learner.gpu.games` is for costs that stay on the
-device.
+them would take longer.
 """
 
 from __future__ import annotations
