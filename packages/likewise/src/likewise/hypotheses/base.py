@@ -36,7 +36,6 @@ ROUNDING = 1e-9
 
 
 def named_prior(owner: str, prior: Any) -> str:
-    """Check the name of a prior."""
     if not isinstance(prior, str) or prior not in PRIORS:
         raise ParameterError(
             f"{owner}: prior", f"must be one of {', '.join(PRIORS)}", prior,
@@ -144,7 +143,6 @@ class HypothesisClass(ABC):
 
     @property
     def log_size(self) -> float:
-        """log |H|."""
         return fixed_point.log(self.size)
 
     @property
@@ -171,7 +169,6 @@ class HypothesisClass(ABC):
         return 1
 
     def part_of(self, points: Points) -> IntArray:
-        """The part that each point is in."""
         return np.zeros(len(points), dtype=np.int64)
 
     def nested(self) -> tuple[Nested, ...]:

@@ -121,12 +121,10 @@ class Pool(lists.Listed):
 
     @property
     def size(self) -> int:
-        """The number of members that differ."""
         return len(self.cuts)
 
     @property
     def separators(self) -> int:
-        """The size of the separating set."""
         return len(self._chosen)
 
     def _constants(self, columns: IntArray, levels: FloatArray) -> npt.NDArray[np.bool_]:
@@ -239,11 +237,9 @@ class Pool(lists.Listed):
         return self._scored.people(frame, ids)
 
     def predictions(self, people: People) -> Bits:
-        """The predictions of all members, shape (k, N)."""
         return (people.x.take(self._columns, axis=1) >= self._levels).view(np.uint8)
 
     def describe(self, code: IntArray) -> str:
-        """The member's cut."""
         return str(self.cuts[int(code[0])])
 
     def spec(self) -> dict[str, Any]:
@@ -258,7 +254,6 @@ class Pool(lists.Listed):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Pool:
-        """Read a pool from its JSON."""
         schema, values = cls.read_parameters(spec)
         pairs = items("Pool.cuts", values["cuts"], "List pairs of a column and a cut.")
         cuts = [Cut(name, float(at) if at in ("inf", "-inf") else at) for name, at in pairs]
@@ -336,7 +331,6 @@ def representatives(packed: Bits, constant: npt.NDArray[np.bool_]) -> IntArray:
 
 
 def zeros_and_ones(name: str, table: npt.ArrayLike) -> npt.NDArray[Any]:
-    """A table of 0s and 1s, a row for every member."""
     bits = as_array(table)
     if bits.dtype.kind not in "biuf" or bits.ndim != 2 or not bits.size:
         value: object = f"{bits.dtype} of shape {bits.shape}"

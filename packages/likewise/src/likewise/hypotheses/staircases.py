@@ -84,7 +84,6 @@ class Staircases(OverCells):
 
     @property
     def cells(self) -> int:
-        """A·B, the cells of one grid."""
         return self.rows * self.columns
 
     @property
@@ -94,7 +93,6 @@ class Staircases(OverCells):
 
     @property
     def separators(self) -> int:
-        """Every cell."""
         return self.grids * self.cells
 
     def locate(self, people: People) -> Points:
@@ -120,7 +118,6 @@ class Staircases(OverCells):
         return codes.reshape(len(noise), -1)
 
     def predict(self, codes: IntArray, points: Points) -> Bits:
-        """Compare each column with the threshold of its row."""
         return (points % self.columns >= codes[:, points // self.columns]).astype(np.uint8)
 
     def codes(self) -> IntArray:

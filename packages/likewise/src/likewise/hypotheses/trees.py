@@ -113,7 +113,6 @@ class Trees(Listed):
             yield root, np.repeat(question, 2 * m), np.tile(question, 2 * m)
 
     def predictions(self, people: People) -> Bits:
-        """The predictions of all trees, shape (k, N)."""
         sides = self._sides(people.x)
         root, yes, no = self._trees.T
         return np.asarray(np.where(sides[2 + root] == 1, sides[yes], sides[no]).T)
@@ -124,7 +123,6 @@ class Trees(Listed):
         return np.where(yes == no, 0, 1 + (yes > 1) + (no > 1)).astype(np.int64)
 
     def describe(self, code: IntArray) -> str:
-        """The tree in words."""
         root, yes, no = self._trees[int(code[0])].tolist()
         if yes == no:
             return self._side(yes)
@@ -152,7 +150,6 @@ class Trees(Listed):
 
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Trees:
-        """Read the class from its JSON."""
         schema, values = cls.read_parameters(spec)
         trees = cls.__new__(cls)
         rows = pool.rows_from_json(values["reference"])
@@ -289,7 +286,6 @@ class Stumps(OverColumns):
         return np.concatenate([half, half])
 
     def describe(self, code: IntArray) -> str:
-        """The column, the cut and the side."""
         flip, place = divmod(int(code[0]), len(self._levels) + 1)
         if place == 0:
             return lists.constant_in_words(flip)
@@ -463,7 +459,6 @@ class LinearByIntercepts(OverColumns):
         return grades
 
     def describe(self, code: IntArray) -> str:
-        """The inequality."""
         flip, place = divmod(int(code[0]), self._half)
         if place == 0:
             return lists.constant_in_words(flip)

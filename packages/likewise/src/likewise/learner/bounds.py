@@ -342,16 +342,13 @@ class Theorems:
 
     @cached_property
     def eta(self) -> float:
-        """As it is charged."""
         return charged_eta(self.learner)
 
     @cached_property
     def price(self) -> Price:
-        """The primal player's C and burst."""
         return Price(self.learner, self.late, self.rounds)
 
     def full(self) -> tuple[Bound, ...]:
-        """Full information."""
         exact = self.learner.primal.exact
         if self.learner.audit_share < 1:
             holds = "in expectation, over the lottery of audits and the draws"

@@ -75,11 +75,9 @@ class FullInformation(Pricing):
     one_sided = False
 
     def labelled(self, decision: Decision, label: int) -> int:  # noqa: ARG002
-        """eta·(1−2y)/k."""
         return self.unit * (1 - 2 * label)
 
     def largest(self, cap: int) -> int:  # noqa: ARG002
-        """eta/k."""
         return self.unit
 
 
@@ -132,7 +130,6 @@ ESTIMATES: dict[str, type[Pricing]] = {"lifted": Lifted, "direct": Direct}
 
 
 def pricing_named(feedback: str, estimate: str, eta: float, k: int) -> Pricing:
-    """How labels are priced with ``full`` or ``one-sided`` feedback."""
     remedy = "one-sided means that labels are known of those who were approved."
     choice("feedback", feedback, FEEDBACK, remedy)
     choice("estimate", estimate, ESTIMATES, "lifted is the default.")
@@ -158,7 +155,6 @@ class Dual(ABC):
         """lam after an audit; ``beta`` is eps − kappa, over the share of rounds that is audited."""
 
     def spec(self) -> dict[str, Any]:
-        """The rule as JSON."""
         return {"dual": self.name, **asdict(self)}
 
 
@@ -179,7 +175,6 @@ class GradientAscent(Dual):
     name = "gradient"
 
     def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:
-        """The step, which becomes smaller with every audit."""
         return max(0.0, lam + mu * ((beta if reported else 0.0) - mu * lam))
 
 
@@ -201,7 +196,6 @@ class Additive(Dual):
         _positive(self, "gamma")
 
     def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:  # noqa: ARG002
-        """One gamma more with every report."""
         return min(lam + self.gamma, LARGEST_LAM) if reported else lam
 
 
@@ -231,7 +225,6 @@ class Geometric(Dual):
         return self.gamma
 
     def step(self, lam: float, *, reported: bool, beta: float, mu: float) -> float:  # noqa: ARG002
-        """1 + theta times as much with every report."""
         return min(lam * (1.0 + self.theta), LARGEST_LAM) if reported else lam
 
 

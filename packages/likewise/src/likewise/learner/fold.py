@@ -68,7 +68,6 @@ def check_id(name: object, noun: str) -> None:
 
 
 def open_round(state: State, round_id: str) -> OpenRound:
-    """The open round of that id."""
     instance("state", state, State, "State.start(learner) makes one.")
     check_id(round_id, "A round's id")
     return find_round(state, round_id)

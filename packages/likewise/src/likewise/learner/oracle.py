@@ -170,7 +170,6 @@ class Oracle:
     def approvals(
         self, costs: IntArray, noise: Noise, points: Points, *, draws: int, first_draw: int = 0
     ) -> Bits:
-        """Predictions of some draws of h on each point, shape (draws, points)."""
         costs = as_array(costs)
         if costs.dtype != np.int64 or costs.ndim != 1:
             raise ParameterError(

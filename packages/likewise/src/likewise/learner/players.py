@@ -219,7 +219,6 @@ class Perturbed:
     engine: str
 
     def approvals(self, points: Points, stream: Stream, *, first_draw: int, draws: int) -> Bits:
-        """The predictions of some draws of h on each point, shape (draws, points)."""
         oracle = Oracle(self.hypotheses, self.engine)
         if len(self.scales) == 1:
             costs, noise = self._perturbation(0, stream)
@@ -275,7 +274,6 @@ class ContextFTPL(Player):
         return 1.0 if hypotheses.cellular else float(hypotheses.separators)
 
     def gain(self, hypotheses: HypothesisClass) -> float:
-        """A = E max_h Σ_q z_q·h(q)."""
         return hypotheses.noise_gain
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:  # noqa: ARG002
@@ -343,7 +341,6 @@ class ExponentialWeights(Player):
         return 0.5 if estimated else 0.25
 
     def gain(self, hypotheses: HypothesisClass) -> float:
-        """max_h ln(1/prior(h))."""
         return self._class(hypotheses).log_inverse_prior
 
     def default_x(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
@@ -356,7 +353,6 @@ class ExponentialWeights(Player):
         return share * root * self.best_x(hypotheses, estimated=estimated)
 
     def scales(self, hypotheses: HypothesisClass) -> int:
-        """One, or one for every part."""
         if self.per_part and self._class(hypotheses).prior != base.FLAT:
             raise ParameterError(
                 "scales", "must be shared where the prior is not flat", "per-part",
@@ -378,12 +374,10 @@ class ExponentialWeights(Player):
     def decide(
         self, hypotheses: HypothesisClass, frozen: Frozen, points: Points, batch: int
     ) -> Bits:
-        """One draw h ~ π^t."""
         stream = Stream(frozen.seed, Purpose.DECIDE, frozen.number)
         return self._policy(hypotheses, frozen).draw(points, stream, batch)
 
     def calls(self, hypotheses: HypothesisClass, draws: int) -> int:  # noqa: ARG002
-        """None."""
         return 0
 
     def _policy(self, hypotheses: HypothesisClass, frozen: Frozen) -> GibbsPolicy:
@@ -436,11 +430,9 @@ class NestedFTPL(Player):
     can_be_per_part = True  # it always is
 
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
-        """That of Context-FTPL on the class itself."""
         return ContextFTPL(self.engine).stability(hypotheses, estimated=estimated)
 
     def gain(self, hypotheses: HypothesisClass) -> float:
-        """That of Context-FTPL on the class itself."""
         return hypotheses.noise_gain
 
     def terms(
@@ -569,7 +561,6 @@ class NestedFTPL(Player):
     def _laws(
         self, hypotheses: HypothesisClass, frozen: Frozen
     ) -> list[tuple[base.Nested, Perturbed]]:
-        """Context-FTPL on every class."""
         laws, first = [], 1
         for nested in _nested(hypotheses):
             scales = frozen.scales[first : first + nested.hypotheses.parts]

@@ -221,11 +221,9 @@ class Paper(Schedule):
         return Margins(alpha, eps, eps / 2, (0.4 if self.draws_rule == "r" else 0.25) * eps)
 
     def error_weight(self) -> float:
-        """T^{-2b}."""
         return power(self.horizon, -2.0 * self.b)
 
     def mu(self, audits: int) -> float:  # noqa: ARG002
-        """T^{-1/2}."""
         return 1.0 / math.sqrt(self.horizon)
 
     def draws(self, margins: Margins, k: int, t: int) -> int:  # noqa: ARG002
@@ -244,7 +242,6 @@ class Paper(Schedule):
         return 1
 
     def scale(self, peak: float, k: int, separators: int, x: float) -> float:  # noqa: ARG002
-        """1/omega = 32·k·s/mu."""
         return 32.0 * k * separators / self.mu(1) / self.noise_divisor
 
 
@@ -274,15 +271,12 @@ class PaperOneSided(Paper):
         object.__setattr__(self, "omega_constant", constant)
 
     def mu(self, audits: int) -> float:  # noqa: ARG002
-        """T^{-1/3}."""
         return power(self.horizon, -1 / 3)
 
     def resamples(self, k: int, t: int) -> int:  # noqa: ARG002
-        """M = ceil(16k/(mu·e))."""
         return math.ceil(16.0 * k / (self.mu(1) * math.e))
 
     def scale(self, peak: float, k: int, separators: int, x: float) -> float:  # noqa: ARG002
-        """1/omega = 512·s·k⁴/(mu²·e)."""
         mu = self.mu(1)
         constants = float(self.omega_constant * separators * k * k * k * k)
         return constants / (mu * mu * math.e) / self.noise_divisor
@@ -372,7 +366,6 @@ class SelfTuned(Schedule):
 
     @property
     def embedding(self) -> Literal["per-point", "repeated"]:
-        """One Laplace variable a point."""
         return "per-point"
 
     def margins(self, alpha: float, eps: float, *, exact: bool) -> Margins:
@@ -391,11 +384,9 @@ class SelfTuned(Schedule):
         return margins
 
     def error_weight(self) -> float:
-        """eta."""
         return self.eta
 
     def mu(self, audits: int) -> float:
-        """t^{-1/2}."""
         return 1.0 / math.sqrt(audits)
 
     def draws(self, margins: Margins, k: int, t: int) -> int:
@@ -416,11 +407,9 @@ class SelfTuned(Schedule):
         return next(m for m in count(1) if m * m * m >= t)
 
     def scale(self, peak: float, k: int, separators: int, x: float) -> float:  # noqa: ARG002
-        """x·sqrt(max S)."""
         return x * math.sqrt(peak)
 
     def scales(self, peaks: FloatArray, k: int, separators: int, xs: FloatArray) -> FloatArray:  # noqa: ARG002
-        """x·sqrt(max S), all at once."""
         return xs * np.sqrt(peaks)
 
 

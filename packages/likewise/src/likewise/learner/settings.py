@@ -118,7 +118,6 @@ class Learner:
         self._check_player()
 
     def _check_schedule(self) -> None:
-        """The schedule must fit the player and the feedback."""
         pricing = self.pricing  # which checks the feedback
         if self.feedback not in self.schedule.feedback:
             raise ParameterError(
@@ -151,7 +150,6 @@ class Learner:
 
     @cached_property
     def primal(self) -> Player:
-        """The primal player."""
         per_part = self.scales == "per-part"
         return player_named(self.player, self.hypotheses, self.engine, per_part=per_part)
 
@@ -162,12 +160,10 @@ class Learner:
 
     @cached_property
     def margins(self) -> Margins:
-        """How violations are asked for."""
         return self.schedule.margins(self.alpha, self.eps, exact=self.primal.exact)
 
     @cached_property
     def pricing(self) -> Pricing:
-        """The cost of a label, and when it is charged."""
         eta = self.schedule.error_weight()
         return pricing_named(self.feedback, self.estimate, eta, self.k)
 

@@ -58,7 +58,6 @@ class OpenRounds(Mapping[str, "OpenRound"]):
         return self._buckets[_bucket_index(name)][name]
 
     def find(self, name: str) -> OpenRound | None:
-        """The round of that id, or None."""
         return self._buckets[_bucket_index(name)].get(name)
 
     def __contains__(self, name: object) -> bool:
@@ -90,7 +89,6 @@ class OpenRounds(Mapping[str, "OpenRound"]):
         return self._with(index, {**self._buckets[index], round_.id: round_})
 
     def without(self, name: str) -> OpenRounds:
-        """A copy without a round."""
         index = _bucket_index(name)
         bucket = {key: value for key, value in self._buckets[index].items() if key != name}
         return self._with(index, bucket)
@@ -131,7 +129,6 @@ class Tuning(HoldsArrays):
 
     @classmethod
     def start(cls, scales: int) -> Tuning:
-        """Before the first round."""
         return cls(np.zeros(scales), np.zeros(scales, dtype=np.int64), np.zeros(scales))
 
     def charged(self, places: IntArray, amounts: IntArray) -> Tuning:
@@ -231,14 +228,12 @@ class OpenRound:
 
     @property
     def policy(self) -> Frozen:
-        """The policy that it was opened under."""
         if self.frozen is None:
             raise EventRefused(f"Round {self.id!r} is sealed; nobody is decided on any more.")
         return self.frozen
 
     @property
     def undecided(self) -> tuple[Person, ...]:
-        """People who have arrived and have no decision yet."""
         if not self.decisions:
             return self.people
         return tuple([p for p in self.people if p.id not in self.decisions])
@@ -369,7 +364,6 @@ def is_located(learner: Learner, people: tuple[Person, ...]) -> bool:
 
 
 def located(learner: Learner, people: tuple[Person, ...]) -> Points:
-    """The points of some people."""
     if is_located(learner, people):
         points: Points = learner.__dict__["_located"][1]
         return points

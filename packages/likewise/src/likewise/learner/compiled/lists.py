@@ -49,12 +49,12 @@ from likewise.learner.compiled.vectors import (
 from likewise.numerics.fixed_point import IntArray
 from likewise.numerics.randomness import Noise
 
-# Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"vectors": "f4e3b69600f2e2ad"}
+# Digests of the files that are built in here: see tests/engines/test_compilation.py.
+BUILT_IN = {"vectors": "1b40836cdd1b27ff"}
 
 
 @compiled
-def spread(noise: Any) -> Any:  # pragma: no cover
+def spread(noise: Any) -> Any:
     """max over draws of Σ_q |noise_q|, from above, for noise[q, draw]."""
     points, draws = noise.shape
     sums = np.zeros(draws, dtype=np.float64)
@@ -70,9 +70,7 @@ def spread(noise: Any) -> Any:  # pragma: no cover
 
 
 @compiled
-def _quantise(
-    noise: Any, start: Any, end: Any, factor: Any, points: Any
-) -> None:  # pragma: no cover
+def _quantise(noise: Any, start: Any, end: Any, factor: Any, points: Any) -> None:
     """points[q] = rint(factor·noise_q), and after these the row −(their sum)/2, rounded down.
 
     A factor of 0 asks for the noise as it is, and no half of a sum.
@@ -96,7 +94,7 @@ def _quantise(
 
 
 @compiled
-def _sums_of_groups(points: Any, bits: Any, table: Any) -> None:  # pragma: no cover
+def _sums_of_groups(points: Any, bits: Any, table: Any) -> None:
     """The sums over all subsets of each group of points, those of the first with the last row."""
     s = len(points) - 1
     for first in range(0, s, bits):
@@ -111,17 +109,14 @@ def _sums_of_groups(points: Any, bits: Any, table: Any) -> None:  # pragma: no c
 
 
 @compiled
-def _keep(best_rows: Any, best: Any, second: Any, place: Any) -> None:  # pragma: no cover
-    """The rows of what a scan has found."""
+def _keep(best_rows: Any, best: Any, second: Any, place: Any) -> None:
     store(best_rows, 0, best)
     store(best_rows, 1, second)
     store(best_rows, 2, place)
 
 
 @compiled
-def _scan_groups(
-    codes: Any, costs: Any, first: Any, last: Any, table: Any, best_rows: Any
-) -> None:  # pragma: no cover
+def _scan_groups(codes: Any, costs: Any, first: Any, last: Any, table: Any, best_rows: Any) -> None:
     """The best score of the hypotheses first … last, the second best, and the best one's place."""
     kind = table.dtype.type
     best = everywhere(kind(np.iinfo(kind).max))
@@ -140,7 +135,7 @@ def _scan_groups(
 @compiled
 def _scan_steps(
     ends: Any, steps: Any, costs: Any, first: Any, last: Any, table: Any, best_rows: Any
-) -> None:  # pragma: no cover
+) -> None:
     """The same along a path: each sum is the one before it and a few steps. Row 3: that sum."""
     kind = table.dtype.type
     best = everywhere(kind(np.iinfo(kind).max))
@@ -162,9 +157,7 @@ def _scan_steps(
 
 
 @compiled
-def _merge(
-    best_rows: Any, first: Any, choice: Any, best: Any, gap: Any
-) -> None:  # pragma: no cover
+def _merge(best_rows: Any, first: Any, choice: Any, best: Any, gap: Any) -> None:
     """Take the best of some more hypotheses into that of all before them: gap = second − best."""
     for lane in range(len(choice)):
         score, second = np.int64(best_rows[0, lane]), np.int64(best_rows[1, lane])
@@ -179,7 +172,7 @@ def _merge(
 
 
 @compiled
-def _space(noise: Any, costs: Any) -> Any:  # pragma: no cover
+def _space(noise: Any, costs: Any) -> Any:
     """Work space of a search: points[q, lane], best[lane], and how many hypotheses fit a block."""
     lanes = REGISTER_BYTES // costs.itemsize
     block = int(min(np.int64(np.iinfo(costs.dtype).max), np.int64(1 << 30)))
@@ -190,7 +183,7 @@ def _space(noise: Any, costs: Any) -> Any:  # pragma: no cover
 @compiled
 def search_by_groups(
     noise: Any, draws: Any, factor: Any, costs: Any, layout: Any, out: Any
-) -> None:  # pragma: no cover
+) -> None:
     """choice[draw] = argmin_h costs[h] + Σ_group table[codes[h, group]], for noise[q, draw].
 
     ``draws`` are (begin, end), ``layout`` is (codes, bits) and ``out`` (choice, gap).
@@ -211,9 +204,7 @@ def search_by_groups(
 
 
 @compiled
-def search_by_steps(
-    noise: Any, draws: Any, factor: Any, costs: Any, layout: Any, out: Any
-) -> None:  # pragma: no cover
+def search_by_steps(noise: Any, draws: Any, factor: Any, costs: Any, layout: Any, out: Any) -> None:
     """The same along a path, a layout (ends, steps): q puts point q in, s + q takes it out."""
     ends, steps = layout
     points, best, block = _space(noise, costs)
@@ -299,7 +290,6 @@ class Groups:
         self, costs: Indices, noise: IntArray, draws: tuple[int, int], factor: float,
         choice: IntArray, gap: IntArray,
     ) -> None:  # fmt: skip
-        """See :class:`Layout`."""
         search_by_groups(noise, draws, factor, costs, (self.codes, self.bits), (choice, gap))
 
 
@@ -341,7 +331,6 @@ class Steps:
         self, costs: Indices, noise: IntArray, draws: tuple[int, int], factor: float,
         choice: IntArray, gap: IntArray,
     ) -> None:  # fmt: skip
-        """See :class:`Layout`."""
         search_by_steps(noise, draws, factor, costs, (self.ends, self.steps), (choice, gap))
 
 
@@ -385,7 +374,6 @@ _PLANS: WeakKeyDictionary[Listed, Plan] = WeakKeyDictionary()
 
 
 def plan_of(listed: Listed) -> Plan:
-    """The plan of a class."""
     plan = _PLANS.get(listed)
     if plan is None:
         plan = _PLANS[listed] = Plan(listed)
@@ -434,7 +422,6 @@ class _Search:
     separators: int
 
     def places(self, noise: IntArray, kinds: tuple[type[Any], ...]) -> IntArray:
-        """The chosen hypothesis for every column of noise."""
         draws = noise.shape[1]
         place, gap = np.empty(draws, dtype=np.int64), np.empty(draws, dtype=np.int64)
         if not kinds:
@@ -491,6 +478,5 @@ def choices(listed: Listed, costs: IntArray, noise: Noise, draws: range) -> IntA
 
 
 def approvals(listed: Listed, costs: IntArray, noise: Noise, points: Points, draws: range) -> Bits:
-    """Predictions of some draws on each point, shape (draws, points)."""
     chosen = choices(listed, costs, noise, draws)
     return np.ascontiguousarray(points.T, dtype=np.uint8)[chosen]

@@ -26,15 +26,15 @@ from likewise.learner.compiled.vectors import (
 )
 from likewise.numerics.fixed_point import IntArray
 
-# Digests of the files that are built in here: see compilation.py.
-BUILT_IN = {"noise": "142724098bc34dc2", "vectors": "f4e3b69600f2e2ad"}
+# Digests of the files that are built in here: see tests/engines/test_compilation.py.
+BUILT_IN = {"noise": "3846d504fcaabbf8", "vectors": "1b40836cdd1b27ff"}
 
 # Draws that a thread takes on at a time.
 A_PIECE = 512
 
 
 @compiled
-def _row(costs: Any, noise: Any, least: Any, choice: Any) -> None:  # pragma: no cover
+def _row(costs: Any, noise: Any, least: Any, choice: Any) -> None:
     """One row of the program, after those below it: least[m, draw] and choice[m, draw].
 
     ``least[m]`` is that of the row below on entry, and of this row on return; ``choice[m]`` is the
@@ -58,9 +58,7 @@ def _row(costs: Any, noise: Any, least: Any, choice: Any) -> None:  # pragma: no
 
 
 @compiled
-def _read(
-    choice: Any, cells: Any, threshold: Any, first: Any, approved: Any
-) -> None:  # pragma: no cover
+def _read(choice: Any, cells: Any, threshold: Any, first: Any, approved: Any) -> None:
     """Follow the choices from the first row on, and note who is approved: [cell, draw]."""
     columns = choice.shape[1] - 1
     threshold[:] = columns
@@ -76,9 +74,7 @@ def _read(
 
 
 @compiled
-def _draw(
-    costs: Any, first_cell: Any, cells: Any, source: Any, start: Any, approved: Any
-) -> None:  # pragma: no cover
+def _draw(costs: Any, first_cell: Any, cells: Any, source: Any, start: Any, approved: Any) -> None:
     """approved[cell, draw] for the draws from ``start`` on, on some cells of one grid."""
     rows, columns = costs.shape
     draws = approved.shape[1]

@@ -35,7 +35,6 @@ def _host() -> Engine:
 def approvals(
     hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points, draws: range
 ) -> Bits:
-    """Predictions of some draws of h on each point, shape (draws, points)."""
     if not isinstance(hypotheses, Listed) or hypotheses.separators > MOST_SEPARATORS:
         return _host().approvals(hypotheses, costs, noise, points, draws)
     on_device = torch.as_tensor(np.array(costs), device=device())
@@ -48,12 +47,10 @@ def approvals(
 def weigh(
     hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
 ) -> GibbsPolicy:
-    """Exponential weights, on the host."""
     return _host().weigh(hypotheses, costs, temperature)
 
 
 def charge(
     hypotheses: HypothesisClass, costs: IntArray, points: Points, amounts: IntArray
 ) -> IntArray:
-    """The costs with one more on every point, on the host."""
     return _host().charge(hypotheses, costs, points, amounts)

@@ -43,7 +43,6 @@ def device() -> Any:
 
 
 def name() -> str:
-    """The GPU's name."""
     if device().type == "cpu":
         return "none: kernels are interpreted on the CPU"
     return str(torch.cuda.get_device_name(device()))

@@ -28,7 +28,7 @@ _NONE = tl.constexpr((1 << 63) - 1)
 
 
 @kernel()
-def rint(x: tl.tensor) -> tl.tensor:  # pragma: no cover
+def rint(x: tl.tensor) -> tl.tensor:
     """The nearest integer, halves to even: from 2^52 on, every float64 is an integer."""
     size = tl.abs(x)
     rounded = (size + _TWO_52) - _TWO_52
@@ -37,7 +37,7 @@ def rint(x: tl.tensor) -> tl.tensor:  # pragma: no cover
 
 
 @kernel()
-def laplace_of(word: tl.tensor) -> tl.tensor:  # pragma: no cover
+def laplace_of(word: tl.tensor) -> tl.tensor:
     """A unit Laplace variable from a word, as randomness.laplace: same operations, same bits."""
     number = (word >> 1).to(tl.float64) + 0.5
     above = number.to(tl.int64, bitcast=True) - _SQRT_HALF
@@ -54,14 +54,9 @@ def laplace_of(word: tl.tensor) -> tl.tensor:  # pragma: no cover
 
 @kernel()
 def word_of(
-    block: tl.tensor,
-    draw: tl.tensor,
-    round_: tl.tensor,
-    purpose: tl.tensor,
-    key0: tl.tensor,
-    key1: tl.tensor,
-    part: tl.tensor,
-) -> tl.tensor:  # pragma: no cover
+    block: tl.tensor, draw: tl.tensor, round_: tl.tensor, purpose: tl.tensor, key0: tl.tensor,
+    key1: tl.tensor, part: tl.tensor,
+) -> tl.tensor:  # fmt: skip
     """Philox 4x32-10: word ``part`` of a block."""
     c0, c1 = block.to(tl.uint32), draw.to(tl.uint32)
     c2 = tl.zeros_like(c0) + round_.to(tl.uint32)
@@ -82,10 +77,7 @@ def word_of(
 
 
 @kernel()
-def least_of(
-    minima: tl.tensor, count: tl.tensor, CHUNK: tl.constexpr
-) -> tl.tensor:  # pragma: no cover
-    """The least of some integers."""
+def least_of(minima: tl.tensor, count: tl.tensor, CHUNK: tl.constexpr) -> tl.tensor:
     place = tl.arange(0, CHUNK)
     least = tl.full((CHUNK,), _NONE, tl.int64)
     for start in range(0, count, CHUNK):
@@ -106,7 +98,7 @@ _FAR = tl.constexpr((1 << 31) - 1)
 
 
 @kernel()
-def _factor(scale: tl.tensor, copies: tl.tensor) -> tl.tensor:  # pragma: no cover
+def _factor(scale: tl.tensor, copies: tl.tensor) -> tl.tensor:
     """f: numbers of LARGEST_NUMBER at most, for noise of the largest size that there can be."""
     largest = copies.to(tl.float64) * (_LARGEST_LAPLACE * scale + 0.5)
     return _LARGEST_NUMBER / largest
@@ -116,22 +108,11 @@ def _factor(scale: tl.tensor, copies: tl.tensor) -> tl.tensor:  # pragma: no cov
     "first_draw", "draws", "rows", "purpose", "second_purpose", "key0", "key1", "points", "copies"
 )
 def noise_kernel(
-    noise: tl.tensor,
-    digits: tl.tensor,
-    scale: tl.tensor,
-    round_: tl.tensor,
-    first_draw: tl.tensor,
-    draws: tl.tensor,
-    rows: tl.tensor,
-    purpose: tl.tensor,
-    second_purpose: tl.tensor,
-    key0: tl.tensor,
-    key1: tl.tensor,
-    points: tl.tensor,
-    copies: tl.tensor,
-    WIDTH: tl.constexpr,
-    BLOCK: tl.constexpr,
-) -> None:  # pragma: no cover
+    noise: tl.tensor, digits: tl.tensor, scale: tl.tensor, round_: tl.tensor,
+    first_draw: tl.tensor, draws: tl.tensor, rows: tl.tensor, purpose: tl.tensor,
+    second_purpose: tl.tensor, key0: tl.tensor, key1: tl.tensor, points: tl.tensor,
+    copies: tl.tensor, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
+) -> None:  # fmt: skip
     """noise[row, q] in units, and its digits[row, 2·WIDTH]: the first, then the second of each.
 
     Rows are draws first_draw, first_draw + 1, … of the purpose; those from ``draws`` on are draws
@@ -160,17 +141,9 @@ def noise_kernel(
 
 @kernel("size", "padded", "points", "copies", "count")
 def costs_kernel(
-    costs: tl.tensor,
-    minima: tl.tensor,
-    count: tl.tensor,
-    scale: tl.tensor,
-    out: tl.tensor,
-    size: tl.tensor,
-    padded: tl.tensor,
-    points: tl.tensor,
-    copies: tl.tensor,
-    BLOCK: tl.constexpr,
-) -> None:  # pragma: no cover
+    costs: tl.tensor, minima: tl.tensor, count: tl.tensor, scale: tl.tensor, out: tl.tensor,
+    size: tl.tensor, padded: tl.tensor, points: tl.tensor, copies: tl.tensor, BLOCK: tl.constexpr,
+) -> None:  # fmt: skip
     """out[h] = rint(f·(c_h − lowest)), cut off where h can never be chosen; padding is far away.
 
     The lowest cost is the least of ``count`` minima, such as one for each block of hypotheses.
@@ -187,19 +160,10 @@ def costs_kernel(
 
 @kernel("rows", "groups")
 def minima_kernel(
-    digits: tl.tensor,
-    table: tl.tensor,
-    costs: tl.tensor,
-    minima: tl.tensor,
-    rows: tl.tensor,
-    tiles: tl.tensor,
-    groups: tl.tensor,
-    WIDTH: tl.constexpr,
-    DEPTH: tl.constexpr,
-    ROWS: tl.constexpr,
-    TILE: tl.constexpr,
-    GROUP: tl.constexpr,
-) -> None:  # pragma: no cover
+    digits: tl.tensor, table: tl.tensor, costs: tl.tensor, minima: tl.tensor, rows: tl.tensor,
+    tiles: tl.tensor, groups: tl.tensor, WIDTH: tl.constexpr, DEPTH: tl.constexpr,
+    ROWS: tl.constexpr, TILE: tl.constexpr, GROUP: tl.constexpr,
+) -> None:  # fmt: skip
     """minima[row, tile] = the least of costs[h] + Σ digits[row]·table[h] over a tile of TILE.
 
     A program takes ROWS rows through GROUP tiles at a time, of which the minima are written
@@ -247,18 +211,10 @@ def minima_kernel(
 
 @kernel("lead", "size")
 def resolve_kernel(
-    minima: tl.tensor,
-    noise: tl.tensor,
-    table: tl.tensor,
-    costs: tl.tensor,
-    choice: tl.tensor,
-    tiles: tl.tensor,
-    lead: tl.tensor,
-    size: tl.tensor,
-    WIDTH: tl.constexpr,
-    TILE: tl.constexpr,
+    minima: tl.tensor, noise: tl.tensor, table: tl.tensor, costs: tl.tensor, choice: tl.tensor,
+    tiles: tl.tensor, lead: tl.tensor, size: tl.tensor, WIDTH: tl.constexpr, TILE: tl.constexpr,
     CHUNK: tl.constexpr,
-) -> None:  # pragma: no cover
+) -> None:  # fmt: skip
     """choice[row]: the first hypothesis of least cost, from all tiles that may contain it.
 
     ``lead`` is s/2 + 2, or so large that every tile is looked at.
