@@ -23,7 +23,7 @@ from likewise.numerics import fixed_point
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.randomness import Stream
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import items, members, real
+from likewise.validation import items, members, require, within
 
 COARSE_TO_FINE, FLAT = "coarse-to-fine", "flat"
 PRIORS = (COARSE_TO_FINE, FLAT)
@@ -76,13 +76,10 @@ def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
     remedy = "Probabilities are above 0, and add up to 1."
     weights = []
     for name, value in zip(names, values, strict=True):
-        weight = real(f"{where} of {name!r}", value, remedy)
-        if not 0 < weight <= 1:
-            raise ParameterError(f"{where} of {name!r}", "must be in (0, 1]", weight, remedy)
-        weights.append(weight)
+        weights.append(within(f"{where} of {name!r}", value, 0, 1, remedy, ends="(]"))
     total = math.fsum(weights)
-    if abs(total - 1) > ROUNDING:
-        raise ParameterError(where, "must add up to 1", total, "Divide them by their sum.")
+    fits = abs(total - 1) <= ROUNDING
+    require(fits, where, "must add up to 1", total, "Divide them by their sum.")
     return tuple(weights)
 
 

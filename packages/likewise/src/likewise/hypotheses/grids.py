@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import HypothesisError, ParameterError
+from likewise.errors import HypothesisError
 from likewise.hypotheses import base
 from likewise.hypotheses.base import FLAT, Bits, GibbsPolicy, Nested, Points
 from likewise.numerics.fixed_point import LN2, FloatArray, IntArray, log, log_array
 from likewise.numerics.randomness import Stream
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import instance, items, reals, text
+from likewise.validation import assign, instance, items, reals, require, text
 
 
 @dataclass(frozen=True)
@@ -41,20 +41,16 @@ class Groups:
         name, by = f"{self.owner}.by", self.by
         listed = [by] if isinstance(by, str) else items(name, by, "List features.")
         features = tuple(text(name, feature, "Name a feature.") for feature in listed)
-        object.__setattr__(self, "by", features)
+        assign(self, by=features)
         remedy = "Make one: FeatureSchema((Feature(…), …))."
-        instance(f"{self.owner}.schema", self.schema, FeatureSchema, remedy)
-        if len(set(self.by)) != len(self.by):
-            raise ParameterError(
-                f"{self.owner}.by", "must not name a feature twice", self.by, "Drop one."
-            )
-        for name in self.by:
-            feature = self.schema[name]
-            if feature.missing is not None or feature.kind not in ("category", "flag"):
-                raise ParameterError(
-                    f"{self.owner}.by", "must name categories or flags that are never missing",
-                    name, "Give 'missing' a level of its own, or bands to a number.",
-                )  # fmt: skip
+        schema = instance(f"{self.owner}.schema", self.schema, FeatureSchema, remedy)
+        different = len(set(features)) == len(features)
+        require(different, name, "must not name a feature twice", self.by, "Drop one.")
+        rule = "must name categories or flags that are never missing"
+        remedy = "Give 'missing' a level of its own, or bands to a number."
+        for feature in map(schema.__getitem__, features):
+            fits = feature.missing is None and feature.kind in ("category", "flag")
+            require(fits, name, rule, feature.name, remedy)
 
     @cached_property
     def levels(self) -> tuple[tuple[str, ...], ...]:
@@ -79,14 +75,12 @@ class Groups:
         """Check the cuts that divide a number into bands; ``names`` are the two parameters."""
         feature = self.schema[name]
         column, parameter = (f"{self.owner}.{name}" for name in names)
-        if feature.missing is not None or feature.kind == "category":
-            raise ParameterError(
-                column, "must be a number that is never missing", name,
-                "Fill missing values before they come here, or put a category into by.",
-            )  # fmt: skip
+        fits, rule = feature.missing is None, "must be a number that is never missing"
+        remedy = "Fill missing values before they come here, or put a category into by."
+        require(fits and feature.kind != "category", column, rule, name, remedy)
         levels = reals(parameter, cuts, "List them.")
-        if not np.isfinite(levels).all() or sorted(set(levels)) != list(levels):
-            raise ParameterError(parameter, "must increase and be finite", levels, "Sort them.")
+        fits = bool(np.isfinite(levels).all()) and sorted(set(levels)) == list(levels)
+        require(fits, parameter, "must increase and be finite", levels, "Sort them.")
         return levels
 
 

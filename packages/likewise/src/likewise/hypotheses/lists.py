@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from likewise.errors import HypothesisError, ParameterError
+from likewise.errors import HypothesisError
 from likewise.hypotheses import base
 from likewise.hypotheses.base import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.numerics.fixed_point import FloatArray, IntArray, log_array
 from likewise.numerics.randomness import Stream
 from likewise.people.features import Kind
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import as_array, instance, items
+from likewise.validation import as_array, instance, items, require
 
 
 def greedy_separating_set(bits: Bits) -> IntArray:
@@ -102,10 +102,7 @@ def verify_separating_set(hypotheses: HypothesisClass) -> bool:
 
     *Definition "Separating set".*
     """
-    if not isinstance(hypotheses, HypothesisClass):
-        raise ParameterError(
-            "hypotheses", "must be a hypothesis class", hypotheses, "Make one: Pool(…), …."
-        )
+    instance("hypotheses", hypotheses, HypothesisClass, "Make one: Pool(…), ….")
     on_set = hypotheses.predict(hypotheses.codes(), hypotheses.separating_points())
     return len(np.unique(on_set, axis=0)) == hypotheses.size
 
@@ -311,23 +308,16 @@ def check_columns(
     parameter = f"{owner}.columns"
     listed = [] if isinstance(columns, str) else items(parameter, columns, "List them.")
     features = [schema[name] for name in listed]
-    if not listed or len(set(listed)) != len(listed):
-        raise ParameterError(
-            parameter, "must be a list of at least one name, none of them twice", columns,
-            f"The schema has {', '.join(schema.names)}.",
-        )  # fmt: skip
+    fits = bool(listed) and len(set(listed)) == len(listed)
+    rule = "must be a list of at least one name, none of them twice"
+    require(fits, parameter, rule, columns, f"The schema has {', '.join(schema.names)}.")
     for feature in features:
-        if feature.kind not in kinds:
-            raise ParameterError(
-                parameter, f"must be of the kinds {', '.join(kinds)}",
-                f"{feature.name} ({feature.kind})",
-                "Turn it into flags, one for each question of a rule.",
-            )  # fmt: skip
-        if feature.missing is not None:
-            raise ParameterError(
-                parameter, "must never be missing", f"{feature.name} (missing={feature.missing!r})",
-                "Fill it in before it comes here, and make 'missing' a flag of its own.",
-            )  # fmt: skip
+        rule, value = f"must be of the kinds {', '.join(kinds)}", f"{feature.name} ({feature.kind})"
+        remedy = "Turn it into flags, one for each question of a rule."
+        require(feature.kind in kinds, parameter, rule, value, remedy)
+        value = f"{feature.name} (missing={feature.missing!r})"
+        remedy = "Fill it in before it comes here, and make 'missing' a flag of its own."
+        require(feature.missing is None, parameter, "must never be missing", value, remedy)
     return tuple(feature.name for feature in features)
 
 

@@ -26,10 +26,10 @@ from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from likewise.errors import EventRefused, ParameterError
+from likewise import validation as check
+from likewise.errors import EventRefused
 from likewise.learner.events import Decision
 from likewise.numerics.fixed_point import ONE, to_units
-from likewise.validation import choice, integer, items, members, positive, real, reals
 
 
 @lru_cache(maxsize=1024)  # a round asks for its own some ten times
@@ -131,8 +131,8 @@ ESTIMATES: dict[str, type[Pricing]] = {"lifted": Lifted, "direct": Direct}
 
 def pricing_named(feedback: str, estimate: str, eta: float, k: int) -> Pricing:
     remedy = "one-sided means that labels are known of those who were approved."
-    choice("feedback", feedback, FEEDBACK, remedy)
-    choice("estimate", estimate, ESTIMATES, "lifted is the default.")
+    check.choice("feedback", feedback, FEEDBACK, remedy)
+    check.choice("estimate", estimate, ESTIMATES, "lifted is the default.")
     kind = FullInformation if feedback == "full" else ESTIMATES[estimate]
     return kind(to_units(eta / k))
 
@@ -235,11 +235,10 @@ LARGEST_LAM = 2.0**20
 
 def _positive(dual: Dual, name: str) -> None:
     remedy = "Leave it out for the default."
-    value = positive(f"dual {name}", getattr(dual, name), remedy)
-    if value > LARGEST_LAM:
-        rule = f"must be at most {LARGEST_LAM:g}, which is the most that a report may cost"
-        raise ParameterError(f"dual {name}", rule, value, remedy)
-    object.__setattr__(dual, name, value)
+    value = check.positive(f"dual {name}", getattr(dual, name), remedy)
+    rule = f"must be at most {LARGEST_LAM:g}, which is the most that a report may cost"
+    check.require(value <= LARGEST_LAM, f"dual {name}", rule, value, remedy)
+    check.assign(dual, **{name: value})
 
 
 DUALS: dict[str, type[Dual]] = {kind.name: kind for kind in (GradientAscent, Additive, Geometric)}
@@ -251,11 +250,11 @@ def dual_from_spec(spec: Mapping[str, Any]) -> Dual:
     >>> dual_from_spec({"dual": "additive", "gamma": 0.5})
     Additive(gamma=0.5)
     """
-    if not isinstance(spec, Mapping):
-        raise ParameterError("dual", "must be an object that names a rule", spec, '{"dual": …}.')
-    kind = DUALS[choice("dual", spec.get("dual"), DUALS, "gradient is the paper's.")]
+    rule = "must be an object that names a rule"
+    check.require(isinstance(spec, Mapping), "dual", rule, spec, '{"dual": …}.')
+    kind = DUALS[check.choice("dual", spec.get("dual"), DUALS, "gradient is the paper's.")]
     names = [f.name for f in fields(kind)]
-    values = members(f"dual {kind.name!r}", spec, ("dual",), names)
+    values = check.members(f"dual {kind.name!r}", spec, ("dual",), names)
     return kind(**{name: value for name, value in values.items() if name != "dual"})
 
 
@@ -267,12 +266,12 @@ def misclassification(policy: Sequence[float], labels: Sequence[int]) -> float:
     >>> misclassification([0.75, 0.5], [1, 0])
     0.75
     """
-    chances, truths = reals("policy", policy, _CHANCES), items("labels", labels, "0 or 1 each.")
-    if len(chances) != len(truths):
-        rule = f"must be one for each of the {len(chances)} people"
-        raise ParameterError("labels", rule, f"{len(truths)} of them", "0 or 1 each.")
+    chances = check.reals("policy", policy, _CHANCES)
+    truths = check.items("labels", labels, "0 or 1 each.")
+    fits, rule = len(chances) == len(truths), f"must be one for each of the {len(chances)} people"
+    check.require(fits, "labels", rule, f"{len(truths)} of them", "0 or 1 each.")
     pairs = zip(chances, truths, strict=True)
-    return sum(abs(p - integer("labels", y, 0, 2, "0 or 1.")) for p, y in pairs)
+    return sum(abs(p - check.integer("labels", y, 0, 2, "0 or 1.")) for p, y in pairs)
 
 
 def unfairness_proxy(
@@ -286,15 +285,15 @@ def unfairness_proxy(
     >>> unfairness_proxy([0.75, 0.5], [1.0, 0.5], (0, 1), beta=0.5)
     0.25
     """
-    pi, pi_tilde = reals("policy", policy, _CHANCES), reals("estimate", estimate, _CHANCES)
-    beta = real("beta", beta, "It is eps − kappa.")
+    pi = check.reals("policy", policy, _CHANCES)
+    pi_tilde = check.reals("estimate", estimate, _CHANCES)
+    beta = check.real("beta", beta, "It is eps − kappa.")
     if report is None:
         return 0.0
     most = min(len(pi), len(pi_tilde))
-    places = items("report", report, "Two places, or None.")
-    if len(places) != 2:
-        raise ParameterError("report", "must be two places", report, "Or None.")
-    left, right = (integer("report", place, 0, most, "Two places.") for place in places)
+    places = check.items("report", report, "Two places, or None.")
+    check.require(len(places) == 2, "report", "must be two places", report, "Or None.")
+    left, right = (check.integer("report", place, 0, most, "Two places.") for place in places)
     return (pi[left] - pi[right]) - (pi_tilde[left] - pi_tilde[right]) + beta
 
 
@@ -304,13 +303,12 @@ def lagrangian(error: float, proxy: float, lam: float, *, k: int, eta: float = 1
     >>> lagrangian(0.5, 0.25, lam=2.0, k=2)
     0.75
     """
-    k = integer("k", k, 1, 1 << 62, "It is the most people in a round.")
-    lam = real("lam", lam, "It is the multiplier.")
-    if lam < 0:
-        raise ParameterError("lam", "must be at least 0", lam, "It is the price of a report.")
+    k = check.integer("k", k, 1, 1 << 62, "It is the most people in a round.")
+    lam = check.real("lam", lam, "It is the multiplier.")
+    check.require(lam >= 0, "lam", "must be at least 0", lam, "It is the price of a report.")
     remedy = "Compute it for the round."
-    error, proxy = real("error", error, remedy), real("proxy", proxy, remedy)
-    return real("eta", eta, "1 is the paper's.") / k * error + lam * proxy
+    error, proxy = check.real("error", error, remedy), check.real("proxy", proxy, remedy)
+    return check.real("eta", eta, "1 is the paper's.") / k * error + lam * proxy
 
 
 def regularised_lagrangian(
@@ -325,7 +323,7 @@ def regularised_lagrangian(
     0.25
     """
     plain = lagrangian(error, proxy, lam, k=k, eta=eta)
-    return plain - real("mu", mu, "The step.") * lam * lam / 2.0
+    return plain - check.real("mu", mu, "The step.") * lam * lam / 2.0
 
 
 _CHANCES = "A chance of approval for everybody, in order."

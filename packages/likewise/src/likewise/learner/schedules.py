@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from likewise import validation as check
 from likewise.errors import ParameterError
 from likewise.numerics.fixed_point import FloatArray, exp_negative, from_units, log, to_units
 from likewise.registry import SCHEDULES
-from likewise.validation import choice, flag, instance, integer, members, positive, real
 
 # A report weighs one over the share; a panel seen less often than that teaches nothing.
 SMALLEST_SHARE = 0.001
@@ -38,8 +38,10 @@ class Margins:
 
     def __post_init__(self) -> None:
         for name in ("alpha", "eps", "kappa", "r"):
-            plain = real(name, getattr(self, name), "Give a number such as 0.3.")
-            object.__setattr__(self, name, plain)
+            check.assign(
+                self,
+                **{name: check.real(name, getattr(self, name), "Give a number such as 0.3.")},
+            )
         alpha, eps, kappa, beta = self.alpha, self.eps, self.kappa, self.beta
         for name, fits, interval, remedy in (
             ("alpha", 0 < alpha <= 1, "(0, 1]", "It is the size of a violation."),
@@ -51,8 +53,7 @@ class Margins:
              "A gap estimated worse than that would make reports prove nothing; 0.4·eps is the "
              "default."),
         ):  # fmt: skip
-            if not fits:
-                raise ParameterError(name, f"must be in {interval}", getattr(self, name), remedy)
+            check.require(fits, name, f"must be in {interval}", getattr(self, name), remedy)
 
     @property
     def beta(self) -> float:
@@ -62,13 +63,8 @@ class Margins:
 
 def checked_share(share: float) -> float:
     """The share of rounds that is audited, on the grid: a round weighs one over its chance."""
-    number = real("audit_share", share, "1 is the default.")
-    if not SMALLEST_SHARE <= number <= 1:
-        raise ParameterError(
-            "audit_share", f"must be in [{SMALLEST_SHARE}, 1]", share,
-            "It is the probability with which a round is audited.",
-        )  # fmt: skip
-    return from_units(to_units(number))
+    remedy = "It is the probability with which a round is audited; 1 is the default."
+    return from_units(to_units(check.within("audit_share", share, SMALLEST_SHARE, 1, remedy)))
 
 
 # A round of this many draws takes minutes; more is surely a mistake.
@@ -89,12 +85,8 @@ def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
 
 def probability(name: str, value: float) -> float:
     """A probability of failing, as a plain float; anything else is refused."""
-    number = real(name, value, "0.05 is the default.")
-    if not 0 < number < 1:
-        raise ParameterError(
-            name, "must be in (0, 1)", value, "It is the probability that a guarantee may fail."
-        )
-    return number
+    remedy = "It is the probability that a guarantee may fail; 0.05 is the default."
+    return check.within(name, value, 0, 1, remedy, ends="()")
 
 
 class Schedule(ABC):
@@ -156,7 +148,7 @@ class Schedule(ABC):
         required = [f.name for f in parameters if f.default is MISSING is f.default_factory]
         optional = [f.name for f in parameters if f.name not in required]
         values = {key: value for key, value in spec.items() if key != "schedule"}
-        return cls(**members(f"schedule {spec['schedule']!r}", values, required, optional))
+        return cls(**check.members(f"schedule {spec['schedule']!r}", values, required, optional))
 
 
 # Below that products of horizons stay within the floats.
@@ -193,23 +185,19 @@ class Paper(Schedule):
 
     def __post_init__(self) -> None:
         remedy = "The proof needs a step mu below 1/sqrt(2)."
-        plain = {
-            "horizon": integer("horizon", self.horizon, 2, None, remedy),
-            "b": real("b", self.b, "0 is the default."),
-            "noise_divisor": positive("noise_divisor", self.noise_divisor, "1 is the paper's."),
-            "delta": probability("delta", self.delta),
-        }
-        for name, value in plain.items():
-            object.__setattr__(self, name, value)
-        if self.horizon > LONGEST:
-            raise ParameterError("horizon", "must be at most 2^300", self.horizon, "Count rounds.")
-        if not 0 <= self.b <= self.most_b:
-            raise ParameterError(
-                "b", f"must be in [0, 1/{round(1 / self.most_b)}]", self.b,
-                "It moves regret against violations.",
-            )  # fmt: skip
-        choice("draws_rule", self.draws_rule, ("paper", "tight", "r"), "tight saves half.")
-        choice("noise", self.noise, ("per-point", "repeated"), "repeated is the paper's.")
+        check.assign(
+            self,
+            horizon=check.integer("horizon", self.horizon, 2, None, remedy),
+            b=check.real("b", self.b, "0 is the default."),
+            noise_divisor=check.positive("noise_divisor", self.noise_divisor, "1 is the paper's."),
+            delta=probability("delta", self.delta),
+        )
+        fits = self.horizon <= LONGEST
+        check.require(fits, "horizon", "must be at most 2^300", self.horizon, "Count rounds.")
+        fits, rule = 0 <= self.b <= self.most_b, f"must be in [0, 1/{round(1 / self.most_b)}]"
+        check.require(fits, "b", rule, self.b, "It moves regret against violations.")
+        check.choice("draws_rule", self.draws_rule, ("paper", "tight", "r"), "tight saves half.")
+        check.choice("noise", self.noise, ("per-point", "repeated"), "repeated is the paper's.")
 
     @property
     def embedding(self) -> Literal["per-point", "repeated"]:
@@ -266,9 +254,10 @@ class PaperOneSided(Paper):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        remedy = "512 is the paper's."
-        constant = integer("omega_constant", self.omega_constant, 1, 1 << 62, remedy)
-        object.__setattr__(self, "omega_constant", constant)
+        remedy, constant = "512 is the paper's.", self.omega_constant
+        check.assign(
+            self, omega_constant=check.integer("omega_constant", constant, 1, 1 << 62, remedy)
+        )
 
     def mu(self, audits: int) -> float:  # noqa: ARG002
         return power(self.horizon, -1 / 3)
@@ -332,30 +321,25 @@ class SelfTuned(Schedule):
     def __post_init__(self) -> None:
         remedy = "It is the weight of the error; 1 is the paper's."
         plain: dict[str, Any] = {
-            "eta": positive("eta", self.eta, remedy),
+            "eta": check.positive("eta", self.eta, remedy),
             "delta": probability("delta", self.delta),
-            "counts_outstanding": flag("counts_outstanding", self.counts_outstanding, "Set it."),
+            "counts_outstanding": check.flag(
+                "counts_outstanding", self.counts_outstanding, "Set it."
+            ),
         }
         for name, default in (("kappa", "0.325·eps"), ("r", "0.4·eps")):
             if getattr(self, name) is not None:
-                plain[name] = real(name, getattr(self, name), f"Leave it out for {default}.")
-        if plain["eta"] > LARGEST_ETA:
-            raise ParameterError("eta", f"must be at most {LARGEST_ETA}", self.eta, remedy)
+                plain[name] = check.real(name, getattr(self, name), f"Leave it out for {default}.")
+        fits, rule = plain["eta"] <= LARGEST_ETA, f"must be at most {LARGEST_ETA}"
+        check.require(fits, "eta", rule, self.eta, remedy)
+        remedy = "Leave it out for the default."
         if self.x is not None:
-            plain["x"] = positive("x", self.x, "Leave it out for the default.")
-            if plain["x"] < SMALLEST_X:
-                raise ParameterError(
-                    "x", f"must be at least {SMALLEST_X:g}", self.x, "Leave it out for the default."
-                )
+            plain["x"] = check.positive("x", self.x, remedy)
+            fits, rule = plain["x"] >= SMALLEST_X, f"must be at least {SMALLEST_X:g}"
+            check.require(fits, "x", rule, self.x, remedy)
         for name in ("outstanding", "waiting"):
-            plain[name] = real(name, getattr(self, name), "Leave it out for the default.")
-            if not 0 <= plain[name] <= LARGEST_WEIGHT:
-                raise ParameterError(
-                    name, f"must be in [0, {LARGEST_WEIGHT}]", getattr(self, name),
-                    "It is a weight of late costs; leave it out for the default.",
-                )  # fmt: skip
-        for name, value in plain.items():
-            object.__setattr__(self, name, value)
+            plain[name] = check.within(name, getattr(self, name), 0, LARGEST_WEIGHT, remedy)
+        check.assign(self, **plain)
 
     @property
     def as_proved(self) -> bool:
@@ -415,10 +399,8 @@ class SelfTuned(Schedule):
 
 def schedule_to_spec(schedule: Schedule) -> dict[str, Any]:
     """Write a schedule as JSON, if it can be read back by its name."""
-    instance("schedule", schedule, Schedule, "Such as SelfTuned().")
-    spec = schedule.spec()
-    SCHEDULES.check_name(spec.get("schedule"), type(schedule))
-    return spec
+    check.instance("schedule", schedule, Schedule, "Such as SelfTuned().")
+    return SCHEDULES.write("schedule", schedule)
 
 
 def schedule_from_spec(spec: Mapping[str, Any]) -> Schedule:

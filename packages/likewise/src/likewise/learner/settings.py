@@ -21,7 +21,7 @@ from likewise.learner.players import Player
 from likewise.learner.schedules import Margins, Paper, Schedule, SelfTuned
 from likewise.numerics.fixed_point import ONE, FloatArray, from_units, to_units
 from likewise.registry import PLAYERS
-from likewise.validation import choice, flag, instance, integer, members, real
+from likewise.validation import assign, choice, flag, instance, integer, members, real, require
 
 ALGORITHM = "likewise-algorithm/1"
 # Settings that are written as they are.
@@ -95,25 +95,23 @@ class Learner:
             ("dual", Dual, "gradient, additive, geometric, or Geometric(…)."),
         )
         if isinstance(self.dual, str):
-            object.__setattr__(self, "dual", dual_from_spec({"dual": self.dual}))
+            assign(self, dual=dual_from_spec({"dual": self.dual}))
         for name, kind, remedy in kinds:
             instance(name, getattr(self, name), kind, remedy)
         choice("engine", self.engine, ENGINES, "They all agree.")
         choice("scales", self.scales, ("shared", "per-part"), "shared is the default.")
         remedy = "It is the most people in a round."
-        plain = {
-            "k": integer("k", self.k, 1, None, remedy),
-            "alpha": real("alpha", self.alpha, "Give a number such as 0.3."),
-            "eps": real("eps", self.eps, "Give a number such as 0.3."),
-            "seed": integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
-            "open_limit": integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
-            "audit_share": schedules.checked_share(self.audit_share),
-            "ignores_reports": flag("ignores_reports", self.ignores_reports, "Set it."),
-        }
-        if plain["k"] > MOST_PEOPLE:
-            raise ParameterError("k", f"must be at most {MOST_PEOPLE}", self.k, remedy)
-        for name, value in plain.items():
-            object.__setattr__(self, name, value)
+        assign(
+            self,
+            k=integer("k", self.k, 1, None, remedy),
+            alpha=real("alpha", self.alpha, "Give a number such as 0.3."),
+            eps=real("eps", self.eps, "Give a number such as 0.3."),
+            seed=integer("seed", self.seed, 0, 1 << 64, "Take any such number."),
+            open_limit=integer("open_limit", self.open_limit, 1, None, "It bounds a state."),
+            audit_share=schedules.checked_share(self.audit_share),
+            ignores_reports=flag("ignores_reports", self.ignores_reports, "Set it."),
+        )
+        require(self.k <= MOST_PEOPLE, "k", f"must be at most {MOST_PEOPLE}", self.k, remedy)
         self._check_schedule()
         self._check_player()
 
@@ -137,16 +135,13 @@ class Learner:
                 "eta", f"must be at least {least:g} for k = {self.k}", self.schedule.error_weight(),
                 "Costs are integers of 2^-20; labels would weigh next to nothing.",
             )  # fmt: skip
-        for name in ("alpha", "eps"):
-            object.__setattr__(self, name, getattr(self.margins, name))
+        assign(self, alpha=self.margins.alpha, eps=self.margins.eps)
 
     def _check_player(self) -> None:
         """The player must fit the class: a prior too large to compute is refused before a round."""
         for number in (self.primal.gain(self.hypotheses), *self.scale_factors.tolist()):
-            if not math.isfinite(number):
-                raise ParameterError(
-                    "player", "must have finite constants on this class", number, "Take another."
-                )
+            rule = "must have finite constants on this class"
+            require(math.isfinite(number), "player", rule, number, "Take another.")
 
     @cached_property
     def primal(self) -> Player:

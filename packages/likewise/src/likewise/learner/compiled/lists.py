@@ -26,7 +26,7 @@ of addition.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -238,16 +238,18 @@ WRONG_GUESS = 3.0
 WORTH_IT = 0.8
 
 
-class Layout(Protocol):
-    """Some hypotheses of a list, in an order of their own, and how their noise is added up."""
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Some hypotheses of a list, in an order of their own, and how their noise is added up.
 
-    @property
-    def members(self) -> IntArray:
-        """Which hypothesis stands in each place."""
+    ``members`` says which hypothesis stands in each place, ``work`` how many additions a draw
+    takes; ``kernel`` searches what is laid out in ``parts``.
+    """
 
-    @property
-    def work(self) -> float:
-        """Additions for one draw."""
+    members: IntArray
+    work: float
+    kernel: Any
+    parts: tuple[Any, ...]
 
     def search(
         self, costs: Indices, noise: IntArray, draws: tuple[int, int], factor: float,
@@ -258,6 +260,7 @@ class Layout(Protocol):
         ``costs``, a number for every place, says how short the integers are. The noise is
         multiplied by the factor and rounded; with a factor of 0 it is taken as it is.
         """
+        self.kernel(noise, draws, factor, costs, self.parts, (choice, gap))
 
 
 def _indices(numbers: npt.NDArray[Any], largest: int) -> Indices:
@@ -265,32 +268,20 @@ def _indices(numbers: npt.NDArray[Any], largest: int) -> Indices:
     return numbers.astype(np.uint16 if largest < 1 << 16 else np.int32)
 
 
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """A row of sums for every group of points: codes[place, group]."""
+def in_groups(on_set: Bits, members: IntArray) -> Layout:
+    """A row of sums for every group of points: codes[place, group].
 
-    members: IntArray
-    codes: Indices
-    bits: int
-    work: float
-
-    @classmethod
-    def of(cls, on_set: Bits, members: IntArray) -> Groups:
-        """With the predictions of the members on the separating set, shape (members, s)."""
-        size, points = on_set.shape
-        bits = _group_size(size, points)
-        count = -(-points // bits)
-        padded = np.zeros((size, count * bits), dtype=np.int32)
-        padded[:, :points] = on_set
-        rows = (padded.reshape(size, count, bits) << np.arange(bits)).sum(axis=2)
-        codes = _indices(rows + (np.arange(count) << bits), count << bits)
-        return cls(members, codes, bits, _work_of_groups(size, points, bits))
-
-    def search(
-        self, costs: Indices, noise: IntArray, draws: tuple[int, int], factor: float,
-        choice: IntArray, gap: IntArray,
-    ) -> None:  # fmt: skip
-        search_by_groups(noise, draws, factor, costs, (self.codes, self.bits), (choice, gap))
+    ``on_set`` has the predictions of the members on the separating set, shape (members, s).
+    """
+    size, points = on_set.shape
+    bits = _group_size(size, points)
+    count = -(-points // bits)
+    padded = np.zeros((size, count * bits), dtype=np.int32)
+    padded[:, :points] = on_set
+    rows = (padded.reshape(size, count, bits) << np.arange(bits)).sum(axis=2)
+    codes = _indices(rows + (np.arange(count) << bits), count << bits)
+    work = _work_of_groups(size, points, bits)
+    return Layout(members, work, search_by_groups, (codes, bits))
 
 
 def _work_of_groups(size: int, points: int, bits: int) -> float:
@@ -305,33 +296,20 @@ def _group_size(size: int, points: int) -> int:
     return min(fitting or [2], key=lambda bits: _work_of_groups(size, points, bits))
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """The steps ends[place] … ends[place + 1] lead to a place: q puts point q in, s + q out."""
+def in_steps(on_set: Bits, members: IntArray) -> Layout:
+    """Through the members in this order: ends[place] … ends[place + 1] are the steps to a place.
 
-    members: IntArray
-    ends: IntArray
-    steps: Indices
-    work: float
-
-    @classmethod
-    def of(cls, on_set: Bits, members: IntArray) -> Steps:
-        """Through the members in this order, with their predictions, shape (members, s)."""
-        points = on_set.shape[1]
-        place, point = np.nonzero(_changes(on_set))
-        counts = np.bincount(place, minlength=len(on_set))
-        ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
-        out = on_set[place, point] == 0
-        steps = _indices(point + points * out, 2 * points)
-        guesses = int(np.count_nonzero(np.diff(counts)))
-        work = len(counts) * THE_REST + len(steps) + WRONG_GUESS * guesses
-        return cls(members, ends, steps, work)
-
-    def search(
-        self, costs: Indices, noise: IntArray, draws: tuple[int, int], factor: float,
-        choice: IntArray, gap: IntArray,
-    ) -> None:  # fmt: skip
-        search_by_steps(noise, draws, factor, costs, (self.ends, self.steps), (choice, gap))
+    A step q puts point q in, s + q takes it out.
+    """
+    points = on_set.shape[1]
+    place, point = np.nonzero(_changes(on_set))
+    counts = np.bincount(place, minlength=len(on_set))
+    ends = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+    out = on_set[place, point] == 0
+    steps = _indices(point + points * out, 2 * points)
+    guesses = int(np.count_nonzero(np.diff(counts)))
+    work = len(counts) * THE_REST + len(steps) + WRONG_GUESS * guesses
+    return Layout(members, work, search_by_steps, (ends, steps))
 
 
 def _changes(on_set: Bits) -> npt.NDArray[np.bool_]:
@@ -351,15 +329,15 @@ class Plan:
         self.on_set: Bits = np.ascontiguousarray(listed.separating_points().T)
         self.size, self.separators = self.on_set.shape
         places = np.arange(self.size)
-        as_listed: Layout = Steps.of(self.on_set, places)
+        as_listed = in_steps(self.on_set, places)
         bits = _group_size(self.size, self.separators)
         if _work_of_groups(self.size, self.separators, bits) < as_listed.work:
-            as_listed = Groups.of(self.on_set, places)
+            as_listed = in_groups(self.on_set, places)
         self.in_order = as_listed
         gray = np.bitwise_xor.accumulate(self.on_set, axis=1)
         order = np.lexsort(np.packbits(gray, axis=1).T[::-1])
-        along = Steps.of(np.ascontiguousarray(self.on_set[order]), order)
-        self.best: Layout = along if along.work < as_listed.work else as_listed
+        along = in_steps(np.ascontiguousarray(self.on_set[order]), order)
+        self.best = along if along.work < as_listed.work else as_listed
 
     def of(self, members: IntArray) -> Layout | None:
         """Those members alone, in order, if that is worth it."""
@@ -367,7 +345,7 @@ class Plan:
         work = _work_of_groups(len(members), self.separators, bits)
         if work > WORTH_IT * self.best.work:
             return None
-        return Groups.of(self.on_set[members], members)
+        return in_groups(self.on_set[members], members)
 
 
 _PLANS: WeakKeyDictionary[Listed, Plan] = WeakKeyDictionary()
