@@ -34,18 +34,9 @@ import numpy.typing as npt
 
 from likewise.hypotheses.base import Bits, Points
 from likewise.hypotheses.lists import Listed
+from likewise.learner.compiled import vectors
 from likewise.learner.compiled.noise import NoiseOfDraws
-from likewise.learner.compiled.vectors import (
-    REGISTER_BYTES,
-    compiled,
-    everywhere,
-    if_less,
-    load,
-    pieces,
-    plus,
-    share_out,
-    store,
-)
+from likewise.learner.compiled.vectors import compiled
 from likewise.numerics.fixed_point import IntArray
 from likewise.numerics.randomness import Noise
 
@@ -99,36 +90,36 @@ def _sums_of_groups(points: Any, bits: Any, table: Any) -> None:
     s = len(points) - 1
     for first in range(0, s, bits):
         base = (first // bits) << bits
-        start = load(points, s) if first == 0 else everywhere(table.dtype.type(0))
-        store(table, base, start)
+        start = vectors.load(points, s) if first == 0 else vectors.everywhere(table.dtype.type(0))
+        vectors.store(table, base, start)
         for i in range(min(bits, s - first)):
-            point = load(points, first + i)
+            point = vectors.load(points, first + i)
             for code in range(1 << i):
-                with_it = plus(load(table, base + code), point)
-                store(table, base + (1 << i) + code, with_it)
+                with_it = vectors.plus(vectors.load(table, base + code), point)
+                vectors.store(table, base + (1 << i) + code, with_it)
 
 
 @compiled
 def _keep(best_rows: Any, best: Any, second: Any, place: Any) -> None:
-    store(best_rows, 0, best)
-    store(best_rows, 1, second)
-    store(best_rows, 2, place)
+    vectors.store(best_rows, 0, best)
+    vectors.store(best_rows, 1, second)
+    vectors.store(best_rows, 2, place)
 
 
 @compiled
 def _scan_groups(codes: Any, costs: Any, first: Any, last: Any, table: Any, best_rows: Any) -> None:
     """The best score of the hypotheses first … last, the second best, and the best one's place."""
     kind = table.dtype.type
-    best = everywhere(kind(np.iinfo(kind).max))
-    second, place = best, everywhere(kind(0))
+    best = vectors.everywhere(kind(np.iinfo(kind).max))
+    second, place = best, vectors.everywhere(kind(0))
     for h in range(first, last):
-        score = everywhere(costs[h])
+        score = vectors.everywhere(costs[h])
         for group in range(codes.shape[1]):
-            score = plus(score, load(table, codes[h, group]))
-        worse = if_less(best, score, score, best)
-        second = if_less(worse, second, worse, second)
-        place = if_less(score, best, everywhere(kind(h - first)), place)
-        best = if_less(score, best, score, best)
+            score = vectors.plus(score, vectors.load(table, codes[h, group]))
+        worse = vectors.if_less(best, score, score, best)
+        second = vectors.if_less(worse, second, worse, second)
+        place = vectors.if_less(score, best, vectors.everywhere(kind(h - first)), place)
+        best = vectors.if_less(score, best, score, best)
     _keep(best_rows, best, second, place)
 
 
@@ -138,22 +129,22 @@ def _scan_steps(
 ) -> None:
     """The same along a path: each sum is the one before it and a few steps. Row 3: that sum."""
     kind = table.dtype.type
-    best = everywhere(kind(np.iinfo(kind).max))
-    second, place = best, everywhere(kind(0))
-    total = load(best_rows, 3)
+    best = vectors.everywhere(kind(np.iinfo(kind).max))
+    second, place = best, vectors.everywhere(kind(0))
+    total = vectors.load(best_rows, 3)
     step = ends[first]
     for h in range(first, last):
         end = ends[h + 1]
         while step < end:
-            total = plus(total, load(table, steps[step]))
+            total = vectors.plus(total, vectors.load(table, steps[step]))
             step += 1
-        score = plus(total, everywhere(costs[h]))
-        worse = if_less(best, score, score, best)
-        second = if_less(worse, second, worse, second)
-        place = if_less(score, best, everywhere(kind(h - first)), place)
-        best = if_less(score, best, score, best)
+        score = vectors.plus(total, vectors.everywhere(costs[h]))
+        worse = vectors.if_less(best, score, score, best)
+        second = vectors.if_less(worse, second, worse, second)
+        place = vectors.if_less(score, best, vectors.everywhere(kind(h - first)), place)
+        best = vectors.if_less(score, best, score, best)
     _keep(best_rows, best, second, place)
-    store(best_rows, 3, total)
+    vectors.store(best_rows, 3, total)
 
 
 @compiled
@@ -174,7 +165,7 @@ def _merge(best_rows: Any, first: Any, choice: Any, best: Any, gap: Any) -> None
 @compiled
 def _space(noise: Any, costs: Any) -> Any:
     """Work space of a search: points[q, lane], best[lane], and how many hypotheses fit a block."""
-    lanes = REGISTER_BYTES // costs.itemsize
+    lanes = vectors.REGISTER_BYTES // costs.itemsize
     block = int(min(np.int64(np.iinfo(costs.dtype).max), np.int64(1 << 30)))
     points = np.empty((len(noise) + 1, lanes), dtype=costs.dtype)
     return points, np.empty(lanes, dtype=np.int64), block
@@ -361,7 +352,7 @@ def plan_of(listed: Listed) -> Plan:
 # Noise of about so many numbers is kept at a time, by each thread.
 NUMBERS_AT_ONCE = 1 << 17
 # Draws are made in multiples of the most that a register holds.
-DRAWS_AT_ONCE = REGISTER_BYTES // 2
+DRAWS_AT_ONCE = vectors.REGISTER_BYTES // 2
 # Up to here sums do not leave int64, and s + 2 roundings stay below s/2 + 3/2.
 LARGEST_SUM = 2.0**62
 MOST_SEPARATORS = 1 << 14
@@ -451,7 +442,7 @@ def choices(listed: Listed, costs: IntArray, noise: Noise, draws: range) -> IntA
         chosen[start : start + size] = _search(plan, costs, numbers)
 
     most = max(DRAWS_AT_ONCE, NUMBERS_AT_ONCE // plan.separators)
-    share_out(make, pieces(len(draws), most, DRAWS_AT_ONCE))
+    vectors.share_out(make, vectors.pieces(len(draws), most, DRAWS_AT_ONCE))
     return chosen
 
 

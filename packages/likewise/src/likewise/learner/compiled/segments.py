@@ -8,17 +8,9 @@ import numpy as np
 
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.segments import Segments
+from likewise.learner.compiled import vectors
 from likewise.learner.compiled.noise import AT_ONCE, LANES, WIDTH, NoiseOfDraws, fill
-from likewise.learner.compiled.vectors import (
-    compiled,
-    everywhere,
-    if_less,
-    load,
-    pieces,
-    plus,
-    share_out,
-    store,
-)
+from likewise.learner.compiled.vectors import compiled
 from likewise.numerics.fixed_point import IntArray
 
 # Digests of the files that are built in here: see tests/engines/test_compilation.py.
@@ -34,14 +26,14 @@ def _thresholds(costs: Any, noise: Any, threshold: Any) -> None:
     bins, draws = noise.shape
     registers = draws // WIDTH
     for r in range(registers):
-        total = everywhere(np.int64(0))
-        least, best = total, everywhere(np.int64(bins))
+        total = vectors.everywhere(np.int64(0))
+        least, best = total, vectors.everywhere(np.int64(bins))
         for j in range(bins - 1, -1, -1):
-            cost = plus(everywhere(costs[j]), load(noise, j * registers + r))
-            total = plus(total, cost)
-            best = if_less(least, total, best, everywhere(np.int64(j)))
-            least = if_less(least, total, least, total)
-        store(threshold, r, best)
+            number = vectors.load(noise, j * registers + r)
+            total = vectors.plus(total, vectors.plus(vectors.everywhere(costs[j]), number))
+            best = vectors.if_less(least, total, best, vectors.everywhere(np.int64(j)))
+            least = vectors.if_less(least, total, least, total)
+        vectors.store(threshold, r, best)
 
 
 @compiled
@@ -79,5 +71,5 @@ def approvals(
         _draw(costs, hypotheses.bins, points, people, noise.source, start, block)
         approved[:, start : start + size] = block
 
-    share_out(make, pieces(draws, A_PIECE, AT_ONCE))
+    vectors.share_out(make, vectors.pieces(draws, A_PIECE, AT_ONCE))
     return approved.T

@@ -11,19 +11,9 @@ import numpy as np
 
 from likewise.hypotheses.base import Bits
 from likewise.hypotheses.staircases import Staircases
+from likewise.learner.compiled import vectors
 from likewise.learner.compiled.noise import AT_ONCE, LANES, WIDTH, NoiseOfDraws, fill
-from likewise.learner.compiled.vectors import (
-    compiled,
-    everywhere,
-    if_less,
-    load,
-    minus,
-    pieces,
-    plus,
-    share_out,
-    store,
-    store_short,
-)
+from likewise.learner.compiled.vectors import compiled
 from likewise.numerics.fixed_point import IntArray
 
 # Digests of the files that are built in here: see tests/engines/test_compilation.py.
@@ -43,18 +33,18 @@ def _row(costs: Any, noise: Any, least: Any, choice: Any) -> None:
     """
     registers = noise.shape[1] // WIDTH
     for r in range(registers):
-        total = everywhere(np.int64(0))
-        lowest, best = load(least, r), total
-        store_short(choice, r, best)
+        total = vectors.everywhere(np.int64(0))
+        lowest, best = vectors.load(least, r), total
+        vectors.store_short(choice, r, best)
         for b in range(len(costs)):
-            cost = plus(everywhere(costs[b]), load(noise, b * registers + r))
-            total = plus(total, cost)
+            number = vectors.load(noise, b * registers + r)
+            total = vectors.plus(total, vectors.plus(vectors.everywhere(costs[b]), number))
             place = (b + 1) * registers + r
-            stop = minus(load(least, place), total)
-            best = if_less(stop, lowest, everywhere(np.int64(b + 1)), best)
-            lowest = if_less(stop, lowest, stop, lowest)
-            store(least, place, lowest)
-            store_short(choice, place, best)
+            stop = vectors.minus(vectors.load(least, place), total)
+            best = vectors.if_less(stop, lowest, vectors.everywhere(np.int64(b + 1)), best)
+            lowest = vectors.if_less(stop, lowest, stop, lowest)
+            vectors.store(least, place, lowest)
+            vectors.store_short(choice, place, best)
 
 
 @compiled
@@ -109,5 +99,5 @@ def approvals(
             _draw(tables[grid], first_cell, cells[inside], noise.source, start, block)
             approved[inside, start : start + size] = block
 
-    share_out(make, pieces(draws, A_PIECE, AT_ONCE))
+    vectors.share_out(make, vectors.pieces(draws, A_PIECE, AT_ONCE))
     return approved.T

@@ -18,7 +18,7 @@ from likewise.numerics.fixed_point import LN2, IntArray, log, read_only
 from likewise.numerics.randomness import Stream
 
 # Digests of the files that are built in here: see tests/engines/test_compilation.py.
-BUILT_IN = {"noise": "3846d504fcaabbf8", "weights": "0acc8aeec0b8f6d7"}
+BUILT_IN = {"noise": "3846d504fcaabbf8", "weights": "496a7ce09a67d5b3"}
 
 _SQRT_HALF = 0.7071067811865476
 _LOG_WEIGHT = WEIGHT_BITS * LN2

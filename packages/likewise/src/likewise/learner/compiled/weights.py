@@ -14,15 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from likewise.hypotheses.base import Bits, GibbsPolicy, Points, pick
+from likewise.learner.compiled import vectors
 from likewise.learner.compiled.noise import member_drawn, noise_of
-from likewise.learner.compiled.vectors import (
-    bits_of_float,
-    compiled,
-    float_of_bits,
-    fused,
-    pieces,
-    share_out,
-)
+from likewise.learner.compiled.vectors import compiled
 from likewise.numerics.fixed_point import LN2, FloatArray, IntArray, read_only
 from likewise.numerics.randomness import Stream
 
@@ -67,8 +61,8 @@ def _far(costs: Any, lowest: Any, temperature: Any, out: Any) -> None:
     """(cost − lowest)/temperature; the difference, of 64 bits, is rounded once, as in numpy."""
     for i in range(len(out)):
         excess = np.uint64(costs[i] - lowest)
-        high = float_of_bits((excess >> _HALF) | _OF_84) - _TWO_84_AND_52
-        out[i] = (high + float_of_bits((excess & _LOW) | _OF_52)) / temperature
+        high = vectors.float_of_bits((excess >> _HALF) | _OF_84) - _TWO_84_AND_52
+        out[i] = (high + vectors.float_of_bits((excess & _LOW) | _OF_52)) / temperature
 
 
 @compiled
@@ -81,7 +75,7 @@ def _further(inverse: Any, nearest: Any, out: Any) -> None:
 @compiled
 def _divided(x: Any, high: Any, low: Any) -> Any:
     """RN(x/n) for 1/n = high + low, as above."""
-    return fused(x, high, x * low)
+    return vectors.fused(x, high, x * low)
 
 
 @compiled
@@ -106,10 +100,10 @@ def weights_of(far: Any, out: Any) -> None:
         s = 1.0 + s * rest * 0.5
         s = 1.0 + s * rest
         halvings = halvings if halvings < _MOST_HALVINGS else _MOST_HALVINGS
-        shift = bits_of_float(halvings + _TWO_52) - _OF_52
-        power = float_of_bits((_EXPONENT - shift) << _MANTISSA_BITS)
+        shift = vectors.bits_of_float(halvings + _TWO_52) - _OF_52
+        power = vectors.float_of_bits((_EXPONENT - shift) << _MANTISSA_BITS)
         # Added to 2^52 it is rounded to an integer, halves to even.
-        out[i] = np.int64(bits_of_float(s * power + _TWO_52) - _OF_52)
+        out[i] = np.int64(vectors.bits_of_float(s * power + _TWO_52) - _OF_52)
 
 
 @compiled
@@ -208,7 +202,9 @@ def _shared(task: Any, size: int) -> None:
     if size <= PIECE:
         task(0, size)
         return
-    share_out(lambda start, length: task(start, start + length), pieces(size, 8 * PIECE, BLOCK))
+    vectors.share_out(
+        lambda start, length: task(start, start + length), vectors.pieces(size, 8 * PIECE, BLOCK)
+    )
 
 
 def _bits(points: Points) -> Bits:
