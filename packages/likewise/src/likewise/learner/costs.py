@@ -6,16 +6,15 @@ each pair, +lam for the one who was favoured and −lam for the other. Labels ch
 | labels            | rejected, at sealing | approved, when the label y comes |
 |-------------------|----------------------|----------------------------------|
 | full information  | –                    | eta·(1−2y)/k, whoever it is      |
-| one-sided, lifted | −eta/k               | eta·(2·J·(1−y) − 1)/k            |
-| one-sided, direct | –                    | eta·J·(1−2y)/k                   |
+| one-sided         | −eta/k               | eta·(2·J·(1−y) − 1)/k            |
 
 Constants that do not depend on the policy are left out. k is the largest number of people in a
 round: dividing by the round's own number would break the regret statement.
 
 With one-sided labels, J = ``Decision.inverse_chance`` makes up for those who were not approved:
-E[J·1[approved]] is 1, or nearly. *Lifted* rests on 1[h≠y] = 2(1−y)·h + (1−h) − 1 + y: an unseen
-label counts as 1, and a seen 0 corrects that, so that what is estimated is never negative. Reports
-need no estimate, and are never weighted by J.
+E[J·1[approved]] is 1, or nearly. The estimate rests on 1[h≠y] = 2(1−y)·h + (1−h) − 1 + y: an
+unseen label counts as 1, and a seen 0 corrects that, so that what is estimated is never negative.
+Reports need no estimate, and are never weighted by J.
 """
 
 from __future__ import annotations
@@ -102,23 +101,6 @@ class Lifted(Pricing):
         return self.unit * (2 * cap - 1)
 
 
-class Direct(Pricing):
-    """One-sided: an unseen label counts for nothing, a seen one J times over.
-
-    >>> direct, ann = Direct(unit=100), Decision("ann", True, ONE // 2, 2 * ONE)
-    >>> direct.labelled(ann, 1), direct.labelled(ann, 0)
-    (-200, 200)
-    """
-
-    def labelled(self, decision: Decision, label: int) -> int:
-        """eta·J·(1−2y)/k."""
-        return (self.unit * _inverse(decision) // ONE) * (1 - 2 * label)
-
-    def largest(self, cap: int) -> int:
-        """eta·M/k."""
-        return self.unit * cap
-
-
 def _inverse(decision: Decision) -> int:
     if decision.inverse_chance is None:
         raise EventRefused(f"{decision} has no inverse chance; was it made with full information?")
@@ -126,14 +108,12 @@ def _inverse(decision: Decision) -> int:
 
 
 FEEDBACK = ("full", "one-sided")
-ESTIMATES: dict[str, type[Pricing]] = {"lifted": Lifted, "direct": Direct}
 
 
-def pricing_named(feedback: str, estimate: str, eta: float, k: int) -> Pricing:
+def pricing_named(feedback: str, eta: float, k: int) -> Pricing:
     remedy = "one-sided means that labels are known of those who were approved."
     check.choice("feedback", feedback, FEEDBACK, remedy)
-    check.choice("estimate", estimate, ESTIMATES, "lifted is the default.")
-    kind = FullInformation if feedback == "full" else ESTIMATES[estimate]
+    kind = FullInformation if feedback == "full" else Lifted
     return kind(to_units(eta / k))
 
 

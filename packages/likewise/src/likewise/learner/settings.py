@@ -15,7 +15,7 @@ from likewise.html import described
 from likewise.hypotheses import class_from_spec, class_to_spec
 from likewise.hypotheses.base import FLAT, ExactWeights, HypothesisClass
 from likewise.learner import schedules
-from likewise.learner.costs import Dual, Lifted, Pricing, dual_from_spec, pricing_named
+from likewise.learner.costs import Dual, Pricing, dual_from_spec, pricing_named
 from likewise.learner.oracle import ENGINES
 from likewise.learner.players import Player
 from likewise.learner.schedules import Margins, Paper, Schedule, SelfTuned
@@ -26,7 +26,7 @@ from likewise.validation import assign, choice, flag, instance, integer, members
 ALGORITHM = "likewise-algorithm/1"
 # Settings that are written as they are.
 PLAIN = (
-    "k", "alpha", "eps", "seed", "player", "engine", "ignores_reports", "feedback", "estimate",
+    "k", "alpha", "eps", "seed", "player", "engine", "ignores_reports", "feedback",
     "audit_share", "open_limit", "scales",
 )  # fmt: skip
 # Below this many units rounding would change the weight of a label by more than 3 %.
@@ -63,7 +63,6 @@ class Learner:
     engine: who makes the draws of Context-FTPL; every engine makes the same ones.
     ignores_reports: the panel is ignored and only accuracy counts (a baseline).
     feedback: ``full``, or ``one-sided``: labels become known only of those who were approved.
-    estimate: how unseen labels are made up for, ``lifted`` or ``direct``.
     audit_share: the probability with which a round is drawn for audit; reports weigh 1/share.
     open_limit: the most rounds that may wait for feedback at a time.
     scales: ``shared``, or ``per-part``: a noise scale (temperature) for each part of a product
@@ -82,7 +81,6 @@ class Learner:
     engine: str = "compiled"
     ignores_reports: bool = False
     feedback: str = "full"
-    estimate: str = "lifted"
     audit_share: float = 1.0
     open_limit: int = 10_000
     scales: str = "shared"
@@ -159,8 +157,7 @@ class Learner:
 
     @cached_property
     def pricing(self) -> Pricing:
-        eta = self.schedule.error_weight()
-        return pricing_named(self.feedback, self.estimate, eta, self.k)
+        return pricing_named(self.feedback, self.schedule.error_weight(), self.k)
 
     @cached_property
     def label_square(self) -> float | None:
@@ -169,7 +166,7 @@ class Learner:
         That is, where J = 1/π^t(x) is exact and the estimate never negative: 4·5·eta²/k (Theorem
         C'). Otherwise None, and S is the sum of squared ranges.
         """
-        if not (self.primal.exact and isinstance(self.pricing, Lifted)):
+        if not (self.primal.exact and self.pricing.one_sided):
             return None
         unit = from_units(self.pricing.unit)
         return 20.0 * self.k * unit * unit
