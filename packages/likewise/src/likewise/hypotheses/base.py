@@ -23,7 +23,7 @@ from likewise.numerics import fixed_point
 from likewise.numerics.fixed_point import FloatArray, IntArray
 from likewise.numerics.randomness import Stream
 from likewise.people.schema import FeatureSchema, People
-from likewise.validation import items, members, require, within
+from likewise.validation import choice, items, members, require, within
 
 COARSE_TO_FINE, FLAT = "coarse-to-fine", "flat"
 PRIORS = (COARSE_TO_FINE, FLAT)
@@ -36,12 +36,8 @@ ROUNDING = 1e-9
 
 
 def named_prior(owner: str, prior: Any) -> str:
-    if not isinstance(prior, str) or prior not in PRIORS:
-        raise ParameterError(
-            f"{owner}: prior", f"must be one of {', '.join(PRIORS)}", prior,
-            "Probabilities of single hypotheses are for classes that are listed, such as Pool.",
-        )  # fmt: skip
-    return prior
+    remedy = "Probabilities of single hypotheses are for classes that are listed, such as Pool."
+    return choice(f"{owner}: prior", prior, PRIORS, remedy)
 
 
 def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
@@ -68,15 +64,14 @@ def listed_prior(owner: str, prior: Any, names: Sequence[str]) -> Prior:
         values = [prior[name] for name in names]
     else:
         values = items(where, prior, f"Give a probability for each of the {len(names)} hypotheses.")
-    if len(values) != len(names):
-        raise ParameterError(
-            where, f"must have a probability for each of the {len(names)} hypotheses",
-            f"{len(values)} of them", "Leave none out; a hypothesis without one is never learnt.",
-        )  # fmt: skip
+    rule = f"must have a probability for each of the {len(names)} hypotheses"
+    remedy = "Leave none out; a hypothesis without one is never learnt."
+    require(len(values) == len(names), where, rule, f"{len(values)} of them", remedy)
     remedy = "Probabilities are above 0, and add up to 1."
-    weights = []
-    for name, value in zip(names, values, strict=True):
-        weights.append(within(f"{where} of {name!r}", value, 0, 1, remedy, ends="(]"))
+    weights = [
+        within(f"{where} of {name!r}", value, 0, 1, remedy, ends="(]")
+        for name, value in zip(names, values, strict=True)
+    ]
     total = math.fsum(weights)
     fits = abs(total - 1) <= ROUNDING
     require(fits, where, "must add up to 1", total, "Divide them by their sum.")

@@ -158,12 +158,9 @@ class Pool(lists.Listed):
 
     @classmethod
     def from_scores(
-        cls,
-        schema: FeatureSchema,
-        columns: Sequence[str],
-        cuts: Sequence[float],
+        cls, schema: FeatureSchema, columns: Sequence[str], cuts: Sequence[float],
         reference: People | npt.ArrayLike,
-    ) -> Pool:
+    ) -> Pool:  # fmt: skip
         """Every column with every cut, and both constants."""
         names = check.items("Pool.from_scores.columns", columns, "List columns of scores.")
         levels = check.reals("Pool.from_scores.cuts", cuts, "List them: [0.25, 0.5, 0.75].")
@@ -171,13 +168,9 @@ class Pool(lists.Listed):
 
     @classmethod
     def from_frame(
-        cls,
-        frame: Any,
-        columns: Sequence[str],
-        cuts: int | Sequence[float] = 20,
-        schema: FeatureSchema | None = None,
-        ids: str | None = None,
-    ) -> Pool:
+        cls, frame: Any, columns: Sequence[str], cuts: int | Sequence[float] = 20,
+        schema: FeatureSchema | None = None, ids: str | None = None,
+    ) -> Pool:  # fmt: skip
         """A pool from columns of scores in a data frame, whose rows tell its members apart.
 
         ``cuts`` are levels, or the number of equal parts into which each column is divided. The
@@ -196,13 +189,10 @@ class Pool(lists.Listed):
 
     @classmethod
     def from_models(
-        cls,
-        models: Mapping[str, Any] | Sequence[Any],
-        frame: Any,
-        cuts: int | Sequence[float] = 20,
-        schema: FeatureSchema | None = None,
+        cls, models: Mapping[str, Any] | Sequence[Any], frame: Any,
+        cuts: int | Sequence[float] = 20, schema: FeatureSchema | None = None,
         ids: str | None = None,
-    ) -> Pool:
+    ) -> Pool:  # fmt: skip
         """A pool from fitted models: each is a column of scores, computed on a data frame.
 
         ``models`` have ``predict_proba``, or are functions of a frame; a model that was fitted on

@@ -10,14 +10,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from likewise.errors import HypothesisError, ParameterError
+from likewise.errors import HypothesisError
 from likewise.hypotheses import base
 from likewise.hypotheses.base import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.learner.oracle import ENGINES, Oracle, engine_for
 from likewise.numerics import fixed_point
 from likewise.numerics.fixed_point import ONE, FloatArray, HoldsArrays, IntArray, log, read_only
 from likewise.numerics.randomness import Noise, Purpose, Stream
-from likewise.validation import choice, flag
+from likewise.validation import choice, flag, require
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +132,9 @@ class Player(ABC):
 
     def __post_init__(self) -> None:
         choice("engine", self.engine, ENGINES, "They all agree.")
-        if flag("per_part", self.per_part, "Set it.") and not self.can_be_per_part:
-            raise ParameterError(
-                "scales", f"must be shared for the player {self.name}", "per-part",
-                "context-ftpl and exponential-weights can have one for every part.",
-            )  # fmt: skip
+        fits = not flag("per_part", self.per_part, "Set it.") or self.can_be_per_part
+        remedy = "context-ftpl and exponential-weights can have one for every part."
+        require(fits, "scales", f"must be shared for the player {self.name}", "per-part", remedy)
 
     @abstractmethod
     def stability(self, hypotheses: HypothesisClass, *, estimated: bool = False) -> float:
@@ -353,11 +351,10 @@ class ExponentialWeights(Player):
         return share * root * self.best_x(hypotheses, estimated=estimated)
 
     def scales(self, hypotheses: HypothesisClass) -> int:
-        if self.per_part and self._class(hypotheses).prior != base.FLAT:
-            raise ParameterError(
-                "scales", "must be shared where the prior is not flat", "per-part",
-                "Such a prior couples the parts; take with_prior('flat').",
-            )  # fmt: skip
+        fits = not self.per_part or self._class(hypotheses).prior == base.FLAT
+        rule = "must be shared where the prior is not flat"
+        remedy = "Such a prior couples the parts; take with_prior('flat')."
+        require(fits, "scales", rule, "per-part", remedy)
         return super().scales(hypotheses)
 
     def estimates(

@@ -75,11 +75,9 @@ def chernoff_draws(constant: float, log_term: float, accuracy: float) -> int:
     """ceil(constant·log_term/accuracy²), refused where nobody could wait for them."""
     square = accuracy * accuracy
     if constant * log_term > square * MOST_DRAWS:
-        raise ParameterError(
-            "eps", f"must allow for at most {MOST_DRAWS:,} draws a round",
-            f"an accuracy of {accuracy:g}",
-            "Take a larger eps (or r), or a player that needs no draws.",
-        )  # fmt: skip
+        rule = f"must allow for at most {MOST_DRAWS:,} draws a round"
+        remedy = "Take a larger eps (or r), or a player that needs no draws."
+        raise ParameterError("eps", rule, f"an accuracy of {accuracy:g}", remedy)
     return math.ceil(constant * log_term / square)
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from likewise.errors import ParameterError, shown
+from likewise.errors import shown
 from likewise.html import described
 from likewise.hypotheses import class_from_spec, class_to_spec
 from likewise.hypotheses.base import FLAT, ExactWeights, HypothesisClass
@@ -115,24 +115,18 @@ class Learner:
 
     def _check_schedule(self) -> None:
         pricing = self.pricing  # which checks the feedback
-        if self.feedback not in self.schedule.feedback:
-            raise ParameterError(
-                "schedule", f"must be one for {self.feedback} feedback",
-                type(self.schedule).__name__,
-                "Paper is for full information, PaperOneSided for one-sided labels, SelfTuned for "
-                "both.",
-            )  # fmt: skip
-        if isinstance(self.schedule, Paper) and self.primal.exact:
-            raise ParameterError(
-                "player", "must be context-ftpl for the paper's schedule", self.player,
-                "Its noise has no counterpart in exponential weights.",
-            )  # fmt: skip
-        if pricing.unit < SMALLEST_LABEL_COST:
-            least = SMALLEST_LABEL_COST * self.k / ONE
-            raise ParameterError(
-                "eta", f"must be at least {least:g} for k = {self.k}", self.schedule.error_weight(),
-                "Costs are integers of 2^-20; labels would weigh next to nothing.",
-            )  # fmt: skip
+        fits = self.feedback in self.schedule.feedback
+        rule = f"must be one for {self.feedback} feedback"
+        remedy = "Paper is for full information, PaperOneSided for one-sided, SelfTuned for both."
+        require(fits, "schedule", rule, type(self.schedule).__name__, remedy)
+        fits = not (isinstance(self.schedule, Paper) and self.primal.exact)
+        rule = "must be context-ftpl for the paper's schedule"
+        remedy = "Its noise has no counterpart in exponential weights."
+        require(fits, "player", rule, self.player, remedy)
+        least, eta = SMALLEST_LABEL_COST * self.k / ONE, self.schedule.error_weight()
+        rule = f"must be at least {least:g} for k = {self.k}"
+        remedy = "Costs are integers of 2^-20; labels would weigh next to nothing."
+        require(pricing.unit >= SMALLEST_LABEL_COST, "eta", rule, eta, remedy)
         assign(self, alpha=self.margins.alpha, eps=self.margins.eps)
 
     def _check_player(self) -> None:
@@ -266,22 +260,18 @@ class Learner:
     @classmethod
     def from_spec(cls, spec: Mapping[str, Any]) -> Learner:
         """Read the settings from their JSON, which names all of them."""
-        if not isinstance(spec, Mapping) or spec.get("algorithm") != ALGORITHM:
-            raise ParameterError(
-                "algorithm", f"must be {ALGORITHM!r}",
-                spec.get("algorithm") if isinstance(spec, Mapping) else spec,
-                "Another version of Likewise wrote this; use that one.",
-            )  # fmt: skip
+        version = spec.get("algorithm") if isinstance(spec, Mapping) else spec
+        remedy = "Another version of Likewise wrote this; use that one."
+        fits = isinstance(version, str) and version == ALGORITHM
+        require(fits, "algorithm", f"must be {ALGORITHM!r}", version, remedy)
         parts = ("algorithm", "hypotheses", "schema", "prior", "schedule", "dual")
         values = members("learner", spec, (*parts, *PLAIN))
         hypotheses = class_from_spec(values["hypotheses"])
         if isinstance(hypotheses, ExactWeights):
             hypotheses = hypotheses.with_prior(values["prior"])
-        if hypotheses.schema.digest != values["schema"]:
-            raise ParameterError(
-                "schema", "must have the hash that was recorded", hypotheses.schema.digest,
-                f"Recorded was {shown(values['schema'])}; the features have been changed.",
-            )  # fmt: skip
+        digest, rule = hypotheses.schema.digest, "must have the hash that was recorded"
+        remedy = f"Recorded was {shown(values['schema'])}; the features have been changed."
+        require(digest == values["schema"], "schema", rule, digest, remedy)
         return cls(
             hypotheses=hypotheses,
             schedule=schedules.schedule_from_spec(values["schedule"]),

@@ -12,7 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
-from likewise.errors import EventRefused, ParameterError
+from likewise.errors import EventRefused
 from likewise.html import described
 from likewise.hypotheses.base import Points
 from likewise.learner.costs import report_cost
@@ -22,7 +22,7 @@ from likewise.learner.schedules import OUTSTANDING, WAITING, SelfTuned
 from likewise.learner.settings import Learner
 from likewise.numerics.fixed_point import ONE, FloatArray, HoldsArrays, IntArray, read_only
 from likewise.people.schema import People
-from likewise.validation import instance
+from likewise.validation import instance, require
 
 T = TypeVar("T")
 _Bucket = dict[str, "OpenRound"]
@@ -347,11 +347,9 @@ class State:
         scales = learner.schedule.scales(
             tuning.peak, learner.k, learner.hypotheses.separators, learner.scale_factors
         )
-        if not all(map(math.isfinite, scales.tolist())):
-            raise ParameterError(
-                "The noise scale", "must be finite", float(scales.max()),
-                "The costs are out of all proportion; take a smaller x.",
-            )  # fmt: skip
+        values, remedy = scales.tolist(), "The costs are out of all proportion; take a smaller x."
+        fits = all(map(math.isfinite, values))
+        require(fits, "The noise scale", "must be finite", values, remedy)
         return Frozen(
             self.opened + 1, learner.seed, self.costs, scales, learner.copies, self.incurred
         )
