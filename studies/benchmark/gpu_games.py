@@ -7,10 +7,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+import triton
+import triton.language as tl
 
 from likewise.errors import ParameterError
-from likewise.learner.gpu.libraries import device, interpreted, kernel, tl, torch, triton
-from likewise.learner.gpu.lists import EXACT, LARGEST_LAPLACE, LARGEST_SUM, DeviceList, rint
+from likewise.learner.gpu import (
+    EXACT,
+    LARGEST_LAPLACE,
+    LARGEST_SUM,
+    DeviceList,
+    device,
+    interpreted,
+    kernel,
+    rint,
+)
 from likewise.numerics.fixed_point import ONE, FloatArray, IntArray
 from likewise.numerics.randomness import Purpose
 

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+import triton
+import triton.language as tl
 
-from likewise.learner.gpu.libraries import device, kernel, tl, torch, triton
-from likewise.learner.gpu.lists import EXACT, least_of, rint, word_of
+from likewise.learner.gpu import EXACT, device, kernel, least_of, rint, word_of
 from likewise.numerics.fixed_point import LN2, IntArray
 from likewise.numerics.randomness import Purpose
 from studies.benchmark.gpu_games import BLOCK, DeviceCosts

@@ -1,18 +1,65 @@
-"""Lists of hypotheses on a GPU: their tables, kept there, and draws from them."""
+"""The GPU engine: the reference engine's draws on an NVIDIA GPU, by PyTorch and Triton.
+
+The device draws from lists of hypotheses, whose tables are kept there. The compiled engine draws
+from other classes, as fast as their noise, and computes the weights of a round whose costs and
+people are on the host: copying them would take longer. The two libraries are optional, and imported
+here alone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from likewise.errors import MissingGpuError, missing
+from likewise.hypotheses.base import Bits, ExactWeights, GibbsPolicy, HypothesisClass, Points
 from likewise.hypotheses.lists import Listed
-from likewise.learner.gpu.libraries import device, kernel, tl, torch, triton
-from likewise.numerics.fixed_point import LN2, ONE
+from likewise.numerics.fixed_point import LN2, ONE, FloatArray, IntArray
 from likewise.numerics.randomness import MULTIPLIERS, PHILOX_ROUNDS, WEYL, Noise
+
+if TYPE_CHECKING:
+    from likewise.learner.oracle import Engine
+
+try:
+    import torch
+    import triton
+    import triton.language as tl
+except ImportError as error:
+    raise missing("The GPU engine", str(error.name or "torch"), "gpu", error) from error
+
+
+def kernel(*changing: str) -> Callable[[Callable[..., Any]], Any]:
+    """Compile for the device; ``changing`` integers have no code of their own for some values."""
+    compiled: Callable[[Callable[..., Any]], Any] = triton.jit(do_not_specialize=list(changing))
+    return compiled
+
+
+def interpreted() -> bool:
+    """Look up whether Triton interprets its kernels on the CPU, for tests (TRITON_INTERPRET=1)."""
+    return bool(triton.knobs.runtime.interpret)
+
+
+@cache
+def device() -> Any:
+    """The GPU; the CPU where kernels are interpreted."""
+    if interpreted():
+        return torch.device("cpu")
+    if not torch.cuda.is_available():
+        raise MissingGpuError(
+            f"The GPU engine needs an NVIDIA GPU, and PyTorch {torch.__version__} sees none here "
+            f"(torch.cuda.is_available() is False). Put one in, or ask for the compiled engine"
+        )
+    return torch.device("cuda")
+
+
+# Without a GPU the import fails.
+device()
 
 # Options of every launch.
 EXACT = {"enable_fp_fusion": False}
@@ -392,3 +439,33 @@ def list_on_device(listed: Listed) -> DeviceList:
     if device_list is None:
         device_list = _LISTS[listed] = DeviceList(listed.separating_points().T)
     return device_list
+
+
+def _host() -> Engine:
+    from likewise.learner.oracle import load_engine
+
+    return load_engine("compiled")
+
+
+def approvals(
+    hypotheses: HypothesisClass, costs: IntArray, noise: Noise, points: Points, draws: range
+) -> Bits:
+    if not isinstance(hypotheses, Listed) or hypotheses.separators > MOST_SEPARATORS:
+        return _host().approvals(hypotheses, costs, noise, points, draws)
+    on_device = torch.as_tensor(np.array(costs), device=device())
+    chosen = list_on_device(hypotheses).choices(on_device, noise, draws.start, len(draws))
+    predictions = torch.as_tensor(np.array(points, dtype=np.uint8), device=device())
+    approved: Bits = predictions[:, chosen].T.contiguous().cpu().numpy()
+    return approved
+
+
+def weigh(
+    hypotheses: ExactWeights, costs: IntArray, temperature: float | FloatArray
+) -> GibbsPolicy:
+    return _host().weigh(hypotheses, costs, temperature)
+
+
+def charge(
+    hypotheses: HypothesisClass, costs: IntArray, points: Points, amounts: IntArray
+) -> IntArray:
+    return _host().charge(hypotheses, costs, points, amounts)
