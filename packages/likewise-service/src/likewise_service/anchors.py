@@ -42,9 +42,7 @@ class AnchorTarget(Protocol):
     """A place outside; ``name`` is what the ledger calls it."""
 
     @property
-    def name(self) -> str:
-        """The name, as the setting has it, without secrets in an address."""
-        ...
+    def name(self) -> str: ...
 
     def fix(self, receipt: str) -> Fixed:
         """Anchor a receipt there, or raise an error of Likewise that says why not."""
@@ -64,7 +62,6 @@ class FileTarget:
 
     @property
     def name(self) -> str:
-        """The name, as the setting has it."""
         return f"file:{self.path}"
 
     def fix(self, receipt: str) -> Fixed:
@@ -89,7 +86,6 @@ class WebhookTarget:
 
     @property
     def name(self) -> str:
-        """The name, as the setting has it, without secrets."""
         return f"{self.kind}:{_without_secrets(self.url)}"
 
     def fix(self, receipt: str) -> Fixed:
@@ -256,7 +252,6 @@ def anchor(docket: Docket, target: AnchorTarget) -> Fixed:
 def record_anchor(
     docket: Docket, target: AnchorTarget, receipt: records.Receipt, fixed: Fixed
 ) -> None:
-    """Record that a receipt was anchored."""
     with kinds.acting(kinds.SERVICE), docket.unit_of_work() as work:
         work.add(kinds.Anchored(target.name, str(receipt), fixed.at, fixed.proof))
 

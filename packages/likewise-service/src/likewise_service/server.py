@@ -126,7 +126,6 @@ class Peers:
             serve(socket.socket(fileno=descriptor), data)
 
     def stop(self) -> None:
-        """Stop taking connections."""
         if self._socket is not None and self._loop is not None:
             self._loop.remove_reader(self._socket.fileno())
             self._socket.close()
@@ -187,12 +186,10 @@ class GuardedProtocol(HttpToolsProtocol):
 
     @property
     def limits(self) -> Settings:
-        """Return the settings of the server."""
         return _from_environment()
 
     @property
     def peers(self) -> Peers | None:
-        """Return the other processes of the server, if there are any."""
         return peers_from_environment()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's
@@ -213,30 +210,25 @@ class GuardedProtocol(HttpToolsProtocol):
             super().data_received(data)
 
     def shutdown(self) -> None:
-        """Stop the server."""
         if self.peers is not None:
             self.peers.stop()
         super().shutdown()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Clean up after a connection."""
         self._wait(None)
         if not self._rejected:
             super().connection_lost(exc)
 
     def on_message_begin(self) -> None:
-        """Begin a request."""
         self._receiving = True
         self._wait(self.limits.header_seconds)
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
-        """Begin the body of a request."""
         self._wait(self.limits.body_seconds)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Complete a request."""
         self._receiving = False
         self._wait(None)
         super().on_message_complete()
@@ -304,7 +296,6 @@ class Rejections:
         self.number, self._logged = 0, 0.0
 
     def count(self) -> None:
-        """Count one more."""
         self.number += 1
         if time.monotonic() - self._logged > 60:
             self._logged = time.monotonic()
@@ -376,7 +367,6 @@ class JsonLines(logging.Formatter):
     """One JSON object a line: the time, the level, the message, and the fields in ``said``."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line of a record."""
         line: dict[str, object] = {
             "at": write(datetime.fromtimestamp(record.created, UTC), "milliseconds"),
             "level": record.levelname.lower(),

@@ -17,7 +17,6 @@ from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from likewise.errors import LikewiseError
-from likewise_client.responses import Written
 from likewise_service.api import errors
 from likewise_service.auth.sign_ins import Provider
 from likewise_service.auth.tokens import ROLES, Buckets, Identity, Role, TokenCache, too_large
@@ -122,7 +121,6 @@ class AppContext:
 
 # All of these are coroutines: FastAPI would run plain functions in threads.
 async def app_context(request: Request) -> AppContext:
-    """Return the objects that all routes of the app share."""
     context: AppContext = request.app.state.context
     return context
 
@@ -140,7 +138,6 @@ class DocketAccess:
 
     @property
     def actor(self) -> kinds.Actor:
-        """Return the caller as an actor of the ledger."""
         return self.caller.actor
 
     @property
@@ -157,7 +154,7 @@ class DocketAccess:
         command: Callable[Concatenate[Docket, P], records.Receipt],
         *args: P.args,
         **options: P.kwargs,
-    ) -> Written:
+    ) -> errors.Written:
         """Run a command that returns a receipt alone."""
         return errors.written(
             await self.run(lambda worker: command(worker.docket, *args, **options))
@@ -250,7 +247,6 @@ class AccessMiddleware:
         self.anonymous = Buckets(settings.anonymous_rate, settings.anonymous_burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

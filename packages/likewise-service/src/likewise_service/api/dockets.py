@@ -10,7 +10,7 @@ from pydantic import Field
 
 from likewise_client import responses
 from likewise_service.api import dependencies as deps
-from likewise_service.api.errors import fill, receipt_response
+from likewise_service.api.errors import Written, fill, receipt_response
 from likewise_service.auth.tokens import Role, create_token, list_tokens, revoke_token
 from likewise_service.dockets import erasure, panel, rounds
 from likewise_service.dockets.docket import Docket
@@ -57,20 +57,14 @@ class LearnerBody(deps.Body):
 
 
 class GuidelinesBody(deps.Body):
-    """Guidelines for the members of the panel: what to look for."""
-
     text: Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
 class MemberBody(deps.Body):
-    """A member who joins the panel."""
-
     member: deps.Text
 
 
 class RuleBody(deps.Body):
-    """A rule for rounds that are sealed from now on."""
-
     rule: deps.Rule
 
 
@@ -81,8 +75,6 @@ class RevealBody(deps.Body):
 
 
 class DocketList(responses.Response):
-    """The dockets that a token may use."""
-
     dockets: list[responses.DocketSummary]
 
 
@@ -169,37 +161,37 @@ async def get_docket(access: deps.AnyAccess) -> responses.DocketResponse:
 
 
 @router.post("/{docket}/members")
-async def add_member(body: MemberBody, access: deps.OperatorAccess) -> responses.Written:
+async def add_member(body: MemberBody, access: deps.OperatorAccess) -> Written:
     """Add a member to the panel, for rounds that are sealed from now on."""
     return await access.write(panel.join, body.member)
 
 
 @router.delete("/{docket}/members/{member}")
-async def remove_member(member: MemberName, access: deps.OperatorAccess) -> responses.Written:
+async def remove_member(member: MemberName, access: deps.OperatorAccess) -> Written:
     """Remove a member from the panel; rounds that are under way keep them."""
     return await access.write(panel.leave, member)
 
 
 @router.put("/{docket}/rule")
-async def set_rule(body: RuleBody, access: deps.OperatorAccess) -> responses.Written:
+async def set_rule(body: RuleBody, access: deps.OperatorAccess) -> Written:
     """Set the rule for rounds that are sealed from now on."""
     return await access.write(panel.change_rule, body.rule)
 
 
 @router.put("/{docket}/guidelines")
-async def set_guidelines_(body: GuidelinesBody, access: deps.OperatorAccess) -> responses.Written:
+async def set_guidelines_(body: GuidelinesBody, access: deps.OperatorAccess) -> Written:
     """Tell the members of the panel what to look for."""
     return await access.write(panel.set_guidelines, body.text)
 
 
 @router.put("/{docket}/learner")
-async def set_learner(body: LearnerBody, access: deps.OperatorAccess) -> responses.Written:
+async def set_learner(body: LearnerBody, access: deps.OperatorAccess) -> Written:
     """Let a learner decide from now on, in a docket that was audit-only."""
     return await access.write(rounds.give_learner, body.learner)
 
 
 @router.post("/{docket}/erasures")
-async def erase_person(body: deps.PersonBody, access: deps.OperatorAccess) -> responses.Written:
+async def erase_person(body: deps.PersonBody, access: deps.OperatorAccess) -> Written:
     """Erase a person's features, and the reasons about them."""
     response = await access.write(erasure.erase, body.round, body.person)
     await asyncio.to_thread(access.app.store.scrub_soon)
@@ -207,7 +199,7 @@ async def erase_person(body: deps.PersonBody, access: deps.OperatorAccess) -> re
 
 
 @router.post("/{docket}/seed")
-async def publish_seed(body: RevealBody, access: deps.OperatorAccess) -> responses.Written:
+async def publish_seed(body: RevealBody, access: deps.OperatorAccess) -> Written:
     """Publish the seed, so that anybody can recompute the decisions; do so at the docket's end."""
     if body.docket != access.docket:
         raise ServiceError(
@@ -232,15 +224,13 @@ class TokenBody(deps.Body):
 
 
 class TokenList(responses.Response):
-    """All tokens, including revoked ones."""
-
     tokens: list[responses.TokenResponse]
 
 
 @tokens.get("/me")
-async def who_am_i(caller: deps.AnyCaller) -> responses.MeResponse:
+async def who_am_i(caller: deps.AnyCaller) -> responses.TokenResponse:
     """Return the owner of your token."""
-    return fill(responses.MeResponse, caller)
+    return fill(responses.TokenResponse, caller)
 
 
 @tokens.get("/tokens")

@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from likewise.errors import LikewiseError
-from likewise_client.responses import ReceiptResponse, Response, Written
+from likewise_client.responses import ReceiptResponse, Response
 from likewise_service.auth.tokens import TooMany, too_large
 from likewise_service.errors import ServiceError, StoreError, store_unavailable
 from likewise_service.ledger.records import LedgerBroken, Payload, Receipt
@@ -27,8 +27,6 @@ T = TypeVar("T", bound=Response)
 
 
 class ErrorBody(Response):
-    """A code for programs, and a sentence that says what to do."""
-
     code: str
     message: str
 
@@ -48,6 +46,10 @@ def fill(kind: type[T], source: object, **values: Any) -> T:
 def receipt_response(receipt: Receipt) -> ReceiptResponse:
     """Return a receipt, with the line to keep."""
     return ReceiptResponse(receipt.docket, receipt.head.seq, receipt.head.hash, str(receipt))
+
+
+class Written(Response):
+    receipt: ReceiptResponse
 
 
 def written(receipt: Receipt) -> Written:
@@ -101,7 +103,6 @@ class BodyTooLarge(HTTPException):
 def problem(
     code: str, status: int, sentence: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """Return the JSON of an error."""
     # Text from a request may hold characters that UTF-8 cannot encode.
     plain = sentence.encode("utf-8", "replace").decode()
     return JSONResponse({"error": {"code": code, "message": plain}}, status, headers)
@@ -154,7 +155,6 @@ async def _handle(_: Request, error: Exception) -> JSONResponse:
 
 
 def install_handlers(app: FastAPI) -> None:
-    """Let the app respond to errors in this way."""
     for kind in (LikewiseError, RequestValidationError, AnyHTTPException, *UNAVAILABLE):
         app.add_exception_handler(kind, _handle)
 
@@ -192,12 +192,10 @@ class Telemetry:
         self._waiting = lru_cache(maxsize=None)(waiting.labels)
 
     def responded(self, route: str, method: str, status: int, role: str, seconds: float) -> None:
-        """Count one response."""
         self._requests(route, method, str(status), role).inc()
         self._seconds.observe(seconds)
 
     def waiting(self, docket: str, number: int) -> None:
-        """Record how many requests wait for a docket."""
         self._waiting(docket).set(number)
 
     def text(self, dockets: Mapping[str, Mapping[str, float]]) -> bytes:
@@ -229,7 +227,6 @@ class _Dockets(Collector):
         self.dockets = dockets
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """Yield one gauge for each number."""
         for name, description in DOCKETS.items():
             family = GaugeMetricFamily(f"likewise_{name}", description, labels=["docket"])
             for docket, numbers in self.dockets.items():

@@ -44,7 +44,6 @@ class Session(NamedTuple):
 
     @property
     def signed_in(self) -> SignedIn:
-        """Return the sign-in as ledgers record it."""
         identity, issuer, subject = self.identity, self.issuer or None, self.subject or None
         return SignedIn(
             self.id, identity.id, identity.role, identity.name, issuer, subject, self.expires
@@ -52,7 +51,6 @@ class Session(NamedTuple):
 
     @property
     def actor(self) -> Actor:
-        """Return the person who is signed in as an actor of the ledger."""
         return Actor.signed_in(self.identity.issued, self.signed_in)
 
 
@@ -114,7 +112,6 @@ def find_session(store: Store, cookie: str) -> Session | None:
 
 
 def end_session(store: Store, cookie: str) -> None:
-    """Sign out."""
     with store.changing() as connection:
         end_sessions(connection, sessions.c.hash == cookie_hash(cookie))
 
@@ -237,7 +234,6 @@ class Attempt:
 
     @property
     def cookie(self) -> str:
-        """Return the value of the cookie."""
         return ".".join((self.state, self.nonce, self.verifier))
 
     @classmethod
@@ -412,7 +408,6 @@ def list_seats(store: Store, cookie: str) -> list[Identity]:
 
 
 def add_seat(store: Store, cookie: str, token: str) -> None:
-    """Add a member's token to a session."""
     identity = recognise(store, token)
     if identity is None or identity.role != "auditor":
         raise ServiceError(

@@ -47,16 +47,13 @@ class Identity:
 
     @property
     def issued(self) -> kinds.TokenIssued:
-        """Return the token as ledgers record it."""
         return kinds.TokenIssued(self.id, self.role, self.name, self.docket, self.created)
 
     @property
     def actor(self) -> kinds.Actor:
-        """Return the owner as an actor of the ledger."""
         return kinds.Actor.with_token(self.issued)
 
     def concerns(self, docket: str) -> bool:
-        """Tell whether the owner may use a docket."""
         return self.docket is None or self.docket == docket
 
 
@@ -198,7 +195,6 @@ def _revoke(store: Store, token_id: str) -> Identity:
 
 
 def identity_of(row: sa.Row[Any]) -> Identity:
-    """Return the identity of a row of the table of tokens."""
     return Identity(row.id, row.role, row.name, row.docket, row.created, row.revoked)
 
 
@@ -253,7 +249,6 @@ class Buckets:
 
 
 def too_large(limit: int) -> ServiceError:
-    """Return the refusal of a request whose body is too large."""
     return ServiceError(
         "too-large", 413, f"A request may have {limit} bytes. Send less of it at a time."
     )

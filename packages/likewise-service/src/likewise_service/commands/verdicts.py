@@ -131,7 +131,6 @@ def _check_snapshot(findings: Replayed, docket: str, database: str) -> None:
 
 
 def findings_json(findings: Replayed) -> dict[str, Any]:
-    """Return the findings as JSON."""
     return {
         "docket": findings.receipt.docket, "receipt": str(findings.receipt),
         **{name: getattr(findings, name) for name in COUNTS},

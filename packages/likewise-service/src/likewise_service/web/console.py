@@ -31,7 +31,6 @@ Act = Literal["flag", "withdraw", "marks", "finish", "reopen"]
 
 @router.get("/")
 async def awaiting(request: dependencies.Auditor) -> Response:
-    """Show the rounds that await the member."""
     return await request.show(
         "console/awaiting.html",
         lambda w: {"reviews": review_list(w.board, request.reader, board.OPEN, LISTED).reviews},
@@ -145,8 +144,6 @@ def _check_all_seen(worker: Worker, review: board.Review) -> None:
 async def guidelines(
     request: dependencies.Auditor, practised: Annotated[int, Query(ge=0, le=1)] = 0
 ) -> Response:
-    """Show the guidelines with examples, and a round to practise with."""
-
     def values(worker: Worker) -> dict[str, Any]:
         text = worker.docket.projection.guidelines
         paragraphs = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
@@ -201,7 +198,6 @@ async def receipts(request: dependencies.Auditor) -> Response:
 
 @router.get("/seats")
 async def seats_page(request: dependencies.Auditor) -> Response:
-    """Show the seats of the person who is signed in."""
     return await _seats_page(request)
 
 
@@ -217,7 +213,6 @@ async def _seats_page(
 
 @router.post("/seats/add")
 async def add(request: dependencies.Auditor) -> Response:
-    """Add a seat by its token."""
     token = (await request.form()).get("token", "").strip()
     try:
         await asyncio.to_thread(add_seat, request.app.store, request.cookie, token)
@@ -228,7 +223,6 @@ async def add(request: dependencies.Auditor) -> Response:
 
 @router.post("/seats/choose")
 async def choose(request: dependencies.Auditor) -> Response:
-    """Speak for another seat from now on."""
     seat = (await request.form()).get("seat", "")
     await asyncio.to_thread(choose_seat, request.app.store, request.cookie, seat)
     return request.go("/")

@@ -28,8 +28,6 @@ async def dockets(request: dependencies.Supervisor) -> Response:
 
 @router.get("/{docket}/")
 async def dashboard(request: dependencies.Supervisor) -> Response:
-    """Show the state of the docket."""
-
     def values(worker: Worker) -> dict[str, Any]:
         page = rounds.round_list(
             worker.docket, status="open", after=0, limit=LISTED, with_panel=True
@@ -51,14 +49,12 @@ async def data(request: dependencies.Supervisor) -> metrics.MetricsResponse:
 
 @router.get("/{docket}/ledger.jsonl")
 async def ledger_lines(request: dependencies.Supervisor) -> Response:
-    """Return all records, one a line."""
     response = await ledger.export_jsonl(request)
     return dependencies.file_response(response, f"{request.docket}-ledger.jsonl")
 
 
 @router.get("/{docket}/ledger.csv")
 async def ledger_table(request: dependencies.Supervisor) -> Response:
-    """Return all records as a table."""
     return dependencies.file_response(
         await ledger.export_csv(request), f"{request.docket}-ledger.csv"
     )
@@ -66,6 +62,5 @@ async def ledger_table(request: dependencies.Supervisor) -> Response:
 
 @router.get("/{docket}/agreement.csv")
 async def agreement(request: dependencies.Supervisor) -> Response:
-    """Return agreement and disagreement by member and month."""
     response = await ledger.get_agreement(request)
     return dependencies.file_response(response, f"{request.docket}-agreement.csv")

@@ -25,12 +25,10 @@ SESSION = "likewise_session"
 
 
 def session_cookie(request: Request) -> str:
-    """Return the value of the session's cookie, or nothing."""
     return request.cookies.get(SESSION, "")
 
 
 def file_response(response: Response, name: str) -> Response:
-    """Let the browser save a response as a file."""
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
@@ -45,12 +43,10 @@ class PageRequest(DocketAccess):
 
     @property
     def actor(self) -> Actor:
-        """Return the person who is signed in as an actor of the ledger."""
         return self.session.actor
 
     @property
     def reader(self) -> str:
-        """Return the name of the person who is signed in."""
         return self.caller.name
 
     @property
@@ -60,7 +56,6 @@ class PageRequest(DocketAccess):
 
     @property
     def cookie(self) -> str:
-        """Return the value of the session's cookie."""
         return session_cookie(self.request)
 
     async def show(self, template: str, values: Callable[[Worker], dict[str, Any]]) -> Response:
@@ -84,11 +79,9 @@ class PageRequest(DocketAccess):
         return fields
 
     def page(self, title: str = "Likewise", receipt: str = "") -> PageContext:
-        """Return the context of a page."""
         return PageContext(self.base, self.session.csrf, title, self.reader, receipt)
 
     def go(self, path: str) -> RedirectResponse:
-        """Redirect to another page, after a form."""
         return RedirectResponse(f"{self.base}{path}", 303)
 
 
@@ -116,7 +109,6 @@ class SignedIn:
         self.base, self.roles = base, roles
 
     async def __call__(self, request: Request) -> PageRequest:
-        """Return the request of somebody who may see the page."""
         app = await app_context(request)
         session = await asyncio.to_thread(sign_ins.find_session, app.store, session_cookie(request))
         if session is None:
@@ -146,7 +138,6 @@ Supervisor = Annotated[
 
 
 def page_router(prefix: str = "") -> APIRouter:
-    """Return a router of pages."""
     return APIRouter(prefix=prefix, include_in_schema=False)
 
 
@@ -164,7 +155,6 @@ FOR_PEOPLE = {
 
 
 def error_page(path: str, status: int, sentence: str) -> Response:
-    """Render a page that says what went wrong and what to do."""
     base = "/dashboard" if path.startswith("/dashboard") else "/console"
     way_out, label = f"{base}/", "Back to the beginning"
     if status == 403:
@@ -182,7 +172,6 @@ class ErrorPages:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one request."""
         if scope["type"] != "http" or not _wants_page(scope):
             await self.app(scope, receive, send)
             return

@@ -41,7 +41,6 @@ async def _begin(request: Request, app: AppContext, response: Response, cookie: 
 
 @router.get("/")
 async def front() -> RedirectResponse:
-    """Redirect to the sign-in page."""
     return RedirectResponse(SIGN_IN, 303)
 
 
@@ -55,7 +54,6 @@ async def with_slash(request: Request) -> RedirectResponse:
 
 @router.get(SIGN_IN)
 async def sign_in_page(request: Request, app: App) -> Response:
-    """Show the page on which to paste a token."""
     return _sign_in(request, app)
 
 
@@ -162,14 +160,12 @@ async def logged_out(
 
 @router.post("/console/sign-out")
 async def sign_out(request: dependencies.Auditor) -> Response:
-    """Sign out an auditor."""
     return await _leave(request)
 
 
 @router.post("/dashboard/{docket}/sign-out")
 @router.post("/dashboard/sign-out")
 async def sign_out_of_dashboard(request: dependencies.Supervisor) -> Response:
-    """Sign out an operator or regulator."""
     return await _leave(request)
 
 
